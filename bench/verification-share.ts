@@ -8,8 +8,7 @@ import { performance } from 'node:perf_hooks';
 import { assert } from '../src/lib/assert.ts';
 import type { SignatureVerifier } from '../src/core/ports/signature-verifier.ts';
 import type { SignatureJob } from '../src/protocol/tgv1/signature.ts';
-import { InlineVerifier } from '../src/gateways/verification/inline-verifier.ts';
-import { HmacPool } from '../src/gateways/verification/hmac-pool.ts';
+import { InlineVerifier, HmacPool } from '../src/gateways/verification/hmac-pool.ts';
 import { distinctJobs } from '../test/support/signed-requests.ts';
 import { verdictOf } from '../test/support/verdict.ts';
 

@@ -1,7 +1,8 @@
 /** The program: all commands, and the options that every one of them takes. */
 import { Command } from 'commander';
 import { readVersion } from './lib/package-version.ts';
-import { addExamples, contextOf } from './cli/shell/command-context.ts';
+import { collect } from './cli/shell/option-values.ts';
+import { addExamples, inContext, type CommandContext } from './cli/shell/command-context.ts';
 
 type AddCommand = (program: Command) => void;
 
@@ -24,7 +25,10 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     audit: async () => (await import('./cli/admin/audit-command.ts')).addAuditCommand,
     sign: async () => (await import('./cli/api/sign-command.ts')).addSignCommand,
     call: async () => (await import('./cli/api/call-command.ts')).addCallCommand,
+    message: async () => (await import('./cli/api/message-command.ts')).addMessageCommand,
     wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
+    wakeups: async () => (await import('./cli/admin/wakeups-command.ts')).addWakeupsCommand,
+    devices: async () => (await import('./cli/api/devices-command.ts')).addDevicesCommand,
     status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
     events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
     calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
@@ -78,22 +82,16 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be.`;
 
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
-}
-
 function addVersionCommand(program: Command): void {
   const command = program
     .command('version')
     .description('Print the versions of Reveille and of what it runs on.')
-    .action((_options: object, self: Command) => {
-      const { output } = contextOf(self);
-      const versions = { reveille: readVersion(), node: process.versions.node, platform: platform() };
-      output.answer(versions, `reveille ${versions.reveille} (node ${versions.node}, ${versions.platform})`);
-    });
+    .action(inContext(printVersions));
   addExamples(command, ['version', 'for people'], ['version --json', 'for machines']);
 }
 
-function platform(): string {
-  return `${process.platform}-${process.arch}`;
+function printVersions({ output }: CommandContext): void {
+  const platform = `${process.platform}-${process.arch}`;
+  const versions = { reveille: readVersion(), node: process.versions.node, platform };
+  output.answer(versions, `reveille ${versions.reveille} (node ${versions.node}, ${platform})`);
 }

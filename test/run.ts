@@ -29,9 +29,12 @@ const flags = args.filter((arg) => arg.startsWith('-'));
 const places = args.filter((arg) => !arg.startsWith('-'));
 if (places.length === 0) places.push(fileURLToPath(new URL('.', import.meta.url)));
 
-/** Folders whose files change nothing of their process; and how many of them go into one. */
-const together = /[/\\]test[/\\](?:unit|property|protocol|conformance)[/\\]/;
-const togetherMax = 40;
+/**
+ * Folders whose files change nothing of their process and take moments; and how many of them go into one. The limit of a
+ * file's time is that of the whole group, so walks of many seconds (`test/property`) stand alone.
+ */
+const together = /[/\\]test[/\\](?:unit|protocol|conformance)[/\\]/;
+const togetherMax = 24;
 /** What is to happen around every test of a file would happen around those of the others. */
 const aroundEach = /^(?:before|beforeEach|afterEach)\(/m;
 

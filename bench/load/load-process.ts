@@ -6,11 +6,12 @@ import { HttpLoad, type LoadShape } from './http-load.ts';
 import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
 import { loadService, type LoadProtocol, type WakeReading } from './load-protocol.ts';
-import { range, signAsked, signWakeups, type RequestSet } from './signed-requests.ts';
+import { range, signAsked, signBatches, signWakeups, type RequestSet } from './signed-requests.ts';
 import { WakeWatch } from './wake-watch.ts';
 
 const fleet = new Fleet();
 let queries: HttpLoad | null = null;
+let batches: HttpLoad | null = null;
 let wakeups: RequestSet | null = null;
 let wakeupsUsed = 0;
 
@@ -73,9 +74,9 @@ function takeWakeups(count: number): RequestSet {
   };
 }
 
-function signedQueries(): HttpLoad {
-  if (queries === null) throw new Error('no queries were signed');
-  return queries;
+function signed(load: HttpLoad | null): HttpLoad {
+  if (load === null) throw new Error('no queries were signed');
+  return load;
 }
 
 answerQuestions<LoadProtocol>(loadService, {
@@ -89,7 +90,13 @@ answerQuestions<LoadProtocol>(loadService, {
     globalThis.gc?.();
     return null;
   },
-  query: (shape) => signedQueries().run(shape),
+  query: (shape) => signed(queries).run(shape),
+  signBatches: ({ devices, dates }) => {
+    batches = new HttpLoad(signBatches(devices, dates));
+    globalThis.gc?.();
+    return null;
+  },
+  queryBatches: (shape) => signed(batches).run(shape),
   signWakeups: ({ devices, count }) => {
     wakeups = signWakeups(typeof devices === 'number' ? range(devices) : devices, count);
     wakeupsUsed = 0;

@@ -30,6 +30,9 @@ export type LoadProtocol = {
   /** Devices times dates distinct requests are made and kept. */
   signQueries: { take: { kind: AskedKind; devices: number; dates: number }; give: null };
   query: { take: LoadShape; give: LoadReading };
+  /** The same devices in batches, beside them. */
+  signBatches: { take: { devices: number; dates: number }; give: null };
+  queryBatches: { take: LoadShape; give: LoadReading };
   signWakeups: { take: { devices: number | readonly number[]; count: number }; give: null };
   wakeAtRate: { take: LoadShape; give: WakeReading };
   wakeOneByOne: { take: { port: number; count: number; heldBy?: number }; give: WakeReading };

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findFreePort } from '../../src/lib/listening-apps.ts';
+import { findFreePort } from '../../test/support/free-port.ts';
 import { pinning, serverCore } from './child.ts';
 
 const program = 'nats-server';

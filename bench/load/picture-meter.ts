@@ -1,6 +1,6 @@
 /** Counts the pictures that a process makes, and what it spends on them. */
 import type { Size } from '../../src/model/call.ts';
-import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 import type { PictureReading } from './picture-protocol.ts';
 
 const microsecondsPerSecond = 1e6;

@@ -1,8 +1,16 @@
 /** Figure: signed connectivity queries, against Fastify and bare uWebSockets.js without signatures. */
+import { assert } from '../../src/lib/assert.ts';
 import { loadCore } from './child.ts';
 import type { Figure, Target } from './figure.ts';
 import type { Plan } from './plan.ts';
-import { closedMetrics, QueryBackend, queryConnections, type QueryReading } from './query-backend.ts';
+import {
+  batchConnections,
+  closedMetrics,
+  QueryBackend,
+  queryConnections,
+  type QueryReading,
+} from './query-backend.ts';
+import { devicesOfBatch } from './signed-requests.ts';
 import { interleave } from './rounds.ts';
 import { difference, ratio, Samples } from './samples.ts';
 import {
@@ -62,8 +70,9 @@ class QueryStudy {
     this.#backend = new QueryBackend(queries, trouble);
   }
 
-  sign(): Promise<void> {
-    return this.#backend.sign();
+  async sign(): Promise<void> {
+    await this.#backend.sign();
+    await this.#backend.signBatches();
   }
 
   stop(): Promise<void> {
@@ -85,9 +94,30 @@ class QueryStudy {
       await this.#backend.ask(contender.name, server, warmUpSeconds, null);
       const measured = closedMetrics(await this.#backend.ask(contender.name, server, seconds, null));
       if (contender.peer !== null) return measured;
+      const batched = await this.#askBatches(contender.name, server);
       const open = await this.#backend.ask(contender.name, server, seconds, openRate);
-      return { ...measured, ...openMetrics(open) };
+      return {
+        ...measured,
+        ...openMetrics(open),
+        ...batched,
+        batchGain: ratio(batched['batchPerCpuSecond'] ?? NaN, measured['perCpuSecond'] ?? NaN),
+      };
     });
+  }
+
+  /** Of the same server, behind its single queries. */
+  async #askBatches(name: string, server: ServerUnderTest): Promise<Record<string, number>> {
+    const { warmUpSeconds, seconds } = this.#plan;
+    await this.#backend.askBatches(name, server, warmUpSeconds);
+    const reading = await this.#backend.askBatches(name, server, seconds);
+    const { rate = 0, cpuUs = 0, perCpuSecond = 0 } = closedMetrics(reading, devicesOfBatch);
+    return {
+      batchRate: rate,
+      batchCpuUs: cpuUs,
+      batchPerCpuSecond: perCpuSecond,
+      batchP99: reading.load.latency.p99Ms,
+      batchDelayMax: reading.spent.loopDelayMs.max,
+    };
   }
 
   /** Devices are logged in where the server knows any. */
@@ -131,6 +161,7 @@ function describe(plan: Plan, samples: Samples, trouble: Trouble, openRate: numb
         'less than about 95 % busy its rate is the generator’s, and the comparison by CPU counts.',
       `At 70 %: an open loop of ${Math.round(openRate)} queries/s, latency from the moment each was due. ` +
         'Event loop delay is between two turns of a 1 ms timer, that 1 ms included.',
+      `Batches: ${devicesOfBatch} devices in each, behind the single queries of the same server; ${batchConnections} connections.`,
       'Pool: the worker threads share the server’s core, or, where said, the load generator’s.',
     ],
     columns: [
@@ -143,6 +174,10 @@ function describe(plan: Plan, samples: Samples, trouble: Trouble, openRate: numb
       { metric: 'openMainCpuUs', title: 'at 70 %: main CPU µs', digits: 1 },
       { metric: 'openDelayP99', title: 'at 70 %: loop delay p99 ms', digits: 2 },
       { metric: 'openP99', title: 'at 70 %: p99 ms', digits: 2 },
+      { metric: 'batchRate', title: 'in batches: devices/s', digits: 0 },
+      { metric: 'batchCpuUs', title: 'server CPU µs/device', digits: 2 },
+      { metric: 'batchP99', title: 'p99 ms', digits: 1 },
+      { metric: 'batchDelayMax', title: 'longest loop delay ms', digits: 1 },
     ],
     samples,
     targets: targets(samples),
@@ -163,8 +198,20 @@ function targets(samples: Samples): Target[] {
     against('Fastify', 'perCpuSecond', 1, 'queries per server CPU-second'),
     against('bare uWS', 'rate', 0.45, 'rate'),
     against('bare uWS', 'perCpuSecond', 0.45, 'queries per server CPU-second'),
+    ...[inline, ...pools].map(({ name }) => batchTarget(samples, name)),
     ...pools.flatMap(({ name }) => poolTargets(samples, name)),
   ];
+}
+
+function batchTarget(samples: Samples, name: string): Target {
+  const measured = samples.spread(name, 'batchGain');
+  assert(measured !== null, `${name} was asked in batches`);
+  return {
+    what: `${name}: in batches / one by one, devices per server CPU-second`,
+    measured,
+    bound: { kind: 'at least', value: 10 },
+    digits: 1,
+  };
 }
 
 /** "No worse" within what one step of the 1 ms timer can say. */

@@ -7,6 +7,8 @@ import type { AskedKind } from './signed-requests.ts';
 import type { Trouble } from './trouble.ts';
 
 export const queryConnections = 64;
+/** Fewer than the batches that one application may have under way. */
+export const batchConnections = 16;
 
 export interface QueryReading {
   readonly load: LoadReading;
@@ -32,6 +34,22 @@ export class QueryBackend {
   async sign(kind: AskedKind = 'connectivity'): Promise<void> {
     const { devices, dates } = this.#plan;
     await this.#players.service.ask('signQueries', { kind, devices, dates });
+  }
+
+  /** The same devices in batches, to be asked beside the queries. */
+  async signBatches(): Promise<void> {
+    const { devices, dates } = this.#plan;
+    await this.#players.service.ask('signBatches', { devices, dates });
+  }
+
+  /** In a closed loop. */
+  async askBatches(name: string, server: ServerUnderTest, seconds: number): Promise<QueryReading> {
+    await server.child.probe.ask('reset', null);
+    const shape = { port: server.httpPort, connections: batchConnections, seconds, ratePerSecond: null };
+    const load = await this.#players.service.ask('queryBatches', shape);
+    const spent = await server.child.probe.ask('read', null);
+    this.#trouble.expectGoodAnswers(name, load);
+    return { load, spent };
   }
 
   /** `ratePerSecond` null: in a closed loop. `name` is what a wrong answer is told of. */
@@ -73,10 +91,11 @@ export class QueryBackend {
   }
 }
 
-export function closedMetrics({ load, spent }: QueryReading): Record<string, number> {
-  const answered = load.latency.count;
+/** `devices`: that each request asks about. */
+export function closedMetrics({ load, spent }: QueryReading, devices = 1): Record<string, number> {
+  const answered = load.latency.count * devices;
   return {
-    rate: load.ratePerSecond,
+    rate: load.ratePerSecond * devices,
     cpuUs: (spent.cpuSeconds / answered) * 1e6,
     mainCpuUs: (spent.mainCpuSeconds / answered) * 1e6,
     perCpuSecond: answered / spent.cpuSeconds,

@@ -3,6 +3,7 @@
  * Every request is another one: no two have the same device and date, so no server can answer from a cache of
  * signatures. The very same bytes go to peers, which ignore what they do not know.
  */
+import { batchDevicesMax } from '../../src/model/limits.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
 
@@ -26,9 +27,29 @@ let setsMade = 0;
 /** What backends ask about a device; each kind has its own way to tell a good answer. */
 export type AskedKind = 'connectivity' | 'call-status' | 'credentials';
 
+/** Devices of each request of a batch set: as many as there may be. */
+export const devicesOfBatch = batchDevicesMax;
+
 /** One request of the kind for each device and date, all devices of a date first. */
 export function signAsked(kind: AskedKind, devices: number, dates: number): RequestSet {
   return buildSet(range(devices), devices * dates, 200, askedBuilders[kind]);
+}
+
+/**
+ * Batches of connectivity queries: as many for each date as it takes to ask for each device once; those of another date begin
+ * at another device.
+ */
+export function signBatches(devices: number, dates: number): RequestSet {
+  const path = '/v1/devices/connectivity';
+  const firsts = range(Math.ceil(devices / devicesOfBatch)).map((batch) => batch * devicesOfBatch);
+  return buildSet(firsts, firsts.length * dates, 200, (first, atMs, index) => {
+    const ids = range(devicesOfBatch).map((place) => deviceIdOf((first + index + place) % devices));
+    const body = JSON.stringify({ device_ids: ids });
+    const request = { credential: backendCredential, method: 'POST', path, rawQuery: '', atMs };
+    const headers = signRequest({ ...request, body: Buffer.from(body), headerSet: 'long' });
+    const mark = `"device_id":"${ids.at(-1)}","code":0`;
+    return { head: `POST ${path} HTTP/1.1`, headers, body, mark };
+  });
 }
 
 type Builder = (device: number, atMs: number, index: number) => RequestDeps;

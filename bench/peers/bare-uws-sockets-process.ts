@@ -26,6 +26,7 @@ const welcome = encodeWelcome({
     wakeupPacket: '983b16f8f39c0000',
     retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
   },
+  mediaUrl: 'ws://127.0.0.1:40001',
 });
 const sockets = new Set<WebSocket<Tag>>();
 

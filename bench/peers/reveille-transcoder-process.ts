@@ -81,7 +81,8 @@ answerQuestions<PeerProtocol>(pictureService, {
     const transcoder = new FrameTranscoder(engine.value, settings);
     const meter = new PictureMeter(expectation.output);
     for (let pass = 0; pass < passes; pass += 1)
-      for (const frame of frames) count(transcoder.take(frame, [expectation.shape]).pictures, meter);
+      for (const frame of frames)
+        count(transcoder.take(frame, [expectation.shape], describeFrame(frame)).pictures, meter);
     transcoder.close();
     return meter.read();
   },

@@ -3,11 +3,9 @@
  * would cause so many, logins or calls, would cost more than writing them does, and is not what is measured.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { EventLog } from '../../src/core/ports/event-log.ts';
 import { openLog } from '../../src/server/bootstrap/logging.ts';
 import { startServer } from '../../src/server/bootstrap/server.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
-import { EventStore } from '../../src/storage/events/event-store.ts';
 import { eventSourceService, type WriterProtocol } from '../load/event-source-protocol.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { isMarked, markedEvent } from '../load/marked-events.ts';
@@ -16,21 +14,16 @@ import { monotonicMs } from '../load/peer-protocol.ts';
 
 const settings = loadSettings({ env: process.env });
 const { log, announce } = openLog(settings.log.level);
-const server = await startServer(settings, { clock: new SystemClock(), log });
-const events = writableLog(server.events);
-
-/** Who has a running server may only read its log; what it is made of can be written. */
-function writableLog(log: EventLog): EventStore {
-  if (log instanceof EventStore) return log;
-  throw new Error('the log of this server takes no events from outside');
-}
+const server = await startServer(settings, { clock: new SystemClock(), log, handle: null });
+const { events, calls } = server.records;
 
 let written = 0;
 let devicesInTurn = 1;
 let pace: Pace | null = null;
 
 function append(): void {
-  events.append(markedEvent(written, devicesInTurn));
+  const event = markedEvent(written, devicesInTurn);
+  calls.write(event.deviceId, [], event);
   written += 1;
 }
 

@@ -5,7 +5,7 @@ import { DeadlineWheel, type WheelEntry } from '../../src/lib/deadline-wheel.ts'
 import { reduceConnection } from '../../src/model/state/connection-session.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
-import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../src/core/ports/records.ts';
 import type { SleepConnection } from '../../src/core/ports/device-sessions.ts';
 
 const devices = 10_000;
@@ -40,7 +40,8 @@ function addReducer(bench: Bench): void {
   bench.add('reducer: a login that takes over', () => {
     reduceConnection(asleep, login);
   });
-  const late = { kind: 'ended', epoch: 0, reason: 'reset', atMs: login.atMs, heartbeatAt: 0 } as const;
+  const session = 'another' as SessionId;
+  const late = { kind: 'ended', session, reason: 'reset', atMs: login.atMs, heartbeatAt: 0 } as const;
   bench.add('reducer: the late close of a replaced connection', () => {
     reduceConnection(asleep, late);
   });

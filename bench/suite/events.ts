@@ -12,11 +12,12 @@ import type { Bench } from 'tinybench';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { ProductId, SessionId } from '../../src/model/ids.ts';
+import { onlyMember } from '../../src/storage/records/connection-rows.ts';
+import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import type { Table } from '../../src/storage/lmdb/environment.ts';
-import { EventWriter } from '../../src/storage/events/event-writer.ts';
 import { Journal } from '../../src/storage/journal/journal.ts';
-import { LocalCommitter } from '../../src/storage/journal/committer.ts';
+import { Committer } from '../../src/storage/journal/committer.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import type { StateTables } from '../../src/storage/lmdb/state-tables.ts';
 import { commitWritesMax } from '../../src/storage/lmdb/store-limits.ts';
@@ -64,7 +65,10 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
 function journalRound(state: StateTables): () => Promise<void> {
   const journal = new Journal({
     clock: new SystemClock(),
-    committer: new LocalCommitter(new EventWriter(state), (write) => state.environment.batch(write)),
+    committer: new Committer(
+      state.environment,
+      new SharedRecords(state, { member: onlyMember, node: 'node-1', grew: () => undefined }),
+    ),
     productOf: () => 'doorbell' as ProductId,
     backlogMax: 1_000_000,
   });

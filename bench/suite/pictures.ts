@@ -4,10 +4,9 @@
  */
 import type { Bench } from 'tinybench';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { CodedSource } from '../../src/media/codec/coded-source.ts';
+import { CodedSource, type FrameSource, JpegSource } from '../../src/media/codec/frame-source.ts';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 import { traitsOf, type FilterChain } from '../../src/media/codec/filter-chain.ts';
-import { type FrameSource, JpegSource } from '../../src/media/codec/frame-source.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import { JpegEncoder, buildScaler } from '../../src/media/codec/picture-maker.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
@@ -17,6 +16,7 @@ import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { NaturalClips } from '../load/natural-clips.ts';
+import { takeFrame } from '../../test/support/coded-frames.ts';
 
 const settings = { quality: 80, sourceMax: { width: 1920, height: 1080 } };
 const landscape = { width: 640, height: 480 };
@@ -111,7 +111,7 @@ function addWhole(
   const [first] = frames;
   const name = `${format} ${first?.width}x${first?.height} to ${output.width}x${output.height}`;
   bench.add(`pictures: whole, ${name}`, () => {
-    if (typeof transcoder.take(next(), [shape]).pictures[0] !== 'object') throw new Error('no picture');
+    if (typeof takeFrame(transcoder, next(), [shape]).pictures[0] !== 'object') throw new Error('no picture');
   });
   return () => transcoder.close();
 }

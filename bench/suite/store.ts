@@ -9,10 +9,11 @@ import type { Bench } from 'tinybench';
 import { assert } from '../../src/lib/assert.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts';
+import { onlyMember } from '../../src/storage/records/connection-rows.ts';
+import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
-import { EventWriter } from '../../src/storage/events/event-writer.ts';
 import { Journal } from '../../src/storage/journal/journal.ts';
-import { LocalCommitter } from '../../src/storage/journal/committer.ts';
+import { Committer } from '../../src/storage/journal/committer.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { importRegistry } from '../../src/storage/registry/registry-import.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
@@ -52,8 +53,9 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
   });
   const journal = new Journal({
     clock: new SystemClock(),
-    committer: new LocalCommitter(new EventWriter(store.state), (write) =>
-      store.state.environment.batch(write),
+    committer: new Committer(
+      store.state.environment,
+      new SharedRecords(store.state, { member: onlyMember, node: 'node-1', grew: () => undefined }),
     ),
     productOf: () => null,
     backlogMax: 100_000,

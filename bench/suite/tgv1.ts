@@ -10,8 +10,7 @@ import type { SignatureVerifier } from '../../src/core/ports/signature-verifier.
 import { canonicalRequest } from '../../src/protocol/tgv1/signature.ts';
 import { checkRequest, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { parseSignedHeaders } from '../../src/protocol/tgv1/signing-headers.ts';
-import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
-import { HmacPool } from '../../src/gateways/verification/hmac-pool.ts';
+import { InlineVerifier, HmacPool } from '../../src/gateways/verification/hmac-pool.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';
 import { verdictOf } from '../../test/support/verdict.ts';
 

@@ -40,7 +40,7 @@ export class ReveilleProtocolError extends Error {
   }
 }
 
-/** Events cannot be followed any further: the server refuses, and would again. */
+/** Events cannot be followed, or devices listed, any further: the server refuses, and would again. */
 export class ReveilleRefusedError extends Error {
   override readonly name = 'ReveilleRefusedError';
   readonly code: number;

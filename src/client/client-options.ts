@@ -1,6 +1,6 @@
 /**
  * The options of a client and of each call, and the retry policy. A request is sent again only when repeating it cannot do
- * anything twice: a query changes nothing, a wakeup is known by its request id, credentials are those of one session. A
+ * anything twice: a query changes nothing, a wakeup is known by its signature, credentials are those of one session. A
  * message has no id of its caller, so it is sent again only when nothing of it has left.
  */
 import type { ConnectionOptions } from 'node:tls';
@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 import type { Transport } from './http-transport.ts';
 import { assert } from '../lib/assert.ts';
+import type { OrderedEndReason } from '../model/call.ts';
 import type { FailureCode } from '../model/codes.ts';
 import type { ApiResult } from './answers.ts';
 import type { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
@@ -30,7 +31,8 @@ export function retrySettings(given: Partial<RetrySettings> = {}): RetrySettings
   return { attemptsMax, delayMsMin, delayMsMax, retryAfterMsMax };
 }
 
-export type RequestKind = 'query' | 'wakeup' | 'message' | 'call-credentials';
+export type RequestKind =
+  'query' | 'wakeup' | 'message' | 'call-credentials' | 'call-end' | 'provisioning' | 'made-secret';
 
 /** How one attempt ended. */
 export type Attempt =
@@ -51,7 +53,13 @@ const rules: Record<RequestKind, RetryRule> = {
   wakeup: { repeatsUnanswered: true, codes: [42901, 50301, 50402] },
   // 42901 without a time says that the device has as many calls as it may: asking again does not end one.
   'call-credentials': { repeatsUnanswered: true, codes: [50301], codesWithTime: [42901] },
+  // A call ends once, and who asks again is told how it did.
+  'call-end': { repeatsUnanswered: true, codes: [42901, 50301] },
+  // An addition says what is to be there, so does a change that makes no secret; another removal finds nothing to do.
+  provisioning: { repeatsUnanswered: true, codes: [42901, 50301, 50402] },
   message: { repeatsUnanswered: false, codes: [] },
+  // A secret that was made and not heard of is lost; a second one would hide that.
+  'made-secret': { repeatsUnanswered: false, codes: [42901, 50301] },
 };
 
 export class RetryPolicy {
@@ -126,16 +134,46 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+export interface EndCallOptions extends CallOptions {
+  /** What the device, the bridge and the events are told; `cancelled` when left out. */
+  readonly reason?: OrderedEndReason | undefined;
+}
+
 export interface WakeOptions extends CallOptions {
   /** Two bytes for the device, like `0x12ab`; the fixed packet when left out. */
   readonly customData?: string | undefined;
-  /** 1-128 printable ASCII characters: a repeat under the same id wakes at most once. Made when left out. */
+  /** 1-128 printable ASCII characters, by which its outcome is asked for; made when left out. Each call is a wakeup of its own. */
   readonly requestId?: string | undefined;
+}
+
+export interface MessageOptions extends CallOptions {
+  /** Wakes the device if it sleeps, and waits for it. Needs `wakeup:write`, too. */
+  readonly wake?: boolean | undefined;
+  /** 0-30, with `wake`: how long it may take to sign in. Default 20. */
+  readonly waitS?: number | undefined;
+}
+
+export interface DevicesOptions extends CallOptions {
+  /** Of this product only; left out, of all of the application's. */
+  readonly productId?: string | undefined;
+  /** Only ids that begin with it. */
+  readonly prefix?: string | undefined;
+  /** Only those that are online, or are not. */
+  readonly online?: boolean | undefined;
+  /** The `next` of an earlier page; from the first when left out. */
+  readonly after?: string | undefined;
+  /** 1-500, of one page. Default 100. */
+  readonly limit?: number | undefined;
 }
 
 export interface WaitOptions extends CallOptions {
   /** 0-30: how long the server may wait for something to answer. Default 0. */
   readonly waitS?: number | undefined;
+}
+
+export interface OutcomeOptions extends WaitOptions {
+  /** Only a wakeup of this device: several may bear one request id, and the latest is told. */
+  readonly deviceId?: string | undefined;
 }
 
 export interface EventsOptions extends WaitOptions {

@@ -1,4 +1,5 @@
-/** Calls under way. Each ends with its caller's signal, and all of them when the client is closed. */
+/** The calls that a client has under way: each ends when its caller aborts it, and all of them with the client. */
+
 export interface OpenCall {
   /** Aborted when the call is to end, whoever says so. */
   readonly signal: AbortSignal;

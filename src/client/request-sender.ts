@@ -11,7 +11,7 @@ import { decodeResult, retryAfterOf, type ApiResult } from './answers.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from './client-errors.ts';
 import type { Attempt, RequestKind, RetryPolicy } from './client-options.ts';
 import type { Transport, WireReply } from './http-transport.ts';
-import { decodeJsonObject } from '../lib/json-object.ts';
+import { decodeJsonObject } from '../lib/utf8.ts';
 import type { HeaderSet } from '../protocol/tgv1/signing-headers.ts';
 import { serverTimeOf } from '../protocol/tgv1/auth-failure.ts';
 
@@ -46,10 +46,12 @@ export function rawAnswerOf({ status, headers, body }: WireReply): RawAnswer {
 
 export interface ApiRequest {
   readonly kind: RequestKind;
+  /** Left out: GET without a body, POST with one. */
+  readonly method?: 'PATCH' | 'DELETE';
   readonly path: string;
   /** Without its question mark; '' for none. */
   readonly rawQuery: string;
-  /** Of everything but a query. */
+  /** Null: none. */
   readonly body: object | null;
   /** X-Request-ID; null: the server makes one. */
   readonly requestId: string | null;
@@ -81,12 +83,17 @@ export class RequestSender {
    */
   async send(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
     const { clock, retries } = this.#deps;
+    const signing = new Signing(this.#deps.serverClock);
     for (let attempts = 1; ; attempts += 1) {
-      const attempt = await this.#attempt(request, signal);
+      const attempt = await this.#attempt(request, signing, signal);
       const delayMs = retries.delayMs(request.kind, attempts, attempt);
-      if (delayMs !== null) await pause(clock, delayMs, signal);
-      else if (attempt.kind === 'answered') return attempt.result;
-      else throw attempt.error;
+      if (delayMs === null) {
+        if (attempt.kind === 'answered') return attempt.result;
+        throw attempt.error;
+      }
+      await pause(clock, delayMs, signal);
+      // A repeated signature wakes or changes at most once; other requests are signed for the moment they are sent.
+      if (request.kind !== 'wakeup' && request.kind !== 'provisioning') signing.renew();
     }
   }
 
@@ -107,9 +114,9 @@ export class RequestSender {
     });
   }
 
-  async #attempt(request: ApiRequest, signal: AbortSignal): Promise<Attempt> {
+  async #attempt(request: ApiRequest, signing: Signing, signal: AbortSignal): Promise<Attempt> {
     try {
-      return { kind: 'answered', result: await this.#askInTime(request, signal) };
+      return { kind: 'answered', result: await this.#askInTime(request, signing, signal) };
     } catch (error) {
       if (error instanceof ReveilleUnreachableError) return { kind: 'unanswered', error };
       if (error instanceof ReveilleProtocolError && error.isOfGateway) return { kind: 'unanswered', error };
@@ -118,19 +125,29 @@ export class RequestSender {
   }
 
   /** Asks once more when the server has refused our time and said its own. */
-  async #askInTime(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
-    const result = await this.#ask(request, signal);
-    return this.#deps.serverClock.learn(result) ? this.#ask(request, signal) : result;
+  async #askInTime(
+    request: ApiRequest,
+    signing: Signing,
+    signal: AbortSignal,
+  ): Promise<ApiResult<unknown, FailureCode>> {
+    const result = await this.#ask(request, signing, signal);
+    if (!this.#deps.serverClock.learn(result)) return result;
+    signing.renew();
+    return this.#ask(request, signing, signal);
   }
 
-  async #ask(request: ApiRequest, signal: AbortSignal): Promise<ApiResult<unknown, FailureCode>> {
+  async #ask(
+    request: ApiRequest,
+    signing: Signing,
+    signal: AbortSignal,
+  ): Promise<ApiResult<unknown, FailureCode>> {
     const { path, rawQuery, waitMs, timeoutMs } = request;
-    const method = request.body === null ? 'GET' : 'POST';
+    const { method = request.body === null ? 'GET' : 'POST' } = request;
     const body = request.body === null ? null : Buffer.from(JSON.stringify(request.body));
     const reply = await this.#deps.transport.send({
       method,
       target: targetOf(path, rawQuery),
-      headers: this.#headers(request, method, body),
+      headers: this.#headers(request, signing, method, body),
       body,
       deadlineMs: waitMs + timeoutMs,
       isLongPoll: waitMs > 0,
@@ -139,8 +156,13 @@ export class RequestSender {
     return decodeResult(reply) ?? this.#misunderstand(reply);
   }
 
-  #headers(request: ApiRequest, method: string, body: Buffer | null): Record<string, string> {
-    const { credential, serverClock } = this.#deps;
+  #headers(
+    request: ApiRequest,
+    { atMs, nonce }: Signing,
+    method: string,
+    body: Buffer | null,
+  ): Record<string, string> {
+    const { credential } = this.#deps;
     const { path, rawQuery, requestId } = request;
     const headers = signRequest({
       credential,
@@ -149,11 +171,11 @@ export class RequestSender {
       rawQuery,
       body,
       headerSet: 'long',
-      atMs: serverClock.wallMs(),
+      atMs,
       // Two calls of one second that say the same would have one signature, and the second be a repeat of the first.
-      furtherHeaders: method === 'POST' ? { 'x-tg-nonce': generateRequestId() } : {},
+      furtherHeaders: method === 'GET' ? {} : { 'x-tg-nonce': nonce },
     });
-    // Not signed: what stands between may write its own. Then a repeat is a wakeup of its own, and does no harm.
+    // Not signed: what stands between may write its own.
     if (requestId !== null) headers['X-Request-ID'] = requestId;
     return headers;
   }
@@ -163,6 +185,31 @@ export class RequestSender {
     const found = `no envelope in ${reply.body.length} bytes of ${headers['content-type'] ?? 'no type'}`;
     throw new ReveilleProtocolError(this.#deps.origin, status, found, retryAfterOf(reply));
   }
+}
+
+/** The time and the nonce that a request is signed with: the same of both make the same signature. */
+class Signing {
+  atMs: number;
+  nonce: string;
+  readonly #serverClock: ServerClock;
+
+  constructor(serverClock: ServerClock) {
+    this.#serverClock = serverClock;
+    this.atMs = serverClock.wallMs();
+    this.nonce = generateRequestId();
+  }
+
+  renew(): void {
+    this.atMs = this.#serverClock.wallMs();
+    this.nonce = generateRequestId();
+  }
+}
+
+/** A raw query; what is undefined is left out. */
+export function queryOf(parameters: Readonly<Record<string, string | number | undefined>>): string {
+  return Object.entries(parameters)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
+    .join('&');
 }
 
 function targetOf(path: string, rawQuery: string): string {

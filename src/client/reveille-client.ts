@@ -7,7 +7,9 @@ import type { Clock } from '../lib/clock.ts';
 import { SystemClock } from '../lib/system-clock.ts';
 import type {
   CallCredentialsCode,
+  CallEndCode,
   CallStatusCode,
+  ConnectivityBatchCode,
   ConnectivityCode,
   EventsCode,
   FailureCode,
@@ -16,43 +18,51 @@ import type {
   WakeupOutcomeCode,
 } from '../model/codes.ts';
 import { generateRequestId, parseRequestId } from '../model/ids.ts';
-import { longPollSecondsMax } from '../model/limits.ts';
+import { longPollSecondsMax, wakingSecondsDefault } from '../model/limits.ts';
 import type {
   CallCredentialsData,
+  CallEndData,
   CallStatusData,
+  ConnectivityBatchData,
   ConnectivityData,
   EventsData,
   MessageData,
   WakeupData,
   WakeupOutcomeData,
   ApiResult,
+  CallCredentialsBody,
+  CallToEnd,
 } from './answers.ts';
-import type { CallCredentialsBody } from './call-credentials-body.ts';
 import {
   type CallOptions,
+  type EndCallOptions,
   type EventsOptions,
   type FollowOptions,
+  type MessageOptions,
+  type OutcomeOptions,
   type ReveilleClientOptions,
   type WaitOptions,
   type WakeOptions,
   RetryPolicy,
   retrySettings,
 } from './client-options.ts';
+import { askInBatches } from './batches.ts';
 import { followEvents, type FollowedEvent } from './followed-events.ts';
 import { HttpTransport, parseOrigin } from './http-transport.ts';
 import { OpenCalls } from './open-calls.ts';
+import { RegistryMethods, type Asked } from './registry-methods.ts';
 import {
+  queryOf,
   rawAnswerOf,
   type RawAnswer,
   type RawRequest,
   RequestSender,
-  type ApiRequest,
   ServerClock,
 } from './request-sender.ts';
 
 export type * from './answers.ts';
 export type { ApiFailure, ApiResult, ApiSuccess } from './answers.ts';
-export type { CallCredentialsBody } from './call-credentials-body.ts';
+export type { CallCredentialsBody } from './answers.ts';
 export { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';
 export type * from './client-options.ts';
 export type { FollowedEvent } from './followed-events.ts';
@@ -63,15 +73,11 @@ export type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 const usualTimeoutMs = 10_000;
 const usualSocketsMax = 50;
 
-/** What a call of an endpoint adds to the usual. */
-type Asked = Pick<ApiRequest, 'kind' | 'path'> &
-  Partial<Pick<ApiRequest, 'rawQuery' | 'body' | 'requestId' | 'waitMs'>>;
-
 /**
  * Every method resolves with what the server answers, refusals too. It rejects with a ReveilleUnreachableError when
  * nobody answered, a ReveilleProtocolError when it was not the API that did, and the reason of an aborted signal.
  */
-export class ReveilleClient {
+export class ReveilleClient extends RegistryMethods {
   readonly #clock: Clock;
   readonly #random: () => number;
   readonly #timeoutMs: number;
@@ -81,6 +87,7 @@ export class ReveilleClient {
 
   /** Throws a TypeError when the origin is none. */
   constructor(options: ReveilleClientOptions) {
+    super((asked, callOptions) => this.#call(asked, callOptions));
     const { credential, timeoutMs = usualTimeoutMs, socketsMax = usualSocketsMax } = options;
     const { clock = new SystemClock(), random = Math.random } = options;
     const origin = parseOrigin(options.origin);
@@ -110,6 +117,19 @@ export class ReveilleClient {
     return this.#call({ kind: 'query', path: '/v1/device/connectivity', rawQuery }, options);
   }
 
+  /**
+   * The same of many devices, each with its own code, in the order asked. More than a request takes are asked for in
+   * several, one after the other: the first that is refused is the result.
+   */
+  async connectivityOf(
+    deviceIds: readonly string[],
+    options: CallOptions = {},
+  ): Promise<ApiResult<ConnectivityBatchData, ConnectivityBatchCode>> {
+    return askInBatches(deviceIds, (device_ids) =>
+      this.#call({ kind: 'query', path: '/v1/devices/connectivity', body: { device_ids } }, options),
+    );
+  }
+
   /** Sends a sleeping device its packet. Rejects with a RangeError when the request id is none. */
   async wake(deviceId: string, options: WakeOptions = {}): Promise<ApiResult<WakeupData, WakeupCode>> {
     const requestId = parseRequestId(options.requestId?.trim() ?? generateRequestId());
@@ -118,24 +138,29 @@ export class ReveilleClient {
     return this.#call({ kind: 'wakeup', path: wakeupPath, body, requestId }, options);
   }
 
-  /** What became of a wakeup; with `waitS`, as soon as it is known. */
+  /** What became of the latest wakeup of that request id; with `waitS`, as soon as it is known. */
   async wakeupOutcome(
     requestId: string,
-    options: WaitOptions = {},
+    options: OutcomeOptions = {},
   ): Promise<ApiResult<WakeupOutcomeData, WakeupOutcomeCode>> {
-    const rawQuery = queryOf({ request_id: requestId, wait: options.waitS });
+    const rawQuery = queryOf({ request_id: requestId, device_id: options.deviceId, wait: options.waitS });
     return this.#call({ kind: 'query', path: wakeupPath, rawQuery, waitMs: waitMsOf(options) }, options);
   }
 
-  /** Resolves when the device has acknowledged it, or did not. Its payload is at most 8 KiB of JSON. */
+  /**
+   * Resolves when the device has acknowledged it, or did not; with `wake`, after it was woken for it if it slept. Its payload is
+   * at most 8 KiB of JSON.
+   */
   async sendMessage(
     deviceId: string,
     name: string,
     payload: object,
-    options: CallOptions = {},
+    options: MessageOptions = {},
   ): Promise<ApiResult<MessageData, MessageCode>> {
-    const body = { device_id: deviceId, name, payload };
-    return this.#call({ kind: 'message', path: '/v1/device/message', body }, options);
+    const { wake, waitS } = options;
+    const body = { device_id: deviceId, name, payload, wake, wait: waitS };
+    const waitMs = wake === true ? waitMsOf({ waitS: waitS ?? wakingSecondsDefault }) : 0;
+    return this.#call({ kind: 'message', path: '/v1/device/message', body, waitMs }, options);
   }
 
   /** A page of the log; with `waitS`, as soon as there is something in it. */
@@ -185,6 +210,16 @@ export class ReveilleClient {
     return this.#call({ kind: 'call-credentials', path: '/v1/token/msgvoip', body }, options);
   }
 
+  /** Ends a call for both sides. One that has ended already resolves with the reason that it ended for. */
+  async endCall(
+    deviceId: string,
+    call: CallToEnd,
+    { reason, ...options }: EndCallOptions = {},
+  ): Promise<ApiResult<CallEndData, CallEndCode>> {
+    const body = { device_id: deviceId, ...call, reason };
+    return this.#call({ kind: 'call-end', path: '/v1/device/msgvoip-call/end', body }, options);
+  }
+
   /** Signs and sends any request once, and answers whatever comes back. */
   async request(request: RawRequest, options: CallOptions = {}): Promise<RawAnswer> {
     return this.#during(options.signal, async (signal) =>
@@ -199,10 +234,10 @@ export class ReveilleClient {
   }
 
   #call<Data, Code extends FailureCode>(
-    { kind, path, rawQuery = '', body = null, requestId = null, waitMs = 0 }: Asked,
+    { rawQuery = '', body = null, requestId = null, waitMs = 0, ...asked }: Asked,
     { signal, timeoutMs = this.#timeoutMs }: CallOptions,
   ): Promise<ApiResult<Data, Code>> {
-    const request = { kind, path, rawQuery, body, requestId, waitMs, timeoutMs };
+    const request = { ...asked, rawQuery, body, requestId, waitMs, timeoutMs };
     const answer = this.#during(signal, (during) => this.#sender.send(request, during));
     return answer as Promise<ApiResult<Data, Code>>;
   }
@@ -223,13 +258,6 @@ export class ReveilleClient {
 
 /** Of a wakeup, and of the question what became of it. */
 const wakeupPath = '/v1/device/wakeup-request';
-
-/** What is undefined is left out. */
-function queryOf(parameters: Readonly<Record<string, string | number | undefined>>): string {
-  return Object.entries(parameters)
-    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))
-    .join('&');
-}
 
 function waitMsOf({ waitS = 0 }: WaitOptions): number {
   return waitS * 1000;

@@ -29,6 +29,13 @@ export function pause(clock: Clock, ms: number): Promise<void> {
   });
 }
 
+/** Resolves in the next turn of the event loop, so that a long piece of work does not keep it. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
 /** True as soon as `work` is done; false when it is not within `ms` of monotonic time, or has failed. Never rejects. */
 export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {

@@ -5,6 +5,7 @@
  * two ticks late, and no entry costs a timer or an allocation.
  */
 import { assert } from './assert.ts';
+import type { Clock } from './clock.ts';
 
 /** What the wheel needs of an entry; the entry owns these fields and the wheel alone writes the links. */
 export interface WheelEntry {
@@ -123,4 +124,31 @@ function unlink(entry: WheelEntry): void {
   wheelNext.wheelPrevious = wheelPrevious;
   entry.wheelNext = null;
   entry.wheelPrevious = null;
+}
+
+const drainStepMs = 100;
+
+/** `end` takes its entry off the wheel. Resolves with the number left: 0, or what `deadlineMs` did not suffice for. */
+export function drain<Entry extends WheelEntry>(
+  entries: DeadlineWheel<Entry>,
+  clock: Clock,
+  ratePerSecond: number,
+  deadlineMs: number,
+  end: (entry: Entry) => void,
+): Promise<number> {
+  const startedMs = clock.monotonicMs();
+  let drained = 0;
+  return new Promise((resolve) => {
+    const step = (): void => {
+      const elapsedMs = clock.monotonicMs() - startedMs;
+      const due = Math.floor((Math.min(elapsedMs, deadlineMs) / 1000) * ratePerSecond);
+      for (const entry of entries.pick(due - drained)) end(entry);
+      drained = due;
+      if (entries.size > 0 && elapsedMs < deadlineMs) return;
+      cancel();
+      resolve(entries.size);
+    };
+    const cancel = clock.every(drainStepMs, step);
+    if (entries.size === 0) step();
+  });
 }

@@ -1,5 +1,5 @@
 /**
- * Questions to another process that have no answer yet: at most `max`, each for as long as its asker waits, each settled
+ * Questions to another process or thread that have no answer yet: at most `max`, each for as long as its asker waits, each settled
  * once. How a question gets there, and what an expired one may have caused, is the sender's.
  */
 import type { Cancel, Clock } from './clock.ts';
@@ -16,7 +16,7 @@ export class OpenAsks<Answers extends object, Failure extends string> {
   readonly #open = new Map<number, OpenAsk<Answers, Failure>>();
   readonly #wheel: DeadlineWheel<OpenAsk<Answers, Failure>>;
   #asked = 0;
-  /** Null: nothing is open. */
+  /** Null: nothing is open that has a deadline. */
   #stopTurning: Cancel | null = null;
 
   constructor(clock: Clock, options: OpenAsksOptions<Failure>) {
@@ -33,7 +33,7 @@ export class OpenAsks<Answers extends object, Failure extends string> {
 
   /**
    * `send` hands the question over, by its number (1 to 2^32 - 1), before this returns; false: it could not, and nobody
-   * has it. Settles within `waitMs` and never rejects.
+   * has it. Settles within `waitMs`, which may be Infinity, and never rejects.
    */
   ask<Kind extends KindOf<Answers>>(
     kind: Kind,
@@ -49,9 +49,8 @@ export class OpenAsks<Answers extends object, Failure extends string> {
       // An answer to a question of another kind is not let through.
       const settle = resolve as OpenAsk<Answers, Failure>['settle'];
       const ask = new OpenAsk<Answers, Failure>(id, kind, nowMs + waitMs, settle);
-      this.#turnFrom(nowMs);
       this.#open.set(id, ask);
-      this.#wheel.add(ask);
+      if (waitMs < Infinity) this.#expireFrom(nowMs, ask);
       if (!send(id)) this.failed(id, unsent);
     });
   }
@@ -85,10 +84,10 @@ export class OpenAsks<Answers extends object, Failure extends string> {
   }
 
   /** One timer for all, while any is open. */
-  #turnFrom(nowMs: number): void {
-    if (this.#stopTurning !== null) return;
-    this.#wheel.turn(nowMs);
-    this.#stopTurning = this.#clock.every(tickMs, () => this.#turn());
+  #expireFrom(nowMs: number, ask: OpenAsk<Answers, Failure>): void {
+    if (this.#stopTurning === null) this.#wheel.turn(nowMs);
+    this.#stopTurning ??= this.#clock.every(tickMs, () => this.#turn());
+    this.#wheel.add(ask);
   }
 
   #turn(): void {
@@ -97,7 +96,7 @@ export class OpenAsks<Answers extends object, Failure extends string> {
   }
 
   #rest(): void {
-    if (this.#open.size > 0) return;
+    if (this.#wheel.size > 0) return;
     this.#stopTurning?.();
     this.#stopTurning = null;
   }

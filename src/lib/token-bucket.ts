@@ -18,12 +18,16 @@ export function fullBucket(rate: Rate, nowMs: number): TokenBucket {
   return { tokens: rate.burst, refilledMs: nowMs };
 }
 
-/** Milliseconds until one token is there: 0 when it is there now. Refills; takes nothing. */
-export function waitForToken(bucket: TokenBucket, rate: Rate, nowMs: number): number {
+/**
+ * Milliseconds until so many tokens are there, or as many as the bucket holds: 0 when they are there now. Refills; takes
+ * nothing.
+ */
+export function waitForToken(bucket: TokenBucket, rate: Rate, nowMs: number, tokens = 1): number {
   const gained = ((nowMs - bucket.refilledMs) / 1000) * rate.perSecond;
   bucket.tokens = Math.min(rate.burst, bucket.tokens + gained);
   bucket.refilledMs = nowMs;
-  return bucket.tokens >= 1 ? 0 : ((1 - bucket.tokens) / rate.perSecond) * 1000;
+  const missing = Math.min(tokens, rate.burst) - bucket.tokens;
+  return missing <= 0 ? 0 : (missing / rate.perSecond) * 1000;
 }
 
 /** Only after `waitForToken` said 0 in the same turn. Of more than there are, the rest is owed. */

@@ -3,7 +3,7 @@
  * is CommonJS with a default: either works behind this file. Without its binary (another libc, another Node)
  * the process cannot serve, and says so in one sentence. See docs/adr/0002.
  */
-import type * as Uws from 'uWebSockets.js';
+import { createServer } from 'node:net';
 import type {
   HttpRequest,
   HttpResponse,
@@ -13,8 +13,8 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from 'uWebSockets.js';
-
-import type { TlsFiles } from './tls-files.ts';
+import type * as Uws from 'uWebSockets.js';
+import { type TlsFiles, readCertificate, type Certificate } from './tls-files.ts';
 
 export type {
   HttpRequest,
@@ -78,7 +78,7 @@ export function listenExclusively(app: TemplatedApp, host: string, port: number)
  * marks only a port it was given as one that may be taken while connections to it live on. `isShared`: with whoever
  * else asks for the port in this way; that nobody does by mistake has been seen to before.
  */
-export function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared = false): ListenSocket {
+function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared = false): ListenSocket {
   let listening: ListenSocket | null = null;
   (app as unknown as ListenWithOptions).listen(
     host,
@@ -91,4 +91,111 @@ export function listenAtOnce(app: TemplatedApp, host: string, port: number, isSh
   if (listening === null)
     throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`);
   return listening;
+}
+
+export interface ListeningSettings {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+  /** True: other processes of this server listen there, too. */
+  readonly sharesPort: boolean;
+  /** Null: no TLS. */
+  readonly tls: TlsFiles | null;
+}
+
+/**
+ * The apps of one listener, and the port they listen on: one where TLS is off, else one for every certificate there has
+ * been. An app cannot change its certificate: a reload makes another on the same port, and the connections of the one
+ * before live on in it.
+ */
+export class ListeningApps {
+  readonly #settings: ListeningSettings;
+  readonly #furnish: (app: TemplatedApp) => void;
+  readonly #replaced: TemplatedApp[] = [];
+  #app: TemplatedApp;
+  #certificate: Certificate | null;
+  #listening: ListenSocket | null = null;
+
+  /** `furnish` puts the handlers into each app. Throws when TLS is asked for and its files are not in order. */
+  constructor(settings: ListeningSettings, furnish: (app: TemplatedApp) => void) {
+    this.#settings = settings;
+    this.#furnish = furnish;
+    this.#certificate = readCertificate(settings.tls);
+    this.#app = this.#createApp();
+  }
+
+  /** The real one; 0 while it does not listen. */
+  get port(): number {
+    return this.#listening?.port ?? 0;
+  }
+
+  /** Rejects when the address cannot be had, or is another server's. */
+  async listen(): Promise<void> {
+    const { host, port, sharesPort, tls } = this.#settings;
+    // Only a reload listens again on its port, and a port got as 0 would not let it.
+    const wanted = port === 0 && tls !== null ? await findFreePort(host) : port;
+    this.#listening = listenAtOnce(this.#app, host, wanted, sharesPort);
+  }
+
+  /**
+   * Takes the certificate from its files anew. Throws, and changes nothing, when they are not in order. One that was
+   * replaced costs its memory until the process ends, so files that have not changed are left alone.
+   */
+  reloadTls(): void {
+    // The library, which reads them again, would only say that it cannot.
+    const certificate = readCertificate(this.#settings.tls);
+    if (certificate === null || this.#isInForce(certificate)) return;
+    const next = this.#createApp();
+    if (this.#listening !== null) this.#moveListening(this.#listening, next);
+    this.#certificate = certificate;
+    this.#replaced.push(this.#app);
+    this.#app = next;
+  }
+
+  /** Takes no more connections; those there go on. */
+  stopListening(): void {
+    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
+    this.#listening = null;
+  }
+
+  /** Ends every connection. */
+  close(): void {
+    this.stopListening();
+    for (const app of [...this.#replaced, this.#app]) app.close();
+  }
+
+  #createApp(): TemplatedApp {
+    const app = createApp(this.#settings.tls);
+    this.#furnish(app);
+    return app;
+  }
+
+  #isInForce({ cert, key }: Certificate): boolean {
+    return cert === this.#certificate?.cert && key === this.#certificate.key;
+  }
+
+  /** All in one turn: the port is nobody's for no longer than it takes. */
+  #moveListening(from: ListenSocket, to: TemplatedApp): void {
+    const { host, sharesPort } = this.#settings;
+    this.stopListening();
+    try {
+      this.#listening = listenAtOnce(to, host, from.port, sharesPort);
+    } catch (error) {
+      this.#listening = listenAtOnce(this.#app, host, from.port, sharesPort);
+      throw error;
+    }
+  }
+}
+
+/** Somebody else may take it before it is used. Rejects when `host` is not an address of this machine. */
+function findFreePort(host: string): Promise<number> {
+  const server = createServer();
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port: 0, exclusive: true }, () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
 }

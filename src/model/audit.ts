@@ -1,5 +1,5 @@
 /**
- * One change by an operator, as a line of the audit log tells it. The ids a line can have are listed here, so that no
+ * One change by an operator, or of devices by an application, as a line of the audit log tells it. The ids a line can have are listed here, so that no
  * secret can be recorded by mistake: a field that is not in the list does not compile.
  */
 
@@ -14,8 +14,10 @@ export type AuditAction =
   | 'credential.revoke'
   | 'credential.rotate'
   | 'device.add'
+  | 'device.change'
   | 'device.disable'
   | 'device.kick'
+  | 'device.remove'
   | 'ops-token.create'
   | 'ops-token.revoke'
   | 'registry.import'
@@ -36,6 +38,7 @@ export type AuditId =
   | 'counts'
   | 'delivered'
   | 'device_id'
+  | 'device_ids'
   | 'disabled'
   | 'dropped'
   | 'event_id'
@@ -60,7 +63,10 @@ export type AuditId =
 export type AuditIds = Readonly<Partial<Record<AuditId, unknown>>>;
 
 export interface AuditOrigin {
-  /** Name of the token; `cli`: a command on a store at rest; `signal`: SIGHUP; `start`: the start of the server. */
+  /**
+   * Name of the token; `api`: an application by its credential; `cli`: a command on a store at rest; `signal`: SIGHUP;
+   * `start`: the start of the server.
+   */
   readonly operator: string;
   /** Null: no token was shown. */
   readonly role: OpsRole | null;
@@ -109,7 +115,7 @@ export interface Operator {
 export const localOperator: Operator = { name: 'local', role: 'operator' };
 
 /** Names that lines of the audit log have for those who show no token. */
-const reservedNames: ReadonlySet<string> = new Set([localOperator.name, 'cli', 'signal', 'start']);
+const reservedNames: ReadonlySet<string> = new Set([localOperator.name, 'api', 'cli', 'signal', 'start']);
 const nameForm = /^[A-Za-z0-9][\w.@-]{0,63}$/;
 
 export const operatorNameForm = '1-64 characters of A-Z a-z 0-9 _ . @ -, beginning with a letter or digit';

@@ -87,7 +87,7 @@ export interface CallOrder {
 /** The same as a signed request asks for it. */
 export interface SignedCallOrder extends CallOrder, SignedRequest {}
 
-/** A live session, as it is kept. Sessions that have ended are kept nowhere but in the log of events. */
+/** A live session, as it is kept. */
 export interface CallSession extends CallOrder {
   readonly sessionId: SessionId;
   readonly state: LiveCallState;
@@ -102,6 +102,42 @@ export interface CallSession extends CallOrder {
   readonly hasSeenBridge: boolean;
   /** Tokens by which the device has connected, newest last: they may reconnect while the session lives. */
   readonly connectedTokens: readonly TokenId[];
+}
+
+/** Which call a backend means: by its session, or as the live one of the room that it was issued for. */
+export type CallName =
+  | { readonly kind: 'session'; readonly sessionId: SessionId }
+  | { readonly kind: 'room'; readonly roomId: string };
+
+/** Why a backend may end a call. */
+export const orderedEndReasons = ['cancelled', 'rejected'] as const;
+export type OrderedEndReason = (typeof orderedEndReasons)[number];
+
+/** What a backend asks to be ended: a call of its own application. */
+export interface CallEndOrder extends SignedRequest {
+  readonly appId: ApplicationId;
+  readonly deviceId: DeviceId;
+  readonly call: CallName;
+  readonly reason: OrderedEndReason;
+}
+
+/** The end of a call, whoever ended it. */
+export interface CallEnd {
+  readonly deviceId: DeviceId;
+  readonly sessionId: SessionId;
+  readonly reason: CallEndReason;
+  /** Wall milliseconds. */
+  readonly endedAtMs: number;
+}
+
+/** Why a controller that joins no call turns one down. */
+export const rejectionReasons = ['rejected', 'busy'] as const;
+export type RejectionReason = (typeof rejectionReasons)[number];
+
+/** What a controller says of a call of its device. */
+export interface CallRejection {
+  readonly sessionId: SessionId;
+  readonly reason: RejectionReason;
 }
 
 export const callSides = ['device', 'bridge'] as const;
@@ -161,7 +197,7 @@ export type LegMessage =
 export type LegCloseReason = 'ended' | 'replaced' | 'revoked' | 'drain';
 
 /** Why a token is not good. Each is counted. */
-export const tokenRefusals = [
+const tokenRefusals = [
   'malformed',
   'algorithm',
   'unknown_key',

@@ -16,9 +16,11 @@ export const codeTexts = {
   40403: 'device does not exist',
   40412: 'device is not connected',
   40413: 'no such wakeup request',
+  40414: 'no such call',
   40500: 'method not allowed',
   40902: 'wakeup protocol not supported',
   40903: 'media parameters cannot change once somebody has connected',
+  40904: 'the device is there with other terms',
   41100: 'Content-Length is needed: no Transfer-Encoding is taken',
   41300: 'request body too large',
   41500: 'Content-Type must be application/json',
@@ -42,21 +44,45 @@ export type AccessCode = 40403 | 40302 | 40304;
 /** What each operation may answer beside success, in the order of the source's tables. */
 export const endpointCodes = {
   connectivity: [40003, 40301, 40302, 40304, 40403, 42901, 50000, 50301, 50401],
+  'connectivity-batch': [40003, 40301, 42901, 50000, 50301],
   wakeup: [40003, 40301, 40302, 40304, 40403, 40412, 40902, 42901, 50000, 50204, 50301, 50402],
   'wakeup-outcome': [40003, 40301, 40413, 42901, 50000, 50301],
-  message: [40003, 40301, 40302, 40304, 40403, 40412, 42901, 50000, 50301, 50402],
+  message: [40003, 40301, 40302, 40304, 40403, 40412, 40902, 42901, 50000, 50204, 50301, 50402],
   events: [40003, 40301, 42901, 50000, 50301],
   'call-status': [40003, 40301, 40302, 40304, 40403, 42901, 50000],
+  'call-end': [40003, 40301, 40302, 40403, 40414, 42901, 50000, 50301],
   'call-credentials': [40003, 40301, 40302, 40304, 40403, 40903, 42901, 50000, 50301],
+  'devices-list': [40003, 40301, 40302, 42901, 50000, 50301],
+  // The codes of single devices stand in the answer: deviceCodes.
+  'devices-add': [40003, 40301, 42901, 50000, 50301, 50402],
+  'device-change': [40003, 40301, 40302, 40403, 42901, 50000, 50301, 50402],
+  'device-remove': [40003, 40301, 40302, 40403, 42901, 50000, 50301, 50402],
 } as const satisfies Record<string, readonly FailureCode[]>;
 
+/** What may become of each device of a request that adds several; 0 beside them. */
+export const deviceCodes = [40003, 40302, 40403, 40904] as const satisfies readonly FailureCode[];
+
 export type ConnectivityCode = (typeof endpointCodes.connectivity)[number];
+export type ConnectivityBatchCode = (typeof endpointCodes)['connectivity-batch'][number];
+/** What a batch may answer for one of its devices, beside 0. */
+export const batchEntryCodes = [
+  40003, 40302, 40304, 40403, 50000, 50301, 50401,
+] as const satisfies readonly ConnectivityCode[];
+export type BatchEntryCode = (typeof batchEntryCodes)[number];
 export type WakeupCode = (typeof endpointCodes.wakeup)[number];
 export type WakeupOutcomeCode = (typeof endpointCodes)['wakeup-outcome'][number];
 export type MessageCode = (typeof endpointCodes.message)[number];
 export type EventsCode = (typeof endpointCodes.events)[number];
 export type CallStatusCode = (typeof endpointCodes)['call-status'][number];
+export type CallEndCode = (typeof endpointCodes)['call-end'][number];
 export type CallCredentialsCode = (typeof endpointCodes)['call-credentials'][number];
+
+export type DeviceListingCode = (typeof endpointCodes)['devices-list'][number];
+export type DeviceAdditionCode = (typeof endpointCodes)['devices-add'][number];
+export type DeviceChangeCode = (typeof endpointCodes)['device-change'][number];
+/** What a change as a whole may come to, of however many devices. */
+export const provisioningCodes = [42901, 50000, 50301, 50402] as const satisfies readonly FailureCode[];
+export type ProvisioningCode = (typeof provisioningCodes)[number];
 
 /** A business outcome that is not success. `retryAfterS`: whole seconds, at least 1, where the caller may come back. */
 export interface Refusal<C extends FailureCode = FailureCode> {

@@ -1,6 +1,6 @@
 /** The events that backends are told. Source: events.md, The log. */
 import type { CallEndReason, CallState } from './call.ts';
-import type { DeviceId, EventId, ProductId, RequestId, SessionId } from './ids.ts';
+import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { SignalEndReason } from './signal.ts';
 import type { SleepEndReason } from './sleep.ts';
@@ -17,6 +17,9 @@ export const eventTypes = [
   'call.started',
   'call.state',
   'call.ended',
+  'device.registry.added',
+  'device.registry.changed',
+  'device.registry.removed',
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
@@ -72,6 +75,26 @@ export type EventBody =
         readonly state: CallState;
         readonly reason: CallEndReason | null;
       };
+    }
+  | RegistryEventBody;
+
+/** Terms of a device that can be changed while it stays the same product's. */
+export const deviceTerms = ['secret', 'expires_at', 'disabled', 'labels'] as const;
+export type DeviceTerm = (typeof deviceTerms)[number];
+
+/** `by`: the application that changed it; null: an operator. What a term is now is not told. */
+export type RegistryEventBody =
+  | {
+      readonly type: 'device.registry.added' | 'device.registry.removed';
+      readonly data: { readonly product_id: ProductId; readonly by: ApplicationId | null };
+    }
+  | {
+      readonly type: 'device.registry.changed';
+      readonly data: {
+        readonly product_id: ProductId;
+        readonly by: ApplicationId | null;
+        readonly changed: readonly DeviceTerm[];
+      };
     };
 
 /** An event that has happened and has no place in the log yet. */
@@ -79,7 +102,7 @@ export type EventDraft = EventBody & {
   readonly deviceId: DeviceId;
   /** Wall milliseconds. */
   readonly atMs: number;
-  /** Of the connection it speaks of; null for calls. */
+  /** Of the connection it speaks of; null for calls and changes of the registry. */
   readonly epoch: number | null;
 };
 

@@ -1,6 +1,6 @@
 /** Names of things, branded so that one is never passed for another. Parsing is the only way to make one. */
-import { randomFillSync } from 'node:crypto';
-import { v7 as uuidv7 } from 'uuid';
+import { createHash, randomFillSync } from 'node:crypto';
+import { v5 as uuidv5, v7 as uuidv7 } from 'uuid';
 import { utf8Length } from '../lib/utf8.ts';
 import { accessKeyIdBytesMax, deviceIdBytesMax, registryIdBytesMax, requestIdBytesMax } from './limits.ts';
 
@@ -9,6 +9,8 @@ export type ApplicationId = string & { readonly brand: 'ApplicationId' };
 export type ProductId = string & { readonly brand: 'ProductId' };
 export type AccessKeyId = string & { readonly brand: 'AccessKeyId' };
 export type RequestId = string & { readonly brand: 'RequestId' };
+/** Of one wakeup: several may bear one request id. */
+export type WakeupId = string & { readonly brand: 'WakeupId' };
 export type SessionId = string & { readonly brand: 'SessionId' };
 export type EventId = string & { readonly brand: 'EventId' };
 export type MessageId = string & { readonly brand: 'MessageId' };
@@ -27,6 +29,13 @@ const printableAscii = /^[\x20-\x7e]+$/;
 /** 1-128 printable ASCII characters; null otherwise. Source: API doc, Endpoint 2, X-Request-ID. */
 export function parseRequestId(text: string): RequestId | null {
   return text.length <= requestIdBytesMax && printableAscii.test(text) ? (text as RequestId) : null;
+}
+
+const visibleAscii = /^[\x21-\x7e]{1,128}$/;
+
+/** 1-128 visible ASCII characters, as every session of ours is named; null otherwise. */
+export function parseSessionId(text: string): SessionId | null {
+  return visibleAscii.test(text) ? (text as SessionId) : null;
 }
 
 const accessKeyIdForm = /^[\x21-\x2b\x2d\x2e\x30-\x7e]+$/;
@@ -56,14 +65,17 @@ export function parseBridgeId(text: string): BridgeId | null {
   return isRegistryId(text) ? (text as BridgeId) : null;
 }
 
-/** What a wakeup is known by. An application id holds no line feed, so the first one ends it. */
-export function wakeupKey(appId: ApplicationId, requestId: RequestId): string {
-  return `${appId}\n${requestId}`;
-}
-
 /** A UUIDv7: sortable by time, and no client's own id looks like it by chance. */
 export function generateRequestId(): RequestId {
   return generateUuid() as RequestId;
+}
+
+/** Namespace of the ids of wakeups that a message asks for; made once, at random. */
+const messageWakeups = '5a3f7c1e-9d42-4b8a-a6e7-0c1b2d3e4f50';
+
+/** The same wherever the same signed request comes; reveals nothing of its signature. */
+export function wakeupIdOf(signature: string): RequestId {
+  return uuidv5(signature, messageWakeups) as RequestId;
 }
 
 export function generateSessionId(): SessionId {
@@ -78,14 +90,31 @@ export function generateTokenId(): TokenId {
   return generateUuid() as TokenId;
 }
 
+/** A UUIDv7 whose order is that of the answers: `sequence`, which counts them, parts those of one millisecond. */
+export function generateWakeupId(answeredAtMs: number, sequence: number): WakeupId {
+  return generatePlacedUuid(answeredAtMs, sequence) as WakeupId;
+}
+
+/** The id of a wakeup that an earlier release has kept without one, when an application's request id was of one wakeup. */
+export function earlierWakeupId(appId: ApplicationId, requestId: RequestId, atMs: number): WakeupId {
+  const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');
+  const name = createHash('sha256').update(`${appId}\n${requestId}`).digest('hex');
+  const low = `7${name.slice(0, 3)}-8${name.slice(3, 6)}-${name.slice(6, 18)}`;
+  return `${time.slice(0, 8)}-${time.slice(8)}-${low}` as WakeupId;
+}
+
 /**
  * A UUIDv7 whose order is the log's: `wallMs` never goes back from one call to the next, and `sequence`, the event's
  * place in the log, parts those of one millisecond.
  */
 export function generateEventId(wallMs: number, sequence: number): EventId {
-  placedOptions.msecs = wallMs;
+  return generatePlacedUuid(wallMs, sequence) as EventId;
+}
+
+function generatePlacedUuid(wallMs: number, sequence: number): string {
+  placedOptions.msecs = Math.max(0, Math.floor(wallMs));
   placedOptions.seq = sequence % 2 ** 31;
-  return generateUuid(placedOptions) as EventId;
+  return generateUuid(placedOptions);
 }
 
 const uuidRandomBytes = 16;

@@ -1,7 +1,9 @@
 /** A message as a backend asks for it, and what it is told. Source: signal-wire.md, Sending a message. */
-import type { ApplicationId, DeviceId, MessageId } from './ids.ts';
+import type { MessageCode, Refusal } from './codes.ts';
+import type { ApplicationId, DeviceId, MessageId, RequestId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { SignedRequest } from './signed-request.ts';
+import type { WakeupStatus } from './wakeup.ts';
 
 export interface MessageRequest extends SignedRequest {
   readonly appId: ApplicationId;
@@ -16,4 +18,21 @@ export interface MessageReceipt {
   readonly id: MessageId;
   /** Wall milliseconds. */
   readonly acknowledgedAtMs: number;
+  /** Null: the device was online; left out: it was not to be woken. */
+  readonly wakeup?: MessageWakeup | null;
+}
+
+/** Why the device may not have it; with the wakeup, if one was sent for it. */
+export interface MessageRefusal extends Refusal<MessageCode> {
+  readonly wakeup?: MessageWakeup;
+}
+
+/** The wakeup that a message sent, as far as it is known at the answer. */
+export interface MessageWakeup {
+  readonly requestId: RequestId;
+  readonly status: WakeupStatus;
+  /** Wall milliseconds; null: whether its packet was sent is not known. */
+  readonly acceptedAtMs: number | null;
+  /** From its acceptance to the device's login; null: not woken. */
+  readonly wokeAfterMs: number | null;
 }

@@ -1,13 +1,14 @@
 /** Messages between members of a cluster, as plain values, since they cross as bytes. Source: cluster.md. */
 import type { Result } from '../lib/result.ts';
-import type { CallSession, SignedCallOrder } from './call.ts';
+import type { CallEnd, CallEndOrder, CallRejection, CallSession, SignedCallOrder } from './call.ts';
 import type { ConnectionKind, DeviceSlots, MemberStatus } from './cluster.ts';
-import type { CallCredentialsCode, MessageCode, Refusal, WakeupCode } from './codes.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from './ids.ts';
-import type { MessageReceipt, MessageRequest } from './message.ts';
+import type { CallCredentialsCode, CallEndCode, Refusal, WakeupCode } from './codes.ts';
+import type { DeviceId, RequestId, SessionId } from './ids.ts';
+import type { MessageReceipt, MessageRefusal, MessageRequest } from './message.ts';
+import type { ProvisioningAnswer, ProvisioningRequest } from './provisioning.ts';
 import type { WakeReport } from './signal.ts';
 import type { CustomData, WakeWriteResult } from './sleep.ts';
-import type { WakeupReceipt, WakeupRequest } from './wakeup.ts';
+import type { WakeupReceipt, WakeupRequest, WakeupsKnown } from './wakeup.ts';
 
 /** What a member knows of a session of its own: Unix seconds of its latest heartbeat, 0: none yet. */
 export interface SessionHeartbeat {
@@ -15,12 +16,18 @@ export interface SessionHeartbeat {
   readonly heartbeatAt: number;
 }
 
+/** A device's sessions at one member; null: it has none there. */
+export interface DeviceHeartbeats {
+  readonly sleep: SessionHeartbeat | null;
+  readonly signal: SessionHeartbeat | null;
+}
+
 /** What one member asks another, by kind: the question, and its answer. */
 export interface PeerExchanges {
-  /** The device's sessions at this member. */
+  /** The sessions of devices at this member, in the order of the question: `batchDevicesMax` at most. */
   readonly heartbeats: {
-    readonly question: { readonly kind: 'heartbeats'; readonly deviceId: DeviceId };
-    readonly answer: { readonly sleep: SessionHeartbeat | null; readonly signal: SessionHeartbeat | null };
+    readonly question: { readonly kind: 'heartbeats'; readonly deviceIds: readonly DeviceId[] };
+    readonly answer: readonly DeviceHeartbeats[];
   };
   /** A whole wakeup, of the member that has the device's first sleep slot; with where who asks has just found it. */
   readonly wake: {
@@ -43,15 +50,29 @@ export interface PeerExchanges {
   };
   readonly message: {
     readonly question: { readonly kind: 'message'; readonly request: MessageRequest };
-    readonly answer: Result<MessageReceipt, Refusal<MessageCode>>;
+    readonly answer: Result<MessageReceipt, MessageRefusal>;
   };
   /** Of the member that keeps the device's calls. */
   readonly 'issue-call': {
     readonly question: { readonly kind: 'issue-call'; readonly order: SignedCallOrder };
     readonly answer: Result<
-      { readonly peerId: string; readonly token: string },
+      { readonly peerId: string; readonly token: string; readonly mediaUrl: string | null },
       Refusal<CallCredentialsCode>
     >;
+  };
+  /** Of the same: ends a call for a backend. A session or a room that it does not know is 40414. */
+  readonly 'end-call': {
+    readonly question: { readonly kind: 'end-call'; readonly order: CallEndOrder };
+    readonly answer: Result<CallEnd, Refusal<CallEndCode>>;
+  };
+  /** Of the same: what the device's controller says. `stray`: of no call of the device that it may reject. */
+  readonly 'reject-call': {
+    readonly question: {
+      readonly kind: 'reject-call';
+      readonly deviceId: DeviceId;
+      readonly rejection: CallRejection;
+    };
+    readonly answer: 'taken' | 'stray';
   };
   /** The calls of the device that this session is of, so that the asker keeps them. `in-use`: one of them has a leg here. */
   readonly 'take-calls': {
@@ -60,10 +81,24 @@ export interface PeerExchanges {
       | { readonly kind: 'given'; readonly deviceId: DeviceId; readonly sessions: readonly CallSession[] }
       | { readonly kind: 'in-use' | 'absent' };
   };
+  /** Of the member that changes the registry. Secrets are in both. */
+  readonly provision: {
+    readonly question: { readonly kind: 'provision'; readonly request: ProvisioningRequest };
+    readonly answer: ProvisioningAnswer;
+  };
   /** True: the device had a session here. */
   readonly disconnect: {
     readonly question: { readonly kind: 'disconnect'; readonly deviceId: DeviceId };
     readonly answer: boolean;
+  };
+  /** What this member knows of the wakeups that bear a request id; `deviceId` null: whatever their device. */
+  readonly wakeups: {
+    readonly question: {
+      readonly kind: 'wakeups';
+      readonly requestId: RequestId;
+      readonly deviceId: DeviceId | null;
+    };
+    readonly answer: WakeupsKnown;
   };
   /** In Prometheus' text format. */
   readonly metrics: { readonly question: { readonly kind: 'metrics' }; readonly answer: string };
@@ -86,17 +121,19 @@ export type PeerNotice =
       readonly deviceId: DeviceId;
       readonly session: SessionId;
     }
-  /** To everybody: a repeat of it, wherever it comes, is answered like it. `signature` as in WakeupRequest. */
+  /** To everybody: a repeat of it, wherever it comes, is answered like it. `signature` as in SignedRequest. */
   | {
       readonly kind: 'wakeup-accepted';
-      readonly appId: ApplicationId;
-      readonly requestId: RequestId;
-      /** As in WakeupRequest: an id that the server made is not the caller's to repeat. */
-      readonly isCallersId: boolean;
       readonly signature: string;
       readonly signatureExpiresMs: number;
-      readonly bodySha256: string;
       readonly receipt: WakeupReceipt;
+    }
+  /** To everybody: a repeat of this message, wherever it comes, is answered like it. `signature` as in SignedRequest. */
+  | {
+      readonly kind: 'message-answered';
+      readonly signature: string;
+      readonly signatureExpiresMs: number;
+      readonly answer: Result<MessageReceipt, MessageRefusal>;
     }
   /** To everybody who may keep the device's next call: a repeat of it opens none. `signature` as in SignedRequest. */
   | {
@@ -107,6 +144,14 @@ export type PeerNotice =
       readonly peerId: string;
       /** A secret. */
       readonly token: string;
+      readonly mediaUrl: string | null;
+    }
+  /** To everybody: a repeat of it, wherever it comes, is answered like it, 40414 where there was no call. */
+  | {
+      readonly kind: 'call-end-answered';
+      readonly signature: string;
+      readonly signatureExpiresMs: number;
+      readonly end: CallEnd | null;
     }
   /** What a controller says woke it, for whoever watches that wakeup. */
   | {

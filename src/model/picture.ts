@@ -46,11 +46,12 @@ export interface Picture {
 }
 
 /**
- * Why no picture came of a frame. `undecodable`: corrupt; `too_large`: beyond the largest size; `no_key_frame`: it
+ * Why no picture came of a frame. `undecodable`: corrupt; `too_large`: it, or the picture to be made of it, is beyond
+ * the largest size; `no_key_frame`: it
  * needs one that is missing; `too_small`: a side of the picture would be 0; `rebuild_failed`: scaler or encoder could not
  * be made; `engine`: the worker that had it is gone.
  */
-export const frameDrops = [
+const frameDrops = [
   'undecodable',
   'too_large',
   'no_key_frame',

@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId, ProductId } from './ids.ts';
+import type { ProductDefaults } from './product-defaults.ts';
 
 export const permissions = [
   'connectivity:read',
@@ -11,7 +12,10 @@ export const permissions = [
   'message:send',
   'call:read',
   'call:issue',
+  'call:end',
   'events:read',
+  'device:read',
+  'device:write',
 ] as const;
 export type Permission = (typeof permissions)[number];
 /** What a credential may hold: a permission, or all of them. */
@@ -36,6 +40,8 @@ export interface Credential {
 export interface Product {
   readonly productId: ProductId;
   readonly appIds: readonly ApplicationId[];
+  /** What its devices have in common; left out: nothing. */
+  readonly defaults?: ProductDefaults;
 }
 
 export interface Device {
@@ -45,7 +51,12 @@ export interface Device {
   /** Unix seconds; expired when now >= it; null: never. */
   readonly expiresAt: number | null;
   readonly disabled: boolean;
+  /** What its backends keep with it; left out: nothing. */
+  readonly labels?: Labels;
 }
+
+/** By key; at least one. */
+export type Labels = Readonly<Record<string, string>>;
 
 /** Where an application is told of events. Known by application and url together. Source: events.md, Webhooks. */
 export interface Webhook {
@@ -73,6 +84,11 @@ export function isCredentialValid(credential: Credential, nowS: number): boolean
 
 export function holdsPermission(credential: Credential, permission: Permission): boolean {
   return credential.grants.includes('*') || credential.grants.includes(permission);
+}
+
+/** Whether the product's devices are the application's; null: no such product, which is nobody's. */
+export function isOfApplication(product: Product | null, appId: ApplicationId): boolean {
+  return product?.appIds.includes(appId) === true;
 }
 
 export function isExpired(device: Device, nowS: number): boolean {

@@ -1,6 +1,7 @@
-/** A wakeup as the server speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup and Repeats. */
+/** A wakeup as the server speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
 import type { MemberId } from './cluster.ts';
-import type { ApplicationId, DeviceId, RequestId } from './ids.ts';
+import type { FailureCode } from './codes.ts';
+import type { ApplicationId, DeviceId, RequestId, WakeupId } from './ids.ts';
 import type { WakeCause } from './signal.ts';
 import type { SignedRequest } from './signed-request.ts';
 import type { CustomData } from './sleep.ts';
@@ -11,12 +12,8 @@ export interface WakeupRequest extends SignedRequest {
   readonly customData: CustomData;
   /** The same as the caller wrote it, like `0x12aB`; null: none was asked for. */
   readonly customDataText: string | null;
-  /** The effective one. */
+  /** The effective one: an identifier, and nothing more. */
   readonly requestId: RequestId;
-  /** True: it is the caller's own X-Request-ID; false: the server made it, and a made one never repeats. */
-  readonly isCallersId: boolean;
-  /** Lowercase hex SHA-256 of the request body. */
-  readonly bodySha256: string;
 }
 
 /** Accepted: a sleep connection was found and the kernel has the 8 bytes. */
@@ -31,6 +28,8 @@ export type WakeupStatus = 'accepted' | 'unknown' | 'failed' | 'completed' | 'ex
 
 /** What is kept of a wakeup whose packet may have gone out. Source: events.md, Reading. */
 export interface WakeupRecord {
+  /** Of two wakeups that bear one request id, the greater one was answered later. */
+  readonly id: WakeupId;
   readonly deviceId: DeviceId;
   readonly status: WakeupStatus;
   /** True: its outcome may still change by a login, a reset or time. */
@@ -49,10 +48,50 @@ export interface WakeupRecord {
   readonly cause: WakeCause | null;
   /** Of the sleep session that carried it. */
   readonly sleepEpoch: number;
-  /** True: the request id is the caller's own X-Request-ID, and a repeat of it is answered from here. */
-  readonly isCallersId: boolean;
-  /** Lowercase hex SHA-256 of the request body. */
-  readonly bodySha256: string;
+  /** The 8 bytes in lowercase hex; null: an earlier release wrote them, and did not note them. */
+  readonly packet: string | null;
   /** Who had its packet written, and saves its outcome unless it is gone; null: there is one process, or was when it was begun. */
   readonly watcher: MemberId | null;
+}
+
+/** Which wakeup of an application is meant. */
+export interface WakeupName {
+  readonly appId: ApplicationId;
+  readonly requestId: RequestId;
+  /** Of those that bear the request id: this one; a device's latest; null: the latest of all. */
+  readonly which: WakeupId | { readonly deviceId: DeviceId } | null;
+}
+
+/** A wakeup of some application: which one, and what is kept of it. */
+export interface KnownWakeup {
+  readonly appId: ApplicationId;
+  readonly requestId: RequestId;
+  readonly record: WakeupRecord;
+}
+
+/** By their ids, which rise with the time of the answer. */
+export function latestFirst(wakeups: Iterable<KnownWakeup>): KnownWakeup[] {
+  return [...wakeups].sort((one, other) => (one.record.id < other.record.id ? 1 : -1));
+}
+
+/** An answer to a wakeup that was not 202. */
+export interface RefusedWakeup {
+  /** Wall milliseconds. */
+  readonly atMs: number;
+  readonly requestId: RequestId;
+  /** Null: a text that is no application id. */
+  readonly appId: ApplicationId | null;
+  /** False: the request only said that it was of this application. */
+  readonly isProven: boolean;
+  /** Null: it was refused before its body was read. */
+  readonly deviceId: DeviceId | null;
+  readonly code: FailureCode;
+  /** For people; at most `refusalReasonCharactersMax` characters. */
+  readonly reason: string;
+}
+
+/** What a member knows of the wakeups that bear a request id, the latest first. */
+export interface WakeupsKnown {
+  readonly wakeups: readonly KnownWakeup[];
+  readonly refused: readonly RefusedWakeup[];
 }

@@ -13,6 +13,9 @@ export class Readiness {
   readonly #reasons = new Set<UnreadyReason>(['starting']);
   #others: () => Missing = () => ({ isReady: true, reasons: [] });
 
+  /** True while the server is being stopped: nothing new is begun. */
+  readonly isDraining = (): boolean => this.#reasons.has('draining');
+
   /** True while it should be sent traffic. */
   get isReady(): boolean {
     return this.#reasons.size === 0 && this.#others().isReady;
@@ -34,9 +37,5 @@ export class Readiness {
 
   clear(reason: UnreadyReason): void {
     this.#reasons.delete(reason);
-  }
-
-  has(reason: UnreadyReason): boolean {
-    return this.#reasons.has(reason);
   }
 }

@@ -35,7 +35,10 @@ export interface Instruments {
   ) => (route: string, status: number, code: number, seconds: number) => void;
 }
 
-/** `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer had it. */
+/**
+ * `delivered`: 2xx; `failed`: it is tried again; `parked`: given up; `gone`: 410, the hook is off; `lost`: the log no longer
+ * had it.
+ */
 const webhookResults = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
 export type WebhookResultLabel = (typeof webhookResults)[number];
 
@@ -115,6 +118,16 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       'repeated',
       'stray',
     ]),
+    /**
+     * `taken`: it ended the call; `stray`: of no call of the device, or of one that is connected; `unreachable`: who keeps
+     * the call was not reached; `dropped`: too many were under way.
+     */
+    callRejection: counter(
+      'reveille_call_rejections_total',
+      'Calls that controllers rejected without joining them by what became of that.',
+      'result',
+      ['taken', 'stray', 'unreachable', 'dropped'],
+    ),
     bridgeAnswer: counter(
       'reveille_bridge_answers_total',
       'Bridges asked to take a call by their answer.',

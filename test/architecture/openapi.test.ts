@@ -2,14 +2,29 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { codeTexts, endpointCodes } from '../../src/model/codes.ts';
+import { batchEntryCodes, codeTexts, deviceCodes, endpointCodes } from '../../src/model/codes.ts';
 import { eventTypes } from '../../src/model/events.ts';
-import { deviceIdBytesMax, requestIdBytesMax } from '../../src/model/limits.ts';
-import { callCredentialsRoute, callStatusRoute } from '../../src/gateways/api/call-routes.ts';
-import { connectivityRoute, messageRoute } from '../../src/gateways/api/device-routes.ts';
-import { eventsRoute } from '../../src/gateways/api/events-route.ts';
+import { batchDevicesMax, deviceIdBytesMax, requestIdBytesMax } from '../../src/model/limits.ts';
+import {
+  callCredentialsRoute,
+  callEndRoute,
+  callStatusRoute,
+} from '../../src/gateways/api/call-endpoints.ts';
+import {
+  connectivityBatchRoute,
+  connectivityRoute,
+  eventsRoute,
+  wakeupOutcomeRoute,
+  wakeupRoute,
+} from '../../src/gateways/api/endpoints.ts';
+import { messageRoute } from '../../src/gateways/api/message-endpoint.ts';
+import {
+  deviceChangeRoute,
+  deviceRemoveRoute,
+  devicesAddRoute,
+  devicesListRoute,
+} from '../../src/gateways/api/device-endpoints.ts';
 import type { Route } from '../../src/gateways/api/route.ts';
-import { wakeupOutcomeRoute, wakeupRoute } from '../../src/gateways/api/wakeup-routes.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
 import { signingHeaders } from '../../src/protocol/tgv1/signature.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
@@ -21,12 +36,18 @@ const { document, responses } = apiContract;
 const nowhere = undefined as never;
 const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
   connectivity: connectivityRoute(nowhere),
-  wakeup: wakeupRoute(nowhere),
+  'connectivity-batch': connectivityBatchRoute(nowhere),
+  wakeup: wakeupRoute(nowhere, nowhere),
   'wakeup-outcome': wakeupOutcomeRoute(nowhere),
   message: messageRoute(nowhere),
   events: eventsRoute(nowhere),
   'call-status': callStatusRoute(nowhere),
-  'call-credentials': callCredentialsRoute(nowhere),
+  'call-end': callEndRoute(nowhere),
+  'call-credentials': callCredentialsRoute(nowhere, 'allow'),
+  'devices-list': devicesListRoute(nowhere),
+  'devices-add': devicesAddRoute(nowhere),
+  'device-change': deviceChangeRoute(nowhere),
+  'device-remove': deviceRemoveRoute(nowhere),
 };
 
 test('the version is that of the package', () => {
@@ -42,6 +63,8 @@ test('the operations are the routes', () => {
   assert.deepEqual(new Set(operations), new Set(paths));
 });
 
+const methodNames = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
+
 /** Answered before an endpoint's own rules, under their own status everywhere. */
 const transportCodes = new Set([40000, 40105, 41100, 41300, 41500]);
 
@@ -52,7 +75,9 @@ for (const name of Object.keys(routes) as (keyof typeof routes)[]) {
 
   test(`${name} documents the codes that it may answer, and those before its own rules`, () => {
     const codes = own.flatMap((response) => response.codes);
-    const transport = [...transportCodes].filter((code) => code !== 41500 || route.method === 'POST');
+    const transport = [...transportCodes].filter(
+      (code) => code !== 41500 || route.method === 'POST' || route.method === 'PATCH',
+    );
     assert.deepEqual(new Set(codes), new Set([0, ...transport, ...endpointCodes[name]]));
     assert.equal(codes.length, new Set(codes).size, 'each code has one status');
     const otherMethods = responses.filter(({ operation }) => operation === `* ${route.path}`);
@@ -68,7 +93,7 @@ for (const name of Object.keys(routes) as (keyof typeof routes)[]) {
   });
 
   test(`${name} takes X-Request-ID where its route does, and the headers of the signature`, () => {
-    const operation = document.paths[route.path]?.[route.method === 'GET' ? 'get' : 'post'];
+    const operation = document.paths[route.path]?.[methodNames[route.method]];
     const parameters = (operation?.parameters ?? []).map((parameter) => apiContract.resolve(parameter));
     const headers = parameters.filter((parameter) => parameter.in === 'header').map((header) => header.name);
     // OpenAPI has Authorization as a security scheme.
@@ -85,7 +110,7 @@ function statusOf(route: Route, code: number): number {
 }
 
 test('every code of the table is documented, and no other', () => {
-  const documented = responses.flatMap(({ codes }) => codes);
+  const documented = [...responses.flatMap(({ codes }) => codes), ...deviceCodes];
   assert.deepEqual(new Set(documented), new Set(Object.keys(codeTexts).map(Number)));
 });
 
@@ -110,6 +135,23 @@ test('limits are those of the code', () => {
   }
 });
 
+test('the entries of a batch are as many as there may be, with the codes of the code', () => {
+  const schemas = document.components['schemas'] as {
+    ConnectivityEntryFailure: { properties: { code: { enum: readonly number[] } } };
+    ConnectivityBatchRequest: { properties: { device_ids: { maxItems: number } } };
+  };
+  assert.deepEqual(schemas.ConnectivityEntryFailure.properties.code.enum, batchEntryCodes);
+  assert.equal(schemas.ConnectivityBatchRequest.properties.device_ids.maxItems, batchDevicesMax);
+});
+
+test('the codes of single devices are those of the code', () => {
+  const codes = apiContract.compile({
+    $ref: '#/components/schemas/DevicesAnswer/properties/data/properties/devices/items/properties/code',
+  });
+  const known = [0, ...Object.keys(codeTexts).map(Number)].filter((code) => codes(code));
+  assert.deepEqual(new Set(known), new Set([0, ...deviceCodes]));
+});
+
 test('the types of events are those of the code', () => {
   const schemas = document.components['schemas'] as {
     Event: { properties: { type: { enum: readonly string[] } } };
@@ -130,7 +172,7 @@ test('every example is what its own schema asks for', () => {
   for (const { operation, status, body, examples } of responses)
     check(`${operation} ${status}`, body, examples);
   for (const item of Object.values(document.paths))
-    for (const operation of [item.get, item.post]) {
+    for (const operation of [item.get, item.post, item.patch, item.delete]) {
       for (const parameter of operation?.parameters ?? []) {
         const { name, schema, ...rest } = apiContract.resolve(parameter);
         check(name, apiContract.compile(schema), examplesOf(rest));

@@ -46,7 +46,7 @@ test('the vocabulary check takes other words, and stored names where they are st
     foreignWords([{ path: 'src/x.ts', text: 'household, reseated, heartbeat, doorbell' }]),
     [],
   );
-  const row = { path: 'src/protocol/cluster/session-values.ts', text: 'seats: z.array(slot)' };
+  const row = { path: 'src/protocol/cluster/member-values.ts', text: 'seats: z.array(slot)' };
   assert.deepEqual(foreignWords([row]), []);
 });
 

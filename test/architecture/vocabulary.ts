@@ -43,7 +43,7 @@ const storedNames: Readonly<Record<string, readonly string[]>> = {
   'docs/cluster.md': ['beat'],
   'src/cluster/nats/nats-kv-store.ts': ['beat'],
   'src/cluster/nats/nats-names.ts': ['beat'],
-  'src/protocol/cluster/session-values.ts': ['seat', 'buried'],
+  'src/protocol/cluster/member-values.ts': ['seat', 'buried'],
   'src/server/membership/node-shares.ts': ['beat'],
   'src/telemetry/telemetry.ts': ['seat'],
   'test/cluster/rows-ownership.cluster.ts': ['beat'],

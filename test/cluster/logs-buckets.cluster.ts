@@ -1,4 +1,4 @@
-/** What several nodes share in buckets of a real nats-server: rows, registry, wakeups, calls. */
+/** What several nodes share in buckets of a real nats-server: rows and the registry; how it is read while others write, hang or break off. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
@@ -10,15 +10,11 @@ import { RegistryMirror } from '../../src/cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../src/cluster/registry/registry-publisher.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
-import { WakeupRepository } from '../../src/cluster/records/wakeup-repository.ts';
-import type { DeviceCallsKept, MemberId } from '../../src/model/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
-import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
 import type { MirroredRegistry, RegistryChange } from '../../src/core/ports/mirrored.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
 import { startNats } from '../support/nats-server.ts';
-import { linkIs, linkTo, memberId, WatchedLog } from '../support/nats-scene.ts';
-import { testDevice } from '../support/fakes.ts';
+import { linkIs, linkTo, WatchedLog } from '../support/nats-scene.ts';
 import type { Ending } from '../support/temporary-store.ts';
 
 const clock = new SystemClock();
@@ -106,67 +102,6 @@ test('changes of two nodes come to the same registry at both, also those of the 
   const entries = ({ rows }: MemoryRegistry): Record<string, string> => Object.fromEntries(rows);
   assert.deepEqual(entries(one), entries(last));
   assert.deepEqual(entries(other), entries(last));
-});
-
-test('a wakeup that one node has kept is found by another, by its application and request id', async (t) => {
-  const { url } = await startNats(t);
-  const repositories = await Promise.all(
-    [0, 1].map(async () => {
-      const link = await linkTo(t, url);
-      await link.ready();
-      return new WakeupRepository({
-        kv: new NatsKvStore(link, 'wakeups', clock),
-        clock,
-        log: new WatchedLog(),
-      });
-    }),
-  );
-  const [one, other] = repositories;
-  const record: WakeupRecord = {
-    deviceId: testDevice,
-    status: 'accepted',
-    isAwaited: true,
-    begunAtMs: 1000,
-    acceptedAtMs: 1001,
-    completedAtMs: null,
-    wokeAfterMs: null,
-    alreadyOnline: false,
-    cause: null,
-    sleepEpoch: 3,
-    isCallersId: true,
-    bodySha256: 'a'.repeat(64),
-    watcher: null,
-  };
-  const [app, request] = ['app' as ApplicationId, 'request / 1' as RequestId];
-  await one?.put(app, request, record);
-  assert.deepEqual(await other?.find(app, request, 2000), record);
-  assert.equal(await other?.find('another' as ApplicationId, request, 2000), null);
-});
-
-const claimOf = (coordinator: MemberId): DeviceCallsKept => ({ coordinator, sessions: [], isIssuing: true });
-
-test("of two nodes that claim a device's calls one does", async (t) => {
-  const { url } = await startNats(t);
-  const repositories = await Promise.all(
-    [0, 1].map(async () => {
-      const link = await linkTo(t, url);
-      await link.ready();
-      return new CallRepository({ kv: new NatsKvStore(link, 'calls', clock), clock, log: new WatchedLog() });
-    }),
-  );
-  const device = 'device' as DeviceId;
-  const claims = await Promise.all(
-    repositories.map((repository, at) => repository.put(device, claimOf(memberId(`node-${at}`)), null)),
-  );
-  assert.deepEqual(claims.toSorted(), ['conflict', 'done']);
-  const [one, other] = repositories;
-  const kept = await one?.find(device, 2000);
-  assert.equal(kept?.coordinator, memberId(`node-${claims.indexOf('done')}`));
-  assert.equal(await other?.put(device, claimOf(memberId('node-1')), kept?.revision ?? null), 'done');
-  assert.equal((await one?.find(device, 2000))?.coordinator, memberId('node-1'));
-  const all = [];
-  for await (const calls of one?.all() ?? []) all.push(calls);
-  assert.deepEqual(all, [], 'a device without calls is none of them');
 });
 
 test('a bucket is read to its end, each key of it, while others replace what is in it', async (t) => {

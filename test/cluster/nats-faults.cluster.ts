@@ -1,10 +1,11 @@
 /** What fails at NATS, with real processes, and what backends see of each. Source: cluster.md, Without NATS. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { checkSeqs, has, hasCode, isOnline, logOf, named, wake } from '../support/cluster-faults.ts';
-import { ClusterSite, siteDevice, until } from '../support/cluster-site.ts';
+import { checkSeqs, has, logOf, named } from '../support/cluster-faults.ts';
+import { ClusterSite } from '../support/cluster-site.ts';
 import { startNats, startNatsCluster, type NatsServer } from '../support/nats-server.ts';
 import { linkTo } from '../support/nats-scene.ts';
+import { hasCode, isOnline, siteDevice, until, wake } from '../support/site-server.ts';
 import type { Ending } from '../support/temporary-store.ts';
 
 test('the only NATS dies: local devices are served, others are 50301, and all is consistent within 5 s of its return', async (t) => {
@@ -18,10 +19,10 @@ test('the only NATS dies: local devices are served, others are 50301, and all is
   await nats.kill();
   await until(() => b.api.connectivity(here), hasCode(50301), 10_000);
   const packet = module.nextPacket();
-  assert.equal((await wake(a, here)).json.code, 0, 'a local device is woken without NATS');
+  assert.equal((await wake(a.api, here)).json.code, 0, 'a local device is woken without NATS');
   assert.equal((await packet).length, 8);
   assert.equal((await a.api.connectivity(here)).json.code, 0);
-  assert.equal((await wake(b, here)).json.code, 50301);
+  assert.equal((await wake(b.api, here)).json.code, 50301);
   await leaving.close();
   const controller = await a.controller(late);
   assert.ok(controller.welcome.epoch > 0, 'a login has a provisional epoch');
@@ -33,7 +34,7 @@ test('the only NATS dies: local devices are served, others are 50301, and all is
     (answer) => hasCode(0)(answer) && !isOnline(answer),
     5000 - tookMs,
   );
-  await until(() => wake(b, here), hasCode(0), 5000);
+  await until(() => wake(b.api, here), hasCode(0), 5000);
   const log = await logOf(b, has('device.signal.offline', gone), has('device.wakeup.accepted', here, 2));
   checkSeqs(log);
   assert.equal(named(log, 'device.signal.online', late).length, 1);
@@ -47,11 +48,11 @@ test('one NATS server of three dies: all is served again within 5 s', async (t) 
   const [a, b] = [site.node(0), site.node(1)];
   const deviceId = siteDevice(1);
   const module = await a.module(deviceId);
-  await until(() => wake(b, deviceId), hasCode(0), 10_000);
+  await until(() => wake(b.api, deviceId), hasCode(0), 10_000);
   assert.equal((await module.nextPacket()).length, 8);
   const leader = await leaderOf(t, servers);
   await leader.kill();
-  const tookMs = await until(() => wake(b, deviceId), hasCode(0), 5000);
+  const tookMs = await until(() => wake(b.api, deviceId), hasCode(0), 5000);
   assert.equal((await module.nextPacket()).length, 8);
   await until(() => a.api.connectivity(siteDevice(2)), hasCode(0), 5000 - tookMs);
   const next = await b.controller(siteDevice(3));
@@ -77,13 +78,13 @@ test('a node cut off from NATS: no event lost, none twice, its sessions recovere
     20_000,
   );
   const packet = module.nextPacket();
-  assert.equal((await wake(a, stays)).json.code, 0);
+  assert.equal((await wake(a.api, stays)).json.code, 0);
   assert.equal((await packet).length, 8);
   await leaving.close();
   const second = await b.controller(moves);
   a.relay?.mend();
   assert.equal((await moved.closed).code, 4409, 'the session that was taken over closes as replaced');
-  await until(() => wake(b, stays), hasCode(0), 5000);
+  await until(() => wake(b.api, stays), hasCode(0), 5000);
   second.heartbeat();
   const log = await logOf(b, has('device.wakeup.accepted', stays, 2), has('device.signal.offline', leaves));
   checkSeqs(log);
@@ -106,7 +107,7 @@ test('the owner and NATS are stopped: a query is 50401 after 2 s, and no wakeup 
   a.pause();
   nats.pause();
   const startedMs = performance.now();
-  const [query, woken] = await Promise.all([b.api.connectivity(deviceId), wake(b, deviceId)]);
+  const [query, woken] = await Promise.all([b.api.connectivity(deviceId), wake(b.api, deviceId)]);
   const tookMs = performance.now() - startedMs;
   assert.equal(query.json.code, 50401, query.text);
   assert.ok(tookMs >= 1900 && tookMs < 2700, `after ${tookMs} ms`);

@@ -11,7 +11,7 @@ import { startNats, startNatsCluster } from '../support/nats-server.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
 import { linkIs, linkTo, WatchedLog } from '../support/nats-scene.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
-import { findFreePort } from '../../src/lib/listening-apps.ts';
+import { findFreePort } from '../support/free-port.ts';
 
 test('nodes that start at the same moment find the same streams and buckets', async (t) => {
   const { url } = await startNats(t);

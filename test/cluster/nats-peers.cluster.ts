@@ -2,27 +2,20 @@ import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
-import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
-import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
-import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
-import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import { leaseLostMs } from '../../src/model/limits.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { peersConformance, type PeersNetwork } from '../conformance/peers.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
-import { linkIs, linkTo, memberId, statusOf, WatchedLog } from '../support/nats-scene.ts';
+import { joinPeers, linkIs, linkTo, memberId, WatchedLog, type NatsMember } from '../support/nats-scene.ts';
 import { startNats, type NatsServer } from '../support/nats-server.ts';
 import { questions } from '../support/peer-messages.ts';
 import { ScriptedHost } from '../support/scripted-host.ts';
 
-interface Member {
+interface Member extends NatsMember {
   readonly clock: DrivenClock;
   readonly log: WatchedLog;
-  readonly link: NatsLink;
-  readonly members: NatsMembers;
-  readonly peers: NatsPeers;
 }
 
 async function joinMember(
@@ -33,19 +26,7 @@ async function joinMember(
   clock = new DrivenClock(),
 ): Promise<Member> {
   const log = new WatchedLog();
-  const link = await linkTo(t, url, { log });
-  await link.ready();
-  const status = () => statusOf(self, clock);
-  const failOver = () => Promise.resolve();
-  const kv = new NatsKvStore(link, 'members', clock);
-  const reregister = () => undefined;
-  const members = new NatsMembers({ link, kv, clock, log, self, status, failOver, reregister });
-  const peers = new NatsPeers({ link, members, clock, log, self, host });
-  await members.start();
-  await link.connection.flush();
-  t.after(() => peers.close());
-  t.after(() => members.stop());
-  return { clock, log, link, members, peers };
+  return { ...(await joinPeers(t, await linkTo(t, url, { log }), self, host, { clock, log })), clock, log };
 }
 
 class NatsNetwork implements PeersNetwork {

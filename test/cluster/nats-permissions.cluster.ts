@@ -8,12 +8,10 @@ import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { KvChange } from '../../src/cluster/nats/kv-store.ts';
 import { bucketNames, deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
-import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
-import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
 import { succeed } from '../../src/lib/result.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
-import { linkTo, memberId, statusOf, WatchedLog } from '../support/nats-scene.ts';
+import { joinPeers, linkTo, memberId, WatchedLog } from '../support/nats-scene.ts';
 import { startNats } from '../support/nats-server.ts';
 import { questions } from '../support/peer-messages.ts';
 import { ScriptedHost } from '../support/scripted-host.ts';
@@ -51,24 +49,7 @@ test('with the permissions of the example a node can do all it needs', async (t)
   const [one, two] = await Promise.all(
     ['one', 'two'].map(async (name) => {
       const link = await exampleLink(t, url, log);
-      const self = memberId(name);
-      const status = () => statusOf(self, clock);
-      const failOver = () => Promise.resolve();
-      const members = new NatsMembers({
-        link,
-        kv: new NatsKvStore(link, 'members', clock),
-        clock,
-        log,
-        self,
-        status,
-        failOver,
-        reregister: () => undefined,
-      });
-      const peers = new NatsPeers({ link, members, clock, log, self, host: new ScriptedHost() });
-      t.after(() => peers.close());
-      await members.start();
-      t.after(() => members.stop());
-      return peers;
+      return (await joinPeers(t, link, memberId(name), new ScriptedHost(), { clock, log })).peers;
     }),
   );
   assert.ok(one !== undefined && two !== undefined);

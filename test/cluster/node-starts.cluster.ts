@@ -1,14 +1,24 @@
-/** A node that starts without what it needs of NATS, and nodes that are restarted one after another under load. */
+/**
+ * A node that starts without what it needs of NATS, and nodes that are restarted one after another under load. The nodes
+ * are the same in all tests, one after the other.
+ */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
 import { runCli } from '../support/cli-process.ts';
-import { ClusterSite, siteDevice, until, type SiteNode } from '../support/cluster-site.ts';
+import { ClusterSite, type SiteNode } from '../support/cluster-site.ts';
+import { readEvents } from '../support/crash-load.ts';
 import type { ToldEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { startNats } from '../support/nats-server.ts';
 import { serveArguments } from '../support/server-process.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
+import { hasCode, siteDevice, until } from '../support/site-server.ts';
+import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
+
+const ending = lastFirst({ after });
+const nats = await startNats(ending);
+const site = await ClusterSite.start(ending, { nats: [nats], nodes: ['a', 'b', 'c'] });
+const [a, b] = [site.node(0), site.node(1)];
 
 async function readyWithin(node: SiteNode, waitMs: number): Promise<void> {
   for (const endMs = performance.now() + waitMs; ; await wait(50)) {
@@ -18,10 +28,7 @@ async function readyWithin(node: SiteNode, waitMs: number): Promise<void> {
   }
 }
 
-test('a node starts without NATS, serves its own devices, says so, and joins when NATS comes', async (t) => {
-  const nats = await startNats(t);
-  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
-  const [a, b] = [site.node(0), site.node(1)];
+test('a node starts without NATS, serves its own devices, says so, and joins when NATS comes', async () => {
   assert.equal(await a.stop(), 0);
   await nats.kill();
   await a.start();
@@ -29,20 +36,12 @@ test('a node starts without NATS, serves its own devices, says so, and joins whe
   assert.equal(status, 503);
   assert.match(text, /cluster: NATS is away/);
   const module = await a.module(siteDevice(1));
-  await until(
-    () => a.api.wake({ device_id: siteDevice(1) }),
-    ({ json }) => json.code === 0,
-    5000,
-  );
+  await until(() => a.api.wake({ device_id: siteDevice(1) }), hasCode(0), 5000);
   assert.equal((await module.nextPacket()).length, 8);
   assert.equal((await a.api.connectivity(siteDevice(2))).json.code, 50301);
   await nats.start();
   await readyWithin(a, 10_000);
-  await until(
-    () => b.api.wake({ device_id: siteDevice(1), custom_data: '0x0001' }),
-    ({ json }) => json.code === 0,
-    5000,
-  );
+  await until(() => b.api.wake({ device_id: siteDevice(1), custom_data: '0x0001' }), hasCode(0), 5000);
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0001');
 });
 
@@ -66,18 +65,19 @@ test('what an operator has got wrong is said in a sentence', async (t) => {
   }
 });
 
-test('the second of two nodes of one name is not ready and says why, and the first goes on', async (t) => {
-  const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a'] });
-  const twin = await site.add('b', ['cluster.node_name=a']);
+test('the second of two nodes of one name is not ready and says why, and the first goes on', async () => {
+  const twin = await site.add('twin', ['cluster.node_name=a']);
   const { status, text } = await twin.readiness();
   assert.equal(status, 503);
   assert.match(text, /cluster: a\/0@\w+ has the same node name/);
-  assert.equal((await site.node(0).readiness()).status, 200);
+  assert.equal((await a.readiness()).status, 200);
+  assert.equal(await twin.stop(), 0);
 });
 
 test('three nodes that are restarted one after another lose no wakeup that was accepted, and publish nothing twice', async (t) => {
-  const site = await ClusterSite.start(t, { nats: [await startNats(t)], nodes: ['a', 'b', 'c'] });
-  const devices = Array.from({ length: 6 }, (_, number) => siteDevice(number));
+  const nodes = site.nodes.slice(0, 3);
+  const { next: cursor } = await readEvents(b.api, 'latest', 1);
+  const devices = Array.from({ length: 6 }, (_, number) => siteDevice(10 + number));
   const packets = new Set<string>();
   const over = new AbortController();
   const sleep = async (deviceId: string, from: number): Promise<void> => {
@@ -114,7 +114,7 @@ test('three nodes that are restarted one after another lose no wakeup that was a
       await wait(5);
     }
   })();
-  for (const node of site.nodes) {
+  for (const node of nodes) {
     assert.equal(await node.stop(), 0);
     await node.start();
     await readyWithin(node, 10_000);
@@ -129,17 +129,16 @@ test('three nodes that are restarted one after another lose no wakeup that was a
   assert.ok(accepted.length > 100);
   for (const code of codes.keys())
     assert.ok([0, 40412, 50301, 50204, -1].includes(code), `a wakeup was answered ${code}`);
-  const events = await noteLogged(site.node(0), accepted.length);
+  const events = await noteLogged(new EventReader(a.api, cursor), accepted.length);
   assert.equal(new Set(events.map(({ id }) => id)).size, events.length);
   const published = events.filter(({ type }) => type === 'device.wakeup.accepted');
   assert.equal(published.length, accepted.length);
-  for (const node of site.nodes) await node.kill();
+  for (const node of nodes) await node.kill();
   await Promise.all(modules);
 });
 
-/** The whole log, once it has so many accepted wakeups, or does not come to have them. */
-async function noteLogged(node: SiteNode, count: number): Promise<ToldEvent[]> {
-  const reader = new EventReader(node.api);
+/** All that it reads, once that has so many accepted wakeups, or does not come to have them. */
+async function noteLogged(reader: EventReader, count: number): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
   for (const endMs = performance.now() + 5000; performance.now() < endMs; await wait(50)) {
     events.push(...(await reader.rest()));

@@ -5,17 +5,15 @@ import { connectionRecordsConformance } from '../conformance/connection-records.
 import { eventLogConformance } from '../conformance/event-log.ts';
 import { kvStoreConformance } from '../conformance/kv-store.ts';
 import { registryConformance } from '../conformance/registry.ts';
-import { sleepAtNodes } from '../conformance/sleep-slots.ts';
+import { sleepAtNodes, sessionLocatorConformance, type MakeSite } from '../conformance/session-locator.ts';
 import { wakeupRecordsConformance } from '../conformance/wakeup-records.ts';
 import { deliveryStoreConformance } from '../conformance/delivery-store.ts';
-import { sessionLocatorConformance } from '../conformance/session-locator.ts';
 import { sharedDeliveryStore } from '../support/kept-delivery-stores.ts';
 import { nodesLog } from '../support/kept-log.ts';
 import { nodeRecords, type MakeKeptRecords } from '../support/kept-records.ts';
 import { natsBucket, natsGround } from '../support/nats-ground.ts';
 import { startNats } from '../support/nats-server.ts';
 import { NodesSite } from '../support/nodes-site.ts';
-import type { MakeSite } from '../support/slots-seen.ts';
 import { nodesRegistry } from '../support/seen-registries.ts';
 
 const { url } = await startNats({ after });

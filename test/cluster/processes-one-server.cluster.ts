@@ -1,141 +1,194 @@
-/** Several processes behind the same ports are one server: who is asked and who has the device makes no difference. */
+/**
+ * Several processes behind the same ports are one server: who is asked and who has the device makes no difference. Which
+ * process a connection is with is the kernel's choice: sixteen connections are with all of them.
+ */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
-import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
-import { siteDevice } from '../support/cluster-site.ts';
+import { readEvents } from '../support/crash-load.ts';
 import { EventReader } from '../support/event-reader.ts';
+import { hasCode, siteAppId, siteDevice, until, wake } from '../support/site-server.ts';
+import { lastFirst } from '../support/temporary-store.ts';
+import { receiverSecret, WebhookReceiver } from '../support/webhook-receiver.ts';
+import { oneServerSuite } from './one-server.ts';
 
 const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
 
-function asleep(site: ProcessSite, count: number): Promise<SleepingModule[]> {
-  return Promise.all(range(count).map((number) => site.module(number)));
+interface RegistryFile {
+  credentials: object[];
+  devices: { device_id: string }[];
 }
 
-describe('several processes', { timeout: 300_000 }, () => {
-  test('say once that they are ready, with real ports, and each line of the log says whose it is', async (t) => {
-    const site = await ProcessSite.start(t, 2);
-    const { command, ports } = site.server;
-    assert.equal(command.lines.filter((line) => line.includes('"msg":"ready"')).length, 1);
-    assert.ok(ports.api > 0 && ports.sleep > 0 && ports.signal > 0 && ports.ops > 0);
-    const said = command.lines.map((line) => JSON.parse(line) as { process?: number });
-    assert.deepEqual(new Set(said.map(({ process }) => process)), new Set([undefined, 0, 1, 2]));
-    const members = await site.members();
-    assert.deepEqual(
-      members.map(({ process, role, state }) => [process, role, state]),
-      [
-        [0, 'coordinator', 'up'],
-        [1, 'worker', 'up'],
-        [2, 'worker', 'up'],
-      ],
-    );
-  });
+const ending = lastFirst({ after });
+const receiver = await WebhookReceiver.start(ending);
+const webhooks = [{ app_id: siteAppId, url: receiver.url, secret: receiverSecret, types: ['*'] }];
+const site = await ProcessSite.open(ending, 2, { webhooks, overrides: ['webhooks.allow_local=true'] });
 
-  test('query and wake a device through whichever of them is asked', async (t) => {
-    const site = await ProcessSite.start(t, 2);
-    const modules = await asleep(site, 8);
-    for (const number of range(8)) await site.committed(number);
-    const sessions = (await site.members()).map((member) => member.sleep_sessions);
-    assert.deepEqual(sessions, [0, 4, 4], 'each has as many as the others');
-    const apis = range(16).map(() => site.api());
-    for (const [number, module] of modules.entries())
-      for (const api of apis) {
-        const device_id = siteDevice(number);
-        const record = await api.connectivity(device_id);
-        assert.equal(record.json.code, 0, record.text);
-        assert.notEqual(
-          (record.json.data as { sleep: { last_login_at: unknown } }).sleep.last_login_at,
-          null,
-        );
-        const woken = await site.wake(api, number);
-        assert.equal(woken.status, 202, woken.text);
-        assert.match((await module.nextPacket()).toString('hex'), /^983b16f8f39c/);
-      }
-    assert.equal(await site.metric('reveille_wakeups_total', '"accepted"'), 128);
-  });
+test('several processes say once that they are ready, with real ports, and each line of the log says whose it is', async () => {
+  const { command, ports } = site.server;
+  assert.equal(command.lines.filter((line) => line.includes('"msg":"ready"')).length, 1);
+  assert.ok(ports.api > 0 && ports.sleep > 0 && ports.signal > 0 && ports.ops > 0);
+  const said = command.lines.map((line) => JSON.parse(line) as { process?: number });
+  assert.deepEqual(new Set(said.map(({ process }) => process)), new Set([undefined, 0, 1, 2]));
+  const members = await site.members();
+  assert.deepEqual(
+    members.map(({ process, role, state }) => [process, role, state]),
+    [
+      [0, 'coordinator', 'up'],
+      [1, 'worker', 'up'],
+      [2, 'worker', 'up'],
+    ],
+  );
+});
 
-  test('replace a session of a device wherever it was, and tell it once', async (t) => {
-    const site = await ProcessSite.start(t, 2);
-    const reader = await EventReader.fromNow(site.api());
-    const first = await site.module(0);
-    await reader.take(1);
-    const second = await site.module(0);
-    await first.closed;
-    const [told] = await reader.take(1);
-    assert.deepEqual([told?.type, told?.data['replaced']], ['device.sleep.login', true]);
-    const woken = await site.api().wake({ device_id: siteDevice(0) });
-    assert.equal(woken.status, 202, woken.text);
-    await second.nextPacket();
-    assert.deepEqual(
-      await reader.rest().then((events) => events.filter(({ type }) => type.startsWith('device.sleep'))),
-      [],
-    );
-  });
+test('several processes deliver each event to a webhook once, and have as many sessions as each other', async () => {
+  const modules = await Promise.all(range(32).map((number) => site.module(number)));
+  const sessions = (await site.members()).map((member) => member.sleep_sessions);
+  assert.deepEqual(sessions, [0, 16, 16]);
+  for (const module of modules) await module.close();
+  await receiver.until(64);
+  const last = await site.module(40);
+  const isLast = (): boolean => receiver.received.some(({ body }) => body.includes(siteDevice(40)));
+  while (!isLast()) await receiver.until(receiver.received.length + 1);
+  await last.close();
+  const ids = receiver.received.map(({ headers }) => headers['webhook-id']);
+  assert.equal(new Set(ids).size, ids.length);
+});
 
-  test('have a storm of 1 200 logins spread evenly over 4 of them', async (t) => {
-    const overrides = ['sleep.handshakes_per_address_max=0', 'sleep.admission_wait_ms=60000'];
-    const site = await ProcessSite.start(t, 4, { devices: 1200, overrides });
-    await asleep(site, 1200);
-    const sessions = (await site.members()).slice(1).map((member) => member.sleep_sessions ?? 0);
-    assert.equal(
-      sessions.reduce((sum, count) => sum + count, 0),
-      1200,
-    );
-    for (const count of sessions) assert.ok(Math.abs(count - 300) <= 30, `spread as ${sessions.join(', ')}`);
-    assert.equal(await site.metric('reveille_sleep_sessions'), 1200);
-  });
+const apis = site.everywhere();
+oneServerSuite(
+  'processes',
+  {
+    registryFile: site.registryFile,
+    everywhere: () => apis,
+    module: (number) => site.module(number),
+    controller: (number) => site.controller(number),
+    cli: (...command) => site.cli(...command),
+  },
+  50,
+);
 
-  test('are administrated as one: a device is kicked and disabled wherever it is', async (t) => {
-    const site = await ProcessSite.start(t, 2);
-    const modules = await asleep(site, 4);
-    for (const number of range(4)) await site.committed(number);
-    for (const [number, module] of modules.slice(0, 2).entries()) {
-      const kicked = await site.ops<object>('/v1/device/kick', 'POST', { device_id: siteDevice(number) });
-      assert.deepEqual(kicked, { kicked: true, sessions: ['sleep'] });
-      await module.closed;
-    }
-    for (const [index, module] of modules.slice(2).entries()) {
-      const device_id = siteDevice(index + 2);
-      const status = await site.ops<{ sleep: { state: string } }>(`/v1/device/status?device_id=${device_id}`);
-      assert.equal(status.sleep.state, 'open');
-      await site.ops('/v1/device/disable', 'POST', { device_id });
-      await module.closed;
-      for (const api of range(8).map(() => site.api()))
-        assert.equal((await api.connectivity(device_id)).json.code, 40403);
-    }
-  });
+/** Of each worker. */
+async function signalSessions(): Promise<number[]> {
+  return (await site.members()).slice(1).map((member) => member.signal_sessions ?? 0);
+}
 
-  test('are shown by the command line, which fails when one is not up', async (t) => {
-    const site = await ProcessSite.start(t, 1);
-    const command = ['cluster', 'status', '--data-dir', `${site.directory}/data`];
-    const shown = await runCli(command);
-    assert.equal(shown.exitCode, 0, shown.stderr);
-    assert.match(shown.stdout, /coordinator +up/);
-    assert.match(shown.stdout, /worker +up/);
-    const json = JSON.parse((await runCli([...command, '--json'])).stdout) as { members: unknown[] };
-    assert.equal(json.members.length, 2);
-    const pid = await site.pid(1);
-    process.kill(pid, 'SIGSTOP');
-    const failing = await runCli(command);
-    assert.equal(failing.exitCode, 1, failing.stdout);
-    // One that is stopped outlives its supervisor: not the test.
-    await site.replaced(1, pid, 30_000);
-  });
+/** Logs the device in until another worker than before has it. */
+async function loginElsewhere(number: number, held: readonly number[]): Promise<SignalController> {
+  for (;;) {
+    const controller = await site.controller(number);
+    if ((await signalSessions()).join() !== held.join()) return controller;
+  }
+}
 
-  test('refuse a port that somebody has, in one sentence, and start nothing', async (t) => {
-    const site = await ProcessSite.start(t, 1);
-    const { ports } = site.server;
-    const settings = ['ops', 'sleep', 'signal'].map((name) => `${name}.listen=127.0.0.1:0`);
-    const given = [`api.listen=127.0.0.1:${ports.api}`, 'media.process=none', ...settings];
-    const options = given.flatMap((setting) => ['--set', setting]);
-    const other = `${site.directory}/other`;
-    const taken = await runCli(['serve', '--processes', '2', '--data-dir', other, ...options]);
-    assert.equal(taken.exitCode, 1);
-    assert.match(
-      taken.stderr,
-      new RegExp(`cannot listen on 127\\.0\\.0\\.1:${ports.api} \\(api\\.listen\\)`),
-    );
-    assert.equal(taken.stdout, '');
+test('a process takes a controller over from another, which closes its own as replaced', async () => {
+  const reader = await EventReader.fromNow(site.api);
+  const first = await site.controller(1);
+  const held = await signalSessions();
+  assert.equal(sum(held), 1);
+  const second = await loginElsewhere(1, held);
+  assert.deepEqual(await first.closed, { code: 4409, reason: 'replaced' });
+  const body = JSON.stringify({ device_id: siteDevice(1), name: 'ring', payload: {} });
+  const said = await site.api.call({ method: 'POST', path: '/v1/device/message', body });
+  assert.equal(said.json.code, 0, said.text);
+  await second.nextMessage();
+  await second.bye('asleep');
+  const isOurs = ({ device_id }: { device_id: string }): boolean => device_id === siteDevice(1);
+  const told = await reader.until((event) => isOurs(event) && event.type === 'device.signal.offline');
+  const ours = told.filter(isOurs);
+  const from = ours[0]?.seq ?? 0;
+  assert.deepEqual(
+    ours.map(({ seq, type, data }) => [seq - from, type, data['replaced'] ?? null]),
+    [
+      [0, 'device.signal.online', false],
+      ...range(ours.length - 2).map((index) => [index + 1, 'device.signal.online', true]),
+      [ours.length - 1, 'device.signal.offline', null],
+    ],
+  );
+  assert.deepEqual(await signalSessions(), [0, 0]);
+});
+
+test('processes replace a session of a device wherever it was, and tell it once', async () => {
+  const reader = await EventReader.fromNow(site.api);
+  const first = await site.module(2);
+  await reader.take(1);
+  const second = await site.module(2);
+  await first.closed;
+  const [told] = await reader.take(1);
+  assert.deepEqual([told?.type, told?.data['replaced']], ['device.sleep.login', true]);
+  const woken = await wake(site.api, 2);
+  assert.equal(woken.status, 202, woken.text);
+  await second.nextPacket();
+  const rest = await reader.rest();
+  assert.deepEqual(
+    rest.filter(({ type }) => type.startsWith('device.sleep')),
+    [],
+  );
+});
+
+test('each process knows at once of a wakeup that another has accepted, and all are counted', async () => {
+  const accepted = (): Promise<number> => site.metric('reveille_wakeups_total', '"accepted"');
+  await site.module(3);
+  await site.committed(3);
+  const before = await accepted();
+  for (const api of apis) {
+    const woken = await wake(api, 3);
+    const query = `request_id=${String(woken.json['request_id'])}`;
+    const asked = apis.map((other) => other.call({ path: '/v1/device/wakeup-request', query }));
+    for (const { json, text } of await Promise.all(asked))
+      assert.equal(json.data?.['status'], 'accepted', text);
+  }
+  assert.equal((await accepted()) - before, apis.length);
+});
+
+test('each process answers who waits for events as soon as another has one', async () => {
+  const { next: latest } = await readEvents(site.api, 'latest', 1);
+  const seen = apis.map(async (api) => {
+    await new EventReader(api, latest).until(({ type }) => type === 'device.sleep.login');
+    return performance.now();
   });
+  await wait(300);
+  const startedMs = performance.now();
+  await site.module(4);
+  for (const atMs of await Promise.all(seen))
+    assert.ok(atMs - startedMs < 500, `seen after ${Math.round(atMs - startedMs)} ms`);
+});
+
+test('all processes know a registry file that was changed, within a second', async () => {
+  const registry = JSON.parse(readFileSync(site.registryFile, 'utf8')) as RegistryFile;
+  const other = { appId: siteAppId, accessKeyId: 'AKOTHER', secretKey: 'another-secret-of-a-backend' };
+  const [own] = registry.credentials;
+  const ask = (api: ApiClient): Promise<ApiAnswer> => api.connectivity('NEWDEVICE');
+  for (const api of apis) assert.equal((await ask(api)).json.code, 40403);
+  registry.credentials.push({ ...own, access_key_id: other.accessKeyId, secret_key: other.secretKey });
+  registry.devices.push({ ...registry.devices[0], device_id: 'NEWDEVICE' });
+  writeFileSync(site.registryFile, JSON.stringify(registry));
+  const imports = site.server.command.lines.filter((line) => line.includes('"registry imported"')).length;
+  process.kill(site.pid, 'SIGHUP');
+  await site.server.command.logged('registry imported', imports + 1);
+  await Promise.all(apis.map((api) => until(() => ask(api), hasCode(0), 1000)));
+  for (const api of apis)
+    assert.equal((await api.connectivity('NEWDEVICE', { credential: other })).json.code, 0);
+});
+
+test('processes are shown by the command line, which fails when one is not up', async () => {
+  const command = ['cluster', 'status', '--data-dir', site.directory];
+  const shown = await runCli(command);
+  assert.equal(shown.exitCode, 0, shown.stderr);
+  assert.match(shown.stdout, /coordinator +up/);
+  assert.match(shown.stdout, /worker +up/);
+  const json = JSON.parse((await runCli([...command, '--json'])).stdout) as { members: unknown[] };
+  assert.equal(json.members.length, 3);
+  const pid = await site.pidOf(1);
+  process.kill(pid, 'SIGSTOP');
+  const failing = await runCli(command);
+  assert.equal(failing.exitCode, 1, failing.stdout);
+  // One that is stopped outlives its supervisor: not the test.
+  await site.replaced(1, pid, 30_000);
 });

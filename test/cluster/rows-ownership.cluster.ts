@@ -12,7 +12,6 @@ import { FakeOutbox, OwningNode, SharedLog } from '../support/ownership-scene.ts
 import type { Ending } from '../support/temporary-store.ts';
 
 const clock = new SystemClock();
-const device = 'TESTDEVICE01' as DeviceId;
 
 interface Started {
   readonly node: OwningNode;
@@ -73,48 +72,6 @@ async function failOver({ node, link }: Started, member: MemberId): Promise<void
 function devices(count: number): DeviceId[] {
   return Array.from({ length: count }, (_, index) => `DEVICE-${index}` as DeviceId);
 }
-
-test('a login on another node takes the slot over, and both nodes read the same row', async (t) => {
-  const { url } = await startNats(t);
-  const site = new Site(t);
-  const [{ node: a }, { node: b }] = [await site.start('A', url), await site.start('B', url)];
-  a.login(device, 'signal', 's1');
-  await site.told(1);
-  b.login(device, 'signal', 's2');
-  await site.told(2);
-  assert.deepEqual(site.log.words, ['device.signal.online 1 A', 'device.signal.online 2 B replaced']);
-  assert.equal(a.find(device, 'signal'), null);
-  for (const { ownership } of [a, b]) {
-    const { signal } = await ownership.locator.find(device, 2000);
-    assert.deepEqual(
-      signal.slots.map(({ session }) => session),
-      ['s2'],
-    );
-  }
-});
-
-test('what happens while NATS is down is shared when it is back', async (t) => {
-  const server = await startNats(t);
-  const site = new Site(t);
-  const { node, link } = await site.start('A', server.url);
-  node.login(device, 'sleep', 's1');
-  await site.told(1);
-  const isUnavailable = linkIs(link, 'away');
-  await server.kill();
-  await isUnavailable;
-  node.end(device, 'sleep');
-  node.login(device, 'sleep', 's2');
-  await assert.rejects(Promise.resolve(node.ownership.locator.find(device, 1000)), {
-    name: 'SharedStateUnavailable',
-  });
-  await server.start();
-  await site.told(3);
-  assert.deepEqual(site.log.words, [
-    'device.sleep.login 1 A',
-    'device.sleep.offline 1 A reset',
-    'device.sleep.login 2 A',
-  ]);
-});
 
 test('5 000 sessions of a lost member are closed once, though two fail it over', async (t) => {
   const { url } = await startNats(t);

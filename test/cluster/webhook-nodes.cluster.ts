@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
-import { ClusterSite, siteAppId, siteDevice, type SiteNode } from '../support/cluster-site.ts';
+import { ClusterSite, type SiteNode } from '../support/cluster-site.ts';
 import type { ToldEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { startNats } from '../support/nats-server.ts';
+import { siteAppId, siteDevice } from '../support/site-server.ts';
 import { receiverSecret, WebhookReceiver } from '../support/webhook-receiver.ts';
 
 const eventsMin = 1000;

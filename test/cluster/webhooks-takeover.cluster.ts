@@ -24,6 +24,7 @@ import { WebhookLeaderElection } from '../../src/server/bootstrap/webhook-leader
 import { MirroredLogStore } from '../../src/storage/events/mirrored-log.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
+import { askRoute } from '../support/ask-route.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeTelemetry } from '../support/fakes.ts';
 import { startNats } from '../support/nats-server.ts';
@@ -165,10 +166,8 @@ class Node {
     return this.log.lines.some(({ message }) => /delivers the webhooks now/.test(message));
   }
 
-  async ask(method: string, path: string, body?: object): Promise<AdminReply> {
-    const route = this.webhooks.routes.find((one) => one.method === method && one.path === path);
-    assert.ok(route !== undefined);
-    return route.handle({ query: new URLSearchParams(), body });
+  ask(method: 'GET' | 'POST', path: string, body?: object): Promise<AdminReply> {
+    return askRoute(this.webhooks.routes, method, path, body);
   }
 }
 

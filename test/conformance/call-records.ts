@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallSession } from '../../src/model/call.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
-import type { CallRecords } from '../../src/core/ports/call-records.ts';
+import type { CallRecords } from '../../src/core/ports/records.ts';
 import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
 import { audioCall, callOf, endOf, videoCall } from '../support/stored-calls.ts';
 

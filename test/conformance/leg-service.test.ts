@@ -116,6 +116,13 @@ for (const [name, make] of Object.entries(implementations)) {
       'closed ended',
     ]);
     assert.deepEqual(legWords(device.leg), ['ringing', 'connected', 'closed ended']);
+    assert.deepEqual(scene.told(call), [
+      'started establishing',
+      'state ringing',
+      'state attempting',
+      'state connected',
+      'ended hangup_device',
+    ]);
     assert.deepEqual(scene.service.counts(), nobody);
   });
 
@@ -195,16 +202,24 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.deepEqual(front.scene.service.counts(), { ...nobody, bridge: 1, idle_bridge: 1 });
   });
 
-  test(`${name}: a second device, and a second bridge, replaces the first`, async () => {
+  test(`${name}: a second device, and a second bridge, replaces the first; what the first says then is stray`, async () => {
     const front = await make();
-    const { call, token } = await front.scene.newCall();
+    const { scene } = front;
+    const { call, token } = await scene.newCall();
     const bridges = [await comeAsBridge(front, call), await comeAsBridge(front, call)];
     const devices = [await comeAsDevice(front, token), await comeAsDevice(front, token)];
     assert.deepEqual(
       [...bridges, ...devices].map(({ leg }) => leg.closes),
       [['replaced'], [], ['replaced'], []],
     );
-    assert.deepEqual(front.scene.service.counts(), { ...nobody, device: 1, bridge: 1 });
+    for (const [first] of [bridges, devices]) {
+      first?.open?.report(hangup);
+      first?.open?.gone();
+    }
+    await front.settle();
+    assert.equal(scene.state(call), 'establishing');
+    assert.equal(scene.directory.hasBridge(call), true);
+    assert.deepEqual(scene.service.counts(), { ...nobody, device: 1, bridge: 1 });
   });
 
   for (const side of ['device', 'bridge'] as const)
@@ -321,22 +336,23 @@ for (const [name, make] of Object.entries(implementations)) {
     await comeAsDevice(front, token);
     assert.deepEqual(legWords(first.leg), ['establishing']);
     first.open?.gone();
+    first.open?.gone();
     await settle();
     await comeAsViewer(front, call);
     assert.equal(scene.service.counts().viewer, 2);
   });
 
-  test(`${name}: a ticket is good once`, async () => {
+  test(`${name}: a ticket is good once, and for a live session`, async () => {
     const { scene, service } = await make();
     const { call } = await scene.newCall();
-    const ticket = scene.ticket(call);
-    assert.deepEqual(
-      [await refusal(service.admitViewer(ticket)), await refusal(service.admitViewer(ticket))],
-      [null, 'ticket'],
-    );
+    const [ticket, late] = [scene.ticket(call), scene.ticket(call)];
+    assert.equal(await refusal(service.admitViewer(ticket)), null);
+    assert.equal(await refusal(service.admitViewer(ticket)), 'ticket');
+    scene.directory.end(call, 'cancelled');
+    assert.equal(await refusal(service.admitViewer(late)), 'ticket');
   });
 
-  test(`${name}: a drain closes every leg and lets nobody in`, async () => {
+  test(`${name}: a drain closes every leg and lets nobody in, and the calls stay`, async () => {
     const front = await make();
     const { scene, service, settle } = front;
     const { call, token } = await scene.newCall();
@@ -347,14 +363,23 @@ for (const [name, make] of Object.entries(implementations)) {
       await comeAsViewer(front, call),
     ];
     const early = admitted(await service.admitBridge(bridgeKey, null));
+    const earlyDevice = admitted(await service.admitDevice(token));
+    const earlyViewer = admitted(await service.admitViewer(scene.ticket(call)));
     scene.service.drain();
-    const leg = new FakeCallLeg();
-    const late = { leg, open: service.openBridgeLeg(early, leg) };
+    const late = [new FakeCallLeg(), new FakeCallLeg(), new FakeCallLeg()] as const;
+    const come = [
+      { leg: late[0], open: service.openBridgeLeg(early, late[0]) },
+      { leg: late[1], open: service.openDeviceLeg(earlyDevice, late[1]) },
+      { leg: late[2], open: service.openViewer(earlyViewer, late[2]) },
+    ];
     await settle();
-    for (const come of legs) assert.deepEqual(come.leg.closes, ['drain']);
-    assert.ok(isTurnedAway(late));
+    for (const { leg } of legs) assert.deepEqual(leg.closes, ['drain']);
+    assert.deepEqual(come.map(isTurnedAway), [true, true, true]);
     assert.equal(await refusal(service.admitDevice(token)), 'unavailable');
     assert.equal(await refusal(service.admitBridge(bridgeKey, null)), 'unavailable');
+    assert.equal(await refusal(service.admitViewer(scene.ticket(call))), 'unavailable');
     assert.deepEqual(scene.service.counts(), nobody);
+    assert.deepEqual(scene.told(call), ['started establishing']);
+    assert.equal(scene.state(call), 'establishing');
   });
 }

@@ -1,22 +1,51 @@
 /**
  * Who has a device's slot, and what all members know of it: what every implementation of the port SessionLocator, with the
- * ownership behind it, keeps to. Where processes and nodes differ: sleep-slots.ts.
+ * ownership behind it, keeps to; and the sleep slots, by which processes, which are one node, and nodes differ.
  */
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import assert from 'node:assert/strict';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
-import type { SessionSlot } from '../../src/model/cluster.ts';
+import type { SessionSlot, ConnectionKind, SharedConnection } from '../../src/model/cluster.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
-import {
-  logIn,
-  memberOf,
-  rowOf,
-  seatedDevice as device,
-  slotWaitMs as waitMs,
-  sessionsIn,
-  wordsOf,
-  type MakeSite,
-} from '../support/slots-seen.ts';
+import type { RecordsSite, SiteMember } from '../support/records-site.ts';
+import type { Ending } from '../support/temporary-store.ts';
+
+export type MakeSite = (t: Ending, members: number) => Promise<RecordsSite>;
+
+const device = 'a\0device of {any} form' as DeviceId;
+const waitMs = 10_000;
+
+function memberOf(site: RecordsSite, number: number): SiteMember {
+  return site.members[number] ?? assert.fail('so many were started');
+}
+
+async function rowOf(member: SiteMember, kind: ConnectionKind, of = device): Promise<SharedConnection> {
+  return (await member.locator.find(of, waitMs))[kind];
+}
+
+const sessionsIn = ({ slots }: SharedConnection): string[] => slots.map(({ session }) => session);
+
+/** `device.signal.online s1 1 replaced`, as this member reads them. */
+function wordsOf({ events }: SiteMember): string[] {
+  return events.map(({ type, epoch, data }) => {
+    const words = [type, 'session' in data ? data.session : '', epoch];
+    if ('replaced' in data && data.replaced) words.push('replaced');
+    if ('reason' in data) words.push(data.reason);
+    return words.join(' ');
+  });
+}
+
+/** One after the other, each when the one before is known to all. */
+async function logIn(
+  site: RecordsSite,
+  kind: ConnectionKind,
+  logins: readonly (readonly [member: number, session: string])[],
+): Promise<void> {
+  for (const [number, session] of logins) {
+    memberOf(site, number).login(kind, device, session, Date.now());
+    await site.settled();
+  }
+}
 
 const kinds = ['sleep', 'signal'] as const;
 
@@ -188,5 +217,53 @@ export function sessionLocatorConformance(name: string, make: MakeSite): void {
     await site.lose(memberOf(site, 0));
     assert.deepEqual(sessionsIn(await rowOf(memberOf(site, 2), 'signal')), ['s2']);
     assert.equal(wordsOf(memberOf(site, 2)).length, 2);
+  });
+}
+
+/** Members of one node. */
+export function sleepInProcesses(name: string, make: MakeSite): void {
+  test(`${name}: processes of a node have one sleep slot together: a login in another one replaces`, async (t) => {
+    const site = await make(t, 2);
+    await logIn(site, 'sleep', [
+      [0, 's1'],
+      [1, 's2'],
+    ]);
+    assert.deepEqual(sessionsIn(await rowOf(memberOf(site, 0), 'sleep')), ['s2']);
+    assert.deepEqual(memberOf(site, 0).replaced, ['s1']);
+    assert.deepEqual(wordsOf(memberOf(site, 0)), [
+      'device.sleep.login s1 1',
+      'device.sleep.login s2 2 replaced',
+    ]);
+  });
+}
+
+/** Members that are nodes. */
+export function sleepAtNodes(name: string, make: MakeSite): void {
+  test(`${name}: sleep slots of nodes add up to three, each node replaces its own, and a fourth one the oldest`, async (t) => {
+    const site = await make(t, 4);
+    const holders = async (): Promise<string[]> => sessionsIn(await rowOf(memberOf(site, 3), 'sleep'));
+    await logIn(site, 'sleep', [
+      [0, 's1'],
+      [1, 's2'],
+      [2, 's3'],
+    ]);
+    assert.deepEqual(await holders(), ['s1', 's2', 's3']);
+    await logIn(site, 'sleep', [[1, 's4']]);
+    assert.deepEqual(await holders(), ['s1', 's3', 's4']);
+    await logIn(site, 'sleep', [[3, 's5']]);
+    assert.deepEqual(await holders(), ['s3', 's4', 's5']);
+    const replaced = site.members.map((member) => member.replaced);
+    assert.deepEqual(replaced, [['s1'], [], [], []]);
+    memberOf(site, 2).end('sleep', device, 's3', Date.now(), null);
+    await site.settled();
+    assert.deepEqual(await holders(), ['s4', 's5']);
+    assert.deepEqual(wordsOf(memberOf(site, 0)), [
+      'device.sleep.login s1 1',
+      'device.sleep.login s2 2',
+      'device.sleep.login s3 3',
+      'device.sleep.login s4 4 replaced',
+      'device.sleep.login s5 5 replaced',
+      'device.sleep.offline s3 3 peer_closed',
+    ]);
   });
 }

@@ -1,8 +1,15 @@
 /** What every implementation of the port WakeupRecords keeps to; the stand-in of the tests is one of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
+import {
+  generateWakeupId,
+  type ApplicationId,
+  type DeviceId,
+  type RequestId,
+  type WakeupId,
+} from '../../src/model/ids.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import { latestOf } from '../support/fakes.ts';
 import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
 import { draftOf } from '../support/test-journal.ts';
 
@@ -20,8 +27,8 @@ const accepted: WakeupRecord = {
   alreadyOnline: false,
   cause: null,
   sleepEpoch: 7,
-  isCallersId: false,
-  bodySha256: '0f'.repeat(32),
+  packet: '983b16f8f39c0000',
+  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
   watcher: null,
 };
 const completed: WakeupRecord = {
@@ -31,39 +38,89 @@ const completed: WakeupRecord = {
   completedAtMs: nowMs + 903,
   wokeAfterMs: 900,
   cause: 'remote',
-  isCallersId: true,
 };
 const unknown: WakeupRecord = { ...accepted, status: 'unknown', acceptedAtMs: null, alreadyOnline: true };
 
+/** The `number`th wakeup of a device, answered so many ms later. */
+function wakeup(number: number, changes: Partial<WakeupRecord> = {}): WakeupRecord {
+  const acceptedAtMs = nowMs + number;
+  return { ...accepted, acceptedAtMs, id: generateWakeupId(acceptedAtMs, number), ...changes };
+}
+
 export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): void {
-  test(`${name}: a wakeup is known by application and request id together`, async (t) => {
+  test(`${name}: a wakeup is known by application and request id together, and by its own id`, async (t) => {
     const { wakeups } = await make(t);
-    assert.equal(wakeups.find(app, requestId), null);
+    assert.equal(wakeups.find(latestOf(app, requestId)), null);
     wakeups.save(app, requestId, accepted, draftOf('a\0b'));
-    assert.deepEqual(wakeups.find(app, requestId), accepted);
-    assert.equal(wakeups.find('28181' as ApplicationId, `53${requestId}` as RequestId), null);
-    assert.equal(wakeups.find(app, `${requestId} ` as RequestId), null);
+    assert.deepEqual(wakeups.find(latestOf(app, requestId)), accepted);
+    assert.deepEqual(wakeups.find({ appId: app, requestId, which: accepted.id }), accepted);
+    assert.equal(wakeups.find(latestOf('28181' as ApplicationId, `53${requestId}` as RequestId)), null);
+    assert.equal(wakeups.find(latestOf(app, `${requestId} ` as RequestId)), null);
+    assert.equal(wakeups.find(latestOf(app, 'a request' as RequestId)), null);
   });
 
   for (const record of [accepted, completed, unknown])
     test(`${name}: a record comes back as it was saved, before its commit and after: ${record.status}`, async (t) => {
       const { wakeups } = await make(t);
       wakeups.save(app, requestId, record, null);
-      assert.deepEqual(wakeups.find(app, requestId), record);
-      await wakeups.committed(app, requestId);
-      assert.deepEqual(wakeups.find(app, requestId), record);
-      assert.equal(wakeups.committed(app, requestId), null);
+      assert.deepEqual(wakeups.find(latestOf(app, requestId)), record);
+      await wakeups.committed({ appId: app, requestId, record });
+      assert.deepEqual(wakeups.find(latestOf(app, requestId)), record);
+      assert.equal(wakeups.committed({ appId: app, requestId, record }), null);
+    });
+
+  for (const isCommitted of [false, true])
+    test(`${name}: of several that bear one request id the latest is found, and that of a device (committed: ${isCommitted})`, async (t) => {
+      const kept = await make(t);
+      const { wakeups } = kept;
+      const [door, gate] = ['a\0b' as DeviceId, 'a\0b\n' as DeviceId];
+      const first = wakeup(1);
+      const ofGate = wakeup(2, { deviceId: gate });
+      const second = wakeup(3);
+      for (const record of [first, ofGate, second]) wakeups.save(app, requestId, record, null);
+      wakeups.save(app, requestId, { ...first, isAwaited: false, status: 'expired' }, null);
+      wakeups.save('other' as ApplicationId, requestId, wakeup(4), null);
+      if (isCommitted) await kept.told();
+      const recall = (of?: DeviceId): Promise<WakeupRecord | null> =>
+        kept.recallWakeup(latestOf(app, requestId, of));
+      for (const find of [
+        (of?: DeviceId) => wakeups.find(latestOf(app, requestId, of)),
+        ...(isCommitted ? [recall] : []),
+      ]) {
+        assert.deepEqual(await find(), second);
+        assert.deepEqual(await find(door), second);
+        assert.deepEqual(await find(gate), ofGate);
+        assert.equal(await find('another' as DeviceId), null);
+      }
+      assert.equal(wakeups.find({ appId: app, requestId, which: first.id })?.status, 'expired');
+      assert.deepEqual(
+        wakeups.list(requestId, null, 10).map(({ record }) => record.acceptedAtMs),
+        [4, 3, 2, 1].map((number) => nowMs + number),
+      );
+      assert.deepEqual(
+        wakeups.list(requestId, gate, 10).map(({ record }) => record),
+        [ofGate],
+      );
+      assert.equal(wakeups.list(requestId, null, 2).length, 2);
     });
 
   test(`${name}: those that are awaited are found, oldest first, with the newest that is known of them`, async (t) => {
     const { wakeups } = await make(t);
-    const save = (id: string, begunMs: number, isAwaited = true): void =>
-      wakeups.save(app, id as RequestId, { ...accepted, begunAtMs: nowMs + begunMs, isAwaited }, null);
+    const save = (id: string, begunMs: number, isAwaited = true): WakeupRecord => {
+      const record = {
+        ...wakeup(begunMs),
+        id: `wakeup-${begunMs}` as WakeupId,
+        begunAtMs: nowMs + begunMs,
+        isAwaited,
+      };
+      wakeups.save(app, id as RequestId, record, null);
+      return record;
+    };
     save('third', 30);
     save('first', 10);
     save('settled', 15);
-    save('never', 16, false);
-    await wakeups.committed(app, 'never' as RequestId);
+    const never = save('never', 16, false);
+    await wakeups.committed({ appId: app, requestId: 'never' as RequestId, record: never });
     save('second', 20);
     save('settled', 15, false);
     const found = [...wakeups.awaited()];
@@ -72,7 +129,7 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
       ['first', 'second', 'third'],
     );
     assert.equal(found[0]?.appId, app);
-    assert.deepEqual(found[0]?.record, { ...accepted, begunAtMs: nowMs + 10 });
+    assert.equal(found[0]?.record.begunAtMs, nowMs + 10);
   });
 
   test(`${name}: the events of all wakeups are told, in the order in which they were saved, and of nothing else`, async (t) => {
@@ -80,7 +137,12 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     const drafts = Array.from({ length: 9 }, (_, number) => draftOf(`device-${number % 2}`, number, nowMs));
     for (const [number, draft] of drafts.entries()) {
       const event = number % 3 === 0 ? null : draft;
-      kept.wakeups.save(app, `ring-${number}` as RequestId, { ...accepted, deviceId: draft.deviceId }, event);
+      kept.wakeups.save(
+        app,
+        `ring-${number}` as RequestId,
+        wakeup(number, { deviceId: draft.deviceId }),
+        event,
+      );
     }
     const told = (await kept.told()).map(({ deviceId, data }) => ({ deviceId, data }));
     const expected = drafts
@@ -94,9 +156,10 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
     for (const record of [accepted, completed]) {
       kept.wakeups.save(app, requestId, record, null);
       await kept.told();
-      assert.deepEqual(await kept.recallWakeup(app, requestId), record);
+      assert.deepEqual(await kept.recallWakeup(latestOf(app, requestId)), record);
+      assert.deepEqual(await kept.recallWakeup({ appId: app, requestId, which: record.id }), record);
     }
-    assert.equal(await kept.recallWakeup(app, 'another' as RequestId), null);
+    assert.equal(await kept.recallWakeup(latestOf(app, 'another' as RequestId)), null);
   });
 
   test(`${name}: there is room to begin with`, async (t) => {

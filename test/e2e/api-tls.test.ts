@@ -1,24 +1,16 @@
 /** The API with a certificate, and with another one later. Source: running.md, Settings; issue 14. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
-import { connect, type TLSSocket } from 'node:tls';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
-import { startServerProcess } from '../support/server-process.ts';
-import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
-import {
-  startTestServer,
-  testCredentials,
-  writeTestRegistry,
-  type TestServer,
-} from '../support/test-server.ts';
+import { startTestSite } from '../support/test-site.ts';
+import { certificateShown, noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const skip = noOpenssl;
 
@@ -32,7 +24,7 @@ before(async () => {
   certificate = new TestCertificate(directory);
   if (skip) return;
   certificate.use('first');
-  running = await startTestServer({ overrides: tlsSettings() });
+  running = await startTestServer({ overrides: certificate.overrides('api') });
 });
 after(async () => {
   if (!skip) await running.stop();
@@ -49,26 +41,12 @@ afterEach(() => {
   for (const client of clients.splice(0)) client.close();
 });
 
-function tlsSettings(): string[] {
-  const { certFile, keyFile } = certificate;
-  return [`api.tls_cert_file=${certFile}`, `api.tls_key_file=${keyFile}`];
-}
-
 /** Who trusts the certificate of this name alone. */
 function client(trusted: string): ApiClient {
   const ca = certificate.certificateOf(trusted);
   const made = new ApiClient(running.ports.api, testCredentials.all, Date.now, ca);
   clients.push(made);
   return made;
-}
-
-/** The name in the certificate that a newcomer is shown. */
-async function certificateShown(): Promise<string> {
-  const socket: TLSSocket = connect({ port: running.ports.api, rejectUnauthorized: false });
-  await once(socket, 'secureConnect');
-  const { CN } = socket.getPeerCertificate().subject;
-  socket.destroy();
-  return CN;
 }
 
 test('signed calls are answered over TLS, one behind the other on one connection', { skip }, async () => {
@@ -101,7 +79,7 @@ test('a reload shows newcomers the new certificate, and an older connection goes
   assert.equal((await older.connectivity('SLEEPING01')).json.code, 0);
   certificate.use('second');
   await running.server.reload();
-  assert.equal(await certificateShown(), 'second');
+  assert.equal(await certificateShown(running.ports.api), 'second');
   assert.equal((await older.connectivity('SLEEPING01')).json.code, 0);
   assert.equal(older.connectionsMade, 1);
   assert.equal((await client('second').connectivity('SLEEPING01')).json.code, 0);
@@ -113,12 +91,12 @@ test(
   async () => {
     certificate.spoil();
     await running.server.reload();
-    assert.equal(await certificateShown(), 'first');
+    assert.equal(await certificateShown(running.ports.api), 'first');
     assert.ok(running.log.lines.some(({ message }) => message.startsWith('certificate not reloaded')));
-    await assert.rejects(startTestServer({ overrides: tlsSettings() }));
+    await assert.rejects(startTestServer({ overrides: certificate.overrides('api') }));
     certificate.use('second');
     await running.server.reload();
-    assert.equal(await certificateShown(), 'second');
+    assert.equal(await certificateShown(running.ports.api), 'second');
   },
 );
 
@@ -127,9 +105,7 @@ test(
   { skip },
   async (t) => {
     certificate.use('api.example');
-    const data = temporaryDirectory(t);
-    const registry = `registry.file=${await writeTestRegistry(data)}`;
-    await startServerProcess(t, [...tlsSettings(), registry, `data.dir=${data}`]);
+    const { directory: data } = await startTestSite(t, ...certificate.overrides('api'));
     const target = '/v1/device/connectivity?device_id=SLEEPING01';
     const called = await runCli(['call', 'GET', target, '--data-dir', data, '--json']);
     assert.equal(called.exitCode, 0, called.stderr);

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
-import { callBody, callStatus, issuance } from '../support/call-actions.ts';
+import { callBody, callEnd, callStatus, issuance } from '../support/call-actions.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 const burst = 3;
 let server: TestServer;
 before(async () => {
-  const kinds = ['queries', 'issuances', 'messages', 'event_reads'];
+  const kinds = ['queries', 'issuances', 'messages', 'event_reads', 'provisionings'];
   const overrides = kinds.flatMap((kind) => [
     `limits.${kind}_per_second=0.01`,
     `limits.${kind}_burst=${burst}`,
@@ -23,11 +23,16 @@ const status: ApiCall = { ...callStatus, query: `device_id=${device}` };
 const outcome: ApiCall = { path: '/v1/device/wakeup-request', query: 'request_id=x' };
 const events: ApiCall = { path: '/v1/events' };
 const issue: ApiCall = { ...issuance, body: JSON.stringify(callBody()) };
+const end: ApiCall = { ...callEnd, body: JSON.stringify({ device_id: device, session: 'x' }) };
 const send: ApiCall = {
   method: 'POST',
   path: '/v1/device/message',
   body: JSON.stringify({ device_id: device, name: 'ping', payload: {} }),
 };
+
+const listing: ApiCall = { path: '/v1/devices' };
+const change: ApiCall = { ...listing, method: 'PATCH', body: '{"device_id":"TESTDEVICE01"}' };
+const removal: ApiCall = { ...listing, method: 'DELETE', query: 'device_id=NOBODY' };
 
 function isLimited({ status: httpStatus, json, headers }: ApiAnswer, answeredWith: number): void {
   assert.deepEqual([httpStatus, json.code], [answeredWith, 42901]);
@@ -38,8 +43,10 @@ function isLimited({ status: httpStatus, json, headers }: ApiAnswer, answeredWit
 const kinds: readonly (readonly [name: string, calls: readonly ApiCall[], over: number])[] = [
   ['queries of three kinds', [connectivity, status, outcome], 200],
   ['issuances', [issue, issue, issue], 200],
+  ['ends of calls', [end, end, end], 200],
   ['messages', [send, send, send], 429],
   ['reads of events', [events, events, events], 200],
+  ['listings and changes of devices', [listing, change, removal], 429],
 ];
 for (const [name, calls, over] of kinds)
   test(`${name} are limited together, whatever is asked; another application is not slowed`, async () => {

@@ -109,6 +109,89 @@ for (const { name, body, code, message } of wakeupRules) {
   });
 }
 
+const oneLabel = (key: string, value: unknown = ''): string =>
+  JSON.stringify({ device_id: device, labels: { [key]: value } });
+const changeRules: { name: string; body: string; code: number }[] = [
+  { name: 'nothing to change', body: `{"device_id":"${device}"}`, code: 0 },
+  { name: 'an unknown field', body: `{"device_id":"${device}","product_id":"foreign"}`, code: 0 },
+  { name: 'an expired device', body: '{"device_id":"EXPIRED01"}', code: 0 },
+  { name: 'a disabled device', body: '{"device_id":"DISABLED01"}', code: 0 },
+  { name: 'an unknown device', body: '{"device_id":"NOBODY"}', code: 40403 },
+  { name: "another application's device", body: '{"device_id":"FOREIGN01"}', code: 40302 },
+  ...['', '{', '[]', '{}', '{"device_id":1}'].map((body) => ({
+    name: `a body of ${body}`,
+    body,
+    code: 40003,
+  })),
+  ...['null', 'false', '1', '""', '"fifteen letters"', `"${'x'.repeat(1025)}"`].map((secret) => ({
+    name: `a secret of ${secret.slice(0, 20)}`,
+    body: `{"device_id":"${device}","secret":${secret}}`,
+    code: 40003,
+  })),
+  ...['-1', '1.5', '"1"', 'true', '9007199254740992'].map((expiry) => ({
+    name: `an expiry of ${expiry}`,
+    body: `{"device_id":"${device}","expires_at":${expiry}}`,
+    code: 40003,
+  })),
+  { name: 'disabled as a text', body: `{"device_id":"${device}","disabled":"true"}`, code: 40003 },
+  ...['null', '[]', '"x"'].map((labels) => ({
+    name: `labels of ${labels}`,
+    body: `{"device_id":"${device}","labels":${labels}}`,
+    code: 40003,
+  })),
+  ...['', 'A', 'a b', 'x'.repeat(65), '__proto__'].map((key) => ({
+    name: `a label called ${key.slice(0, 12)}`,
+    body: `{"device_id":"${device}","labels":{${JSON.stringify(key)}:""}}`,
+    code: 40003,
+  })),
+  { name: 'a label that is a number', body: oneLabel('a', 1), code: 40003 },
+  { name: 'a label of 257 bytes', body: oneLabel('a', 'x'.repeat(257)), code: 40003 },
+  { name: 'a label of 256 bytes', body: oneLabel(`${'a'.repeat(61)}_.-`, 'x'.repeat(256)), code: 0 },
+];
+for (const { name, body, code } of changeRules)
+  test(`a change of a device with ${name} is ${code}`, async () => {
+    const answer = await server.api.call({ method: 'PATCH', path: '/v1/devices', body });
+    assert.equal(answer.json.code, code, answer.text);
+    assert.equal(answer.status, code === 0 ? 200 : Math.floor(code / 100));
+  });
+
+const listingRules: { query: string; code: number }[] = [
+  { query: '', code: 0 },
+  { query: 'limit=500&x=1&online=false', code: 0 },
+  { query: `prefix=${'L'.repeat(255)}`, code: 0 },
+  { query: `prefix=${'L'.repeat(256)}`, code: 40003 },
+  { query: 'limit=0', code: 40003 },
+  { query: 'limit=501', code: 40003 },
+  { query: 'limit=1&limit=1', code: 40003 },
+  { query: 'online=1', code: 40003 },
+  { query: 'product_id=', code: 40003 },
+  { query: 'product_id=a%0Ab', code: 40003 },
+  { query: 'after=', code: 40003 },
+  { query: 'after=AAAA', code: 40003 },
+  { query: 'after=Af8', code: 40003 },
+  { query: 'prefix=%ff', code: 40003 },
+  { query: 'product_id=none', code: 40302 },
+];
+for (const { query, code } of listingRules)
+  test(`a listing of devices with ${query.slice(0, 40) || 'no query'} is ${code}`, async () => {
+    const answer = await server.api.call({ path: '/v1/devices', query });
+    assert.equal(answer.json.code, code, answer.text);
+  });
+
+test('an addition takes 1 to 500 entries', async () => {
+  const entries = (count: number): string =>
+    JSON.stringify({ devices: Array.from({ length: count }, () => 0) });
+  for (const [body, code] of [
+    [entries(0), 40003],
+    [entries(1), 0],
+    [entries(500), 0],
+    [entries(501), 40003],
+    ['{"devices":{}}', 40003],
+    ['{}', 40003],
+  ] as const)
+    assert.equal((await server.api.call({ method: 'POST', path: '/v1/devices', body })).json.code, code);
+});
+
 const requestIds: { name: string; value: string | string[]; taken: boolean }[] = [
   { name: 'one character', value: 'x', taken: true },
   { name: '128 printable characters', value: `${'~'.repeat(127)}!`, taken: true },
@@ -149,7 +232,7 @@ test('a credential without the permission is 40301, before its parameters are lo
 });
 
 const transport: { name: string; call: ApiCall; status: number; code: number; allow?: string }[] = [
-  { name: 'an unknown path', call: { path: '/v1/devices' }, status: 404, code: 40400 },
+  { name: 'an unknown path', call: { path: '/v1/nothing' }, status: 404, code: 40400 },
   { name: 'the root', call: { path: '/' }, status: 404, code: 40400 },
   { name: 'a path in another case', call: { path: '/V1/device/connectivity' }, status: 404, code: 40400 },
   { name: 'two trailing slashes', call: { path: '/v1/device/connectivity//' }, status: 404, code: 40400 },

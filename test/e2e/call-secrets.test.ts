@@ -3,33 +3,26 @@
  * talkative, events, metrics, what operators see, URLs, tokens. Source: decisions of this project, docs/adr/0012, 0013.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { OpsClient } from '../../src/cli/admin/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/running-server.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
-import { ApiClient } from '../support/api-client.ts';
+import { metricsOf } from '../support/driven-server.ts';
 import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-actions.ts';
 import { runCli } from '../support/cli-process.ts';
-import { startServerProcess, withMedia } from '../support/server-process.ts';
-import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
+import { withMedia } from '../support/server-process.ts';
+import { startTestSite } from '../support/test-site.ts';
+import { testBridgeKeys } from '../support/test-server.ts';
 
 const developmentKey = 'planted-development-key-55e1';
 
 test('no secret of a call is in a log, an event, a metric, an operator’s view, a peer id or a token', async (t) => {
-  const directory = await mkdtemp(join(tmpdir(), 'reveille-secrets-'));
-  t.after(() => rm(directory, { recursive: true, force: true }));
-  const { command, ports } = await startServerProcess(t, [
-    ...withMedia,
-    `data.dir=${directory}`,
-    `registry.file=${await writeTestRegistry(directory)}`,
-    `media.bridge_keys=${developmentKey}`,
-    'log.level=trace',
-  ]);
-  const api = new ApiClient(ports.api, testCredentials.all);
-  t.after(() => api.close());
+  const overrides = [...withMedia, `media.bridge_keys=${developmentKey}`, 'log.level=trace'];
+  const site = await startTestSite(t, ...overrides);
+  const { directory, ports } = site;
+  const api = site.api;
   const ops = new OpsClient(`127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
   const url = `ws://127.0.0.1:${ports.media}`;
   const said: string[] = [];
@@ -67,18 +60,23 @@ test('no secret of a call is in a log, an event, a metric, an operator’s view,
   device.send({ type: 'nonsense', session_key: 'x' });
   const { url: link } = (await ops.change('/v1/calls/ticket', { session: first })) as { url: string };
   const watching = await fetch(link);
-  hear((await runCli(['calls', 'list', '--json', '--set', `data.dir=${directory}`])).stdout);
-  hear((await runCli(['status', 'TESTDEVICE01', '--json', '--set', `data.dir=${directory}`])).stdout);
-  hear((await runCli(['bridge', 'list', '--json', '--set', `data.dir=${directory}`])).stdout);
-  hear((await runCli(['token-key', 'list', '--json', '--set', `data.dir=${directory}`])).stdout);
+  const commands = [
+    ['calls', 'list'],
+    ['status', 'TESTDEVICE01'],
+    ['bridge', 'list'],
+    ['token-key', 'list'],
+  ];
+  for (const words of commands)
+    hear((await runCli([...words, '--json', '--set', `data.dir=${directory}`])).stdout);
   hear((await runCli(['config', '--set', `media.bridge_keys=${developmentKey}`])).stdout);
   bridge.report('ended');
   await device.closed;
   await watching.arrayBuffer();
   const events = await api.call({ method: 'GET', path: '/v1/events', query: 'limit=1000' });
   hear(events.text);
-  hear(await (await fetch(`http://127.0.0.1:${ports.ops}/metrics`)).text());
-  assert.equal(await command.stop('SIGTERM'), 0);
+  hear(await metricsOf(site));
+  const { command } = site.server;
+  assert.equal(await site.stop(), 0);
   hear(command.lines.join('\n'));
   hear(command.stderr);
 

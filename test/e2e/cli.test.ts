@@ -178,6 +178,15 @@ test('a first start makes a demo application; its devices sleep, wake and are ki
   const record = await cli('call', 'GET', '/v1/device/connectivity?device_id=DEMO-DOORBELL-2');
   assert.equal(record.exitCode, 0, record.stdout);
   assert.match(record.stdout, /HTTP 200[^]*"last_offline_at": \d+/);
+  const both = await cli('status', 'DEMO-DOORBELL-1', 'NOBODY', 'DEMO-DOORBELL-2');
+  assert.equal(both.exitCode, 1, 'one of them cannot be told');
+  assert.match(both.stdout, /^DEMO-DOORBELL-1 .*sleep: last seen .*\nNOBODY .*40403.*\nDEMO-DOORBELL-2 /);
+  const alike = json(await cli('status', 'DEMO-DOORBELL-1', 'DEMO-DOORBELL-1', '--json'));
+  const { data } = alike as { data: { devices: { code: number }[] } };
+  assert.deepEqual(
+    data.devices.map(({ code }) => code),
+    [0, 0],
+  );
   assert.equal(await fleet.stop('SIGINT'), 0);
   assert.match(fleet.lines.at(-1) ?? '', /"event":"summary"/);
 

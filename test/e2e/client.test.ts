@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, test, type TestContext } from 'node:test';
 import { ReveilleClient, type ReveilleClientOptions } from 'reveille/client';
 import type { Cancel } from '../../src/lib/clock.ts';
-import { findFreePort } from '../../src/lib/listening-apps.ts';
+import { findFreePort } from '../support/free-port.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { clearDevices, startDrivenServer } from '../support/driven-server.ts';
@@ -39,27 +39,57 @@ test('connectivity of a device, and why there is none', async (t) => {
   assert.deepEqual([missing.ok, missing.status, !missing.ok && missing.code], [false, 200, 40403]);
 });
 
+test('devices are added, listed page by page, changed and removed', async (t) => {
+  const client = clientOf(t);
+  const ids = ['CLIENT-1', 'CLIENT-2', 'CLIENT-3'];
+  const added = await client.addDevices(
+    ids.map((id) => ({ device_id: id, product_id: 'doorbell', labels: { of: id } })),
+  );
+  assert.ok(added.ok, added.message);
+  const { devices } = added.data;
+  assert.deepEqual(
+    devices.map(({ device_id: id, code, created, secret = '' }) => [id, code, created, secret.length]),
+    ids.map((id) => [id, 0, true, 43]),
+  );
+  const listed: string[] = [];
+  for await (const listedDevice of client.devices({ prefix: 'CLIENT-', limit: 2, online: false }))
+    listed.push(listedDevice.device_id);
+  assert.deepEqual(listed, ids);
+  const changed = await client.changeDevice({ device_id: 'CLIENT-1', secret: true, labels: { of: null } });
+  assert.ok(changed.ok, changed.message);
+  assert.deepEqual([changed.data.labels, changed.data.secret?.length], [{}, 43]);
+  const removed = await client.removeDevice('CLIENT-1');
+  assert.deepEqual(removed.ok && removed.data, { device_id: 'CLIENT-1', removed: true });
+  const again = await client.removeDevice('CLIENT-1');
+  assert.deepEqual([again.ok, again.status, !again.ok && again.code], [false, 404, 40403]);
+  const foreign = client.devices({ productId: 'foreign' });
+  await assert.rejects(foreign.next(), { name: 'ReveilleRefusedError', code: 40302 });
+});
+
 test('device ids of every kind arrive as they are', async (t) => {
   const found = await clientOf(t).connectivity('a b c+');
   assert.ok(found.ok, found.message);
   assert.equal(found.data.device_id, 'a b c+');
 });
 
-test('a wakeup goes out once under its request id, and its outcome is known by it', async (t) => {
+test('each wakeup goes out, also under an id that was used before, and its outcome is known by id and device', async (t) => {
   const client = clientOf(t);
   const module = await server.module(sleepingModule);
   const requestId = 'client-wake-1';
   const woken = await client.wake(sleepingModule, { customData: '0x12ab', requestId });
   assert.ok(woken.ok, woken.message);
   assert.deepEqual([woken.status, woken.requestId, woken.data.device_id], [202, requestId, sleepingModule]);
-  const repeated = await client.wake(sleepingModule, { customData: '0x12ab', requestId });
-  assert.deepEqual(repeated.ok && repeated.data, woken.data);
-  const waiting = client.wakeupOutcome(requestId, { waitS: 20 });
+  const again = await client.wake(sleepingModule, { customData: '0x12ac', requestId });
+  assert.ok(again.ok, again.message);
+  const waiting = client.wakeupOutcome(requestId, { deviceId: sleepingModule, waitS: 20 });
+  const elsewhere = await client.wakeupOutcome(requestId, { deviceId: another });
+  assert.equal(elsewhere.ok ? 0 : elsewhere.code, 40413);
   const controller = await server.controller(sleepingModule);
   const outcome = await waiting;
   assert.ok(outcome.ok, outcome.message);
-  assert.equal(outcome.data.status, 'completed');
+  assert.deepEqual([outcome.data.status, outcome.data.accepted_at], ['completed', again.data.accepted_at]);
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c12ab');
+  assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c12ac');
   const next = await client.wake(sleepingModule, { customData: '0x0001' });
   assert.ok(next.ok, next.message);
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0001', 'nothing in between');

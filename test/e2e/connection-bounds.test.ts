@@ -5,17 +5,11 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
-import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient } from '../support/api-client.ts';
+import { metricsOf } from '../support/driven-server.ts';
 import { silentConnection } from '../support/floods.ts';
-import { startServerProcess } from '../support/server-process.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
-import {
-  startTestServer,
-  testCredentials,
-  writeTestRegistry,
-  type TestServer,
-} from '../support/test-server.ts';
+import { newTestSite } from '../support/test-site.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const hostile = '127.0.3.1';
 const endings: (() => unknown)[] = [];
@@ -55,7 +49,7 @@ test('a full API closes newcomers, and answers those that are there, as the oper
   assert.equal(kept.length, 19);
   assert.equal((await fetch(`http://127.0.0.1:${server.ports.ops}/readyz`)).status, 200);
   const module = await server.module('SLEEPING01');
-  const metrics = await (await fetch(`http://127.0.0.1:${server.ports.ops}/metrics`)).text();
+  const metrics = await metricsOf(server);
   assert.match(metrics, /^reveille_connections\{listener="api"\} 20$/m);
   await module.close();
 });
@@ -85,24 +79,16 @@ test('silent connections of one address leave the media listener open to others'
 });
 
 test('idle connections beyond the limit of open files leave the probes, the devices and who is there served', async (t) => {
-  const directory = temporaryDirectory(t);
-  const file = await writeTestRegistry(directory);
-  const overrides = [`data.dir=${directory}`, `registry.file=${file}`];
-  const server = await startServerProcess(t, overrides, {}, [], { openFilesMax: 2048 });
-  const { ports } = server;
-  const api = new ApiClient(ports.api, testCredentials.all);
-  endings.push(() => api.close());
+  const site = await newTestSite(t);
+  await site.start({ openFilesMax: 2048 });
+  const { ports } = site;
+  const api = site.api;
   const settle = (): Promise<unknown> => api.connectivity('TESTDEVICE01');
   await settle();
   const kept = await silent(2300, ports.api, hostile, settle);
   assert.ok(kept.length < 512, `${kept.length} were kept`);
   assert.equal((await fetch(`http://127.0.0.1:${ports.ops}/readyz`)).status, 200);
-  const module = await SleepingModule.connect(ports.sleep, {
-    deviceId: 'SLEEPING01',
-    secret: 'secret of SLEEPING01',
-  });
-  const another = new ApiClient(ports.api, testCredentials.all);
-  endings.push(() => another.close());
-  assert.equal((await another.wake({ device_id: 'SLEEPING01' })).status, 202);
+  const module = await site.module('SLEEPING01');
+  assert.equal((await site.newApi().wake({ device_id: 'SLEEPING01' })).status, 202);
   await module.close();
 });

@@ -4,15 +4,16 @@ import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
-import { eventsRoute } from '../../src/gateways/api/events-route.ts';
-import { ApiListener } from '../../src/gateways/api/listener.ts';
+import { eventsRoute } from '../../src/gateways/api/endpoints.ts';
+import { ListeningApps } from '../../src/lib/uws.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
-import { FairEventQueue } from '../../src/core/events/fair-event-queue.ts';
+import { scanQueueShape } from '../../src/core/events/read-events.ts';
+import { FairQueue } from '../../src/lib/fair-queue.ts';
 import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
-import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
+import { InlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
@@ -225,7 +226,7 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
     log,
     readers,
     waiters,
-    queue: new FairEventQueue(),
+    queue: new FairQueue(scanQueueShape),
     cluster: null,
   });
   const authenticator = new Authenticator(
@@ -242,8 +243,11 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
     connections,
     isDraining: () => false,
   });
-  const listener = new ApiListener({ host: '127.0.0.1', port: 0, tls: null }, pipeline, connections);
-  const caller = connect(await listener.listen(), '127.0.0.1');
+  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null, sharesPort: false }, (app) => {
+    connections.watch(app).any('/*', pipeline.handle);
+  });
+  await listener.listen();
+  const caller = connect(listener.port, '127.0.0.1');
   const headers = signRequest({
     credential: demoCredential,
     method: 'GET',

@@ -71,6 +71,8 @@ test('a phone calls a device that sleeps: woken, told, connected, and ended by t
   const { app, steps } = await stage(t);
   const device = 'SLEEPING01';
   const call = phoneCall(device);
+  // It has reported what it can show when it signed in the last time.
+  await (await server.controller(device, { media: doorbell })).close();
   const [module, leg] = await Promise.all([server.module(device), bridge()]);
 
   // The platform has its answer while the device still sleeps: it is woken by what follows.
@@ -118,11 +120,10 @@ test('a phone calls a device that sleeps: woken, told, connected, and ended by t
   const ended = await steps.until(({ step }) => step === 'call.ended');
   assert.deepEqual([ended['session'], ended['reason']], [room.get('x_session'), 'hangup_phone']);
 
-  // The event that it is online may come before the outcome of the wake, which is then waited for no longer.
-  const expected = ['push.received', 'wake.accepted', 'credentials.issued', 'call.delivered'];
+  const expected = ['push.received', 'credentials.issued', 'device.woken', 'call.delivered'];
   const names = steps.of(call.roomId).map(({ step }) => step);
   assert.deepEqual(
-    names.filter((step) => step !== 'wake.completed'),
+    names.filter((step) => step !== 'message.refused'),
     expected,
   );
   await Promise.all([controller.close(), module.close(), leg.close()]);
@@ -193,7 +194,7 @@ test('a push that comes three times at once, and again afterwards, calls once', 
   assert.deepEqual(await Promise.all([...answers, app.push(call)]), [ringing, ringing, ringing, ringing]);
   const count = (step: string): number => steps.of(call.roomId, step).length;
   assert.deepEqual([count('push.received'), count('push.repeated')], [1, 3]);
-  assert.deepEqual([count('wake.accepted'), count('credentials.issued'), count('call.delivered')], [1, 1, 1]);
+  assert.deepEqual([count('device.woken'), count('credentials.issued'), count('call.delivered')], [1, 1, 1]);
   await hangUp(token);
   await Promise.all([controller.close(), module.close()]);
 });
@@ -210,10 +211,10 @@ test('a device without any connection cannot be called', async (t) => {
   const { app, steps } = await stage(t);
   const call = phoneCall('SLEEPING02');
   assert.deepEqual(await app.push(call), ringing);
-  assert.equal((await steps.untilEnd(call.roomId))['reason'], 'unreachable');
+  assert.equal((await steps.untilEnd(call.roomId))['reason'], 'not_delivered');
   assert.deepEqual(
-    steps.of(call.roomId, 'wake.refused').map(({ fields }) => fields['code']),
-    [40412],
+    steps.of(call.roomId, 'message.refused').map(({ fields }) => fields['code']),
+    [40412, 40412, 40412],
   );
 });
 
@@ -225,7 +226,7 @@ test('a device that is woken and does not come is given up when the time of the 
   assert.deepEqual(await app.push(call), ringing);
   await module.nextPacket();
   assert.equal((await steps.untilEnd(call.roomId))['reason'], 'time_over');
-  assert.equal(steps.of(call.roomId, 'credentials.issued').length, 0);
+  assert.equal(steps.of(call.roomId, 'call.delivered').length, 0);
   await module.close();
 });
 

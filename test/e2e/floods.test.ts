@@ -4,47 +4,17 @@
  * `npm run bench:load -- hostile`.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
-import { ApiClient } from '../support/api-client.ts';
-import { flood, floodKinds, type FloodTargets } from '../support/floods.ts';
-import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
-import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
+import { after, test } from 'node:test';
+import { flood, floodKinds } from '../support/floods.ts';
+import { startTestSite } from '../support/test-site.ts';
 
 /** Far more than any bound of the server's, and than it reads while a close is on its way. */
-const bytesMax = 48 * 1024 * 1024;
+const bytesMax = 256 * 1024 * 1024;
 
-const endings: (() => unknown)[] = [];
-let directory = '';
-let server: ServerProcess;
-let api: ApiClient;
-let module: SleepingModule;
-let targets: FloodTargets;
-
-before(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'reveille-floods-'));
-  const registry = await writeTestRegistry(directory);
-  const ending = { after: (end: () => unknown) => void endings.push(end) };
-  server = await startServerProcess(ending, [`data.dir=${directory}`, `registry.file=${registry}`]);
-  api = new ApiClient(server.ports.api, testCredentials.all);
-  targets = { ...server.ports, deviceId: 'TESTDEVICE01', secret: 'secret of TESTDEVICE01' };
-  module = await SleepingModule.connect(server.ports.sleep, {
-    deviceId: 'SLEEPING01',
-    secret: 'secret of SLEEPING01',
-    heartbeatSeconds: 5,
-    reply: true,
-  });
-});
-
-after(async () => {
-  api.close();
-  module.close();
-  for (const end of endings.reverse()) await end();
-  await rm(directory, { recursive: true, force: true });
-});
+const site = await startTestSite({ after });
+const api = site.api;
+const module = await site.module('SLEEPING01');
+const targets = { ...site.ports, deviceId: 'TESTDEVICE01', secret: 'secret of TESTDEVICE01' };
 
 for (const kind of floodKinds)
   test(`${kind.name}, without end: the connection is closed, and nobody else notices`, async () => {

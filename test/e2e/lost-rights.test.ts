@@ -75,7 +75,9 @@ async function logBehind(after: number | null): Promise<Told> {
   if (after === null) return ask({ last: '0' });
   for (;;) {
     const told = await ask({ after: String(after), wait: '5' });
-    if (told.events.length >= 3) return told;
+    // Of the change itself only an operator's is told.
+    const events = told.events.filter(({ type }) => !type.startsWith('device.registry.'));
+    if (events.length >= 3) return { ...told, events };
   }
 }
 

@@ -9,7 +9,7 @@ import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
 import type { SourceFrame } from '../../src/model/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
 import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import { brokenFrame } from '../support/broken-frames.ts';

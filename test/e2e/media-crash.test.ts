@@ -7,13 +7,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { TestContext } from 'node:test';
-import { OpsClient } from '../../src/cli/admin/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/running-server.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { CallJson } from '../../src/gateways/admin/call-routes.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { callBody, callStatus, issuance } from '../support/call-actions.ts';
+import { callStatus, issueCall } from '../support/call-actions.ts';
 import { h264Film } from '../support/coded-frames.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
 import { engineTest } from '../support/engine-test.ts';
@@ -110,14 +110,6 @@ class AskingBackend {
   }
 }
 
-async function issue(api: ApiClient, i: number): Promise<{ token: string; session: string }> {
-  const body = JSON.stringify(callBody({ device_id: `C${i}`, msg_room_id: `room-${i}` }));
-  const { json, text } = await api.call({ ...issuance, body });
-  assert.equal(json.code, 0, text);
-  const { token, peer_id } = json.data as { token: string; peer_id: string };
-  return { token, session: new URL(peer_id).searchParams.get('x_session') ?? '' };
-}
-
 /** Half of the calls are connected, and of the others nobody has reported anything. */
 async function callsInTruth(api: ApiClient, ops: OpsClient): Promise<void> {
   for (let i = 0; i < calls; i += 1) {
@@ -143,7 +135,13 @@ async function placeCalls(engine: Engine, api: ApiClient, url: string): Promise<
   const devices: FlowingDevice[] = [];
   const bridges: FlowingBridge[] = [];
   const place = async (isAssigned: boolean): Promise<void> => {
-    const { token, session } = await issue(api, devices.length);
+    const { token, session } = await issueCall(
+      { api },
+      {
+        device_id: `C${devices.length}`,
+        msg_room_id: `room-${devices.length}`,
+      },
+    );
     const device = new FlowingDevice(url, token, { accepts: !isAssigned });
     devices.push(device);
     const access = { url, key: bridgeKey, ...(!isAssigned && { session }) };

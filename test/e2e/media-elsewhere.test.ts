@@ -7,14 +7,14 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
+import type { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { callBody, issuance } from '../support/call-actions.ts';
+import { askCredentials } from '../support/call-actions.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
+import { openLegs, showFrame } from '../support/media-process-scene.ts';
 import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
-import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
+import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
 interface Scene {
   readonly directory: string;
@@ -49,9 +49,13 @@ function open(t: Ending): Promise<Scene> {
   return startServer(t, directory, newKey(directory), '127.0.0.1:0');
 }
 
-function startMedia(t: Ending, { gate, keyFile }: Pick<Scene, 'gate' | 'keyFile'>): LongCommand {
-  const sets = [`media.link_server=${gate}`, `media.link_key_file=${keyFile}`, 'media.listen=127.0.0.1:0'];
-  return new LongCommand(t, ['serve', '--only', 'media', ...sets.flatMap((set) => ['--set', set])]);
+function serveMedia({ gate, keyFile }: Pick<Scene, 'gate' | 'keyFile'>, listen = '127.0.0.1:0'): string[] {
+  const sets = [`media.link_server=${gate}`, `media.link_key_file=${keyFile}`, `media.listen=${listen}`];
+  return ['serve', '--only', 'media', ...sets.flatMap((set) => ['--set', set])];
+}
+
+function startMedia(t: Ending, scene: Pick<Scene, 'gate' | 'keyFile'>): LongCommand {
+  return new LongCommand(t, serveMedia(scene));
 }
 
 /** Where the media process takes legs, the `which`th time that it does. */
@@ -70,18 +74,8 @@ async function playCall(
 ): Promise<{ device: DeviceLeg; bridge: BridgeLeg }> {
   const api = new ApiClient(server.ports.api, testCredentials.all);
   t.after(() => api.close());
-  const body = JSON.stringify(callBody({ down_video_mt: 'h264', video_res_mode: 'auto' }));
-  const { json, text } = await api.call({ ...issuance, body });
-  assert.equal(json.code, 0, text);
-  const { token, peer_id } = json.data as { token: string; peer_id: string };
-  const session = new URL(peer_id).searchParams.get('x_session') ?? '';
-  const device = await DeviceLeg.connect({ url, token });
-  const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
-  await bridge.next('start');
-  const frame = { kind: 'video', format: 'h264', isKeyFrame: true, width: 16, height: 16 } as const;
-  const header = encodeFrameHeader({ ...frame, timestampMs: 0 });
-  bridge.frame(Buffer.concat([header, Buffer.from('000000016588', 'hex')]));
-  while (device.counts.videoFrames === 0) await device.ping();
+  const { device, bridge } = await openLegs({ api, url });
+  await showFrame(device, bridge);
   return { device, bridge };
 }
 
@@ -95,6 +89,17 @@ test('a call is carried elsewhere, and the end of the server sends its legs away
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), [draining, draining]);
   await media.logged('the link to the server has ended');
   assert.equal(await media.stop('SIGTERM'), 0);
+});
+
+test('devices are told where a media process elsewhere listens, once it has said so', async (t) => {
+  const scene = await open(t);
+  const api = new ApiClient(scene.server.ports.api, testCredentials.all);
+  t.after(() => api.close());
+  const before = await askCredentials({ api });
+  assert.deepEqual([before.json.code, before.json.data?.['media_url']], [0, undefined]);
+  const url = await mediaUrl(startMedia(t, scene));
+  await scene.server.command.logged(isUp);
+  assert.equal((await askCredentials({ api })).json.data?.['media_url'], url);
 });
 
 test('the end of the media process sends its legs away, and it can come again', async (t) => {
@@ -121,16 +126,6 @@ test('a media process outlives its server, and comes to the next one', async (t)
   assert.equal(await next.server.command.stop('SIGTERM'), 0);
 });
 
-test('one with another key is not let in, and both sides say why', async (t) => {
-  const scene = await open(t);
-  const media = startMedia(t, { gate: scene.gate, keyFile: newKey(scene.directory, 'other.key') });
-  const { fault } = await media.logged<{ fault: string }>('not linked to the server; it is tried again');
-  assert.match(fault, /another key: give both ends the same media\.link_key_file/);
-  await scene.server.command.line((line) => line.includes('has another key for the link'));
-  assert.equal(await media.stop('SIGTERM'), 0);
-  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
-});
-
 test('a second one is sent away, is told why, and takes over when the first is gone', async (t) => {
   const scene = await open(t);
   const first = startMedia(t, scene);
@@ -147,20 +142,16 @@ test('a second one is sent away, is told why, and takes over when the first is g
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 
-test('one whose port is taken says so on both sides, and ends', async (t) => {
+test('one with another key, or whose port is taken, does not serve, and both sides say why', async (t) => {
   const scene = await open(t);
+  const media = startMedia(t, { gate: scene.gate, keyFile: newKey(scene.directory, 'other.key') });
+  const { fault } = await media.logged<{ fault: string }>('not linked to the server; it is tried again');
+  assert.match(fault, /another key: give both ends the same media\.link_key_file/);
+  await scene.server.command.line((line) => line.includes('has another key for the link'));
+  assert.equal(await media.stop('SIGTERM'), 0);
+
   const taken = `127.0.0.1:${scene.server.ports.api}`;
-  const sets = [
-    `media.link_server=${scene.gate}`,
-    `media.link_key_file=${scene.keyFile}`,
-    `media.listen=${taken}`,
-  ];
-  const { exitCode, stderr } = await runCli([
-    'serve',
-    '--only',
-    'media',
-    ...sets.flatMap((set) => ['--set', set]),
-  ]);
+  const { exitCode, stderr } = await runCli(serveMedia(scene, taken));
   assert.deepEqual([exitCode, stderr.includes(`cannot listen on ${taken}`)], [1, true]);
   const { err } = await scene.server.command.logged<{ err: { message: string } }>(
     'a media process elsewhere came and does not listen',

@@ -8,10 +8,11 @@ import { after, before, test } from 'node:test';
 import type { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { bridgePath, legUpgrade, readHead } from '../support/media-peer.ts';
+import { issueCall } from '../support/call-actions.ts';
 import {
-  issueCall,
   openLegs,
   openMediaScene,
+  untouchedFrame,
   untouchedVideo,
   type MediaScene,
 } from '../support/media-process-scene.ts';
@@ -80,8 +81,7 @@ async function callGoesOn(): Promise<void> {
   const { videoFrames } = device.counts;
   while (device.counts.videoFrames === videoFrames) {
     timestampMs += 40;
-    const bytes = encodeFrameHeader({ ...header, timestampMs });
-    bridge.frame(Buffer.concat([bytes, Buffer.from('000000016588', 'hex')]));
+    bridge.frame(untouchedFrame(timestampMs));
     const end = await Promise.race([device.ping(), device.closed]);
     assert.equal(end, undefined, 'the call of others was ended');
   }

@@ -6,53 +6,32 @@ import { afterEach, beforeEach, test } from 'node:test';
 import type { CallSide } from '../../src/model/call.ts';
 import { mediaMessageBytesMax } from '../../src/model/limits.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
-import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../support/listener-defaults.ts';
+import type { MediaListener } from '../../src/media/legs/listener.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
-import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService, type FakeOpenLeg } from '../support/fake-leg-service.ts';
+import type { DrivenClock } from '../support/driven-clock.ts';
+import type { FakeLegService, FakeOpenLeg } from '../support/fake-leg-service.ts';
 import { FakeRelay, type FakeJoinedLeg } from '../support/fake-relay.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
-import {
-  answerTo,
-  bridgePath,
-  downlinkPath,
-  legUpgrade,
-  MediaPeer,
-  plainRequest,
-} from '../support/media-peer.ts';
-import { PictureStream, type PictureRequest } from '../support/picture-stream.ts';
-import { RawPeer } from '../support/raw-peer.ts';
+import type { FakeTelemetry } from '../support/fakes.ts';
+import { until } from '../support/event-loop.ts';
+import { MediaListenerScene } from '../support/media-listener-scene.ts';
+import { bridgePath, downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
+import type { PictureRequest } from '../support/picture-stream.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
+let scene: MediaListenerScene<FakeRelay>;
 let clock: DrivenClock;
 let service: FakeLegService;
 let relay: FakeRelay;
 let telemetry: FakeTelemetry;
-let log: FakeLog;
 let listener: MediaListener;
-let port: number;
-const peers: { terminate(): void }[] = [];
 
 beforeEach(async () => {
-  clock = new DrivenClock();
-  service = new FakeLegService();
-  relay = new FakeRelay();
-  telemetry = new FakeTelemetry();
-  log = new FakeLog();
-  listener = new MediaListener(
-    { ...mediaLegsDefaults, port: 0 },
-    { clock, service, relay, telemetry, log, otherSockets: () => 0 },
-  );
-  await listener.listen();
-  ({ port } = listener.address);
+  scene = new MediaListenerScene(new FakeRelay());
+  await scene.listen();
+  ({ clock, service, relay, telemetry, listener } = scene);
 });
-
-afterEach(() => {
-  listener.close();
-  for (const peer of peers.splice(0)) peer.terminate();
-});
+afterEach(() => scene.close());
 
 interface CarriedLeg {
   readonly peer: MediaPeer;
@@ -63,30 +42,11 @@ interface CarriedLeg {
 /** A leg whose frames the relay carries, be it the device's or the bridge's. */
 async function carriedLeg(side: CallSide = 'device'): Promise<CarriedLeg> {
   const count = service.legs.length + 1;
-  const peer = await MediaPeer.connect(
-    port,
-    side === 'bridge' ? { path: bridgePath, bearer: 'good-key' } : {},
-  );
-  peers.push(peer.socket);
+  const peer = await (side === 'bridge' ? scene.startBridge() : scene.connect());
   const opened = await service.leg(count);
-  if (side === 'bridge') {
-    const { sessionId } = service;
-    opened.leg.notify({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
-    assert.match((await peer.nextText()) ?? '', /"type":"start"/);
-  }
   const joined = relay.joined.at(-1);
   assert(joined?.kind === side);
   return { peer, opened, joined };
-}
-
-async function watchPictures(request: PictureRequest = {}): Promise<PictureStream> {
-  const stream = await PictureStream.open(port, request);
-  peers.push({ terminate: () => stream.hangUp() });
-  return stream;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
 }
 
 const header = encodeFrameHeader({
@@ -124,9 +84,7 @@ for (const side of ['device', 'bridge'] as const)
   });
 
 test('a frame in fragments is one frame', async () => {
-  const raw = await RawPeer.connect(port);
-  peers.push({ terminate: () => raw.socket.destroy() });
-  raw.send(legUpgrade());
+  const raw = await scene.rawPeer(legUpgrade());
   await new SignalPeer(raw).readHead();
   const joined = await relay.leg();
   const message = Buffer.concat([header, payloadOf(1000)]);
@@ -140,8 +98,7 @@ test('a frame in fragments is one frame', async () => {
 });
 
 test('frames of a bridge that has no call go nowhere, and are no fault', async () => {
-  const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
-  peers.push(bridge.socket);
+  const bridge = await scene.connectBridge();
   const opened = await service.leg();
   for (let i = 0; i < 200; i++) bridge.send(Buffer.concat([header, payloadOf(160)]));
   await bridge.ping();
@@ -159,9 +116,7 @@ test('a message whose header is wrong is a fault, and does not come to the relay
 });
 
 test('what the relay sends is one message each, unfragmented, whatever its length', async () => {
-  const raw = await RawPeer.connect(port);
-  peers.push({ terminate: () => raw.socket.destroy() });
-  raw.send(legUpgrade());
+  const raw = await scene.rawPeer(legUpgrade());
   await new SignalPeer(raw).readHead();
   const { frameOutput } = await relay.leg();
   const heads = ['820d', '827d', '827e007e', '827e100c', '827effff', '827f0000000000010000'];
@@ -270,7 +225,7 @@ const watching: readonly (readonly [FakeJoinedLeg['kind'], string, PictureReques
 ];
 for (const [kind, who, request] of watching)
   test(`${who} reads every picture as a part of its own, to the end of the call`, async () => {
-    const stream = await watchPictures(request);
+    const stream = await scene.watch(request);
     const joined = await relay.leg();
     assert.deepEqual([joined.kind, joined.sessionId], [kind, service.sessionId]);
     for (const jpeg of jpegs) await new Promise<void>((sent) => joined.pictureOutput.sendPicture(jpeg, sent));
@@ -283,10 +238,8 @@ for (const [kind, who, request] of watching)
   });
 
 test('who speaks HTTP/1.0 reads the parts as they are', async () => {
-  const raw = await RawPeer.connect(port);
-  peers.push({ terminate: () => raw.socket.destroy() });
   const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
-  raw.send(request.replace('HTTP/1.1', 'HTTP/1.0'));
+  const raw = await scene.rawPeer(request.replace('HTTP/1.1', 'HTTP/1.0'));
   assert.match(await new SignalPeer(raw).readHead(), / 200 OK\r\n/);
   const { pictureOutput } = await relay.leg();
   pictureOutput.sendPicture(Buffer.from('JPEG'), () => undefined);
@@ -296,7 +249,7 @@ test('who speaks HTTP/1.0 reads the parts as they are', async () => {
 
 test('a picture that the relay has for whoever joins stands behind the head of the answer', async () => {
   relay.onJoining = ({ pictureOutput }) => pictureOutput.sendPicture(Buffer.from('first'), () => undefined);
-  const stream = await watchPictures();
+  const stream = await scene.watch();
   await stream.picturesCome(1);
   assert.deepEqual(stream.pictures, [Buffer.from('first')]);
 });
@@ -318,7 +271,7 @@ function flood(joined: FakeJoinedLeg): { readonly sent: number } {
 
 for (const request of [{}, { headers: { Connection: 'Upgrade', Upgrade: 'h2c' } }])
   test(`a slow reader holds up the next picture until it has read, ${JSON.stringify(request)}`, async () => {
-    const stream = await watchPictures(request);
+    const stream = await scene.watch(request);
     stream.answer.pause();
     const flow = flood(await relay.leg());
     const other = await carriedLeg();
@@ -330,7 +283,7 @@ for (const request of [{}, { headers: { Connection: 'Upgrade', Upgrade: 'h2c' } 
   });
 
 test('who does not read the rest when the call ends is cut after 5 s', async () => {
-  const stream = await watchPictures();
+  const stream = await scene.watch();
   stream.answer.pause();
   flood(await relay.leg());
   const opened = await service.leg();
@@ -344,7 +297,7 @@ test('who does not read the rest when the call ends is cut after 5 s', async () 
 });
 
 test('who hangs up has left the relay', async () => {
-  const stream = await watchPictures();
+  const stream = await scene.watch();
   const [joined, opened] = [await relay.leg(), await service.leg()];
   stream.hangUp();
   await service.until(() => opened.goneTimes === 1);
@@ -365,7 +318,7 @@ for (const [refusal, sentence] of refusals)
     test(`${who} whose pictures cannot be made for ${refusal} is answered 503, counted, and no leg`, async () => {
       relay.refusal = refusal;
       relay.joinRefusal = refusal;
-      const answer = await answerTo(port, request);
+      const answer = await scene.ask(request);
       assert.deepEqual([answer.status, answer.headers.get('retry-after')], ['503 Service Unavailable', '2']);
       assert.match(answer.body, sentence);
       assert.deepEqual([...telemetry.counts], [[`media login ${refusal}`, 1]]);
@@ -374,7 +327,7 @@ for (const [refusal, sentence] of refusals)
 
 test('a device that finds the last place taken when it is in is told so, and closed as media_full', async () => {
   relay.joinRefusal = 'load';
-  const device = await MediaPeer.connect(port);
+  const device = await scene.connect();
   assert.match((await device.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
   assert.equal(await device.closed, '4503 media_full');
   assert.equal((await service.leg()).goneTimes, 1);
@@ -384,7 +337,7 @@ test('a device that finds the last place taken when it is in is told so, and clo
 test('a device without WebSocket that finds the last place taken is answered 503, and the server knows', async () => {
   relay.joinRefusal = 'load';
   const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
-  assert.equal((await answerTo(port, request)).status, '503 Service Unavailable');
+  assert.equal((await scene.ask(request)).status, '503 Service Unavailable');
   assert.equal((await service.leg()).goneTimes, 1);
 });
 
@@ -393,10 +346,7 @@ test('a bridge that comes for a session which cannot be carried is closed as med
   const { sessionId } = service;
   service.onOpening = (leg) =>
     leg.notify({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
-  const bridge = await MediaPeer.connect(port, {
-    path: `${bridgePath}?session=${sessionId}`,
-    bearer: 'good-key',
-  });
+  const bridge = await scene.connectBridge(`${bridgePath}?session=${sessionId}`);
   assert.match((await bridge.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
   assert.equal(await bridge.closed, '4503 media_full');
   assert.equal((await service.leg()).goneTimes, 1);
@@ -404,8 +354,7 @@ test('a bridge that comes for a session which cannot be carried is closed as med
 });
 
 test('calls that cannot be carried are not put to idle bridges, which the log says once a second', async () => {
-  const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
-  peers.push(bridge.socket);
+  const bridge = await scene.connectBridge();
   const opened = await service.leg();
   relay.refusal = 'engine';
   const assign = { kind: 'assign', sessionId: service.sessionId, media: callMedia } as const;
@@ -418,7 +367,7 @@ test('calls that cannot be carried are not put to idle bridges, which the log sa
   assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
   assert.deepEqual(opened.answers, [false, false, false]);
   assert.deepEqual(
-    log.lines.map(({ level, fields }) => [level, fields]),
+    scene.log.lines.map(({ level, fields }) => [level, fields]),
     [
       ['warn', { refusal: 'engine' }],
       ['warn', { refusal: 'engine' }],
@@ -427,7 +376,7 @@ test('calls that cannot be carried are not put to idle bridges, which the log sa
 });
 
 test('a reader of pictures who takes nothing of one for two heartbeats is cut; one who takes some stays', async () => {
-  const stream = await watchPictures();
+  const stream = await scene.watch();
   stream.answer.pause();
   const opened = await service.leg();
   const joined = await relay.leg();

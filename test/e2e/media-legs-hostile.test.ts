@@ -6,42 +6,26 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { generateTokenId } from '../../src/model/ids.ts';
 import { legSilenceMsMax } from '../../src/model/limits.ts';
-import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService, type FakeOpenLeg } from '../support/fake-leg-service.ts';
+import type { FakeOpenLeg } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
-import { downlinkPath, legUpgrade, MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';
-import { RawPeer } from '../support/raw-peer.ts';
+import { until } from '../support/event-loop.ts';
+import { MediaListenerScene } from '../support/media-listener-scene.ts';
+import { downlinkPath, legUpgrade, type MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';
+import type { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes } from '../support/signal-peer.ts';
 
 const goodLegs = 30;
 const hostilesOfAKind = 20;
 
-const clock = new DrivenClock();
-const service = new FakeLegService();
-const relay = new FakeRelay();
-const telemetry = new FakeTelemetry();
-const log = new FakeLog();
-const listener = new MediaListener(
-  { ...mediaLegsDefaults, port: 0 },
-  { clock, service, relay, telemetry, log, otherSockets: () => 0 },
-);
-let port = 0;
+const scene = new MediaListenerScene(new FakeRelay());
+const { clock, service, relay, telemetry } = scene;
 const timers: NodeJS.Timeout[] = [];
-const good: MediaPeer[] = [];
 
 afterEach(() => {
   timers.splice(0).forEach(clearInterval);
-  listener.close();
-  for (const { socket } of good) socket.terminate();
+  scene.close();
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
-}
 
 const hostileToken = { Authorization: 'Bearer hostile-token' };
 const nonsense = encodeFrame('nonsense');
@@ -156,7 +140,7 @@ const kinds: readonly (readonly [string, 'upgraded' | 'plain', (raw: RawPeer, i:
 ];
 
 async function hostile([, stage, worst]: (typeof kinds)[number], i: number): Promise<RawPeer> {
-  const raw = await RawPeer.connect(port);
+  const raw = await scene.rawPeer();
   raw.socket.on('error', () => undefined);
   if (stage === 'upgraded') {
     raw.send(legUpgrade(hostileToken));
@@ -167,14 +151,13 @@ async function hostile([, stage, worst]: (typeof kinds)[number], i: number): Pro
 }
 
 async function goodLeg(i: number): Promise<{ readonly peer: MediaPeer; readonly deps: FakeOpenLeg }> {
-  const peer = await MediaPeer.connect(port);
-  good.push(peer);
+  const peer = await scene.connect();
   return { peer, deps: await service.leg(i + 1) };
 }
 
 test('hostile peers of every kind cost no good leg, no frame, no ping and no word', async () => {
-  await listener.listen();
-  ({ port } = listener.address);
+  await scene.listen();
+  const { listener } = scene;
   const admission = service.devices.get('good-token');
   assert(admission !== undefined);
   service.devices.set('hostile-token', { ...admission, tokenId: generateTokenId() });

@@ -7,58 +7,38 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { CallMedia } from '../../src/model/call.ts';
 import { mediaMessageBytesMax, picturesWaitingMax } from '../../src/model/limits.ts';
-import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../support/listener-defaults.ts';
-import {
-  encodeFrameHeader,
-  type FrameHeader,
-  type VideoFrameHeader,
-} from '../../src/protocol/media/frame-header.ts';
+import { encodeFrameHeader, type VideoFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService } from '../support/fake-leg-service.ts';
+import type { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeTranscoders, type FakeTranscoder } from '../support/fake-transcoders.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
-import { bridgePath, MediaPeer } from '../support/media-peer.ts';
-import { PictureStream, type PictureRequest } from '../support/picture-stream.ts';
+import { FakeTelemetry } from '../support/fakes.ts';
+import { until } from '../support/event-loop.ts';
+import { MediaListenerScene } from '../support/media-listener-scene.ts';
+import type { MediaPeer } from '../support/media-peer.ts';
+import type { PictureStream } from '../support/picture-stream.ts';
+import { autoMedia, h264Media } from '../support/relay-scene.ts';
 
-const h264Media: CallMedia = { ...callMedia, downVideo: 'h264', resolution: 'auto' };
-const autoMedia: CallMedia = { ...callMedia, resolution: 'auto' };
-
+let scene: MediaListenerScene<Relay>;
 let clock: DrivenClock;
 let service: FakeLegService;
 let relay: Relay;
 let transcoders: FakeTranscoders;
 let telemetry: FakeTelemetry;
-let listener: MediaListener;
-let port: number;
-const peers: { terminate(): void }[] = [];
 
 beforeEach(async () => {
-  clock = new DrivenClock();
-  service = new FakeLegService();
-  telemetry = new FakeTelemetry();
-  transcoders = new FakeTranscoders();
+  [clock, telemetry, transcoders] = [new DrivenClock(), new FakeTelemetry(), new FakeTranscoders()];
   relay = new Relay({ clock, transcoders, telemetry, maxFps: 15 });
-  listener = new MediaListener(
-    { ...mediaLegsDefaults, port: 0 },
-    { clock, service, relay, telemetry, log: new FakeLog(), otherSockets: () => 0 },
-  );
-  await listener.listen();
-  ({ port } = listener.address);
+  scene = new MediaListenerScene(relay, clock, telemetry);
+  ({ service } = scene);
+  await scene.listen();
 });
+afterEach(() => scene.close());
 
-afterEach(() => {
-  listener.close();
-  for (const peer of peers.splice(0)) peer.terminate();
-});
-
-async function connectDevice(media: CallMedia): Promise<MediaPeer> {
+function connectDevice(media: CallMedia): Promise<MediaPeer> {
   giveMedia(media);
-  const device = await MediaPeer.connect(port);
-  peers.push(device.socket);
-  return device;
+  return scene.connect();
 }
 
 function giveMedia(media: CallMedia): void {
@@ -67,27 +47,8 @@ function giveMedia(media: CallMedia): void {
   service.devices.set('good-token', { ...admission, media });
 }
 
-/** A bridge that was told to start. */
-async function connectBridge(media: CallMedia): Promise<MediaPeer> {
-  const count = service.legs.length + 1;
-  const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
-  peers.push(bridge.socket);
-  const { leg } = await service.leg(count);
-  leg.notify({ kind: 'start', sessionId: service.sessionId, room: callRoom, media, request: null });
-  assert.match((await bridge.nextText()) ?? '', /"type":"start"/);
-  return bridge;
-}
-
-async function watch(query = ''): Promise<PictureStream> {
-  const request: PictureRequest = query === '' ? {} : { query, bearer: null };
-  const stream = await PictureStream.open(port, request);
-  peers.push({ terminate: () => stream.hangUp() });
-  return stream;
-}
-
-/** Turns the event loop until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
+function watchBy(ticket: string): Promise<PictureStream> {
+  return scene.watch({ query: `?ticket=${ticket}`, bearer: null });
 }
 
 /** Answers for the next frame that comes to the transcoder of the call. */
@@ -99,7 +60,7 @@ async function answerNext(): Promise<FakeTranscoder> {
   return transcoder;
 }
 
-function message(header: FrameHeader, payload: string | Buffer): Buffer {
+function message(header: VideoFrameHeader, payload: string | Buffer): Buffer {
   return Buffer.concat([encodeFrameHeader(header), Buffer.from(payload)]);
 }
 
@@ -114,7 +75,7 @@ const largest = Buffer.alloc(mediaMessageBytesMax - 12, 0x9a);
 otherSlice.copy(largest);
 
 test('H.264 goes to and fro untouched where the device takes it, whatever its flags say', async () => {
-  const [device, bridge] = [await connectDevice(h264Media), await connectBridge(h264Media)];
+  const [device, bridge] = [await connectDevice(h264Media), await scene.startBridge(h264Media)];
   const frames = [
     message(video(0), keySlice),
     message(video(66, { isKeyFrame: false, width: 0, height: 0 }), otherSlice),
@@ -132,26 +93,10 @@ test('H.264 goes to and fro untouched where the device takes it, whatever its fl
   assert.deepEqual(transcoders.opened, []);
 });
 
-test('audio goes to and fro untouched, in any format', async () => {
-  const [device, bridge] = [await connectDevice(callMedia), await connectBridge(callMedia)];
-  const packets = (['alaw', 'amr', 'opus', 'pcm'] as const).map((format, i) =>
-    message({ kind: 'audio', format, timestampMs: i * 20 }, `packet ${i}`),
-  );
-  for (const [from, to] of [
-    [bridge, device],
-    [device, bridge],
-  ] as const) {
-    for (const packet of packets) from.send(packet);
-    await to.framesCome(packets.length);
-    assert.deepEqual(to.frames, packets);
-  }
-  assert.equal(telemetry.count('media frame audio'), 8);
-});
-
 test('a device that takes pictures is sent each with a header of its own, and who watches sees it too', async () => {
   const device = await connectDevice(callMedia);
-  const [output, source] = [await watch('?ticket=good-ticket'), await watchSource()];
-  const bridge = await connectBridge(callMedia);
+  const [output, source] = [await watchBy('good-ticket'), await watchSource()];
+  const bridge = await scene.startBridge(callMedia);
   bridge.send(message(video(1234), keySlice));
   const { taken } = await answerNext();
   await Promise.all([device.framesCome(1), output.picturesCome(1), source.picturesCome(1)]);
@@ -167,35 +112,24 @@ test('a device that takes pictures is sent each with a header of its own, and wh
 
 function watchSource(): Promise<PictureStream> {
   service.tickets.set('another-ticket', { sessionId: service.sessionId });
-  return watch('?ticket=another-ticket&picture=source');
+  return watchBy('another-ticket&picture=source');
 }
 
 test('a device without WebSocket is shown pictures, be its format H.264', async () => {
   giveMedia(h264Media);
-  const device = await watch();
-  const bridge = await connectBridge(h264Media);
+  const device = await scene.watch();
+  const bridge = await scene.startBridge(h264Media);
   bridge.send(message(video(0), keySlice));
   await answerNext();
   await device.picturesCome(1);
   assert.deepEqual(device.pictures.map(String), [`auto of ${keySlice.toString()}`]);
 });
 
-test('a device that takes the place of another has the frames from then on', async () => {
-  const first = await connectDevice(h264Media);
-  const bridge = await connectBridge(h264Media);
-  const second = await connectDevice(h264Media);
-  (await service.leg(1)).leg.close('replaced');
-  assert.equal(await first.closed, '4409 replaced');
-  bridge.send(message(video(0), keySlice));
-  await second.framesCome(1);
-  assert.deepEqual([first.frames.length, second.frames.length], [0, 1]);
-});
-
 /** More of the largest frames than any kernel keeps for a peer that does not read. */
 const framesBeyondBuffers = 64;
 
 test('a device that stands still never slows the bridge, and sees the newest pictures when it reads again', async () => {
-  const [device, bridge] = [await connectDevice(autoMedia), await connectBridge(autoMedia)];
+  const [device, bridge] = [await connectDevice(autoMedia), await scene.startBridge(autoMedia)];
   device.socket.pause();
   const frames = Array.from({ length: framesBeyondBuffers }, (_, i) =>
     message(video(i * 66, { format: 'mjpeg' }), largest),
@@ -220,7 +154,7 @@ test('a device that stands still never slows the bridge, and sees the newest pic
 
 for (const slow of ['device', 'bridge'] as const)
   test(`coded video that a slow ${slow} does not take goes up to the next key frame, which is asked for`, async () => {
-    const [device, bridge] = [await connectDevice(h264Media), await connectBridge(h264Media)];
+    const [device, bridge] = [await connectDevice(h264Media), await scene.startBridge(h264Media)];
     const [reader, sender] = slow === 'device' ? [device, bridge] : [bridge, device];
     reader.socket.pause();
     const frame = (i: number): Buffer => message(video(i, { isKeyFrame: i === 0 }), largest);
@@ -242,26 +176,13 @@ for (const slow of ['device', 'bridge'] as const)
     assert.equal(telemetry.count('media frame no_key_frame'), 1);
   });
 
-test('a bridge whose first frame needs another one is asked for a key frame', async () => {
-  await connectDevice(callMedia);
-  const bridge = await connectBridge(callMedia);
-  bridge.send(message(video(0, { isKeyFrame: false }), otherSlice));
-  assert.equal(await bridge.nextText(), '{"type":"key_frame_wanted"}');
-});
-
 test('a call that no worker has time for keeps its device out, and the next one is let in', async () => {
   transcoders.refusal = 'load';
   await assert.rejects(connectDevice(callMedia), { status: 503 });
-  const bridge = await MediaPeer.connect(port, { path: bridgePath, bearer: 'good-key' });
-  peers.push(bridge.socket);
+  const bridge = await scene.connectBridge();
   const { leg } = await service.leg();
-  leg.notify({
-    kind: 'start',
-    sessionId: service.sessionId,
-    room: callRoom,
-    media: callMedia,
-    request: null,
-  });
+  const { sessionId } = service;
+  leg.notify({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
   assert.equal(await bridge.closed, '4503 media_full');
   assert.equal(telemetry.count('media login load'), 1);
   await connectDevice(h264Media);
@@ -269,22 +190,22 @@ test('a call that no worker has time for keeps its device out, and the next one 
 });
 
 test('when its legs have gone nothing of a session is left', async () => {
-  const [device, bridge] = [await connectDevice(callMedia), await connectBridge(callMedia)];
-  const viewer = await watch('?ticket=good-ticket');
+  const [device, bridge] = [await connectDevice(callMedia), await scene.startBridge(callMedia)];
+  const viewer = await watchBy('good-ticket');
   assert.equal(relay.sessionCount, 1);
   device.socket.close();
   bridge.socket.close();
   viewer.hangUp();
   await Promise.all([device.closed, bridge.closed, once(viewer.answer, 'close')]);
-  await until(() => listener.socketCount === 0);
+  await until(() => scene.listener.socketCount === 0);
   assert.deepEqual([relay.sessionCount, transcoders.live], [0, []]);
 });
 
 test('a device that nobody can make pictures for is refused before it takes the place of the one that is there', async () => {
   const device = await connectDevice(h264Media);
   transcoders.refusal = 'engine';
-  await assert.rejects(PictureStream.open(port), /no pictures: 503/);
-  const bridge = await connectBridge(h264Media);
+  await assert.rejects(scene.watch(), /no pictures: 503/);
+  const bridge = await scene.startBridge(h264Media);
   bridge.send(message(video(0), keySlice));
   await device.framesCome(1);
   assert.equal(service.legs.length, 2, 'the device and the bridge');

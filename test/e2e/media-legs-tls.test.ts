@@ -7,23 +7,20 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { legRequestMsMax } from '../../src/model/limits.ts';
-import { MediaListener } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../support/listener-defaults.ts';
-import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService } from '../support/fake-leg-service.ts';
+import type { MediaLegsSettings, MediaListener } from '../../src/media/legs/listener.ts';
+import type { DrivenClock } from '../support/driven-clock.ts';
+import type { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
-import { answerTo, downlinkPath, legUpgrade, MediaPeer, plainRequest } from '../support/media-peer.ts';
-import { RawPeer } from '../support/raw-peer.ts';
+import { MediaListenerScene } from '../support/media-listener-scene.ts';
+import { downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
 import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
 
 let directory: string;
 let certificate: TestCertificate;
+let scene: MediaListenerScene<FakeRelay>;
 let clock: DrivenClock;
 let service: FakeLegService;
-let telemetry: FakeTelemetry;
 let listener: MediaListener;
-const peers: MediaPeer[] = [];
 
 before(() => {
   directory = mkdtempSync(join(tmpdir(), 'reveille-media-tls-'));
@@ -32,41 +29,29 @@ before(() => {
 after(() => rmSync(directory, { recursive: true }));
 
 beforeEach(() => {
-  clock = new DrivenClock();
-  service = new FakeLegService();
-  telemetry = new FakeTelemetry();
+  scene = new MediaListenerScene(new FakeRelay());
+  ({ clock, service } = scene);
 });
+afterEach(() => scene.close());
 
-afterEach(() => {
-  listener.close();
-  for (const { socket } of peers.splice(0)) socket.terminate();
-});
-
-function newListener(): MediaListener {
+function tls(): Pick<MediaLegsSettings, 'tls'> {
   const { certFile, keyFile } = certificate;
-  return new MediaListener(
-    { ...mediaLegsDefaults, port: 0, tls: { certFile, keyFile } },
-    { clock, service, relay: new FakeRelay(), telemetry, log: new FakeLog(), otherSockets: () => 0 },
-  );
+  return { tls: { certFile, keyFile } };
 }
 
 async function listen(): Promise<void> {
   certificate.use('first');
-  listener = newListener();
-  await listener.listen();
+  await scene.listen(tls());
+  ({ listener } = scene);
 }
 
-async function connect(trusted = 'first'): Promise<MediaPeer> {
-  const { port } = listener.address;
-  const peer = await MediaPeer.connect(port, { ca: certificate.certificateOf(trusted) });
-  peers.push(peer);
-  return peer;
+function connect(trusted = 'first'): Promise<MediaPeer> {
+  return scene.connect({ ca: certificate.certificateOf(trusted) });
 }
 
 /** The name in the certificate that a newcomer is shown. */
 async function certificateShown(): Promise<string> {
-  const { port } = listener.address;
-  const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  const socket = connectTls({ host: '127.0.0.1', port: scene.port, rejectUnauthorized: false });
   await new Promise((secured, failed) => socket.once('secureConnect', secured).once('error', failed));
   const { CN } = socket.getPeerCertificate().subject;
   socket.destroy();
@@ -85,9 +70,8 @@ test('a leg is let in, told and closed over TLS', { skip }, async () => {
 
 test('a person watches over TLS until the call ends', { skip }, async () => {
   await listen();
-  const { port } = listener.address;
   const ca = certificate.certificateOf('first');
-  const socket = connectTls({ host: '127.0.0.1', port, ca });
+  const socket = connectTls({ host: '127.0.0.1', port: scene.port, ca });
   let received = '';
   socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
   socket.write(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
@@ -116,8 +100,8 @@ test('a leg that answers pings stays over TLS, and one that does not is gone', {
 
 test('a peer that speaks no TLS is closed', { skip }, async () => {
   await listen();
-  assert.equal((await answerTo(listener.address.port, legUpgrade())).status, '');
-  assert.equal(telemetry.counts.size, 0);
+  assert.equal((await scene.ask(legUpgrade())).status, '');
+  assert.equal(scene.telemetry.counts.size, 0);
 });
 
 test(
@@ -125,12 +109,11 @@ test(
   { skip },
   async () => {
     await listen();
-    const { port } = listener.address;
-    const older = await connect('first');
+    const [older, { port }] = [await connect('first'), scene];
     certificate.use('second');
     listener.reloadTls();
     assert.equal(await certificateShown(), 'second');
-    assert.equal(listener.address.port, port);
+    assert.equal(scene.port, port);
     await older.ping();
     const newer = await connect('second');
     (await service.leg(1)).leg.close('replaced');
@@ -162,7 +145,7 @@ for (const [name, spoil] of badFiles)
     const device = await connect();
     spoil();
     assert.throws(() => listener.reloadTls());
-    assert.throws(newListener);
+    assert.throws(() => scene.newListener(tls()));
     assert.equal(await certificateShown(), 'first');
     await device.ping();
   });
@@ -180,17 +163,15 @@ test('a close ends the legs of every certificate there was', { skip }, async () 
 
 test('the handshake of TLS and the request have 10 s together', { skip }, async () => {
   await listen();
-  const { port } = listener.address;
-  const silent = await RawPeer.connect(port);
+  const silent = await scene.rawPeer();
   while (listener.socketCount < 1) await new Promise((turned) => setImmediate(turned));
   clock.advance(legRequestMsMax - 1000);
-  const secured = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  const secured = connectTls({ host: '127.0.0.1', port: scene.port, rejectUnauthorized: false });
   secured.on('error', () => undefined);
   await once(secured, 'secureConnect');
   const closed = new Promise((resolve) => secured.once('close', resolve));
   clock.advance(1000);
   await silent.gone;
-  silent.socket.destroy();
   secured.write('GET / HT');
   clock.advance(legRequestMsMax - 1000);
   await closed;

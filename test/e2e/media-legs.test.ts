@@ -14,89 +14,38 @@ import {
   legRequestMsMax,
   mediaFragmentsMax,
 } from '../../src/model/limits.ts';
-import { MediaListener, type MediaLegsSettings } from '../../src/media/legs/listener.ts';
-import { mediaLegsDefaults } from '../support/listener-defaults.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
-import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLegService } from '../support/fake-leg-service.ts';
+import type { DrivenClock } from '../support/driven-clock.ts';
+import type { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import type { FakeTelemetry } from '../support/fakes.ts';
+import { until } from '../support/event-loop.ts';
+import { MediaListenerScene } from '../support/media-listener-scene.ts';
 import {
-  answerTo,
   bridgePath,
   devicePath,
   downlinkPath,
   legUpgrade,
-  MediaPeer,
+  type MediaPeer,
   plainRequest,
   readHead,
   type HttpAnswer,
-  type MediaPeerOptions,
 } from '../support/media-peer.ts';
-import { RawPeer } from '../support/raw-peer.ts';
+import type { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
+let scene: MediaListenerScene<FakeRelay>;
 let clock: DrivenClock;
 let service: FakeLegService;
-let relay: FakeRelay;
 let telemetry: FakeTelemetry;
-let log: FakeLog;
-let listener: MediaListener;
-let port: number;
-let otherSockets: number;
-const peers: MediaPeer[] = [];
-const sockets: RawPeer[] = [];
 
-beforeEach(() => {
-  clock = new DrivenClock();
-  service = new FakeLegService();
-  relay = new FakeRelay();
-  telemetry = new FakeTelemetry();
-  log = new FakeLog();
-  otherSockets = 0;
+beforeEach(async () => {
+  scene = new MediaListenerScene(new FakeRelay());
+  ({ clock, service, telemetry } = scene);
+  await scene.listen();
 });
-
-afterEach(() => {
-  listener.close();
-  for (const { socket } of sockets.splice(0)) socket.destroy();
-  for (const { socket } of peers.splice(0)) socket.terminate();
-});
-
-async function listen(settings: Partial<MediaLegsSettings> = {}): Promise<void> {
-  listener = new MediaListener(
-    { ...mediaLegsDefaults, port: 0, ...settings },
-    { clock, service, relay, telemetry, log, otherSockets: () => otherSockets },
-  );
-  await listener.listen();
-  port = listener.address.port;
-}
-
-async function connect(options: MediaPeerOptions = {}): Promise<MediaPeer> {
-  const peer = await MediaPeer.connect(port, options);
-  peers.push(peer);
-  return peer;
-}
-
-function connectBridge(path = bridgePath): Promise<MediaPeer> {
-  return connect({ path, bearer: 'good-key' });
-}
-
-async function rawPeer(request?: string | Buffer): Promise<RawPeer> {
-  const peer = await RawPeer.connect(port);
-  sockets.push(peer);
-  if (request !== undefined) peer.send(request);
-  return peer;
-}
-
-function ask(request: string): Promise<HttpAnswer> {
-  return answerTo(port, request);
-}
-
-/** Turns the event loop until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
-}
+afterEach(() => scene.close());
 
 function errorOf({ body }: HttpAnswer): string {
   const { error, ...more } = JSON.parse(body) as { readonly error: unknown };
@@ -118,8 +67,7 @@ const frame = Buffer.concat([
 ]);
 
 test('a device is let in by its token, reports, and its frames and pings are signs of life', async () => {
-  await listen();
-  const device = await connect();
+  const device = await scene.connect();
   assert.deepEqual([service.asked, telemetry.count('media login accepted')], [['good-token'], 1]);
   const opened = await service.leg();
   assert.equal(opened.kind, 'device');
@@ -133,12 +81,11 @@ test('a device is let in by its token, reports, and its frames and pings are sig
     { kind: 'end', reason: 'busy' },
   ]);
   assert.deepEqual(opened.signs, ['media', 'ping']);
-  assert.equal(listener.legCount, 1);
+  assert.equal(scene.listener.legCount, 1);
 });
 
 test('a bridge is let in by its key, is offered a call, takes it, is told what to do, and reports', async () => {
-  await listen();
-  const bridge = await connectBridge();
+  const bridge = await scene.connectBridge();
   const opened = await service.leg();
   assert.deepEqual([opened.kind, service.asked], ['bridge', ['good-key']]);
   opened.leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
@@ -162,9 +109,8 @@ test('a bridge is let in by its key, is offered a call, takes it, is told what t
 });
 
 test('what comes in one piece with the upgrade is heard when the leg is let in', async () => {
-  await listen();
   const release = service.hold();
-  await rawPeer(Buffer.concat([Buffer.from(legUpgrade()), encodeFrame('{"type":"accept"}')]));
+  await scene.rawPeer(Buffer.concat([Buffer.from(legUpgrade()), encodeFrame('{"type":"accept"}')]));
   await service.until(() => service.asked.length === 1);
   release();
   const opened = await service.leg();
@@ -173,11 +119,10 @@ test('what comes in one piece with the upgrade is heard when the leg is let in',
 });
 
 test('a leg is told that it is open when those who keep the calls know it', async () => {
-  await listen();
   let know: () => void = () => undefined;
   service.hearing = new Promise((resolve) => (know = resolve));
   const heard: string[] = [];
-  const connecting = connectBridge().then(() => heard.push('open'));
+  const connecting = scene.connectBridge().then(() => heard.push('open'));
   await service.leg();
   heard.push('known');
   know();
@@ -186,17 +131,15 @@ test('a leg is told that it is open when those who keep the calls know it', asyn
 });
 
 test('what the server tells a leg while it lets it in arrives behind the upgrade', async () => {
-  await listen();
   service.onOpening = (leg) => leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
-  const bridge = await connectBridge(`${bridgePath}?session=${service.sessionId}`);
+  const bridge = await scene.connectBridge(`${bridgePath}?session=${service.sessionId}`);
   assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
 });
 
 test('a bridge may ask for a session by name, which is passed on as it was meant', async () => {
-  await listen();
-  await connectBridge(`${bridgePath}/?session=${service.sessionId}&more=1`);
+  await scene.connectBridge(`${bridgePath}/?session=${service.sessionId}&more=1`);
   for (const query of ['?session=a%20%C3%A4+b', '?session=', '?session=%zz'])
-    await assert.rejects(connectBridge(`${bridgePath}${query}`), { status: 404 });
+    await assert.rejects(scene.connectBridge(`${bridgePath}${query}`), { status: 404 });
   assert.deepEqual(service.asked, [
     `good-key ${service.sessionId}`,
     'good-key a ä b',
@@ -268,8 +211,7 @@ const noLeg: readonly (readonly [string, string, LegRefusal | null])[] = [
 ];
 for (const [request, status, counted] of noLeg)
   test(`${status} answers ${request.split('\r\n').slice(0, 8).join(' | ').slice(0, 150)}`, async () => {
-    await listen();
-    const answer = await ask(request);
+    const answer = await scene.ask(request);
     assert.equal(answer.status, status);
     assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
     assert.match(errorOf(answer), /^[a-z].{10,}[^.]$/);
@@ -278,7 +220,7 @@ for (const [request, status, counted] of noLeg)
     assert.equal(headers.get('allow'), status.startsWith('405') ? 'GET' : undefined);
     assert.equal(headers.get('upgrade'), status.startsWith('426') ? 'websocket' : undefined);
     assert.deepEqual([...telemetry.counts], counted === null ? [] : [[`media login ${counted}`, 1]]);
-    assert.deepEqual([service.legs, listener.legCount], [[], 0]);
+    assert.deepEqual([service.legs, scene.listener.legCount], [[], 0]);
   });
 
 const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
@@ -290,7 +232,6 @@ const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
   unavailable: '503 Service Unavailable',
 };
 test('every refusal of the server has its status and a sentence of its own, is counted, and shows no token', async () => {
-  await listen();
   const sentences = new Set<string>();
   for (const refusal of legRefusals) {
     service.refusals.set('the-secret', refusal);
@@ -301,7 +242,7 @@ test('every refusal of the server has its status and a sentence of its own, is c
       plainRequest(`GET ${downlinkPath}?ticket=the-secret`),
     ];
     for (const request of requests) {
-      const answer = await ask(request);
+      const answer = await scene.ask(request);
       assert.equal(answer.status, statuses[refusal] ?? '401 Unauthorized', refusal);
       assert.equal(answer.headers.get('retry-after'), answer.status.startsWith('503') ? '2' : undefined);
       assert.doesNotMatch(answer.body, /secret/);
@@ -310,21 +251,19 @@ test('every refusal of the server has its status and a sentence of its own, is c
     assert.equal(telemetry.count(`media login ${refusal}`), requests.length);
   }
   assert.equal(sentences.size, legRefusals.length);
-  assert.deepEqual(log.lines, []);
+  assert.deepEqual(scene.log.lines, []);
 });
 
 test('a scheme is a scheme in any case, and its token may stand behind more than one space', async () => {
-  await listen();
   for (const authorization of ['bearer good-token', 'BEARER   good-token']) {
-    const leg = await rawPeer(legUpgrade({ Authorization: authorization }));
+    const leg = await scene.rawPeer(legUpgrade({ Authorization: authorization }));
     assert.equal((await readHead(leg)).status, '101 Switching Protocols');
   }
 });
 
 for (const protocols of ['chat, reveille.media.v1', ', not a list'])
   test(`the upgrade picks no extension, and no subprotocol of "${protocols}"`, async () => {
-    await listen();
-    const leg = await rawPeer(
+    const leg = await scene.rawPeer(
       legUpgrade({
         'Sec-WebSocket-Protocol': protocols,
         'Sec-WebSocket-Extensions': 'permessage-deflate',
@@ -347,8 +286,7 @@ const closes: readonly (readonly [LegCloseReason, string])[] = [
 ];
 for (const [reason, close] of closes)
   test(`a leg that the server closes as ${reason} reads ${close} behind what it was told`, async () => {
-    await listen();
-    const device = await connect();
+    const device = await scene.connect();
     const opened = await service.leg();
     opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ended', reason: 'lost' });
     opened.leg.close(reason);
@@ -359,15 +297,14 @@ for (const [reason, close] of closes)
       reason: 'lost',
     });
     assert.equal(await device.closed, close);
-    assert.deepEqual([opened.goneTimes, listener.legCount], [0, 0]);
+    assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 0]);
   });
 
 test('a leg whose call ended since it was let in reads 1000, and is no login', async () => {
-  await listen();
   service.isOver = true;
-  const device = await connect();
+  const device = await scene.connect();
   assert.equal(await device.closed, '1000 ended');
-  const bridge = await connectBridge();
+  const bridge = await scene.connectBridge();
   assert.equal(await bridge.closed, '1000 ended');
   assert.deepEqual([...telemetry.counts], [['media login session_ended', 2]]);
 });
@@ -379,20 +316,18 @@ const ends: readonly (readonly [string, (peer: MediaPeer) => void])[] = [
 ];
 for (const [name, end] of ends)
   test(`${name} by the peer is told to the server, once`, async () => {
-    await listen();
-    const device = await connect();
+    const device = await scene.connect();
     const opened = await service.leg();
     end(device);
     await service.until(() => opened.goneTimes > 0);
     await device.closed;
-    await until(() => listener.socketCount === 0);
-    assert.deepEqual([opened.goneTimes, listener.legCount], [1, 0]);
+    await until(() => scene.listener.socketCount === 0);
+    assert.deepEqual([opened.goneTimes, scene.listener.legCount], [1, 0]);
   });
 
 test('a leg may come back as often as it likes', async () => {
-  await listen();
   for (let i = 1; i <= 20; i++) {
-    const device = await connect();
+    const device = await scene.connect();
     const opened = await service.leg(i);
     device.socket.terminate();
     await service.until(() => opened.goneTimes === 1);
@@ -401,8 +336,7 @@ test('a leg may come back as often as it likes', async () => {
 });
 
 test('text that is not understood is told what is expected, and the leg stays', async () => {
-  await listen();
-  const [device, bridge] = [await connect(), await connectBridge()];
+  const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   device.send('{"type":"assign"}');
   bridge.send('{"type":"state","state":"happy"}');
   assert.deepEqual(await device.nextMessage(), {
@@ -425,8 +359,7 @@ test('text that is not understood is told what is expected, and the leg stays', 
 });
 
 test('with the hundredth message that is not understood the leg is closed as malformed', async () => {
-  await listen();
-  const device = await connect();
+  const device = await scene.connect();
   const opened = await service.leg();
   for (let i = 0; i < 100; i++) device.send(i % 2 === 0 ? 'nonsense' : Buffer.from('nonsense'));
   assert.equal(await device.closed, '4400 malformed');
@@ -436,8 +369,7 @@ test('with the hundredth message that is not understood the leg is closed as mal
 });
 
 test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
-  await listen();
-  const [device, bridge] = [await connect(), await connectBridge()];
+  const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
   const message = Buffer.concat([frame, Buffer.alloc(1024 * 1024 + 1 - frame.length)]);
   for (const [i, leg] of [device, bridge].entries()) {
     const opened = await service.leg(i + 1);
@@ -450,8 +382,7 @@ test('1 MiB is a message, and a byte more reads an honest 1009', async () => {
 });
 
 test('a text over 16 KiB is 1009, and so is a message of any size', async () => {
-  await listen();
-  const [text, large, larger] = [await connect(), await connect(), await connect()];
+  const [text, large, larger] = [await scene.connect(), await scene.connect(), await scene.connect()];
   text.send(`{"type":"accept","x":"${'x'.repeat(16 * 1024)}"}`);
   large.send('x'.repeat(1024 * 1024 + 1));
   larger.send(Buffer.alloc(16 * 1024 * 1024));
@@ -467,13 +398,12 @@ const broken: readonly (readonly [string, Buffer, string])[] = [
 ];
 for (const [name, bytes, code] of broken)
   test(`${name} is ${code}, and its leg is gone at once`, async () => {
-    await listen();
-    const leg = new SignalPeer(await rawPeer(legUpgrade()));
+    const leg = new SignalPeer(await scene.rawPeer(legUpgrade()));
     await leg.readHead();
     const opened = await service.leg();
     leg.raw.send(bytes);
     assert.equal((await leg.readToEnd()).close, `${code} `);
-    assert.deepEqual([opened.goneTimes, listener.legCount], [1, 0]);
+    assert.deepEqual([opened.goneTimes, scene.listener.legCount], [1, 0]);
   });
 
 function tooManyFragments(): Buffer {
@@ -482,8 +412,7 @@ function tooManyFragments(): Buffer {
 }
 
 test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
-  await listen();
-  const [unwakeable, other] = [await connect(), await connect()];
+  const [unwakeable, other] = [await scene.connect(), await scene.connect()];
   const [opened, second] = [await service.leg(1), await service.leg(2)];
   unwakeable.socket.pause();
   for (let i = 0; opened.goneTimes === 0; i++) {
@@ -496,8 +425,7 @@ test('a leg that does not read what it is told is cut, and another loses nothing
 });
 
 test('a leg that pings and does not read is cut too', async () => {
-  await listen();
-  const unwakeable = await connect();
+  const unwakeable = await scene.connect();
   const opened = await service.leg();
   unwakeable.socket.pause();
   const ping = Buffer.alloc(125);
@@ -509,9 +437,8 @@ test('a leg that pings and does not read is cut too', async () => {
 });
 
 test('a leg that answers nothing, not even a ping of ours, is gone; one that only answers them stays', async () => {
-  await listen();
-  const answering = await connect();
-  const [dead, quiet] = [await rawPeer(legUpgrade()), await service.leg()];
+  const answering = await scene.connect();
+  const [dead, quiet] = [await scene.rawPeer(legUpgrade()), await service.leg()];
   assert.equal((await readHead(dead)).status, '101 Switching Protocols');
   const opened = await service.leg(2);
   for (let heartbeat = 0; heartbeat < 2; heartbeat++) {
@@ -532,10 +459,9 @@ test('a leg that answers nothing, not even a ping of ours, is gone; one that onl
 });
 
 test('a leg whose large frame is on its way is not taken for dead', async () => {
-  await listen();
-  const leg = new SignalPeer(await rawPeer(legUpgrade()));
+  const leg = new SignalPeer(await scene.rawPeer(legUpgrade()));
   await leg.readHead();
-  const [opened, other] = [await service.leg(), await connect()];
+  const [opened, other] = [await service.leg(), await scene.connect()];
   const large = encodeFrame(Buffer.concat([frame, Buffer.alloc(1000)]), { opcode: opcodes.binary });
   for (let at = 0; at < large.length; at += 100) {
     leg.raw.send(large.subarray(at, at + 100));
@@ -550,14 +476,15 @@ test('a leg whose large frame is on its way is not taken for dead', async () => 
 });
 
 test('a device without WebSocket is a leg until its call ends, which ends the answer', async () => {
-  await listen();
-  const device = await rawPeer(plainRequest(`GET ${downlinkPath}/`, { Authorization: 'Bearer good-token' }));
+  const device = await scene.rawPeer(
+    plainRequest(`GET ${downlinkPath}/`, { Authorization: 'Bearer good-token' }),
+  );
   const { status, headers } = await readHead(device);
   assert.equal(status, '200 OK');
   assert.equal(headers.get('content-type'), 'multipart/x-mixed-replace; boundary=reveille-picture');
   assert.equal(headers.get('cache-control'), 'no-store');
   const opened = await service.leg();
-  assert.deepEqual([opened.kind, listener.legCount], ['device', 1]);
+  assert.deepEqual([opened.kind, scene.listener.legCount], ['device', 1]);
   assert.equal(telemetry.count('media login accepted'), 1);
   opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ended', reason: 'lost' });
   opened.leg.close('ended');
@@ -566,32 +493,33 @@ test('a device without WebSocket is a leg until its call ends, which ends the an
   assert.equal(await device.read(body.length), body);
   assert.equal(headers.get('connection'), 'close');
   device.socket.end();
-  await until(() => listener.socketCount === 0);
-  assert.deepEqual([opened.goneTimes, listener.legCount], [0, 0]);
+  await until(() => scene.listener.socketCount === 0);
+  assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 0]);
 });
 
 test('a person watches by a ticket, once, and hangs up', async () => {
-  await listen();
   const request = plainRequest(`GET ${downlinkPath}?ticket=good-ticket`, {
     Authorization: 'Bearer good-token',
   });
-  const person = await rawPeer(request);
+  const person = await scene.rawPeer(request);
   assert.equal((await readHead(person)).status, '200 OK');
   assert.deepEqual(service.asked, ['good-ticket'], 'a ticket goes before a token');
   const opened = await service.leg();
   assert.equal(opened.kind, 'viewer');
-  assert.equal((await ask(request)).status, '401 Unauthorized');
+  assert.equal((await scene.ask(request)).status, '401 Unauthorized');
   person.socket.end();
   await service.until(() => opened.goneTimes === 1);
   opened.leg.close('ended');
-  await until(() => listener.socketCount === 0);
+  await until(() => scene.listener.socketCount === 0);
 });
 
 test('a viewer too many is told so, and a device whose call ended since is, too', async () => {
-  await listen();
   service.isOver = true;
-  assert.equal((await ask(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`))).status, '409 Conflict');
-  const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
+  assert.equal(
+    (await scene.ask(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`))).status,
+    '409 Conflict',
+  );
+  const late = await scene.ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
   assert.equal(late.status, '401 Unauthorized');
   assert.deepEqual(
     [...telemetry.counts],
@@ -603,11 +531,10 @@ test('a viewer too many is told so, and a device whose call ended since is, too'
 });
 
 test('a device that the server turns away while it opens is answered as one whose call has ended', async () => {
-  await listen();
   service.onOpening = (leg) => leg.close('ended');
-  const late = await ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
+  const late = await scene.ask(plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' }));
   assert.equal(late.status, '401 Unauthorized');
-  assert.equal(listener.legCount, 0);
+  assert.equal(scene.listener.legCount, 0);
 });
 
 const inTheMiddle: readonly (readonly [string, (peer: RawPeer) => void])[] = [
@@ -624,84 +551,82 @@ const checked = [
 ];
 for (const [name, act] of inTheMiddle)
   test(`who ${name} while the server makes up its mind is not let in, and is not counted`, async () => {
-    await listen();
     for (const [i, request] of checked.entries()) {
       const release = service.hold();
-      const peer = await rawPeer(request);
+      const peer = await scene.rawPeer(request);
       await service.until(() => service.asked.length === i + 1);
       act(peer);
-      await until(() => listener.socketCount === 0);
+      await until(() => scene.listener.socketCount === 0);
       release();
       await service.held;
     }
     // Whoever comes after them is let in behind their answers.
-    await connect();
+    await scene.connect();
     assert.deepEqual([...telemetry.counts], [['media login accepted', 1]]);
-    assert.deepEqual([service.legs.length, listener.legCount], [1, 1]);
+    assert.deepEqual([service.legs.length, scene.listener.legCount], [1, 1]);
   });
 
 test('a server that does not answer within 5 s is unavailable, once in the log, and its late answer is nothing', async () => {
-  await listen();
   const release = service.hold();
-  const answers = checked.map((request) => ask(request));
+  const answers = checked.map((request) => scene.ask(request));
   await service.until(() => service.asked.length === checked.length);
   clock.advance(4999);
   assert.equal(telemetry.counts.size, 0);
   clock.advance(1);
   for (const { status } of await Promise.all(answers)) assert.equal(status, '503 Service Unavailable');
   release();
-  await connect();
+  await scene.connect();
   assert.equal(telemetry.count('media login unavailable'), 4);
   assert.equal(service.legs.length, 1);
-  assert.equal(log.lines.filter(({ level }) => level === 'error').length, 1);
+  assert.equal(scene.log.lines.filter(({ level }) => level === 'error').length, 1);
 });
 
 test('more checks under way than may be are busy before the server is asked', async () => {
-  await listen({ handshakesMax: 2 });
+  await scene.listen({ handshakesMax: 2 });
   const release = service.hold();
-  const held = [await rawPeer(legUpgrade()), await rawPeer(legUpgrade())];
+  const held = [await scene.rawPeer(legUpgrade()), await scene.rawPeer(legUpgrade())];
   await service.until(() => service.asked.length === 2);
   // Those that hang up are still asked about.
   for (const peer of held) peer.socket.resetAndDestroy();
-  await until(() => listener.socketCount === 0);
-  const refused = await ask(legUpgrade());
+  await until(() => scene.listener.socketCount === 0);
+  const refused = await scene.ask(legUpgrade());
   assert.deepEqual([refused.status, refused.headers.get('retry-after')], ['503 Service Unavailable', '2']);
   assert.equal(service.asked.length, 2);
   release();
-  await connect();
+  await scene.connect();
   assert.equal(telemetry.count('media login busy'), 1);
 });
 
 test('a connection beyond those that may not have asked yet is closed, and legs are not among them', async () => {
-  await listen({ handshakesMax: 2 });
-  const legs = [await connect(), await connect(), await connect()];
-  const silent = [await rawPeer(), await rawPeer()];
-  await until(() => listener.socketCount === 5);
+  await scene.listen({ handshakesMax: 2 });
+  const legs = [await scene.connect(), await scene.connect(), await scene.connect()];
+  const silent = [await scene.rawPeer(), await scene.rawPeer()];
+  await until(() => scene.listener.socketCount === 5);
   await (
-    await rawPeer()
+    await scene.rawPeer()
   ).gone;
   silent[0]?.socket.destroy();
-  await until(() => listener.socketCount === 4);
-  legs.push(await connect());
-  assert.equal(listener.legCount, legs.length);
+  await until(() => scene.listener.socketCount === 4);
+  legs.push(await scene.connect());
+  assert.equal(scene.listener.legCount, legs.length);
 });
 
 test('a full listener is busy, whoever comes, and has room again after an end', async () => {
-  await listen({ legsMax: 2 });
-  const device = await connect();
-  const watching = await rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
+  await scene.listen({ legsMax: 2 });
+  const device = await scene.connect();
+  const watching = await scene.rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
   assert.equal((await readHead(watching)).status, '200 OK');
-  for (const request of checked) assert.equal((await ask(request)).status, '503 Service Unavailable');
+  for (const request of checked) assert.equal((await scene.ask(request)).status, '503 Service Unavailable');
   assert.equal(telemetry.count('media login busy'), checked.length);
   device.socket.terminate();
   await service.until(() => service.legs[0]?.goneTimes === 1);
-  await connectBridge();
+  await scene.connectBridge();
 });
 
 test('the last place is given once, however many wait for their answer', async () => {
-  await listen({ legsMax: 1 });
+  await scene.listen({ legsMax: 1 });
   const release = service.hold();
-  const outcomes = [1, 2, 3].map(() => connect().then(() => 'in', String));
+  const outcomes = [1, 2, 3].map(() => scene.connect().then(() => 'in', String));
   await service.until(() => service.asked.length === 3);
   release();
   assert.deepEqual((await Promise.all(outcomes)).sort(), [
@@ -713,9 +638,8 @@ test('the last place is given once, however many wait for their answer', async (
 });
 
 test('legs whose answers come while the library handles the request of another are let in, and heard', async () => {
-  await listen();
   const release = service.hold();
-  const connecting = [connect(), connect(), connect()];
+  const connecting = [scene.connect(), scene.connect(), scene.connect()];
   // It goes on within the handler of the third.
   await service.until(() => service.asked.length === 3);
   release();
@@ -728,39 +652,37 @@ test('legs whose answers come while the library handles the request of another a
 });
 
 test('descriptors that others hold make it busy, and then closed to newcomers', async () => {
-  await listen();
-  otherSockets = readOpenFilesLimit() - descriptorsReserved - 2;
-  await connect();
-  otherSockets += 1;
-  await assert.rejects(connect(), { status: 503 });
-  otherSockets += 300;
-  await assert.rejects(connect(), { code: 'ECONNRESET' });
+  scene.otherSockets = readOpenFilesLimit() - descriptorsReserved - 2;
+  await scene.connect();
+  scene.otherSockets += 1;
+  await assert.rejects(scene.connect(), { status: 503 });
+  scene.otherSockets += 300;
+  await assert.rejects(scene.connect(), { code: 'ECONNRESET' });
 });
 
 test('a leg that was told to go is counted while it hangs on, and is cut', async () => {
-  await listen({ handshakesMax: 1 });
-  const lingering = await rawPeer(legUpgrade());
+  await scene.listen({ handshakesMax: 1 });
+  const lingering = await scene.rawPeer(legUpgrade());
   await readHead(lingering);
   const opened = await service.leg();
   opened.leg.close('ended');
-  assert.deepEqual([listener.legCount, listener.socketCount], [0, 1]);
-  await connect();
+  assert.deepEqual([scene.listener.legCount, scene.listener.socketCount], [0, 1]);
+  await scene.connect();
   const heartbeat = setInterval(() => lingering.send(encodeFrame('still here')), 200);
   await new Promise((closed) => lingering.socket.once('close', closed));
   clearInterval(heartbeat);
-  await until(() => listener.socketCount === 1);
-  assert.deepEqual([opened.goneTimes, listener.legCount], [0, 1]);
+  await until(() => scene.listener.socketCount === 1);
+  assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 1]);
 });
 
 test('a drain takes nobody new, and leaves those who are here to the server', async () => {
-  await listen();
-  const device = await connect();
-  const [asking, release] = [await rawPeer(), service.hold()];
-  const checking = ask(legUpgrade());
+  const device = await scene.connect();
+  const [asking, release] = [await scene.rawPeer(), service.hold()];
+  const checking = scene.ask(legUpgrade());
   await service.until(() => service.asked.length === 2);
-  await until(() => listener.socketCount === 3);
-  listener.drain();
-  await assert.rejects(connect(), { code: 'ECONNREFUSED' });
+  await until(() => scene.listener.socketCount === 3);
+  scene.listener.drain();
+  await assert.rejects(scene.connect(), { code: 'ECONNREFUSED' });
   asking.send(legUpgrade());
   assert.match(await asking.readAll(), /^HTTP\/1\.1 503 /);
   release();
@@ -768,18 +690,17 @@ test('a drain takes nobody new, and leaves those who are here to the server', as
   await device.ping();
   (await service.leg()).leg.close('drain');
   assert.equal(await device.closed, '4503 draining');
-  assert.equal(listener.address.port, 0);
+  assert.equal(scene.listener.address.port, 0);
 });
 
 test('a close of the listener leaves no socket, tells of none, and frees the port', async () => {
-  await listen();
-  const [device, bridge] = [await connect(), await connectBridge()];
-  const watching = await rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
+  const [device, bridge] = [await scene.connect(), await scene.connectBridge()];
+  const watching = await scene.rawPeer(plainRequest(`GET ${downlinkPath}?ticket=good-ticket`));
   await readHead(watching);
-  const [asking, release] = [await rawPeer(), service.hold()];
-  const checking = await rawPeer(legUpgrade());
+  const [asking, release] = [await scene.rawPeer(), service.hold()];
+  const checking = await scene.rawPeer(legUpgrade());
   await service.until(() => service.asked.length === 4);
-  listener.close();
+  scene.listener.close();
   assert.deepEqual(await Promise.all([device.closed, bridge.closed]), ['1006', '1006']);
   await Promise.all([watching.gone, asking.gone, checking.gone]);
   release();
@@ -788,25 +709,21 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
     service.legs.map(({ goneTimes }) => goneTimes),
     [0, 0, 0],
   );
-  assert.deepEqual([listener.legCount, listener.socketCount], [0, 0]);
+  assert.deepEqual([scene.listener.legCount, scene.listener.socketCount], [0, 0]);
   assert.equal(clock.pendingTimers, 1, 'the wait for the answer that nobody waits for any more');
   clock.advance(5000);
-  await assert.rejects(connect(), { code: 'ECONNREFUSED' });
+  await assert.rejects(scene.connect(), { code: 'ECONNREFUSED' });
 });
 
 test('a port that another server has is not shared', async () => {
-  await listen();
-  const deps = { clock, service, relay, telemetry, log, otherSockets: () => 0 };
-  const second = new MediaListener({ ...mediaLegsDefaults, port }, deps);
+  const second = scene.newListener({ port: scene.port });
   await assert.rejects(second.listen(), /in use/);
   second.close();
 });
 
 test('who has not asked within 10 s is cut, also who sends its request byte by byte', async () => {
-  await listen();
-  const [silent, dripping] = await Promise.all([RawPeer.connect(port), RawPeer.connect(port)]);
-  sockets.push(silent, dripping);
-  while (listener.socketCount < 2) await new Promise((turned) => setImmediate(turned));
+  const [silent, dripping] = await Promise.all([scene.rawPeer(), scene.rawPeer()]);
+  await until(() => scene.listener.socketCount === 2);
   const request = legUpgrade({ 'X-Long': 'x'.repeat(500) });
   for (const byte of request.slice(0, -1)) {
     dripping.send(byte);
@@ -817,9 +734,7 @@ test('who has not asked within 10 s is cut, also who sends its request byte by b
 });
 
 test('who has asked in time stays, however long the server takes to answer', async () => {
-  await listen();
-  const raw = await RawPeer.connect(port);
-  sockets.push(raw);
+  const raw = await scene.rawPeer();
   const release = service.hold();
   raw.send(legUpgrade());
   await service.until(() => service.asked.length === 1);
@@ -831,13 +746,12 @@ test('who has asked in time stays, however long the server takes to answer', asy
 });
 
 test('who takes pictures and brings along a body without end is cut', async () => {
-  await listen();
   const chunked = { Authorization: 'Bearer good-token', 'Transfer-Encoding': 'chunked' };
-  const raw = await rawPeer(plainRequest(`GET ${downlinkPath}`, chunked));
+  const raw = await scene.rawPeer(plainRequest(`GET ${downlinkPath}`, chunked));
   await service.leg();
   const oneByteChunks = '1\r\nx\r\n'.repeat(legRequestBodyBytesMax + 1);
   raw.send(oneByteChunks);
   await raw.gone;
-  await until(() => listener.legCount === 0);
+  await until(() => scene.listener.legCount === 0);
   assert.equal((await service.leg()).goneTimes, 1);
 });

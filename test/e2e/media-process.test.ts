@@ -5,20 +5,19 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { OpsClient } from '../../src/cli/admin/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/running-server.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
-import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { callBody, issuance } from '../support/call-actions.ts';
+import { callBody, issuance, issueCall } from '../support/call-actions.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';
-import { issueCall, openLegs, openMediaScene } from '../support/media-process-scene.ts';
+import { openLegs, openMediaScene, showFrame, type MediaScene } from '../support/media-process-scene.ts';
 import { processGone } from '../support/process-life.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { mediaChild, startServerProcess, type ServerProcess, withMedia } from '../support/server-process.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
+import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
 
@@ -35,16 +34,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const)
     const killed = scene.server.command.lines.filter((line) => line.includes('is killed'));
     assert.deepEqual(killed, []);
   });
-
-test('a signal to the media process does nothing: whoever stops a service may send it to all of it', async (t) => {
-  const scene = await openMediaScene(t);
-  const { pid } = await mediaChild(scene.server);
-  const { device } = await openLegs(scene);
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
-  await device.ping();
-  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
-  assert.deepEqual(await device.closed, draining);
-});
 
 test('neither who never asks nor who never answers its close keeps the processes from going', async (t) => {
   const scene = await openMediaScene(t);
@@ -70,19 +59,51 @@ test('when the server is killed, the media process sends its legs away and ends 
   await Promise.all([processGone(pid), processGone(spare.pid)]);
 });
 
+const lasting = lastFirst({ after });
+/** The server that these tests have one after the other; the last of them stops it. */
+let shared: MediaScene;
+before(async () => {
+  shared = await openMediaScene(lasting);
+});
+
+test('a signal to the media process does nothing: whoever stops a service may send it to all of it', async () => {
+  const { pid } = await mediaChild(shared.server);
+  const { device } = await openLegs(shared);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
+  await device.ping();
+});
+
+test('a port that is taken keeps the server from starting, and it says so', async (t) => {
+  const taken = `127.0.0.1:${shared.server.ports.media}`;
+  const directory = temporaryDirectory(t);
+  await assert.rejects(
+    startServerProcess(t, [...withMedia, `data.dir=${directory}`, `media.listen=${taken}`]),
+    ({ message }: Error) => message.includes(`media.listen: ${taken}: in use by another program`),
+  );
+});
+
+test('a token by a key that was made a moment ago is let in', async () => {
+  const ops = new OpsClient(`127.0.0.1:${shared.server.ports.ops}`, findOpsToken(shared.directory) ?? '');
+  await ops.change('/v1/token-keys/rotate', {});
+  const { token } = await issueCall(shared, { msg_room_id: 'room-of-a-new-key' });
+  await (await DeviceLeg.connect({ url: shared.url, token })).ping();
+});
+
 test('a media process that hangs is killed and replaced, and its call goes on', async (t) => {
-  const scene = await openMediaScene(t);
-  const { pid } = await mediaChild(scene.server);
-  const { device, token } = await openLegs(scene);
+  const { server, url } = shared;
+  const { pid } = await mediaChild(server);
+  const { device, token } = await openLegs(shared, { msg_room_id: 'room-of-a-hang' });
   process.kill(pid, 'SIGSTOP');
   t.after(() => tryKill(pid));
   await device.closed;
-  await mediaChild(scene.server, 2);
-  const death = await scene.server.command.logged<MediaDeath>('the media process died; it is started again');
+  await mediaChild(server, 2);
+  const death = await server.command.logged<MediaDeath>('the media process died; it is started again');
   const { how, why } = death;
   assert.deepEqual([death.pid, how, why.slice(0, 32)], [pid, 'SIGKILL', 'the media process was silent for']);
-  await (await DeviceLeg.connect({ url: scene.url, token })).ping();
-  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+  const again = await DeviceLeg.connect({ url, token });
+  await again.ping();
+  assert.equal(await server.command.stop('SIGTERM'), 0);
+  assert.deepEqual(await again.closed, draining);
 });
 
 interface MediaDeath {
@@ -106,20 +127,6 @@ test('a spare media process that dies is replaced', async (t) => {
   assert.equal((await server.command.logged<{ how: string }>('the spare media process died')).how, 'SIGKILL');
   await server.command.logged('a spare media process waits', 2);
   assert.equal(await server.command.stop('SIGTERM'), 0);
-});
-
-test('a port that is taken keeps the server from starting, and it says so', async (t) => {
-  const scene = await openMediaScene(t);
-  const taken = `media.listen=127.0.0.1:${scene.server.ports.media}`;
-  const directory = temporaryDirectory(t);
-  await assert.rejects(
-    startServerProcess(t, [...withMedia, `data.dir=${directory}`, taken]),
-    ({ message }: Error) =>
-      message.includes(
-        `the media process does not start: cannot listen on 127.0.0.1:${scene.server.ports.media}: in use`,
-      ),
-  );
-  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 
 test('SIGHUP serves the new certificate of the media listener', { skip: noOpenssl }, async (t) => {
@@ -149,15 +156,6 @@ async function certificateShown({ ports }: ServerProcess): Promise<string> {
   return CN;
 }
 
-test('a token by a key that was made a moment ago is let in', async (t) => {
-  const scene = await openMediaScene(t);
-  const ops = new OpsClient(`127.0.0.1:${scene.server.ports.ops}`, findOpsToken(scene.directory) ?? '');
-  await ops.change('/v1/token-keys/rotate', {});
-  const { token } = await issueCall(scene);
-  await (await DeviceLeg.connect({ url: scene.url, token })).ping();
-  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
-});
-
 /** For whoever loads packages in a process: node-av is not there. */
 function withoutDecoders(directory: string): NodeJS.ProcessEnv {
   const hook = join(directory, 'hook.mjs');
@@ -179,16 +177,7 @@ test('without decoders the server says so, carries what needs none and refuses t
   const { server, url } = scene;
   await server.command.line((line) => line.includes('the package node-av is not installed'));
   const { device, bridge } = await openLegs(scene);
-  const frame = {
-    kind: 'video',
-    format: 'h264',
-    isKeyFrame: true,
-    width: 16,
-    height: 16,
-    timestampMs: 0,
-  } as const;
-  bridge.frame(Buffer.concat([encodeFrameHeader(frame), Buffer.from('000000016588', 'hex')]));
-  while (device.counts.videoFrames === 0) await device.ping();
+  await showFrame(device, bridge);
 
   const fit = await issueCall(scene, { device_id: 'SLEEPING01', msg_room_id: 'room-2' });
   await assert.rejects(DeviceLeg.connect({ url, token: fit.token }), { status: 503, reason: /decod/ });

@@ -1,7 +1,6 @@
 /** A message from the signed request to the controller and back, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { messagesWaitingMax } from '../../src/model/limits.ts';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
@@ -69,52 +68,43 @@ test('the very same signed request joins the first while it waits, and is answer
   await controller.close();
 });
 
-test('a controller that goes before it acknowledges leaves 50402', async () => {
-  const controller = await server.controller(device);
-  const answer = send(another());
-  await controller.nextMessage();
-  await controller.terminate();
+test('a sleeping device is woken for its message: one request, and what waking took', async () => {
+  const module = await server.module('SLEEPING01');
+  const sent = { ...another(), device_id: 'SLEEPING01', wake: true };
+  const answer = send(sent);
+  assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0000');
+  const controller = await server.controller('SLEEPING01', { autoAcknowledge: true });
   const { status, json } = await answer;
-  assert.deepEqual([status, json.code], [504, 50402]);
-});
-
-test('as many messages wait for a device as may; the next is 42901 with when to come back', async () => {
-  const controller = await server.controller(device);
-  const waiting = Array.from({ length: messagesWaitingMax }, () => send(another()));
-  const messages = [];
-  for (let i = 0; i < messagesWaitingMax; i++) messages.push(await controller.nextMessage());
-  const refused = await send(another());
-  assert.deepEqual([refused.status, refused.json.code, refused.headers['retry-after']], [429, 42901, '1']);
-  for (const { id } of messages) controller.acknowledge(id);
-  for (const { status, text } of await Promise.all(waiting)) assert.equal(status, 200, text);
-  await controller.close();
-});
-
-const refusals: { name: string; body: unknown; code: number; call?: () => ApiCall }[] = [
-  { name: 'a device that is not online', body: { ...join, device_id: 'SLEEPING02' }, code: 40412 },
-  { name: 'an unknown device', body: { ...join, device_id: 'NOBODY' }, code: 40403 },
-  { name: 'a disabled device', body: { ...join, device_id: 'DISABLED01' }, code: 40403 },
-  { name: "another application's device", body: { ...join, device_id: 'FOREIGN01' }, code: 40302 },
-  { name: 'an expired device', body: { ...join, device_id: 'EXPIRED01' }, code: 40304 },
-  { name: 'bad JSON', body: '{', code: 40003 },
-  { name: 'no payload', body: { ...join, payload: undefined }, code: 40003 },
-  { name: 'a name with a capital', body: { ...join, name: 'Join' }, code: 40003 },
-  { name: 'a payload too large', body: { ...join, payload: { text: 'x'.repeat(8192) } }, code: 40003 },
-  {
-    name: 'a credential that may not',
-    body: join,
-    code: 40301,
-    call: () => ({ credential: server.credentials.reader }),
-  },
-];
-for (const { name, body, code, call } of refusals) {
-  test(`a message with ${name} is ${code}`, async () => {
-    const { status, json, text } = await send(body, call?.());
-    assert.deepEqual([status, json.code], [Math.floor(code / 100), code], text);
-    assert.equal('data' in json, false);
-    assert.ok('request_id' in json);
+  assert.equal(status, 200);
+  assert.deepEqual((await controller.nextMessage()).payload, sent.payload);
+  const wakeup = json.data?.['wakeup'] as Record<string, unknown>;
+  assert.deepEqual(Object.keys(wakeup), ['request_id', 'status', 'accepted_at', 'woke_after_ms']);
+  const outcome = await server.api.call({
+    path: '/v1/device/wakeup-request',
+    query: `request_id=${String(wakeup['request_id'])}`,
   });
-}
+  assert.equal(outcome.json.data?.['woke_after_ms'], wakeup['woke_after_ms']);
+  assert.equal(outcome.json.data?.['status'], 'completed');
+  await controller.close();
+  await module.close();
+});
+
+test('a device that does not come in time is 50402, with the wakeup to ask about', async () => {
+  const module = await server.module('SLEEPING02');
+  const { status, json } = await send({ ...another(), device_id: 'SLEEPING02', wake: true, wait: 0 });
+  assert.deepEqual([status, json.code], [504, 50402]);
+  assert.match(JSON.stringify(json.data), /^\{"wakeup":\{"request_id":"[^"]+","status":"accepted",/);
+  await module.close();
+});
+
+test('a credential that may not wake sends no message that does, and is told what it lacks', async () => {
+  const { status, json } = await send(
+    { ...another(), wake: true },
+    { credential: server.credentials.sender },
+  );
+  assert.deepEqual([status, json.code], [403, 40301]);
+  assert.match(String(json['message']), /wakeup:write/);
+});
 
 test('nothing of a payload is in the log', () => {
   assert.ok(server.log.lines.length > 0);

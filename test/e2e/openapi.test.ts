@@ -4,33 +4,68 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { noPeers } from '../../src/core/ports/peers.ts';
+import { OutcomeWaiters } from '../../src/core/wakeups/log-followers.ts';
 import { CallDirectory } from '../../src/core/calls/call-directory.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
-import { generateSessionId, type RequestId } from '../../src/model/ids.ts';
+import { generateSessionId, type RequestId, type WakeupId } from '../../src/model/ids.ts';
+import type { WakeMode, WakeWriteResult } from '../../src/model/sleep.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
-import { callCredentialsRoute, callStatusRoute } from '../../src/gateways/api/call-routes.ts';
-import { connectivityRoute, messageRoute } from '../../src/gateways/api/device-routes.ts';
-import { ApiListener } from '../../src/gateways/api/listener.ts';
-import { eventsRoute } from '../../src/gateways/api/events-route.ts';
+import {
+  callCredentialsRoute,
+  callEndRoute,
+  callStatusRoute,
+} from '../../src/gateways/api/call-endpoints.ts';
+import {
+  connectivityBatchRoute,
+  connectivityRoute,
+  eventsRoute,
+  wakeupOutcomeRoute,
+  wakeupRoute,
+} from '../../src/gateways/api/endpoints.ts';
+import { messageRoute } from '../../src/gateways/api/message-endpoint.ts';
+import {
+  deviceChangeRoute,
+  deviceRemoveRoute,
+  devicesAddRoute,
+  devicesListRoute,
+} from '../../src/gateways/api/device-endpoints.ts';
+import type { DeviceList } from '../../src/core/devices/list-devices.ts';
+import { fail } from '../../src/lib/result.ts';
+import { refusal } from '../../src/model/codes.ts';
+import type { ProvisioningAnswer } from '../../src/model/provisioning.ts';
+import { ListeningApps } from '../../src/lib/uws.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
-import { wakeupOutcomeRoute, wakeupRoute } from '../../src/gateways/api/wakeup-routes.ts';
 import { ApplicationLimit, WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
-import { FairEventQueue } from '../../src/core/events/fair-event-queue.ts';
-import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
+import { scanQueueShape } from '../../src/core/events/read-events.ts';
+import { batchQueueShape } from '../../src/core/devices/query-connectivity-batch.ts';
+import { FairQueue } from '../../src/lib/fair-queue.ts';
+import { AnsweredEnds, locatedHere } from '../../src/core/calls/end-call.ts';
+import { EndedCalls } from '../../src/core/calls/ended-calls.ts';
+import { issuedHere, IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
+import { AnsweredWakeups } from '../../src/core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
-import { InlineVerifier } from '../../src/gateways/verification/inline-verifier.ts';
+import { InlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
-import { callBody, callStatus, connectBridge, issuance, issueCall } from '../support/call-actions.ts';
+import {
+  callBody,
+  callEnd,
+  callStatus,
+  connectBridge,
+  issuance,
+  issueCall,
+} from '../support/call-actions.ts';
+import { callEndOrder, callOrder } from '../support/call-scene.ts';
 import { newKey } from '../support/call-tokens.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import {
@@ -51,17 +86,37 @@ import { credentialOf } from '../support/signed-requests.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const query = { method: 'GET', path: '/v1/device/connectivity' } as const;
+const batch = { method: 'POST', path: '/v1/devices/connectivity' } as const;
 const wakeup = { method: 'POST', path: '/v1/device/wakeup-request' } as const;
 const outcome = { method: 'GET', path: '/v1/device/wakeup-request' } as const;
 const message = { method: 'POST', path: '/v1/device/message' } as const;
 const events = { method: 'GET', path: '/v1/events' } as const;
+const devices = { method: 'GET', path: '/v1/devices' } as const;
 
 function statusOf(deviceId: string, change: ApiCall = {}): ApiCall {
   return { ...callStatus, query: `device_id=${deviceId}`, ...change };
 }
 
+function end(body: object, change: ApiCall = {}): ApiCall {
+  return { ...callEnd, body: JSON.stringify({ device_id: 'TESTDEVICE01', ...body }), ...change };
+}
+
 function issue(body: object = {}, change: ApiCall = {}): ApiCall {
   return { ...issuance, body: JSON.stringify(callBody(body)), ...change };
+}
+
+function add(deviceId: string, change: ApiCall = {}): ApiCall {
+  const body = JSON.stringify({ devices: [{ device_id: deviceId, product_id: 'doorbell' }] });
+  return { ...devices, method: 'POST', body, ...change };
+}
+
+function changeOf(deviceId: string, change: ApiCall = {}): ApiCall {
+  const body = JSON.stringify({ device_id: deviceId, labels: { seen: String(Math.random()) } });
+  return { ...devices, method: 'PATCH', body, ...change };
+}
+
+function removal(deviceId: string, change: ApiCall = {}): ApiCall {
+  return { ...devices, method: 'DELETE', query: `device_id=${deviceId}`, ...change };
 }
 
 /** Makes the call, holds the answer against the document, and demands this status and code. */
@@ -77,6 +132,10 @@ function ask(deviceId: string): ApiCall {
   return { ...query, query: `device_id=${deviceId}` };
 }
 
+function askAll(deviceIds: unknown, change: ApiCall = {}): ApiCall {
+  return { ...batch, body: JSON.stringify({ device_ids: deviceIds }), ...change };
+}
+
 function wake(deviceId: string, change: ApiCall = {}): ApiCall {
   return { ...wakeup, body: JSON.stringify({ device_id: deviceId }), ...change };
 }
@@ -87,6 +146,14 @@ function outcomeOf(requestId: string, change: ApiCall = {}): ApiCall {
 
 function send(deviceId: string, change: ApiCall = {}): ApiCall {
   return { ...message, body: JSON.stringify({ device_id: deviceId, name: 'ping', payload: {} }), ...change };
+}
+
+/** It may sleep. */
+function sendWaking(deviceId: string, change: ApiCall = {}): ApiCall {
+  return send(deviceId, {
+    body: JSON.stringify({ device_id: deviceId, name: 'ping', payload: {}, wake: true, wait: 0 }),
+    ...change,
+  });
 }
 
 let server: TestServer;
@@ -116,6 +183,15 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [{ ...ask('TESTDEVICE01'), body: tooLarge }, 413, 41300],
   [{ ...query, method: 'DELETE' }, 405, 40500],
   [{ ...query, path: '/v1/device' }, 404, 40400],
+  [askAll(['TESTDEVICE01', 'NOBODY', 'FOREIGN01', 'EXPIRED01', '']), 200, 0],
+  [askAll([]), 200, 40003],
+  [askAll(['TESTDEVICE01'], { credential: waker }), 200, 40301],
+  [askAll(['TESTDEVICE01'], { credential: wrongSecret }), 401, 40105],
+  [askAll(['TESTDEVICE01'], { spoil: twoLengths }), 400, 40000],
+  [askAll(['TESTDEVICE01'], { spoil: inChunks }), 411, 41100],
+  [askAll(['TESTDEVICE01'], { body: tooLarge }), 413, 41300],
+  [askAll(['TESTDEVICE01'], { contentType: 'text/plain' }), 415, 41500],
+  [{ ...batch, method: 'GET' }, 405, 40500],
   [wake(''), 400, 40003],
   [wake('TESTDEVICE01', { spoil: { 'X-Request-ID': '' } }), 400, 40003],
   [wake('TESTDEVICE01', { credential: wrongSecret }), 401, 40105],
@@ -145,6 +221,7 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [send('EXPIRED01'), 403, 40304],
   [send('NOBODY'), 404, 40403],
   [send('TESTDEVICE01'), 404, 40412],
+  [sendWaking('TESTDEVICE01'), 404, 40412],
   [send('TESTDEVICE01', { spoil: twoLengths }), 400, 40000],
   [send('TESTDEVICE01', { spoil: inChunks }), 411, 41100],
   [send('TESTDEVICE01', { body: tooLarge }), 413, 41300],
@@ -170,8 +247,20 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [statusOf('TESTDEVICE01', { spoil: inChunks }), 411, 41100],
   [statusOf('TESTDEVICE01', { body: tooLarge }), 413, 41300],
   [{ ...callStatus, method: 'PUT', body: '{}' }, 405, 40500],
+  [end({ session: 'x', msg_room_id: 'y' }), 200, 40003],
+  [end({ session: 'x' }, { credential: reader }), 200, 40301],
+  [end({ session: 'x', device_id: 'FOREIGN01' }), 200, 40302],
+  [end({ session: 'x', device_id: 'NOBODY' }), 200, 40403],
+  [end({ session: 'x' }), 200, 40414],
+  [end({ msg_room_id: 'x', device_id: 'EXPIRED01' }), 200, 40414],
+  [end({ session: 'x' }, { credential: wrongSecret }), 401, 40105],
+  [end({ session: 'x' }, { spoil: twoLengths }), 400, 40000],
+  [end({ session: 'x' }, { spoil: inChunks }), 411, 41100],
+  [end({ session: 'x' }, { body: tooLarge }), 413, 41300],
+  [end({ session: 'x' }, { contentType: 'text/plain' }), 415, 41500],
+  [{ ...callEnd, method: 'GET' }, 405, 40500],
   [issue(), 200, 0],
-  [issue({ screen_width: 4097 }), 200, 40003],
+  [issue({ screen_width: 16_385 }), 200, 40003],
   [issue({}, { credential: reader }), 200, 40301],
   [issue({ device_id: 'FOREIGN01' }), 200, 40302],
   [issue({ device_id: 'EXPIRED01' }), 200, 40304],
@@ -183,6 +272,36 @@ const callers: readonly (readonly [call: ApiCall, status: number, code: number])
   [issue({}, { body: tooLarge }), 413, 41300],
   [issue({}, { contentType: 'text/plain' }), 415, 41500],
   [{ ...issuance, method: 'GET' }, 405, 40500],
+  [devices, 200, 0],
+  [{ ...devices, query: 'limit=1' }, 200, 0],
+  [{ ...devices, query: 'online=yes' }, 400, 40003],
+  [{ ...devices, query: 'product_id=foreign' }, 403, 40302],
+  [{ ...devices, credential: reader }, 403, 40301],
+  [add('PROVISIONED'), 200, 0],
+  [add('FOREIGN01'), 200, 0],
+  [add('', { body: '{"devices":[]}' }), 400, 40003],
+  [add('PROVISIONED', { credential: reader }), 403, 40301],
+  [changeOf('PROVISIONED', { body: '{"device_id":"PROVISIONED","secret":true}' }), 200, 0],
+  [changeOf('PROVISIONED', { body: '{}' }), 400, 40003],
+  [changeOf('PROVISIONED', { credential: reader }), 403, 40301],
+  [changeOf('FOREIGN01'), 403, 40302],
+  [changeOf('NOBODY'), 404, 40403],
+  [removal('PROVISIONED'), 200, 0],
+  [removal(''), 400, 40003],
+  [removal('PROVISIONED', { credential: reader }), 403, 40301],
+  [removal('FOREIGN01'), 403, 40302],
+  [removal('NOBODY'), 404, 40403],
+  ...[devices, add('X'), changeOf('X'), removal('X')].flatMap(
+    (call): (readonly [call: ApiCall, status: number, code: number])[] => [
+      [{ ...call, credential: wrongSecret }, 401, 40105],
+      [{ ...call, spoil: twoLengths }, 400, 40000],
+      [{ ...call, spoil: inChunks }, 411, 41100],
+      [{ ...call, body: tooLarge }, 413, 41300],
+    ],
+  ),
+  [add('X', { contentType: 'text/plain' }), 415, 41500],
+  [changeOf('X', { contentType: 'text/plain' }), 415, 41500],
+  [{ ...devices, method: 'PUT', body: '{}' }, 405, 40500],
 ];
 for (const [call, status, code] of callers)
   test(`a caller can bring about ${call.method} ${call.path} ${status} ${code}, as documented`, async () => {
@@ -238,6 +357,14 @@ test('credentials are refused as documented while a call is on, and while too ma
   await Promise.all(bridges.map(({ closed }) => closed));
 });
 
+test('a call that is ended, and asked for again, is as documented', async () => {
+  const { session } = await issueCall(server, { device_id: 'a b c+', msg_room_id: 'ended' });
+  const rejected = end({ device_id: 'a b c+', msg_room_id: 'ended', reason: 'rejected' });
+  const first = await provoke(server.api, rejected, 200, 0);
+  const again = await provoke(server.api, end({ device_id: 'a b c+', session }), 200, 0);
+  assert.deepEqual(again.json.data, first.json.data);
+});
+
 test('a wakeup that the module does not take is as documented', async () => {
   const module = await server.module('SLEEPING02', { wakeMode: 'none' });
   await provoke(server.api, wake('SLEEPING02'), 409, 40902);
@@ -264,6 +391,8 @@ async function openBreakableDeps() {
   const login = { kind: 'login', sessionId: generateSessionId(), atMs: 1000, heartbeatAt: 0 } as const;
   actor.post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
   actor.post({ to: 'signal', event: login, connection: signal, media: null, secretMark: 0 });
+  const { sessionId: session } = login;
+  const ended = { kind: 'ended', session, reason: 'reset', atMs: 2000, heartbeatAt: 0 } as const;
   const rate = { perSecond: 1, burst: 1 };
   const deps = {
     clock,
@@ -279,38 +408,79 @@ async function openBreakableDeps() {
     watch,
     memory: new WakeupMemory(wakeupRecords, clock, 10),
     limits: new WakeupLimits(clock, { device: rate, application: rate, inFlightMax: 1 }),
+    peers: noPeers,
     cluster: null,
-    waiters: null,
+    waiters: new OutcomeWaiters(new ScriptedEventLog()),
     isDraining: () => false,
   };
   const eventLog = new ScriptedEventLog();
   const callRecords = new FakeCallRecords();
+  const callDirectory = new CallDirectory({ ...deps, records: callRecords });
+  const endedCalls = new EndedCalls(clock);
+  callDirectory.follow(endedCalls);
+  const ends = {
+    ...deps,
+    directory: callDirectory,
+    records: callRecords,
+    events: { recentOf: () => [] },
+    ended: endedCalls,
+    answered: new AnsweredEnds(clock, () => undefined, 1),
+    locator: locatedHere,
+  };
   const calls = {
     ...deps,
     records: callRecords,
-    directory: new CallDirectory({ ...deps, records: callRecords }),
+    directory: callDirectory,
     bridges: { hasIdleFor: () => false },
     requireBridge: false,
+    addressInPeerId: false,
+    mediaUrl: () => null,
+    placement: issuedHere,
+    keptElsewhere: () => [],
     keys: new TokenKeys([newKey]),
     issued: new IssuedCalls(clock, () => undefined),
+  };
+  const provisioning = {
+    page: (): ReturnType<DeviceList['read']> => Promise.reject(broken),
+    provision: (): Promise<ProvisioningAnswer> => Promise.reject(broken),
+    secretRules: { allowShortSecrets: false },
   };
   const waiters = new EventWaiters({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
   const queries = new ApplicationLimit(clock, rate);
+  const batches = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
+  const batchQueue = new FairQueue(batchQueueShape);
   const routes = [
     { ...connectivityRoute(deps), limit: queries },
-    wakeupRoute(deps),
+    connectivityBatchRoute({ ...deps, batches, queue: batchQueue, queries }),
+    wakeupRoute(deps, new AnsweredWakeups(clock, log)),
     wakeupOutcomeRoute({ ...deps, readers }),
-    messageRoute({ ...deps, memory: new AnswerMemory(clock, messagesKnownMax) }),
-    eventsRoute({ ...deps, events: eventLog, readers, queue: new FairEventQueue(), waiters }),
+    messageRoute({
+      ...deps,
+      memory: new AnswerMemory(clock, messagesKnownMax),
+      wakeups: deps,
+      answeredWakeups: new AnsweredWakeups(clock, log),
+      outcomes: deps,
+      waiting: readers,
+      wakings: new AnswerMemory(clock, messagesKnownMax),
+    }),
+    eventsRoute({ ...deps, events: eventLog, readers, queue: new FairQueue(scanQueueShape), waiters }),
     { ...callStatusRoute(calls), limit: queries },
-    callCredentialsRoute(calls),
+    callEndRoute(ends),
+    callCredentialsRoute(calls, 'allow'),
+    { ...devicesListRoute({ read: () => provisioning.page() }), limit: queries },
+    { ...devicesAddRoute(provisioning), limit: queries },
+    { ...deviceChangeRoute(provisioning), limit: queries },
+    { ...deviceRemoveRoute(provisioning), limit: queries },
   ];
   const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
   const pipeline = new Pipeline({ ...deps, routes, authenticator, connections });
-  const listener = new ApiListener({ host: '127.0.0.1', port: 0, tls: null }, pipeline, connections);
-  const api = new ApiClient(await listener.listen(), all, () => clock.wallMs());
+  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null, sharesPort: false }, (app) => {
+    connections.watch(app).any('/*', pipeline.handle);
+  });
+  await listener.listen();
+  const api = new ApiClient(listener.port, all, () => clock.wallMs());
   const close = (): void => {
     api.close();
     listener.close();
@@ -321,9 +491,16 @@ async function openBreakableDeps() {
     records,
     wakeupRecords,
     readers,
+    batches,
+    batchQueue,
     queries,
     eventLog,
     callRecords,
+    callDirectory,
+    ends,
+    /** Only its module is there from now on. */
+    fallAsleep: () => void actor.post({ to: 'signal', event: ended }),
+    provisioning,
     signal,
     telemetry,
     connection,
@@ -348,8 +525,8 @@ const awaitedWakeup: WakeupRecord = {
   alreadyOnline: false,
   cause: null,
   sleepEpoch: 1,
-  isCallersId: true,
-  bodySha256: '00'.repeat(32),
+  packet: '983b16f8f39c0000',
+  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
   watcher: null,
 };
 
@@ -392,7 +569,33 @@ const faults: readonly {
     call: ask(testDevice),
     answer: [200, 50401],
   },
-  ...[ask(testDevice), statusOf(testDevice)].map((call) => ({
+  {
+    name: 'a queue that breaks',
+    breakIt: ({ batchQueue }) => {
+      batchQueue.run = () => Promise.reject(broken);
+    },
+    call: askAll([testDevice]),
+    answer: [200, 50000],
+  },
+  {
+    name: 'as many batches as may be under way',
+    breakIt: ({ batches }) => {
+      batches.enter(testApp);
+    },
+    call: askAll([testDevice]),
+    answer: [200, 42901],
+  },
+  {
+    name: 'a registry that cannot be read',
+    breakIt: ({ registry }) => {
+      registry.findCredential = () => {
+        throw broken;
+      };
+    },
+    call: askAll([testDevice]),
+    answer: [200, 50301],
+  },
+  ...[ask(testDevice), askAll([testDevice]), statusOf(testDevice)].map((call) => ({
     name: 'an application that asks too often',
     breakIt: ({ queries }: BreakableMember): void => {
       queries.take(testApp);
@@ -509,6 +712,24 @@ const faults: readonly {
     call: send(testDevice),
     answer: [504, 50402],
   },
+  ...[
+    { wakeMode: 'none', writes: 'written', answer: [409, 40902] },
+    { wakeMode: 'custom', writes: 'busy', answer: [429, 42901] },
+    { wakeMode: 'custom', writes: 'refused', answer: [502, 50204] },
+    { wakeMode: 'custom', writes: 'unknown', answer: [504, 50402] },
+    { wakeMode: 'custom', writes: 'written', answer: [504, 50402] },
+  ].map(({ wakeMode, writes, answer }) => ({
+    name: `a sleeping device (${wakeMode}) whose wakeup is ${writes} and which does not come`,
+    breakIt: ({ fallAsleep, connection, directory }: BreakableMember): void => {
+      fallAsleep();
+      connection.immediately = writes as WakeWriteResult;
+      const event = { kind: 'login', sessionId: generateSessionId(), atMs: 3000, heartbeatAt: 0 } as const;
+      const mode = wakeMode as WakeMode;
+      directory.claim(testDevice).post({ to: 'sleep', event, connection, wakeMode: mode, secretMark: 0 });
+    },
+    call: sendWaking(testDevice),
+    answer: answer as [number, number],
+  })),
   {
     name: 'as many readers as may be here',
     breakIt: ({ readers }) => {
@@ -551,6 +772,36 @@ const faults: readonly {
     answer: [200, 50000],
   },
   {
+    name: 'as many ends as are remembered',
+    breakIt: ({ ends }) => {
+      ends.answered.keep(callEndOrder(), { ok: false, error: { code: 40414, message: 'no such call' } });
+    },
+    call: end({ device_id: testDevice, msg_room_id: 'another' }),
+    answer: [200, 42901],
+  },
+  {
+    name: 'calls that cannot be looked through',
+    breakIt: ({ callDirectory }) => {
+      callDirectory.sessionsOf = () => {
+        throw broken;
+      };
+    },
+    call: end({ device_id: testDevice, session: 'x' }),
+    answer: [200, 50000],
+  },
+  {
+    name: 'a store that does not take the end',
+    breakIt: ({ callRecords, callDirectory, clock }) => {
+      callDirectory.issue(callOrder());
+      callRecords.committed = () => {
+        setImmediate(() => clock.advance(2000));
+        return new Promise(() => undefined);
+      };
+    },
+    call: end({ device_id: testDevice, msg_room_id: 'room-1' }),
+    answer: [200, 50301],
+  },
+  {
     name: 'a store that breaks',
     breakIt: ({ callRecords }) => {
       callRecords.isOverloaded = () => {
@@ -558,6 +809,16 @@ const faults: readonly {
       };
     },
     call: issue(),
+    answer: [200, 50000],
+  },
+  {
+    name: 'a registry that cannot say what its product fills in',
+    breakIt: ({ registry }) => {
+      registry.findProduct = () => {
+        throw broken;
+      };
+    },
+    call: issue({ audio_rate: null }),
     answer: [200, 50000],
   },
   {
@@ -579,6 +840,28 @@ for (const { name, breakIt, call, answer } of faults)
       deps.close();
     }
   });
+
+const provisionings = [devices, add(testDevice), changeOf(testDevice), removal(testDevice)] as const;
+for (const call of provisionings) {
+  const place = `${call.method} ${call.path}`;
+  test(`${place} that breaks, is asked too often or cannot be done now answers as documented`, async () => {
+    const deps = await openBreakableDeps();
+    try {
+      await provoke(deps.api, call, 500, 50000);
+      await provoke(deps.api, call, 429, 42901);
+      deps.clock.advance(1000);
+      const unavailable = async () => fail({ ...refusal(50301), retryAfterS: 1 });
+      Object.assign(deps.provisioning, { page: unavailable, provision: unavailable });
+      await provoke(deps.api, call, 503, 50301);
+      if (call === devices) return;
+      deps.clock.advance(1000);
+      deps.provisioning.provision = async () => fail(refusal(50402));
+      await provoke(deps.api, call, 504, 50402);
+    } finally {
+      deps.close();
+    }
+  });
+}
 
 test('nothing is documented that was not provoked', () => {
   assert.deepEqual(unseenResponses(), []);

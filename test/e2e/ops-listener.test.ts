@@ -15,10 +15,9 @@ import type {
   AuditTerms,
   UploadRoute,
 } from '../../src/gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../src/gateways/ops/viewer-service.ts';
+import { type ViewerRoute, OpsListener } from '../../src/gateways/ops/ops-listener.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
-import { OpsListener } from '../../src/gateways/ops/ops-listener.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import { OpsTokenFile } from '../../src/storage/keys/ops-token-file.ts';

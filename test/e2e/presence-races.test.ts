@@ -9,15 +9,15 @@ import {
   clearDevices,
   metric,
   metricsOf,
-  nextTurn,
   startDrivenServer,
   type DrivenServer,
 } from '../support/driven-server.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
+import { nextTurn } from '../support/event-loop.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { HeldStore } from '../support/held-store.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { encodeFrame, loginText, opcodes, SignalPeer } from '../support/signal-peer.ts';
+import { dismissal, encodeFrame, loginText, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let server: DrivenServer;
 before(async () => {
@@ -246,8 +246,7 @@ test('takeover while the online event is being written: nobody is told twice, an
   old.send(loginText(await old.readSessionKey(), device, secret));
   while (metric(await metricsOf(server), 'reveille_signal_sessions') !== 1) await nextTurn();
   const coming = server.controller(device);
-  const { texts, close } = await old.readToEnd();
-  assert.deepEqual([texts, close], [['{"type":"bye","reason":"replaced"}'], '4409 replaced']);
+  assert.deepEqual(await old.readToEnd(), dismissal(4409, 'replaced'));
   await held.release();
   const young = await coming;
   const told = await reader.take(2);

@@ -9,10 +9,11 @@ import type { MessageId } from '../../src/model/ids.ts';
 import { SignalListener } from '../../src/gateways/signal/listener.ts';
 import { signalGatewayDefaults } from '../support/listener-defaults.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeSignalSessions } from '../support/fake-signal-sessions.ts';
+import { FakeSignalSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, loginText, SignalPeer, upgradeRequest } from '../support/signal-peer.ts';
+import { until } from '../support/event-loop.ts';
 
 const goodSessions = 50;
 const hostilesOfAKind = 25;
@@ -21,14 +22,16 @@ const clock = new DrivenClock();
 const sessions = new FakeSignalSessions();
 const telemetry = new FakeTelemetry();
 const listener = new SignalListener(
-  { ...signalGatewayDefaults, port: 0 },
+  { ...signalGatewayDefaults },
   {
     clock,
     sessions,
     telemetry,
     log: new FakeLog(),
     sleepServers: () => [],
+    mediaUrl: () => null,
     otherSockets: () => 0,
+    sharesPort: false,
   },
 );
 let port = 0;
@@ -38,10 +41,6 @@ afterEach(() => {
   timers.splice(0).forEach(clearInterval);
   listener.close();
 });
-
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
-}
 
 /** Each kind does its worst on a connection of its own, and says whether it is upgraded before. */
 const kinds: readonly (readonly [string, 'upgraded' | 'plain', (peer: SignalPeer, i: number) => void])[] = [

@@ -16,18 +16,26 @@ import {
   signalHandshakePingsMax,
   signalMessagesBurstMax,
   signalMessagesPerSecondMax,
-  wakeReportsBurstMax,
+  controllerReportsBurstMax,
 } from '../../src/model/limits.ts';
 import type { MessageId } from '../../src/model/ids.ts';
 import type { DeviceMessage } from '../../src/model/signal.ts';
 import { SignalListener } from '../../src/gateways/signal/listener.ts';
-import type { SignalGatewaySettings } from '../../src/gateways/signal/settings.ts';
+import type { SignalSettings } from '../../src/gateways/signal/settings.ts';
 import { signalGatewayDefaults } from '../support/listener-defaults.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeSignalSessions } from '../support/fake-signal-sessions.ts';
+import { FakeSignalSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { encodeFrame, loginText, opcodes, SignalPeer, upgradeRequest } from '../support/signal-peer.ts';
+import {
+  dismissal,
+  encodeFrame,
+  loginText,
+  opcodes,
+  SignalPeer,
+  upgradeRequest,
+} from '../support/signal-peer.ts';
+import { nextTurn, until } from '../support/event-loop.ts';
 
 let clock: DrivenClock;
 let sessions: FakeSignalSessions;
@@ -53,16 +61,18 @@ afterEach(() => {
   for (const controller of controllers.splice(0)) void controller.terminate();
 });
 
-async function listen(settings: Partial<SignalGatewaySettings> = {}): Promise<void> {
+async function listen(settings: Partial<SignalSettings> = {}): Promise<void> {
   listener = new SignalListener(
-    { ...signalGatewayDefaults, port: 0, ...settings },
+    { ...signalGatewayDefaults, ...settings },
     {
       clock,
       sessions,
       telemetry,
       log,
       sleepServers: () => ['192.0.2.1:8081', 'sleep.example:8081'],
+      mediaUrl: () => 'wss://media.example:8083',
       otherSockets: () => otherSockets,
+      sharesPort: false,
     },
   );
   await listener.listen();
@@ -115,11 +125,6 @@ function message(id: string): DeviceMessage {
   return { id: id as MessageId, name: 'msga_join_voip_room', payload: { room: 7 } };
 }
 
-/** Turns the event loop until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
-}
-
 const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
 
 test('the server speaks first: a challenge of 32 characters, and another for everybody', async () => {
@@ -138,7 +143,7 @@ test('a login is welcomed with all that the page says, in its order', async () =
     `{"type":"welcome","epoch":1,"heartbeat_s":30,"server_time":${nowS},` +
       `"sleep":{"servers":["192.0.2.1:8081","sleep.example:8081"],"heartbeat_s":50,"heartbeat_bytes":64,` +
       `"wake_pattern":"983b16f8f39c","wakeup_packet":"983b16f8f39c0000",` +
-      `"retry":{"min_s":2,"max_s":300,"jitter":0.5}}}`,
+      `"retry":{"min_s":2,"max_s":300,"jitter":0.5}},"media":{"url":"wss://media.example:8083"}}`,
   );
   assert.equal(telemetry.count('signal login accepted'), 1);
   assert.equal(listener.sessionCount, 1);
@@ -205,10 +210,7 @@ test('a wrong mac, an unknown device and a mac over another challenge are denied
   await replayed.readSessionKey();
   replayed.send(loginText(await other.readSessionKey()));
   for (const denied of [wrong, unknown, replayed])
-    assert.deepEqual(await denied.readToEnd(), {
-      texts: ['{"type":"bye","reason":"denied"}'],
-      close: '4401 denied',
-    });
+    assert.deepEqual(await denied.readToEnd(), dismissal(4401, 'denied'));
   assert.equal(telemetry.count('signal login denied'), 3);
   assert.deepEqual(sessions.logins, []);
 });
@@ -231,10 +233,7 @@ for (const [name, frame] of malformedBeforeLogin)
     const stranger = await peer();
     await stranger.readSessionKey();
     stranger.raw.send(frame);
-    assert.deepEqual(await stranger.readToEnd(), {
-      texts: ['{"type":"bye","reason":"malformed"}'],
-      close: '4400 malformed',
-    });
+    assert.deepEqual(await stranger.readToEnd(), dismissal(4400, 'malformed'));
     assert.equal(telemetry.count('signal login malformed'), 1);
   });
 
@@ -251,10 +250,7 @@ for (const [name, frame] of malformedInSession)
     await listen();
     const online = await onlinePeer();
     online.raw.send(frame);
-    assert.deepEqual(await online.readToEnd(), {
-      texts: ['{"type":"bye","reason":"malformed"}'],
-      close: '4400 malformed',
-    });
+    assert.deepEqual(await online.readToEnd(), dismissal(4400, 'malformed'));
     assert.deepEqual(
       sessions.ends.map(({ reason }) => reason),
       ['malformed'],
@@ -272,10 +268,7 @@ test('16 KiB is a message, and a byte more reads an honest 1009', async () => {
   assert.equal(await online.readText(), `{"type":"heartbeat_ack","server_time":${nowS}}`);
   for (const talker of [stranger, online]) {
     talker.send(`${padded} `);
-    assert.deepEqual(await talker.readToEnd(), {
-      texts: ['{"type":"bye","reason":"too_large"}'],
-      close: '1009 too_large',
-    });
+    assert.deepEqual(await talker.readToEnd(), dismissal(1009, 'too_large'));
   }
   assert.equal((await sessions.endedSessions())[0]?.reason, 'malformed');
   assert.equal(telemetry.count('signal login malformed'), 1);
@@ -412,10 +405,7 @@ test('90 s of silence end the session, never early and at most two ticks late', 
   clock.advance(89_999);
   assert.deepEqual(sessions.ends, []);
   clock.advance(1001);
-  assert.deepEqual(await online.readToEnd(), {
-    texts: ['{"type":"bye","reason":"heartbeat_timeout"}'],
-    close: '4408 heartbeat_timeout',
-  });
+  assert.deepEqual(await online.readToEnd(), dismissal(4408, 'heartbeat_timeout'));
   assert.deepEqual(
     sessions.ends.map(({ reason, lastHeartbeatAt }) => [reason, lastHeartbeatAt]),
     [['heartbeat_timeout', nowS + 60]],
@@ -537,10 +527,7 @@ test('a newer login replaces the older one, whose late close changes nothing', a
   const older = await onlinePeer();
   const newer = await onlinePeer();
   const connection = sessions.connection();
-  assert.deepEqual(await older.readToEnd(), {
-    texts: ['{"type":"bye","reason":"replaced"}'],
-    close: '4409 replaced',
-  });
+  assert.deepEqual(await older.readToEnd(), dismissal(4409, 'replaced'));
   older.raw.send(encodeFrame(Buffer.from([0x03, 0xe8]), { opcode: 8 }));
   older.socket.end();
   await until(() => older.socket.destroyed);
@@ -550,32 +537,6 @@ test('a newer login replaces the older one, whose late close changes nothing', a
   assert.deepEqual(sessions.ends, []);
   assert.equal(telemetry.count('signal end replaced'), 1);
   assert.equal(listener.sessionCount, 1);
-});
-
-test('replaced and timed out in the same tick is one end: that of who came first', async () => {
-  await listen();
-  await onlinePeer();
-  clock.advance(89_600);
-  const newer = await onlinePeer();
-  clock.advance(1400);
-  assert.deepEqual(sessions.ends, []);
-  assert.equal(telemetry.count('signal end replaced'), 1);
-  newer.send('{"type":"heartbeat"}');
-  assert.match(await newer.readText(), /heartbeat_ack/);
-});
-
-test('a heartbeat and a close in one read are both seen', async () => {
-  await listen();
-  const online = await onlinePeer();
-  clock.advance(7000);
-  online.raw.send(
-    Buffer.concat([
-      encodeFrame('{"type":"heartbeat"}'),
-      encodeFrame(Buffer.from([0x03, 0xe8]), { opcode: 8 }),
-    ]),
-  );
-  const [end] = await sessions.endedSessions();
-  assert.deepEqual([end?.reason, end?.lastHeartbeatAt], ['peer_closed', nowS + 7]);
 });
 
 test('a bye and a heartbeat in one read end with the bye', async () => {
@@ -602,10 +563,7 @@ test('a kicked device reads why', async () => {
   await listen();
   const online = await onlinePeer();
   sessions.connection().close('kicked');
-  assert.deepEqual(await online.readToEnd(), {
-    texts: ['{"type":"bye","reason":"kicked"}'],
-    close: '4410 kicked',
-  });
+  assert.deepEqual(await online.readToEnd(), dismissal(4410, 'kicked'));
   assert.deepEqual(sessions.ends, []);
 });
 
@@ -627,23 +585,6 @@ test('the welcome waits for the commit, and messages and the answer to a heartbe
   assert.equal(await result, 'acknowledged');
 });
 
-test('a session that is replaced while its login is committed is never welcomed', async () => {
-  await listen();
-  let commit = (): void => undefined;
-  sessions.commit = new Promise((resolve) => (commit = resolve));
-  const older = await peer();
-  older.send(loginText(await older.readSessionKey()));
-  await sessions.loggedIn();
-  sessions.commit = null;
-  const newer = await peer();
-  assert.match(await newer.logIn(), /^\{"type":"welcome","epoch":2,/);
-  commit();
-  assert.deepEqual(await older.readToEnd(), {
-    texts: ['{"type":"bye","reason":"replaced"}'],
-    close: '4409 replaced',
-  });
-});
-
 test('a login that cannot be committed is told to come again', async () => {
   await listen();
   let fail: (error: Error) => void = () => undefined;
@@ -652,10 +593,7 @@ test('a login that cannot be committed is told to come again', async () => {
   unlucky.send(loginText(await unlucky.readSessionKey()));
   await sessions.loggedIn();
   fail(new Error('the store is closed'));
-  assert.deepEqual(await unlucky.readToEnd(), {
-    texts: ['{"type":"bye","reason":"busy"}'],
-    close: '4503 busy',
-  });
+  assert.deepEqual(await unlucky.readToEnd(), dismissal(4503, 'busy'));
   assert.equal((await sessions.endedSessions())[0]?.reason, 'drain');
 });
 
@@ -670,8 +608,23 @@ test('a registry that cannot be read is busy, and is logged once a second at mos
   assert.equal(telemetry.count('signal login busy'), 4);
 });
 
+test('a controller is told the advice of its product, and to come again while that cannot be read', async () => {
+  await listen();
+  sessions.defaults = {
+    heartbeat_s: 300,
+    sleep: { servers: ['far.example:8081'], retry: { min_s: 9, max_s: 99, jitter: 0 } },
+  };
+  const { welcome } = await controller();
+  assert.deepEqual([welcome.sleep.servers, welcome.sleep.heartbeatSeconds], [['far.example:8081'], 300]);
+  assert.deepEqual(welcome.sleep.retry, { minSeconds: 9, maxSeconds: 99, jitter: 0 });
+  assert.equal(welcome.heartbeatSeconds, 30);
+  sessions.defaults = new Error('the store is gone');
+  await assert.rejects(controller(), { code: 4503, reason: 'busy' });
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'drain');
+});
+
 test('a full listener is busy but for a login that replaces, and has room again after an end', async () => {
-  await listen({ maxSessions: 1 });
+  await listen({ max_sessions: 1 });
   sessions.secrets.set('other', 'device-secret');
   await controller();
   await assert.rejects(controller({ deviceId: 'other' }), { code: 4503, reason: 'busy' });
@@ -682,7 +635,7 @@ test('a full listener is busy but for a login that replaces, and has room again 
 });
 
 test('beyond the handshakes that may be, in all, the upgrade is answered 503', async () => {
-  await listen({ handshakesMax: 2 });
+  await listen({ handshakes_max: 2 });
   const [first] = [await peer('127.0.0.2'), await peer('127.0.0.3')];
   const refused = await answerTo(upgradeRequest());
   assert.equal(refused.status, '503 Service Unavailable');
@@ -693,7 +646,7 @@ test('beyond the handshakes that may be, in all, the upgrade is answered 503', a
 });
 
 test('beyond the handshakes of one address its upgrades are answered 503, and others come in', async () => {
-  await listen({ handshakesPerAddressMax: 2 });
+  await listen({ handshakes_per_address_max: 2 });
   const held = [await peer('127.0.0.2'), await peer('127.0.0.2')];
   const third = new SignalPeer(await rawPeer('127.0.0.2'));
   third.raw.send(upgradeRequest());
@@ -706,7 +659,7 @@ test('beyond the handshakes of one address its upgrades are answered 503, and ot
 });
 
 test('an address that asks for nothing cannot keep others out', async () => {
-  await listen({ handshakesPerAddressMax: 3 });
+  await listen({ handshakes_per_address_max: 3 });
   const idle = await Promise.all(Array.from({ length: 10 }, () => rawPeer('127.0.0.2')));
   await until(() => listener.socketCount === 3);
   assert.equal((await Promise.all(idle.slice(3).map(({ gone }) => gone))).length, 7);
@@ -714,7 +667,7 @@ test('an address that asks for nothing cannot keep others out', async () => {
 });
 
 test('without a bound per address none is kept', async () => {
-  await listen({ handshakesPerAddressMax: 0 });
+  await listen({ handshakes_per_address_max: 0 });
   await Promise.all(Array.from({ length: 20 }, () => peer('127.0.0.2')));
   assert.equal(listener.handshakeCount, 20);
 });
@@ -748,7 +701,7 @@ test('a controller that does not read is reset, and nobody else loses anything',
     for (const result of await Promise.all(deliveries)) assert.equal(result, 'unknown');
     other.heartbeat();
     unwakeable.raw.send(encodeFrame('{"type":"heartbeat"}'));
-    await new Promise((turned) => setImmediate(turned));
+    await nextTurn();
   }
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
   const result = sessions.connection('other').deliver(message('m'));
@@ -767,8 +720,7 @@ test('a controller that pings and does not read is reset too', async () => {
     clock.advance((1000 * signalMessagesBurstMax) / signalMessagesPerSecondMax);
     unwakeable.socket.write(pings);
     const nowS = Math.floor(clock.wallMs() / 1000);
-    while (isAlive() && sessions.connection().lastHeartbeatAt !== nowS)
-      await new Promise((turned) => setImmediate(turned));
+    while (isAlive() && sessions.connection().lastHeartbeatAt !== nowS) await nextTurn();
   }
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
 });
@@ -791,9 +743,30 @@ test('a wake report beyond their own rate is 4429', async () => {
   await listen();
   const online = await onlinePeer();
   const report = encodeFrame('{"type":"wake_report","cause":"remote"}');
-  online.raw.send(Buffer.concat(Array.from({ length: wakeReportsBurstMax + 1 }, () => report)));
+  online.raw.send(Buffer.concat(Array.from({ length: controllerReportsBurstMax + 1 }, () => report)));
   assert.equal((await online.readToEnd()).close, '4429 flood');
-  assert.equal(sessions.reports.length, wakeReportsBurstMax);
+  assert.equal(sessions.reports.length, controllerReportsBurstMax);
+});
+
+test('a rejection of a call is passed on, and counts with the wake reports', async () => {
+  await listen();
+  const online = await onlinePeer();
+  const reject = encodeFrame('{"type":"call_reject","session":"session-1","reason":"busy"}');
+  const report = encodeFrame('{"type":"wake_report","cause":"remote"}');
+  const reports = Array.from({ length: controllerReportsBurstMax - 1 }, () => report);
+  online.raw.send(Buffer.concat([reject, ...reports, reject]));
+  assert.equal((await online.readToEnd()).close, '4429 flood');
+  assert.deepEqual(await sessions.callRejections(), [{ sessionId: 'session-1', reason: 'busy' }]);
+});
+
+test('a rejection without a session, of one that is no word, or for another reason is 4400', async () => {
+  await listen();
+  for (const fields of ['"reason":"busy"', '"session":"a b","reason":"busy"', '"session":"s","reason":"x"']) {
+    const online = await onlinePeer();
+    online.raw.send(encodeFrame(`{"type":"call_reject",${fields}}`));
+    assert.equal((await online.readToEnd()).close, '4400 malformed');
+  }
+  assert.deepEqual(sessions.rejections, []);
 });
 
 test('who pings and does not log in is 4429', async () => {
@@ -829,10 +802,7 @@ test('a drain closes sessions at its rate with 4503, and takes no new ones', asy
   await underWay.readSessionKey();
   await until(() => listener.socketCount === 12);
   const left = listener.drain(10, 30_000);
-  assert.deepEqual(await underWay.readToEnd(), {
-    texts: ['{"type":"bye","reason":"draining"}'],
-    close: '4503 draining',
-  });
+  assert.deepEqual(await underWay.readToEnd(), dismissal(4503, 'draining'));
   asking.send(upgradeRequest());
   assert.match(await asking.readAll(), /^HTTP\/1\.1 503 /);
   await assert.rejects(controller(), { code: 'ECONNREFUSED' });
@@ -860,8 +830,17 @@ test('a close of the listener leaves no socket and tells of none', async () => {
 
 test('a port that another server has is not shared', async () => {
   await listen();
-  const deps = { clock, sessions, telemetry, log, sleepServers: () => [], otherSockets: () => 0 };
-  const second = new SignalListener({ ...signalGatewayDefaults, port }, deps);
+  const deps = {
+    clock,
+    sessions,
+    telemetry,
+    log,
+    sleepServers: () => [],
+    mediaUrl: () => null,
+    otherSockets: () => 0,
+    sharesPort: false,
+  };
+  const second = new SignalListener({ ...signalGatewayDefaults, listen: { host: '127.0.0.1', port } }, deps);
   await assert.rejects(second.listen(), /in use/);
   second.close();
 });

@@ -1,79 +1,18 @@
 /** Real server processes with sessions of both kinds: an orderly stop, `kill -9`, a second start, SIGHUP. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SystemClock } from '../../src/lib/system-clock.ts';
-import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
-import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
-import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
+import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
 import { readEvents } from '../support/crash-load.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
-import { serveArguments, startServerProcess, type ServerProcess } from '../support/server-process.ts';
-import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { serveArguments } from '../support/server-process.ts';
+import type { SiteServer } from '../support/site-server.ts';
+import { newTestSite, startTestSite } from '../support/test-site.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
-import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
-
-const clock = new SystemClock();
-
-/** One data directory, and the servers that have it one after the other. */
-class Site {
-  readonly overrides: readonly string[];
-  readonly #t: Ending;
-  readonly #apis: ApiClient[] = [];
-  #server: ServerProcess | null = null;
-
-  private constructor(t: Ending, overrides: readonly string[]) {
-    this.#t = t;
-    this.overrides = overrides;
-    t.after(() => this.#hangUp());
-  }
-
-  static async make(t: Ending, ...more: readonly string[]): Promise<Site> {
-    const directory = temporaryDirectory(t);
-    const registry = `registry.file=${await writeTestRegistry(directory)}`;
-    return new Site(t, [`data.dir=${directory}`, registry, 'auth.verification=inline', ...more]);
-  }
-
-  get server(): ServerProcess {
-    assert.ok(this.#server !== null, 'a site has a server once it is started');
-    return this.#server;
-  }
-
-  async start(): Promise<void> {
-    this.#server = await startServerProcess(this.#t, this.overrides);
-  }
-
-  /** A client of the server that is there now. */
-  api(): ApiClient {
-    const api = new ApiClient(this.server.ports.api, testCredentials.all);
-    this.#apis.push(api);
-    return api;
-  }
-
-  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null> {
-    const code = await this.server.command.stop(signal);
-    this.#hangUp();
-    return code;
-  }
-
-  controller(deviceId: string): Promise<SignalController> {
-    return SignalController.connect({
-      url: `ws://127.0.0.1:${this.server.ports.signal}`,
-      deviceId,
-      secret: `secret of ${deviceId}`,
-      clock,
-    });
-  }
-
-  module(deviceId: string): Promise<SleepingModule> {
-    return SleepingModule.connect(this.server.ports.sleep, { deviceId, secret: `secret of ${deviceId}` });
-  }
-
-  #hangUp(): void {
-    for (const api of this.#apis.splice(0)) api.close();
-  }
-}
 
 const deviceIds = ['TESTDEVICE01', 'SLEEPING01', 'SLEEPING02'];
 
@@ -82,11 +21,12 @@ function outcomeOf(api: ApiClient, requestId: string, waitS: number): Promise<Ap
 }
 
 /** Accepted, and its event is committed: a crash from now on cannot forget it. */
-async function wake(api: ApiClient, deviceId: string, requestId: string): Promise<void> {
+async function wake(api: ApiClient, deviceId: string, requestId: string): Promise<ApiAnswer> {
   const reader = await EventReader.fromNow(api);
   const answer = await api.wake({ device_id: deviceId }, { spoil: { 'X-Request-ID': requestId } });
   assert.equal(answer.status, 202, answer.text);
   await reader.until(({ data }) => data['request_id'] === requestId);
+  return answer;
 }
 
 function endsOf(told: readonly ToldEvent[], reason: string): string[] {
@@ -100,19 +40,27 @@ const everyEnd = ['device.signal.offline', 'device.sleep.offline'].flatMap((type
   deviceIds.map((deviceId) => `${type} ${deviceId}`).sort(),
 );
 
-async function everybody(site: Site): Promise<{
+const unheard = { autoAcknowledge: false };
+
+interface Everybody {
   readonly controllers: readonly SignalController[];
   readonly modules: readonly SleepingModule[];
-}> {
+}
+
+async function isOnline(api: ApiClient, deviceId: string): Promise<unknown> {
+  const { json } = await api.connectivity(deviceId);
+  return (json.data as { signal?: { is_online?: boolean } }).signal?.is_online;
+}
+
+async function everybody(site: SiteServer): Promise<Everybody> {
   const modules = await Promise.all(deviceIds.map((deviceId) => site.module(deviceId)));
-  const controllers = await Promise.all(deviceIds.map((deviceId) => site.controller(deviceId)));
+  const controllers = await Promise.all(deviceIds.map((deviceId) => site.controller(deviceId, unheard)));
   return { controllers, modules };
 }
 
 test('SIGTERM: controllers are told, waits are answered, everything is in the log, and the process ends with 0', async (t) => {
-  const site = await Site.make(t);
-  await site.start();
-  const api = site.api();
+  const site = await startTestSite(t);
+  const api = site.api;
   await wakeWithoutController(site, api);
   const { controllers, modules } = await everybody(site);
   const { next } = await readEvents(api, 'latest', 1);
@@ -123,7 +71,7 @@ test('SIGTERM: controllers are told, waits are answered, everything is in the lo
     body: JSON.stringify({ device_id: deviceIds[0], name: 'hello', payload: {} }),
   });
   await controllers[0]?.nextMessage();
-  assert.equal(await site.stop('SIGTERM'), 0, site.server.command.stderr);
+  assert.equal(await site.stop(), 0, site.server.command.stderr);
   assert.deepEqual((await waiting).events, []);
   assert.equal((await message).json.code, 50402);
   for (const { closed } of controllers) assert.deepEqual(await closed, { code: 4503, reason: 'draining' });
@@ -131,17 +79,17 @@ test('SIGTERM: controllers are told, waits are answered, everything is in the lo
   assert.ok(site.server.command.lines.some((line) => line.includes('"msg":"stopped"')));
 
   await site.start();
-  const told = await new EventReader(site.api()).rest();
+  const told = await new EventReader(site.api).rest();
   checkLog(told);
   assert.deepEqual(endsOf(told, 'drain'), everyEnd);
   assert.deepEqual(endsOf(told, 'node_lost'), []);
-  const { events } = await readEvents(site.api(), next, 1000);
+  const { events } = await readEvents(site.api, next, 1000);
   assert.deepEqual(endsOf(events, 'drain'), everyEnd, 'the cursor goes on behind what was shown');
-  assert.equal(await site.stop('SIGTERM'), 0);
+  assert.equal(await site.stop(), 0);
 });
 
 /** A session that ended before, so that the log has more than the drain's. */
-async function wakeWithoutController(site: Site, api: ApiClient): Promise<void> {
+async function wakeWithoutController(site: SiteServer, api: ApiClient): Promise<void> {
   const module = await site.module('SLEEPING01');
   await wake(api, 'SLEEPING01', 'before');
   await module.close();
@@ -149,20 +97,37 @@ async function wakeWithoutController(site: Site, api: ApiClient): Promise<void> 
   await reader.until(({ type }) => type === 'device.sleep.offline');
 }
 
-test('kill -9: every open session is lost with its node once, of both kinds, and epochs go on', async (t) => {
-  const site = await Site.make(t);
-  for (const round of [1, 2]) {
-    await site.start();
-    const { controllers, modules } = await everybody(site);
-    for (const { welcome } of controllers) assert.equal(welcome.epoch, round);
-    await new EventReader(site.api()).take(everyEnd.length * (2 * round - 1));
-    await site.stop('SIGKILL');
-    await Promise.all([...controllers, ...modules].map(({ closed }) => closed));
-  }
+interface SleepTimes {
+  readonly last_login_at: number | null;
+  readonly last_offline_at: number | null;
+}
+
+async function sleepOf(api: ApiClient, deviceId: string): Promise<SleepTimes> {
+  const { json, text } = await api.connectivity(deviceId);
+  assert.equal(json.code, 0, text);
+  return (json.data as { readonly sleep: SleepTimes }).sleep;
+}
+
+test('kill -9: logins and wakeups that were answered are there, every open session is lost with its node once, of both kinds, and epochs go on', async (t) => {
+  const site = await startTestSite(t);
+  const first = await everybody(site);
+  const accepted = await wake(site.api, 'SLEEPING01', 'before-the-crash');
+  const { last_login_at: loginAt } = await sleepOf(site.api, 'SLEEPING02');
+  await lostWithNode(site, first, 1);
+
   await site.start();
-  await site.stop('SIGKILL');
+  const found = await sleepOf(site.api, 'SLEEPING02');
+  assert.equal(found.last_login_at, loginAt);
+  assert.ok(Number(found.last_offline_at) >= Number(loginAt), 'ended as node_lost');
+  const path = '/v1/device/wakeup-request';
+  const known = await site.api.call({ path, query: 'request_id=before-the-crash' });
+  assert.equal(known.json.data?.['accepted_at'], accepted.json.data?.['accepted_at'], known.text);
+  await lostWithNode(site, await everybody(site), 2);
+
   await site.start();
-  const api = site.api();
+  await site.kill();
+  await site.start();
+  const api = site.api;
   const told = await new EventReader(api).rest();
   const { connections } = checkLog(told);
   assert.deepEqual(endsOf(told, 'node_lost'), [...everyEnd, ...everyEnd].sort());
@@ -171,116 +136,114 @@ test('kill -9: every open session is lost with its node once, of both kinds, and
       const { epoch, openSession, nodeLost } = connections[kind].get(deviceId) ?? {};
       assert.deepEqual([epoch, openSession, nodeLost], [2, null, 2]);
     }
-  const { json } = await api.connectivity('SLEEPING01');
-  assert.equal((json.data as { signal?: { is_online?: boolean } }).signal?.is_online, false);
+  assert.equal(await isOnline(api, 'SLEEPING01'), false);
   const back = await site.controller('SLEEPING01');
   assert.equal(back.welcome.epoch, 3);
-  assert.equal(await site.stop('SIGTERM'), 0);
+  assert.equal(await site.stop(), 0);
 });
 
+/** Killed when all logins, of this epoch and before, are committed. */
+async function lostWithNode(
+  site: SiteServer,
+  { controllers, modules }: Everybody,
+  epoch: number,
+): Promise<void> {
+  for (const { welcome } of controllers) assert.equal(welcome.epoch, epoch);
+  const reader = new EventReader(site.api);
+  const isLogin = ({ type }: ToldEvent): boolean => /online$|login$/.test(type);
+  for (let logins = 0; logins < everyEnd.length * epoch; logins++) await reader.until(isLogin);
+  await site.kill();
+  await Promise.all([...controllers, ...modules].map(({ closed }) => closed));
+}
+
 test('a crash between commit and telling: what one reader was shown every other finds after the restart', async (t) => {
-  const site = await Site.make(t);
-  await site.start();
+  const site = await startTestSite(t);
+  const twoOfThem = deviceIds.slice(1);
   let known: readonly ToldEvent[] = [];
-  for (const deviceId of deviceIds) {
-    const { next } = await readEvents(site.api(), 'latest', 1);
-    const waiting = readEvents(site.api(), next, 1000, 30);
+  for (const deviceId of twoOfThem) {
+    const { next } = await readEvents(site.api, 'latest', 1);
+    const waiting = readEvents(site.api, next, 1000, 30);
     const coming = site.controller(deviceId).catch(() => null);
     const { events: shown } = await waiting;
-    await site.stop('SIGKILL');
+    await site.kill();
     await coming;
     assert.deepEqual(
       shown.map(({ type, device_id }) => [type, device_id]),
       [['device.signal.online', deviceId]],
     );
     await site.start();
-    const found = await new EventReader(site.api()).rest();
+    const found = await new EventReader(site.api).rest();
     const expected = [...known, ...shown];
     assert.deepEqual(found.slice(0, expected.length), expected, 'the same, in the same places');
     known = found;
   }
-  assert.equal(checkLog(known).connections.signal.size, deviceIds.length);
-  assert.equal(await site.stop('SIGTERM'), 0);
+  assert.equal(checkLog(known).connections.signal.size, twoOfThem.length);
+  assert.equal(await site.stop(), 0);
 });
 
 test('kill -9 in the middle of a wait: the login after the restart completes the wakeup', async (t) => {
-  const site = await Site.make(t);
-  await site.start();
+  const site = await startTestSite(t);
   const module = await site.module('SLEEPING01');
   const startedMs = performance.now();
-  await wake(site.api(), 'SLEEPING01', 'before-the-crash');
-  const cut = outcomeOf(site.api(), 'before-the-crash', 30).catch((error: Error) => error);
-  await site.stop('SIGKILL');
+  await wake(site.api, 'SLEEPING01', 'before-the-crash');
+  const cut = outcomeOf(site.api, 'before-the-crash', 30).catch((error: Error) => error);
+  await site.kill();
   assert.ok((await cut) instanceof Error);
   await module.closed;
   await site.start();
-  const waiting = outcomeOf(site.api(), 'before-the-crash', 30);
+  const waiting = outcomeOf(site.api, 'before-the-crash', 30);
   const controller = await site.controller('SLEEPING01');
   const { data } = (await waiting).json;
   assert.equal(data?.['status'], 'completed');
   const tookMs = Number(data['woke_after_ms']);
   assert.ok(tookMs > 0 && tookMs <= performance.now() - startedMs + 1, `woke after ${tookMs} ms`);
   await controller.bye('done');
-  const told = await new EventReader(site.api()).rest();
+  const told = await new EventReader(site.api).rest();
   assert.deepEqual([...checkLog(told).wakeups], [['before-the-crash', 'device.wakeup.completed']]);
-  assert.equal(await site.stop('SIGTERM'), 0);
+  assert.equal(await site.stop(), 0);
 });
 
-test('a second start on a directory that is in use is refused, and the first server feels nothing', async (t) => {
-  const site = await Site.make(t);
-  await site.start();
+test('a second start on a directory or on ports that are in use is refused, and the first server feels nothing', async (t) => {
+  const site = await startTestSite(t);
   const controller = await site.controller('SLEEPING01');
-  const { exitCode, stderr } = await runCli(serveArguments(site.overrides));
-  assert.notEqual(exitCode, 0);
-  assert.match(stderr, /is in use by process \d+/);
-  const api = site.api();
-  const { json } = await api.connectivity('SLEEPING01');
-  assert.equal((json.data as { signal?: { is_online?: boolean } }).signal?.is_online, true);
-  const { events } = await readEvents(api, null, 1000);
-  assert.deepEqual(endsOf(events, 'node_lost'), []);
-  assert.equal(await site.stop('SIGTERM'), 0);
-  assert.equal((await controller.closed).code, 4503);
-});
-
-test('a second start on ports that are in use is refused and ends no session of its own directory twice', async (t) => {
-  const site = await Site.make(t);
-  await site.start();
-  const { api, signal, sleep } = site.server.ports;
-  const other = await Site.make(t);
-  for (const listen of [
-    `api.listen=127.0.0.1:${api}`,
-    `signal.listen=127.0.0.1:${signal}`,
-    `sleep.listen=127.0.0.1:${sleep}`,
-  ]) {
-    const { exitCode, stdout } = await runCli(serveArguments([...other.overrides, listen]));
+  const second = await runCli(serveArguments(site.settings));
+  assert.notEqual(second.exitCode, 0);
+  assert.match(second.stderr, /is in use by process \d+/);
+  const other = await newTestSite(t);
+  for (const name of ['api', 'signal', 'sleep'] as const) {
+    const listen = `${name}.listen=127.0.0.1:${site.ports[name]}`;
+    const { exitCode, stdout } = await runCli(serveArguments([...other.settings, listen]));
     assert.notEqual(exitCode, 0, listen);
     assert.ok(!stdout.includes('"msg":"ready"'), stdout);
   }
-  const controller = await site.controller('SLEEPING01');
-  await controller.bye('it is still there');
-  assert.equal(await site.stop('SIGTERM'), 0);
+  const api = site.api;
+  assert.equal(await isOnline(api, 'SLEEPING01'), true);
+  const { events } = await readEvents(api, null, 1000);
+  assert.deepEqual(endsOf(events, 'node_lost'), []);
+  assert.equal(await site.stop(), 0);
+  assert.equal((await controller.closed).code, 4503);
+});
+
+test('a second signal ends a draining server at once', async (t) => {
+  const site = await startTestSite(t, 'sleep.drain_per_second=1');
+  const modules = await Promise.all(deviceIds.map((deviceId) => site.module(deviceId)));
+  const firstGone = Promise.race(modules.map(({ closed }) => closed));
+  const draining = site.stop();
+  await firstGone;
+  const code = await site.stop();
+  assert.equal(await draining, code);
+  assert.notEqual(code, 0);
 });
 
 test(
-  'SIGHUP: controllers who come meet the new certificate, those who are here live on',
+  'SIGHUP: controllers who come meet the new certificate, those who are here live on, and a spoilt one changes nothing',
   { skip: noOpenssl },
   async (t) => {
     const tls = new TestCertificate(temporaryDirectory(t));
     tls.use('first');
-    const site = await Site.make(
-      t,
-      `signal.tls_cert_file=${tls.certFile}`,
-      `signal.tls_key_file=${tls.keyFile}`,
-    );
-    await site.start();
+    const site = await startTestSite(t, ...tls.overrides('signal'));
     const connect = (deviceId: string, trusted: string): Promise<SignalController> =>
-      SignalController.connect({
-        url: `wss://127.0.0.1:${site.server.ports.signal}`,
-        deviceId,
-        secret: `secret of ${deviceId}`,
-        ca: tls.certificateOf(trusted),
-        clock,
-      });
+      site.controller(deviceId, { ca: tls.certificateOf(trusted) });
     const older = await connect('SLEEPING01', 'first');
     tls.use('second');
     const { command } = site.server;
@@ -289,16 +252,18 @@ test(
     await command.line((line) => line.includes('"msg":"token keys read again"'));
     const newer = await connect('SLEEPING02', 'second');
     await assert.rejects(connect('TESTDEVICE01', 'first'));
-    const { json } = await site.api().connectivity('SLEEPING01');
-    assert.equal((json.data as { signal?: { is_online?: boolean } }).signal?.is_online, true);
-    assert.equal(await site.stop('SIGTERM'), 0);
-    for (const { closed } of [older, newer]) assert.equal((await closed).code, 4503);
+    tls.spoil();
+    process.kill(command.pid ?? 0, 'SIGHUP');
+    await command.line((line) => line.includes('certificate not reloaded'));
+    const last = await connect('TESTDEVICE01', 'second');
+    assert.equal(await isOnline(site.api, 'SLEEPING01'), true);
+    assert.equal(await site.stop(), 0);
+    for (const { closed } of [older, newer, last]) assert.equal((await closed).code, 4503);
   },
 );
 
 test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and the process ends with 0', async (t) => {
-  const site = await Site.make(t, 'signal.drain_per_second=200', 'sleep.drain_per_second=200');
-  await site.start();
+  const site = await startTestSite(t, 'signal.drain_per_second=200', 'sleep.drain_per_second=200');
   const welcomed = new Map<string, number>();
   const weather = { isOver: false };
   const storm = deviceIds.map(async (deviceId) => {
@@ -310,13 +275,13 @@ test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and t
         return;
       }
   });
-  await new EventReader(site.api()).take(60);
-  const code = await site.stop('SIGTERM');
+  await new EventReader(site.api).take(60);
+  const code = await site.stop();
   weather.isOver = true;
   await Promise.all(storm);
   assert.equal(code, 0, site.server.command.lines.slice(-3).join('\n'));
   await site.start();
-  const told = await new EventReader(site.api()).rest();
+  const told = await new EventReader(site.api).rest();
   const { connections } = checkLog(told);
   assert.deepEqual(endsOf(told, 'node_lost'), []);
   for (const [deviceId, epoch] of welcomed) {
@@ -324,5 +289,5 @@ test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and t
     assert.ok((connection?.epoch ?? 0) >= epoch, 'an epoch that was told is in the log');
     assert.equal(connection?.openSession, null);
   }
-  assert.equal(await site.stop('SIGTERM'), 0);
+  assert.equal(await site.stop(), 0);
 });

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { openFrameCoder } from '../../src/tools/bridge/frame-coder.ts';
-import { drawTestPicture } from '../../src/tools/bridge/test-picture.ts';
+import { testFilm } from '../../src/tools/bridge/test-picture.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
-import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 import { issueCall, mediaUrl, type IssuedCall } from '../support/call-actions.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
@@ -71,8 +71,9 @@ function writeFilm(directory: string): string {
   assert.ok(engine.ok);
   const coder = openFrameCoder(engine.value, 'h264', 25);
   const size = { width: 640, height: 360 };
+  const pictures = testFilm();
   const frames = Array.from({ length: 25 }, (_, number) =>
-    coder.code(drawTestPicture(size, number), size, number === 0),
+    coder.code(pictures.pictureAt(0, size), size, number === 0),
   );
   coder.close();
   const path = join(directory, 'film.h264');

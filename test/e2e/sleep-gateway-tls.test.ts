@@ -1,39 +1,30 @@
 /** The sleep port with a certificate and behind a load balancer. Source: sleep-wire.md, TLS. */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, test } from 'node:test';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
-import type { SleepGatewaySettings } from '../../src/gateways/sleep/settings.ts';
+import type { SleepSettings } from '../../src/gateways/sleep/settings.ts';
 import { sleepGatewayDefaults } from '../support/listener-defaults.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeSleepSessions } from '../support/fake-sleep-sessions.ts';
+import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
-const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'no openssl here to make a certificate';
+const skip = noOpenssl;
+const certificate = new TestCertificate(temporaryDirectory({ after }));
 /** 203.0.113.7 or 203.0.113.8 to 192.0.2.1:8081. */
 const proxyHeader = (last: '07' | '08'): Buffer =>
   Buffer.from(`0d0a0d0a000d0a515549540a2111000ccb0071${last}c0000201c3501f91`, 'hex');
 
-let directory: string;
 let clock: DrivenClock;
 let sessions: FakeSleepSessions;
 let telemetry: FakeTelemetry;
 let listener: SleepListener;
 let port: number;
 const peers: RawPeer[] = [];
-
-before(() => {
-  directory = mkdtempSync(join(tmpdir(), 'reveille-tls-'));
-  if (skip) return;
-  for (const name of ['first', 'second']) makeCertificate(name);
-});
-after(() => rmSync(directory, { recursive: true }));
 
 beforeEach(() => {
   clock = new DrivenClock();
@@ -46,32 +37,16 @@ afterEach(async () => {
   await listener.close();
 });
 
-function path(name: string): string {
-  return join(directory, name);
-}
-
-function makeCertificate(name: string): void {
-  const files = ['-keyout', path(`${name}.key`), '-out', path(`${name}.crt`)];
-  const subject = ['-subj', `/CN=${name}`, '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2'];
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  execFileSync('openssl', ['req', '-x509', ...key, ...files, ...subject], { stdio: 'ignore' });
-}
-
-function useCertificate(name: string): void {
-  copyFileSync(path(`${name}.crt`), path('current.crt'));
-  copyFileSync(path(`${name}.key`), path('current.key'));
-}
-
-async function listen(settings: Partial<SleepGatewaySettings>): Promise<void> {
-  const deps = { clock, sessions, telemetry, log: new FakeLog() };
-  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, deps);
+async function listen(settings: Partial<SleepSettings>): Promise<void> {
+  const deps = { clock, sessions, telemetry, log: new FakeLog(), otherSockets: () => 0, isHanded: false };
+  listener = new SleepListener({ ...sleepGatewayDefaults, ...settings }, deps);
   await listener.listen();
   port = listener.address.port;
 }
 
-function listenTls(settings: Partial<SleepGatewaySettings> = {}): Promise<void> {
-  useCertificate('first');
-  return listen({ tls: { certFile: path('current.crt'), keyFile: path('current.key') }, ...settings });
+function listenTls(settings: Partial<SleepSettings> = {}): Promise<void> {
+  certificate.use('first');
+  return listen({ ...certificate.settings, ...settings });
 }
 
 async function peer(): Promise<RawPeer> {
@@ -88,7 +63,7 @@ async function securePeer(trusted = 'first', before?: Buffer): Promise<RawPeer> 
   const socket = connectTls({
     socket: plain.socket,
     host: '127.0.0.1',
-    ca: readFileSync(path(`${trusted}.crt`)),
+    ca: certificate.certificateOf(trusted),
   });
   const secure = new RawPeer(socket);
   peers.push(secure);
@@ -166,7 +141,7 @@ test('a TLS handshake that is never finished is over in 10 s', { skip }, async (
 });
 
 test('a TLS peer that had to wait for its turn loses nothing of its hello', { skip }, async () => {
-  await listenTls({ handshakesMax: 1 });
+  await listenTls({ handshakes_max: 1 });
   const first = await securePeer();
   const key = await first.read(32);
   const second = await securePeer();
@@ -182,7 +157,7 @@ test(
     await listenTls();
     const older = await securePeer();
     await logIn(older);
-    useCertificate('second');
+    certificate.use('second');
     listener.reloadTls();
     const newer = await securePeer('second');
     assert.equal((await newer.read(32)).length, 32);
@@ -193,20 +168,20 @@ test(
 
 test('a reload of a bad certificate changes nothing', { skip }, async () => {
   await listenTls();
-  writeFileSync(path('current.crt'), 'no certificate');
+  certificate.spoil();
   assert.throws(() => listener.reloadTls());
   await logIn(await securePeer());
 });
 
 test('behind a balancer the header comes first, and the key after it', async () => {
-  await listen({ proxyProtocol: true });
+  await listen({ proxy_protocol: true });
   const module = await peer();
   for (const byte of proxyHeader('07')) module.send(Buffer.from([byte]));
   await logIn(module);
 });
 
 test('behind a balancer handshakes count for the address in the header', async () => {
-  await listen({ proxyProtocol: true, handshakesPerAddressMax: 1 });
+  await listen({ proxy_protocol: true, handshakes_per_address_max: 1 });
   const [first, second, other] = [await peer(), await peer(), await peer()];
   first.send(proxyHeader('07'));
   await first.read(32);
@@ -217,7 +192,7 @@ test('behind a balancer handshakes count for the address in the header', async (
 });
 
 test('without a header, or with bytes right behind it, a connection is malformed', async () => {
-  await listen({ proxyProtocol: true });
+  await listen({ proxy_protocol: true });
   for (const bytes of ['RVL1 hello', Buffer.concat([proxyHeader('07'), Buffer.from('RVL1 ')])]) {
     const caller = await peer();
     caller.send(bytes);
@@ -227,7 +202,7 @@ test('without a header, or with bytes right behind it, a connection is malformed
 });
 
 test('a header that never comes is given up', async () => {
-  await listen({ proxyProtocol: true });
+  await listen({ proxy_protocol: true });
   const caller = await peer();
   const module = await peer();
   module.send(proxyHeader('07'));
@@ -238,18 +213,18 @@ test('a header that never comes is given up', async () => {
 });
 
 test('a header, then TLS', { skip }, async () => {
-  await listenTls({ proxyProtocol: true });
+  await listenTls({ proxy_protocol: true });
   await logIn(await securePeer('first', proxyHeader('07')));
 });
 
 test('a header and the TLS hello in one segment', { skip }, async () => {
-  await listenTls({ proxyProtocol: true });
+  await listenTls({ proxy_protocol: true });
   const plain = await peer();
   plain.socket.removeAllListeners('data');
   plain.socket.cork();
   plain.send(proxyHeader('07'));
   const secure = new RawPeer(
-    connectTls({ socket: plain.socket, host: '127.0.0.1', ca: readFileSync(path('first.crt')) }),
+    connectTls({ socket: plain.socket, host: '127.0.0.1', ca: certificate.certificateOf('first') }),
   );
   peers.push(secure);
   plain.socket.uncork();

@@ -9,15 +9,17 @@ import {
   SleepingModule,
   type SleepingModuleOptions,
 } from '../../src/tools/simulator/sleeping-module.ts';
+import { wakeupsWaitingMax } from '../../src/model/limits.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
-import type { SleepGatewaySettings } from '../../src/gateways/sleep/settings.ts';
+import type { SleepSettings } from '../../src/gateways/sleep/settings.ts';
 import { sleepGatewayDefaults } from '../support/listener-defaults.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeSleepSessions } from '../support/fake-sleep-sessions.ts';
+import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
+import { nextTurn, until } from '../support/event-loop.ts';
 
 let clock: DrivenClock;
 let sessions: FakeSleepSessions;
@@ -39,9 +41,9 @@ afterEach(async () => {
   await listener.close();
 });
 
-async function listen(settings: Partial<SleepGatewaySettings> = {}): Promise<void> {
-  const deps = { clock, sessions, telemetry, log };
-  listener = new SleepListener({ ...sleepGatewayDefaults, port: 0, ...settings }, deps);
+async function listen(settings: Partial<SleepSettings> = {}): Promise<void> {
+  const deps = { clock, sessions, telemetry, log, otherSockets: () => 0, isHanded: false };
+  listener = new SleepListener({ ...sleepGatewayDefaults, ...settings }, deps);
   await listener.listen();
   port = listener.address.port;
 }
@@ -73,11 +75,6 @@ function line(sessionKey: string, options: LineOptions = {}): string {
     ...options,
   } as const;
   return encodeLoginLine(credentials, sessionKey);
-}
-
-/** Turns the event loop until it is so. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((turned) => setImmediate(turned));
 }
 
 /** A peer that is logged in as firmware is: no reply, 5 s between heartbeats. */
@@ -191,7 +188,7 @@ test('a refused peer that never hangs up is let go of soon', async () => {
 });
 
 test('a refused peer that lingers holds no place among the handshakes', async () => {
-  await listen({ handshakesMax: 1 });
+  await listen({ handshakes_max: 1 });
   const caller = await peer();
   await caller.read(32);
   caller.send('RVL1 YQ fixed 5 1 x\n');
@@ -210,7 +207,7 @@ test('a refused peer that sends without end is cut off', async () => {
 });
 
 test('bytes before the session key are malformed', async () => {
-  await listen({ handshakesPerAddressMax: 1 });
+  await listen({ handshakes_per_address_max: 1 });
   const first = await peer('127.0.0.2');
   await first.read(32);
   const early = await peer('127.0.0.2');
@@ -246,7 +243,7 @@ test('a registry that cannot be read makes the port busy, and is logged once a s
 });
 
 test('a full port is busy, and has room again after an end', async () => {
-  await listen({ maxSessions: 1 });
+  await listen({ max_sessions: 1 });
   sessions.secrets.set('other', 'device-secret');
   const first = await module();
   await assert.rejects(module({ deviceId: 'other' }), { reason: 'busy' });
@@ -256,7 +253,7 @@ test('a full port is busy, and has room again after an end', async () => {
 });
 
 test('beyond sessions and the reserve for handshakes a socket is closed without a word', async () => {
-  await listen({ maxSessions: 2 });
+  await listen({ max_sessions: 2 });
   const callers = await Promise.all(Array.from({ length: 2 + 256 }, () => peer()));
   await Promise.all(callers.map((caller) => caller.read(32)));
   const tooMany = await peer();
@@ -304,11 +301,11 @@ test('an RST ends the session as reset', async () => {
 /** Wakes until the kernel takes no more for a peer that does not read; the wakeup it could not take, or null. */
 async function fillKernel(): Promise<{ answer: Promise<string> } | null> {
   const connection = sessions.connection();
-  for (let i = 0; i < 2_000_000; i++) {
-    let isAnswered = false;
-    const result = connection.wake(null).finally(() => (isAnswered = true));
-    await new Promise((turned) => setImmediate(turned));
-    if (!isAnswered) return { answer: result };
+  for (let made = 0; made < 2_000_000; made += wakeupsWaitingMax) {
+    const answers = Array.from({ length: wakeupsWaitingMax }, () => connection.wake(null));
+    await nextTurn();
+    const answer = answers[telemetry.count('wakeup write') - made];
+    if (answer !== undefined) return { answer };
   }
   return null;
 }
@@ -346,7 +343,7 @@ test('more than 4 KiB in a window is a flood', async () => {
 });
 
 test('an address full of half handshakes delays nobody else', async () => {
-  await listen({ handshakesPerAddressMax: 3 });
+  await listen({ handshakes_per_address_max: 3 });
   const hostile = await Promise.all(Array.from({ length: 20 }, () => peer('127.0.0.2')));
   const honest = await peer('127.0.0.3');
   honest.send(line(await honest.read(32), { wantsReply: true }));
@@ -357,7 +354,7 @@ test('an address full of half handshakes delays nobody else', async () => {
 });
 
 test('who waits for its key too long is busy; who hangs up while waiting is forgotten', async () => {
-  await listen({ handshakesMax: 1, admissionWaitMs: 5000 });
+  await listen({ handshakes_max: 1, admission_wait_ms: 5000 });
   const first = await peer();
   await first.read(32);
   const waiting = await peer('127.0.0.2');
@@ -374,7 +371,7 @@ test('who waits for its key too long is busy; who hangs up while waiting is forg
 });
 
 test('keys are given at the rate, and a login under way does not wait for it', async () => {
-  await listen({ acceptsPerSecond: 10 });
+  await listen({ accepts_per_second: 10 });
   const first = await peer();
   const key = await first.read(32);
   const second = await peer();

@@ -4,7 +4,14 @@
  * session stays open. Run with a directory.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import {
+  generateWakeupId,
+  type ApplicationId,
+  type DeviceId,
+  type RequestId,
+  type SessionId,
+} from '../../src/model/ids.ts';
+import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
@@ -30,39 +37,38 @@ for (let number = 0; ; number++) {
   const session = `session-${number}` as SessionId;
   const deviceId = `device-${number}` as DeviceId;
   const atMs = number * 1000;
-  const record = { epoch: number + 1, lastLoginAt: number, lastHeartbeatAt: null, lastOfflineAt: null };
-  const change = { session, epoch: number + 1, atMs };
+  const record = { epoch: 1, lastLoginAt: number, lastHeartbeatAt: null, lastOfflineAt: null };
+  const change = { session, epoch: 1, atMs };
   records.write(deviceId, { ...record, openSession: session }, loginOf(change));
   if (number % 3 !== 0) records.write(deviceId, { ...record, openSession: null }, endOf(change));
   const requestId = `request-${number}` as RequestId;
-  wakeups.save(
-    app,
-    requestId,
-    {
-      deviceId,
-      status: 'accepted',
-      isAwaited: true,
-      begunAtMs: clock.wallMs(),
-      acceptedAtMs: clock.wallMs(),
-      completedAtMs: null,
-      wokeAfterMs: null,
-      alreadyOnline: false,
-      cause: null,
-      sleepEpoch: number + 1,
-      isCallersId: true,
-      bodySha256: '0f'.repeat(32),
-      watcher: null,
-    },
-    {
-      type: 'device.wakeup.accepted',
-      data: { request_id: requestId, custom_data: null },
-      deviceId,
-      atMs,
-      epoch: number + 1,
-    },
-  );
+  const wakeup: WakeupRecord = {
+    id: generateWakeupId(clock.wallMs(), number),
+    deviceId,
+    status: 'accepted',
+    isAwaited: true,
+    begunAtMs: clock.wallMs(),
+    acceptedAtMs: clock.wallMs(),
+    completedAtMs: null,
+    wokeAfterMs: null,
+    alreadyOnline: false,
+    cause: null,
+    sleepEpoch: number + 1,
+    packet: null,
+    watcher: null,
+  };
+  wakeups.save(app, requestId, wakeup, {
+    type: 'device.wakeup.accepted',
+    data: { request_id: requestId, custom_data: null },
+    deviceId,
+    atMs,
+    epoch: number + 1,
+  });
   // Several in a batch, and batches of every size.
   if (number % 7 !== 0) continue;
-  await Promise.all([records.committed(deviceId), wakeups.committed(app, requestId)]);
+  await Promise.all([
+    records.committed(deviceId),
+    wakeups.committed({ appId: app, requestId, record: wakeup }),
+  ]);
   process.stdout.write(`${number}\n`);
 }

@@ -15,9 +15,10 @@ import { LostSessions } from '../../src/storage/journal/lost-sessions.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { findConnectionRecord } from '../../src/storage/records/connection-rows.ts';
 import { openStore, openStoreReadOnly, type Store } from '../../src/storage/lmdb/open-store.ts';
-import { StoreOpenError } from '../../src/storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../src/storage/lmdb/store-format.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
+import { latestOf } from '../support/fakes.ts';
 import { faultOf } from '../support/journal-model.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { openJournal } from '../support/test-journal.ts';
@@ -93,8 +94,8 @@ for (const atLeast of [0, 7, 700, 3500])
     const store = openStore(directory);
     const { records, lost, wakeups, events } = partsOf(store);
     for (let number = 0; number <= last; number++) {
-      assert.equal(records.read(`device-${number}` as DeviceId)?.epoch, number + 1);
-      assert.notEqual(wakeups.find(app, `request-${number}` as RequestId), null);
+      assert.equal(records.read(`device-${number}` as DeviceId)?.lastLoginAt, number);
+      assert.notEqual(wakeups.find(latestOf(app, `request-${number}` as RequestId)), null);
     }
     const logged = events.read(0, 1_000_000);
     assert.equal(faultOf(logged), null);

@@ -5,22 +5,35 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
+import {
+  earlierWakeupId,
+  type ApplicationId,
+  type DeviceId,
+  type ProductId,
+  type RequestId,
+} from '../../src/model/ids.ts';
 import { OutboxStore } from '../../src/storage/journal/outbox-store.ts';
 import { runArgs } from '../support/checkout.ts';
 import { openStore, openStoreReadOnly } from '../../src/storage/lmdb/open-store.ts';
 import { CallRecordStore } from '../../src/storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
+import { storeFormat } from '../../src/storage/lmdb/store-format.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
 import { exportRegistry } from '../../src/storage/registry/registry-export.ts';
-import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import { importRegistry } from '../../src/storage/registry/registry-import.ts';
+import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
+import { LmdbDeliveryStore, WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { checkout } from '../support/checkout.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { FakeLog } from '../support/fakes.ts';
+import { FakeLog, latestOf } from '../support/fakes.ts';
 import {
+  copyName,
+  migrationsWith,
+  newFormat,
+  oldFormat,
   everyFile,
   madeUpMigration,
   migratedKinds,
@@ -42,20 +55,27 @@ for (const last of migratedKinds)
       stdio: 'inherit',
     });
     assert.deepEqual(await once(killed, 'exit'), [null, 'SIGKILL']);
-    const copy = join(directory, 'format-1-to-2');
+    const copy = join(directory, copyName);
     assert.ok(!existsSync(`${copy}.partial`));
     for (const place of [directory, copy]) {
-      assert.deepEqual(await seeFiles(place), everyFile(1, 0));
+      assert.deepEqual(await seeFiles(place), everyFile(oldFormat, 0));
       await openStore(place).close();
     }
-    const store = openStore(directory, { lock: 'taken' }, { migrations: [madeUpMigration()] });
+    const store = openStore(directory, { lock: 'taken' }, { migrations: migrationsWith(madeUpMigration()) });
     assert.equal(store.migrated?.copy, copy);
     await store.close();
-    assert.deepEqual(await seeFiles(directory), everyFile(2, 1));
-    assert.deepEqual(await seeFiles(copy), everyFile(1, 0));
+    assert.deepEqual(await seeFiles(directory), everyFile(newFormat, 1));
+    assert.deepEqual(await seeFiles(copy), everyFile(oldFormat, 0));
   });
 
 const fixture = new URL('test/fixtures/store-0af7fa9/', checkout);
+
+interface HeldWakeup {
+  readonly begunAtMs: number;
+  readonly acceptedAtMs: number;
+  readonly isCallersId: boolean;
+  readonly bodySha256: string;
+}
 
 /** `held.json`: what the release of that commit read from the store that it had written. */
 interface Held {
@@ -63,10 +83,18 @@ interface Held {
   readonly sleep: Readonly<Record<string, { readonly lastLoginAt: number }>>;
   readonly signal: Readonly<Record<string, object>>;
   /** By application and request id. */
-  readonly wakeups: Readonly<Record<string, { readonly begunAtMs: number }>>;
+  readonly wakeups: Readonly<Record<string, HeldWakeup>>;
   readonly events: readonly object[];
   readonly calls: readonly object[];
-  readonly outbox: readonly object[];
+  readonly outbox: readonly {
+    readonly place: number;
+    readonly item: {
+      readonly kind: string;
+      readonly appId: ApplicationId;
+      readonly requestId: RequestId;
+      readonly record: HeldWakeup;
+    };
+  }[];
   readonly hooks: readonly { readonly id: string; readonly record: { readonly number: number } }[];
 }
 
@@ -85,14 +113,49 @@ function storeOf0af7fa9(t: Ending): string {
 /** As it stands in a JSON file. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-test('a store of commit 0af7fa9 is of format 1, and all it held is found', async (t) => {
+/** As they are since each has an id of its own, and a request id says nothing of the body. */
+function heldWakeups(): unknown {
+  const moved = Object.entries(held.wakeups).map(([key, record]) => {
+    const [appId, requestId] = key.split('\n') as [ApplicationId, RequestId];
+    return [key, withOwnId(appId, requestId, record)];
+  });
+  return Object.fromEntries(moved);
+}
+
+function heldOutbox(): unknown {
+  return held.outbox.map(({ place, item }) => {
+    if (item.kind !== 'wakeup') return { place, item };
+    const { appId, requestId, record } = item;
+    return { place, item: { ...item, record: withOwnId(appId, requestId, record), isFirst: true } };
+  });
+}
+
+function withOwnId(appId: ApplicationId, requestId: RequestId, earlier: HeldWakeup): object {
+  const { isCallersId: _, bodySha256: __, ...record } = earlier;
+  return { ...record, id: earlierWakeupId(appId, requestId, record.acceptedAtMs), packet: null };
+}
+
+test('a product of a store of commit 0af7fa9 has no defaults until an import gives it some', async (t) => {
+  const ending = lastFirst(t);
+  const store = closedAfter(ending, openStore(storeOf0af7fa9(ending), { lock: 'taken' }));
+  const product = { product_id: 'doorbell', app_ids: ['2818153'] };
+  const defaults = { heartbeat_s: 90, media: { audio_rate: 8000 } };
+  const read = () => new RegistryStore(store.registry).findProduct('doorbell' as ProductId);
+  assert.deepEqual(read(), { productId: 'doorbell', appIds: ['2818153'] });
+  const file = join(store.directory, 'products.json');
+  writeFileSync(file, JSON.stringify({ products: [{ ...product, defaults }] }));
+  assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
+  assert.deepEqual(read(), { productId: 'doorbell', appIds: ['2818153'], defaults });
+});
+
+test('a store of commit 0af7fa9 is of format 1 and migrated, and all it held is found', async (t) => {
   const ending = lastFirst(t);
   const directory = storeOf0af7fa9(ending);
-  const looked = openStoreReadOnly(directory);
-  assert.deepEqual([looked.registry.environment.format, looked.state.environment.format], [1, 1]);
-  await looked.close();
+  assert.throws(() => openStoreReadOnly(directory), /has format 1 and this release reads format/);
+  // The files are closed.
+  await setImmediate();
   const store = closedAfter(ending, openStore(directory));
-  assert.equal(store.migrated, null);
+  assert.deepEqual([store.migrated?.from, store.migrated?.to], [1, storeFormat]);
 
   const exported = [...exportRegistry(store.registry, { form: 'ndjson', withSecrets: true })].join('');
   assert.deepEqual(
@@ -118,9 +181,9 @@ test('a store of commit 0af7fa9 is of format 1, and all it held is found', async
   const keys = Object.keys(held.wakeups);
   const records = keys.map((key) => {
     const [appId, requestId] = key.split('\n');
-    return [key, wakeups.find(appId as ApplicationId, requestId as RequestId)];
+    return [key, wakeups.find(latestOf(appId as ApplicationId, requestId as RequestId))];
   });
-  assert.deepEqual(asJson(Object.fromEntries(records)), held.wakeups);
+  assert.deepEqual(asJson(Object.fromEntries(records)), heldWakeups());
   assert.deepEqual(
     wakeups.awaited().map(({ requestId }) => requestId),
     ['ring-awaited'],
@@ -128,7 +191,7 @@ test('a store of commit 0af7fa9 is of format 1, and all it held is found', async
   assert.deepEqual(asJson(stored.read(0, 1000)), held.events);
   const calls = [...new CallRecordStore(store.state, journal).all()].flatMap(({ sessions }) => sessions);
   assert.deepEqual(asJson(calls), held.calls);
-  assert.deepEqual(asJson(new OutboxStore(store.state, new FakeLog()).read(0, 1000)), held.outbox);
+  assert.deepEqual(asJson(new OutboxStore(store.state, new FakeLog()).read(0, 1000)), heldOutbox());
 
   const tables = new WebhookTables(directory, 'write');
   ending.after(() => tables.environment.close());

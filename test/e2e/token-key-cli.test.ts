@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { TokenKeyFile } from '../../src/storage/keys/token-key-file.ts';
+import { tokenKeyFileOf } from '../../src/storage/keys/token-key-file.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -27,7 +27,7 @@ test('an operator lists, rotates and retires the keys of a running server, which
     answers.push(result.stdout, result.stderr);
     return result;
   };
-  const file = new TokenKeyFile(join(data, 'token-keys.json'));
+  const file = tokenKeyFileOf({ calls: { token_keys_file: null }, data: { dir: data } });
   const kidsInFile = async (): Promise<readonly string[]> =>
     ((await file.find())?.keys ?? []).map(({ kid }) => kid);
 

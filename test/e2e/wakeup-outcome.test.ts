@@ -9,10 +9,10 @@ import {
   clearDevices,
   metric,
   metricsOf,
-  nextTurn,
   startDrivenServer,
   type DrivenServer,
 } from '../support/driven-server.ts';
+import { nextTurn } from '../support/event-loop.ts';
 import { EventReader } from '../support/event-reader.ts';
 
 let server: DrivenServer;
@@ -329,12 +329,13 @@ test("another application's wakeup is like one that never was", async () => {
   await module.close();
 });
 
-test('an id of every printable character finds its wakeup, and a repeat of it changes nothing', async () => {
+test('an id of every printable character finds its wakeup, and a repeated signature changes nothing', async () => {
   const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i)).join('');
   const requestId = `x${printable}${'y'.repeat(32)}`;
   const module = await server.module(device);
+  const atMs = server.clock.wallMs();
   const send = (): Promise<ApiAnswer> =>
-    server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': requestId } });
+    server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': requestId }, atMs });
   const accepted = await send();
   assert.equal(accepted.status, 202, accepted.text);
   server.clock.advance(1000);

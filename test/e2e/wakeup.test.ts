@@ -1,6 +1,7 @@
 /** A wakeup from the signed request to the bytes at the device, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import type { ApiAnswer } from '../support/api-client.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
@@ -36,20 +37,32 @@ test('custom data stands in the last two bytes in the order written', async () =
   await module.close();
 });
 
-test('a repeat under the same X-Request-ID answers the first data and writes nothing', async () => {
-  const module = await server.module('TESTDEVICE01');
+test('one X-Request-ID on two devices, and twice on one: three packets', async () => {
+  const [door, gate] = [await server.module('TESTDEVICE01'), await server.module('SLEEPING02')];
   const spoil = { 'X-Request-ID': 'ring-2' };
-  const first = await server.api.wake({ device_id: 'TESTDEVICE01' }, { spoil });
-  const again = await server.api.wake({ device_id: 'TESTDEVICE01' }, { spoil });
-  assert.deepEqual([first.status, again.status], [202, 202]);
-  assert.deepEqual(again.json.data, first.json.data);
-  const changed = await server.api.wake({ device_id: 'TESTDEVICE01', custom_data: '0x0001' }, { spoil });
-  assert.deepEqual([changed.status, changed.json.code], [400, 40003]);
-  const other = await server.api.wake({ device_id: 'TESTDEVICE01', custom_data: '0x0002' });
-  assert.equal(other.status, 202);
-  assert.deepEqual(await module.nextPacket(), fixedPacket);
-  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c0002', 'hex'), 'nothing in between');
-  await module.close();
+  const wake = (id: string, custom: string): Promise<ApiAnswer> =>
+    server.api.wake({ device_id: id, custom_data: custom }, { spoil });
+  const answers = [
+    await wake('TESTDEVICE01', '0x0001'),
+    await wake('SLEEPING02', '0x0002'),
+    await wake('TESTDEVICE01', '0x0003'),
+  ];
+  for (const { status, json, text } of answers)
+    assert.deepEqual([status, json['request_id']], [202, 'ring-2'], text);
+  assert.deepEqual(await door.nextPacket(), Buffer.from('983b16f8f39c0001', 'hex'));
+  assert.deepEqual(await door.nextPacket(), Buffer.from('983b16f8f39c0003', 'hex'));
+  assert.deepEqual(await gate.nextPacket(), Buffer.from('983b16f8f39c0002', 'hex'));
+  const outcome = async (more = ''): Promise<unknown> => {
+    const query = `request_id=ring-2${more}`;
+    const { json } = await server.api.call({ path: '/v1/device/wakeup-request', query });
+    return [json.code, json.data?.['device_id'], json.data?.['accepted_at']];
+  };
+  const accepted = answers.map(({ json }) => [0, json.data?.['device_id'], json.data?.['accepted_at']]);
+  assert.deepEqual(await outcome(), accepted[2], 'the latest');
+  assert.deepEqual(await outcome('&device_id=TESTDEVICE01'), accepted[2]);
+  assert.deepEqual(await outcome('&device_id=SLEEPING02'), accepted[1]);
+  assert.deepEqual(await outcome('&device_id=SLEEPING01'), [40413, undefined, undefined]);
+  await Promise.all([door.close(), gate.close()]);
 });
 
 test('the very same signed request sent again writes nothing, under its own request id', async () => {

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import { LmdbDeliveryStore, WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookEngine } from '../../src/webhooks/delivery/engine.ts';
 import { HttpSender } from '../../src/webhooks/http/http-sender.ts';
-import { SystemNames } from '../../src/webhooks/http/name-resolver.ts';
+import { SystemNames } from '../../src/webhooks/http/checked-connections.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';

@@ -1,7 +1,7 @@
 /** One attempt in a process of its own, whose environment says which authorities it trusts: `URL SECRET`. */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { HttpSender } from '../../src/webhooks/http/http-sender.ts';
-import { SystemNames } from '../../src/webhooks/http/name-resolver.ts';
+import { SystemNames } from '../../src/webhooks/http/checked-connections.ts';
 import { webhook } from '../support/webhook-scene.ts';
 
 const [url = '', secret = ''] = process.argv.slice(2);

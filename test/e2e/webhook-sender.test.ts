@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { WebhookAnswer } from '../../src/core/ports/webhook-sender.ts';
 import { HttpSender, type HttpSenderDeps } from '../../src/webhooks/http/http-sender.ts';
-import { SystemNames, type NameResolver } from '../../src/webhooks/http/name-resolver.ts';
+import { SystemNames, type NameResolver } from '../../src/webhooks/http/checked-connections.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { ok, receiverSecret, status, WebhookReceiver } from '../support/webhook-receiver.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
@@ -98,38 +98,33 @@ test('another secret does not verify', async (t) => {
   assert.equal(receiver.received[0]?.event, null);
 });
 
+/** The answer to one message, and the receiver that it went to. */
+async function sent(t: Ending, respond: Parameters<WebhookReceiver['answer']>[0]) {
+  const receiver = await WebhookReceiver.start(t);
+  receiver.answer(respond);
+  return { receiver, answer: await senderOf(t).send(hookAt(receiver.url), message) };
+}
+
 for (const code of [200, 201, 204, 299])
   test(`${code} is delivered`, async (t) => {
-    const receiver = await WebhookReceiver.start(t);
-    receiver.answer(status(code));
-    assert.deepEqual(await senderOf(t).send(hookAt(receiver.url), message), {
-      kind: 'delivered',
-      status: code,
-    });
+    assert.deepEqual((await sent(t, status(code))).answer, { kind: 'delivered', status: code });
   });
 
 for (const code of [300, 304, 400, 404, 429, 500, 503])
   test(`${code} is a failure`, async (t) => {
-    const receiver = await WebhookReceiver.start(t);
-    receiver.answer(status(code));
-    const answer = await senderOf(t).send(hookAt(receiver.url), message);
-    assert.equal(answer.kind, 'failed');
-    assert.equal(answer.status, code);
+    const { answer } = await sent(t, status(code));
+    assert.deepEqual([answer.kind, answer.status], ['failed', code]);
     assert.match(reasonOf(answer), new RegExp(`answered ${code}`));
   });
 
 test('410 is the end', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answer(status(410));
-  assert.equal((await senderOf(t).send(hookAt(receiver.url), message)).kind, 'gone');
+  assert.equal((await sent(t, status(410))).answer.kind, 'gone');
 });
 
 for (const code of [301, 302, 307, 308])
   test(`a redirect with ${code} is a failure and not followed`, async (t) => {
-    const receiver = await WebhookReceiver.start(t);
     const target = await WebhookReceiver.start(t);
-    receiver.answer(status(code, { location: target.url }));
-    const answer = await senderOf(t).send(hookAt(receiver.url), message);
+    const { answer } = await sent(t, status(code, { location: target.url }));
     assert.match(reasonOf(answer), /redirects are not followed/);
     assert.equal(target.connections, 0);
   });
@@ -153,20 +148,19 @@ test('a kept connection that the receiver has closed meanwhile is no failure', a
 });
 
 test('a receiver that resets every connection is asked twice at most, and fails', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answer((_response, _received, request) => request.socket.resetAndDestroy());
-  const answer = await senderOf(t).send(hookAt(receiver.url), message);
+  const { answer, receiver } = await sent(t, (_response, _received, request) =>
+    request.socket.resetAndDestroy(),
+  );
   assert.equal(answer.kind, 'failed');
   assert.ok(receiver.received.length <= 2);
 });
 
 test('a slow answer is waited for', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answer((response) => {
+  const { answer } = await sent(t, (response) => {
     response.writeHead(200).write('slow');
     setImmediate(() => response.end('ly'));
   });
-  assert.equal((await senderOf(t).send(hookAt(receiver.url), message)).kind, 'delivered');
+  assert.equal(answer.kind, 'delivered');
 });
 
 /** What a receiver can hang in. */
@@ -225,11 +219,9 @@ test('a TLS handshake that is never answered is a failure after 15 s', async (t)
 });
 
 test('an answer that breaks off is a failure', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answer((response) => {
+  const { answer } = await sent(t, (response) => {
     response.writeHead(200, { 'content-length': '100' }).write('half of', () => response.destroy());
   });
-  const answer = await senderOf(t).send(hookAt(receiver.url), message);
   assert.deepEqual(answer, { kind: 'failed', status: null, reason: 'the answer (200) broke off' });
 });
 
@@ -262,11 +254,9 @@ test('headers without end are a failure', async (t) => {
 });
 
 test('a receiver that wants to speak another protocol fails', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answer((_response, _received, { socket }) => {
+  const { answer } = await sent(t, (_response, _received, { socket }) => {
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
   });
-  const answer = await senderOf(t).send(hookAt(receiver.url), message);
   assert.equal(answer.kind, 'failed');
 });
 
@@ -286,15 +276,7 @@ test('a secret that nothing can be signed with is a failure that says so, and no
   assert.equal(receiver.connections, 0);
 });
 
-for (const host of [
-  '127.0.0.1',
-  '[::1]',
-  '[::ffff:127.0.0.1]',
-  '2130706433',
-  '0x7f.1',
-  'localhost',
-  '10.1.2.3',
-])
+for (const host of '127.0.0.1 [::1] [::ffff:127.0.0.1] 2130706433 0x7f.1 localhost 10.1.2.3'.split(' '))
   test(`${host} is refused without the setting, and nothing is connected to`, async (t) => {
     const receiver = await WebhookReceiver.start(t);
     const url = receiver.url.replace('127.0.0.1', host);

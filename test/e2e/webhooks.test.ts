@@ -9,8 +9,8 @@ import { Webhooks, type WebhooksDeps } from '../../src/server/bootstrap/webhook-
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
-import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import { LmdbDeliveryStore, WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
+import { askRoute } from '../support/ask-route.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
@@ -83,10 +83,8 @@ class WebhooksScene {
     this.events.append(draftOf(device, number));
   }
 
-  async ask(method: string, path: string, body?: object): Promise<AdminReply> {
-    const route = this.webhooks.routes.find((one) => one.method === method && one.path === path);
-    assert.ok(route !== undefined);
-    return route.handle({ query: new URLSearchParams(), body });
+  ask(method: 'GET' | 'POST', path: string, body?: object): Promise<AdminReply> {
+    return askRoute(this.webhooks.routes, method, path, body);
   }
 
   async listed(): Promise<Record<string, unknown>> {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Result } from '../../src/lib/result.ts';
 import type { LegRefusal } from '../../src/model/call.ts';
-import type { CallLeg } from '../../src/core/ports/call-leg.ts';
+import type { CallLeg } from '../../src/core/ports/leg-service.ts';
 import { progress } from '../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';
 import { FakeCallLeg } from '../support/fakes.ts';

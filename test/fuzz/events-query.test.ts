@@ -4,7 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeCursor, decodeEventsQuery, type EventsQuery } from '../../src/protocol/rest/events.ts';
+import { decodeEventsQuery, type EventsQuery } from '../../src/protocol/rest/events.ts';
+import { encodeCursor } from '../support/event-cursors.ts';
 
 type Decode = typeof decodeEventsQuery;
 

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { generateSessionId } from '../../src/model/ids.ts';
 import { SocketLeg } from '../../src/media/legs/socket-leg.ts';
-import { parseBridgeText, parseDeviceText } from '../../src/protocol/media/peer-text.ts';
+import { parseBridgeText, parseDeviceText } from '../../src/protocol/media/leg-text.ts';
 import { decodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import { FakeOpenLeg } from '../support/fake-leg-service.ts';

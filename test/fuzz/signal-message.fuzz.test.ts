@@ -44,6 +44,7 @@ function expectedVerdict(bytes: Buffer, isBinary: boolean, phase: SignalPhase): 
   if (phase === 'login') return type === 'login' ? expectedLogin(fields) : 'invalid';
   if (type === 'heartbeat') return 'heartbeat';
   if (type === 'ack') return typeof fields['id'] === 'string' ? `ack ${fields['id']}` : 'invalid';
+  if (type === 'call_reject') return expectedRejection(fields);
   return type === 'wake_report' ? expectedReport(fields) : 'invalid';
 }
 
@@ -77,6 +78,13 @@ function expectedReport(fields: Record<string, unknown>): string {
   return id.split('').every((char) => char >= ' ' && char <= '~') ? `report ${cause} ${id}` : 'invalid';
 }
 
+function expectedRejection({ session, reason }: Record<string, unknown>): string {
+  if (reason !== 'rejected' && reason !== 'busy') return 'invalid';
+  if (typeof session !== 'string' || session.length < 1 || session.length > 128) return 'invalid';
+  const isWord = session.split('').every((char) => char > ' ' && char <= '~');
+  return isWord ? `reject ${session} ${reason}` : 'invalid';
+}
+
 function verdictOf(message: ControllerMessage): string {
   switch (message.kind) {
     case 'login': {
@@ -85,6 +93,8 @@ function verdictOf(message: ControllerMessage): string {
     }
     case 'wake-report':
       return `report ${message.report.cause} ${message.report.requestId}`;
+    case 'call-reject':
+      return `reject ${message.rejection.sessionId} ${message.rejection.reason}`;
     case 'ack':
       return `ack ${message.id}`;
     case 'heartbeat':
@@ -127,6 +137,7 @@ function fieldsOf(random: () => number): Record<string, unknown> {
     { type: 'login', device_id: id, mac, ...withMedia },
     { type: 'heartbeat' },
     { type: 'wake_report', cause: pick(random, ['remote', 'event', 'abnormal', 'other']), ...withId },
+    { type: 'call_reject', session: id, reason: pick(random, ['rejected', 'busy', 'cancelled']) },
     { type: 'ack', id },
     { type: 'bye', reason: id },
     { type: 'hello' },
@@ -192,7 +203,15 @@ test('the fuzzer makes every kind of message, broken and whole', () => {
     return message;
   };
   fuzz(decode);
-  assert.deepEqual([...seen].sort(), ['ack', 'bye', 'heartbeat', 'invalid', 'login', 'wake-report']);
+  assert.deepEqual([...seen].sort(), [
+    'ack',
+    'bye',
+    'call-reject',
+    'heartbeat',
+    'invalid',
+    'login',
+    'wake-report',
+  ]);
 });
 
 /** Each gives the real decoder something else than came. */

@@ -392,7 +392,7 @@ for (const Broken of [
   TakesUpNothing,
 ])
   test(`canary: a pool that ${Broken.name} fails the walk, and the failure says its seed`, () => {
-    const result = fc.check(walks('issuance', new Map(), Broken), { numRuns: 500 });
+    const result = fc.check(walks('issuance', new Map(), Broken), { numRuns: 500, endOnFailure: true });
     assert.equal(result.failed, true);
     assert.match(fc.defaultReportMessage(result) ?? '', /seed: -?\d+, path: /);
   });

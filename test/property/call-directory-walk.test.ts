@@ -15,9 +15,11 @@ import {
   liveCallStates,
   type AliveSign,
   type CallEndReason,
+  type CallRejection,
   type CallReport,
   type CallSession,
   type CallSide,
+  type RejectionReason,
 } from '../../src/model/call.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { DeviceId, SessionId, TokenId } from '../../src/model/ids.ts';
@@ -31,7 +33,7 @@ import {
   type Instant,
   type NaiveLeg,
   type Order,
-} from './naive-call-server.ts';
+} from './naive-calls.ts';
 
 const devices = ['D1', 'D2'] as DeviceId[];
 const rooms = ['a 1', 'a 2', 'a 3', 'a 4', 'a 5', 'b 1'];
@@ -48,6 +50,13 @@ type Step =
   | { readonly what: 'deliver'; readonly place: number; readonly stays: boolean }
   | { readonly what: 'lose'; readonly place: number }
   | { readonly what: 'end'; readonly call: number; readonly reason: CallEndReason }
+  /** By its device's controller, or by another one's. */
+  | {
+      readonly what: 'reject';
+      readonly call: number;
+      readonly reason: RejectionReason;
+      readonly isTheirs: boolean;
+    }
   | { readonly what: 'advance' | 'step-wall'; readonly ms: number }
   | { readonly what: 'drain' }
   | { readonly what: 'restart'; readonly downMs: number };
@@ -78,6 +87,15 @@ const steps: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [2, fc.record({ what: fc.constant('lose'), place })],
   [8, fc.record({ what: fc.constant('see'), leg, by: fc.constantFrom('media', 'ping') })],
   [1, fc.record({ what: fc.constant('end'), call, reason: fc.constantFrom('error', 'cancelled') })],
+  [
+    1,
+    fc.record({
+      what: fc.constant('reject'),
+      call,
+      reason: fc.constantFrom('rejected', 'busy'),
+      isTheirs: fc.constantFrom(true, true, false),
+    }),
+  ],
   [6, fc.record({ what: fc.constant('advance'), ms: fc.nat({ max: 2000 }) })],
   [1, fc.record({ what: fc.constant('advance'), ms: fc.constantFrom(...edges) })],
   [1, fc.record({ what: fc.constant('step-wall'), ms: fc.integer({ min: -90_000, max: 90_000 }) })],
@@ -180,6 +198,10 @@ class Walk implements CallFollower {
     this.directory.alive(id, naive.side, real, by);
   }
 
+  reject(by: DeviceId, rejection: CallRejection): boolean {
+    return this.directory.reject(by, rejection);
+  }
+
   drain(): void {
     this.directory.drain();
   }
@@ -215,6 +237,8 @@ class Walk implements CallFollower {
         return void this.#onTheirWay.splice(taken.place, 1);
       case 'end':
         return this.#end(taken.call, taken.reason);
+      case 'reject':
+        return this.#reject(taken.call, taken.reason, taken.isTheirs);
       case 'advance':
         return this.clock.advance(taken.ms);
       case 'step-wall':
@@ -306,6 +330,16 @@ class Walk implements CallFollower {
     const lives = one.over === null;
     if (lives) one.end(reason);
     assert.equal(this.directory.end(this.idOf(one), reason), lives);
+  }
+
+  #reject(ago: number, reason: RejectionReason, isTheirs: boolean): void {
+    const one = this.#call(ago);
+    if (one === undefined) return;
+    const isTaken = isTheirs && one.over === null && one.state !== 'connected';
+    if (isTaken) one.end(reason);
+    const who = devices.find((device) => (device === one.device) === isTheirs);
+    assert.ok(who !== undefined);
+    assert.equal(this.reject(who, { sessionId: this.idOf(one), reason }), isTaken);
   }
 
   #now(): Instant {
@@ -423,6 +457,13 @@ class HearsReplacedLegsGo extends Walk {
   }
 }
 
+class LetsAnyDeviceReject extends Walk {
+  override reject(by: DeviceId, rejection: CallRejection): boolean {
+    const { deviceId } = this.directory.find(rejection.sessionId) ?? { deviceId: by };
+    return super.reject(deviceId, rejection);
+  }
+}
+
 class TakesPingsForFrames extends Walk {
   override see(id: SessionId, from: WalkLeg): void {
     super.see(id, from, 'media');
@@ -493,6 +534,7 @@ class NeverLooksAtLeases extends Walk {
 for (const Broken of [
   HearsReplacedLegs,
   HearsReplacedLegsGo,
+  LetsAnyDeviceReject,
   TakesPingsForFrames,
   TakesALostLegForTheEnd,
   RenewsByConnecting,
@@ -503,7 +545,7 @@ for (const Broken of [
   NeverLooksAtLeases,
 ])
   test(`canary: a server that ${Broken.name} fails the walk, and the failure says its seed`, () => {
-    const result = fc.check(walkWith(Broken), { numRuns: 5000 });
+    const result = fc.check(walkWith(Broken), { numRuns: 5000, endOnFailure: true });
     assert.ok(result.errorInstance instanceof assert.AssertionError);
     assert.match(fc.defaultReportMessage(result) ?? '', /seed: -?\d+, path: /);
   });

@@ -16,6 +16,7 @@ import {
   type CallEndReason,
   type CallOrder,
   type CallSession,
+  type RejectionReason,
 } from '../../src/model/call.ts';
 import type { SessionId, TokenId } from '../../src/model/ids.ts';
 import { callMedia, callOrder, callRoom, progress, wordsOf } from '../support/call-scene.ts';
@@ -26,6 +27,7 @@ type Step =
   | { readonly what: 'bridge' }
   | { readonly what: 'say'; readonly state: 'ringing' | 'attempting' | 'connected' }
   | { readonly what: 'hang-up' | 'server-ends'; readonly reason: CallEndReason }
+  | { readonly what: 'reject'; readonly reason: RejectionReason }
   | { readonly what: 'see'; readonly by: AliveSign }
   | { readonly what: 'issue'; readonly timeoutS: number; readonly width: number }
   | { readonly what: 'advance' | 'step-wall'; readonly ms: number }
@@ -48,6 +50,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ what: fc.constantFrom('hang-up', 'server-ends'), reason }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      what: fc.constant('reject'),
+      reason: fc.constantFrom('rejected', 'busy'),
+    }),
+  },
   { weight: 8, arbitrary: fc.record({ what: fc.constant('see'), by: fc.constantFrom('media', 'ping') }) },
   {
     weight: 2,
@@ -144,6 +153,9 @@ class Walk {
       case 'server-ends':
         this.#naive.over = taken.reason;
         return this.#input({ kind: 'ended', reason: taken.reason });
+      case 'reject':
+        if (this.#naive.state !== 'connected') this.#naive.over = taken.reason;
+        return this.#input({ kind: 'rejected', reason: taken.reason });
       case 'see':
         this.#hear({ what: 'seen', by: taken.by });
         return this.#lease(this.renewedMs(this.session, taken.by));
@@ -247,6 +259,13 @@ class GoesBack extends Walk {
   }
 }
 
+class RejectsWhatIsConnected extends Walk {
+  protected override reduce(session: CallSession, input: CallInput, atMs: number): CallStep {
+    const isRejection = input.kind === 'rejected';
+    return super.reduce(session, isRejection ? { ...input, kind: 'ended' } : input, atMs);
+  }
+}
+
 class TakesEveryConnectForTheFirst extends Walk {
   protected override reduce(session: CallSession, input: CallInput, atMs: number): CallStep {
     return super.reduce({ ...session, hasSeenDevice: false }, input, atMs);
@@ -304,6 +323,7 @@ class ChangesMediaInACall extends Walk {
 
 for (const Broken of [
   GoesBack,
+  RejectsWhatIsConnected,
   TakesEveryConnectForTheFirst,
   RingsAnewWhenAttempting,
   LosesWhatRings,
@@ -314,7 +334,7 @@ for (const Broken of [
   ChangesMediaInACall,
 ])
   test(`canary: a machine that ${Broken.name} fails the walk, and the failure says its seed`, () => {
-    const result = fc.check(walkWith(Broken), { numRuns: 5000 });
+    const result = fc.check(walkWith(Broken), { numRuns: 5000, endOnFailure: true });
     assert.ok(result.errorInstance instanceof assert.AssertionError);
     assert.match(fc.defaultReportMessage(result) ?? '', /seed: -?\d+, path: /);
   });

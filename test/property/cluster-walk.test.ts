@@ -105,7 +105,7 @@ class Walk {
   }
 
   #end(peer: Peer): void {
-    this.scene.member(peer.place).end(peer.kind, peer.epoch, { isCommitted: false });
+    this.scene.member(peer.place).end(peer.kind, peer.session, { isCommitted: false });
     peer.endedAt = this.#nowS();
     this.#uncommitted[peer.place]?.push({ what: 'end', peer });
   }
@@ -242,7 +242,7 @@ for (const Broken of [TellsNobodySuperseded, ForgetsACommit])
   test(`canary: a server that ${Broken.name} fails the walk`, async () => {
     const result = await fc.check(
       walkWith(() => new Broken()),
-      { numRuns: 20 },
+      { numRuns: 20, endOnFailure: true },
     );
     assert.equal(result.failed, true);
   });

@@ -142,7 +142,7 @@ class Walk {
   readonly telemetry = new FakeTelemetry();
   readonly past: Past[] = [];
   readonly writing: Wakeup[] = [];
-  /** Under their names; a retry takes the place of the first try. */
+  /** Several may bear one request id. */
   readonly answered: Wakeup[] = [];
   readonly settled = new Map<Wakeup, Outcome>();
   readonly causes = new Map<Wakeup, WakeCause>();
@@ -193,12 +193,7 @@ class Walk {
 
   #begin(of: number, retries: boolean): void {
     if (this.sleeps[of] !== true) this.#sleepLogin(of);
-    const retried = retries
-      ? this.answered.find(({ answer, requestId, device: other }) => {
-          const underWay = this.writing.some((one) => one.requestId === requestId);
-          return answer === 'unknown' && other === of && !underWay;
-        })
-      : undefined;
+    const retried = retries ? this.answered.at(-1) : undefined;
     const requestId = retried?.requestId ?? (`r-${(this.#names += 1)}` as RequestId);
     const wasOnline = this.sessions[of] !== null;
     const epoch = this.sleepEpochs[of] ?? 0;
@@ -208,10 +203,8 @@ class Walk {
       customData: null,
       customDataText: null,
       requestId,
-      isCallersId: true,
       signature: '',
       signatureExpiresMs: 0,
-      bodySha256: '',
     };
     this.writing.push({
       requestId,
@@ -241,8 +234,6 @@ class Walk {
       wakeup.sinceMs = this.clock.monotonicMs();
       wakeup.sinceWallMs = this.clock.wallMs();
     }
-    const replaced = this.answered.findIndex(({ requestId }) => requestId === wakeup.requestId);
-    if (replaced !== -1) this.answered.splice(replaced, 1);
     this.answered.push(wakeup);
     if (answer === 'written') this.#watch.written(wakeup.watched);
     else this.#watch.unknown(wakeup.watched);
@@ -337,8 +328,9 @@ class Walk {
       wakeup.from = this.past.length;
       this.past.push({ kind: 'reset', device: -1, epoch: 0, session: '', ms: 0 });
     }
-    const stored = Array.from(this.records.awaited(), ({ requestId }) => requestId);
-    this.answered.sort((a, b) => stored.indexOf(a.requestId) - stored.indexOf(b.requestId));
+    const stored = Array.from(this.records.awaited(), ({ record }) => record.id);
+    const place = ({ watched }: Wakeup): number => (watched.id === null ? -1 : stored.indexOf(watched.id));
+    this.answered.sort((a, b) => place(a) - place(b));
     this.#watch = this.#newWatch();
     this.#watch.resume();
     this.#stop = this.#watch.start();
@@ -349,7 +341,11 @@ class Walk {
     const nowMs = this.clock.monotonicMs();
     const changed: string[] = [];
     for (const wakeup of this.answered) {
-      const record = this.records.find(testApp, wakeup.requestId);
+      const record = this.records.find({
+        appId: testApp,
+        requestId: wakeup.requestId,
+        which: wakeup.watched.id,
+      });
       assert.ok(record !== null);
       const before = this.settled.get(wakeup);
       const outcome = before ?? outcomeOf(wakeup, this.past, nowMs);

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 
 const headers: [name: string, size: string, hex: string][] = [
   [

@@ -4,7 +4,7 @@
  */
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { CallMedia, Size } from '../../src/model/call.ts';
-import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 import { planPicture } from '../../src/media/geometry/picture-plan.ts';
 import type { Chance } from '../support/seeded-random.ts';
 import { filmSizes, type Film } from './media-films.ts';

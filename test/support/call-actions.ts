@@ -4,6 +4,9 @@ import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { ApiAnswer, ApiCall } from './api-client.ts';
 import { testBridgeKeys, type TestServer } from './test-server.ts';
 
+/** Where backends ask and legs come: a server in the test's process or in one of its own. */
+export type CallServer = Pick<TestServer, 'api'> & { readonly ports: Pick<TestServer['ports'], 'media'> };
+
 export const msgSessionKey = 'planted-session-key-0f3b';
 export const msgSessionToken = 'planted-server-token-77aa';
 
@@ -27,6 +30,7 @@ export function callBody(change: object = {}): Record<string, unknown> {
 }
 
 export const issuance = { method: 'POST', path: '/v1/token/msgvoip' } as const;
+export const callEnd = { method: 'POST', path: '/v1/device/msgvoip-call/end' } as const;
 export const callStatus = { method: 'GET', path: '/v1/device/msgvoip-call-status' } as const;
 
 export interface IssuedCall {
@@ -39,7 +43,7 @@ let requests = 0;
 
 /** Never a repeat of one before: within a second those would be the same request. A field that is not listed is ignored. */
 export function askCredentials(
-  server: TestServer,
+  server: Pick<CallServer, 'api'>,
   change: object = {},
   call: ApiCall = {},
 ): Promise<ApiAnswer> {
@@ -53,7 +57,7 @@ export function askCredentials(
 
 /** Fails when it is refused. */
 export async function issueCall(
-  server: TestServer,
+  server: Pick<CallServer, 'api'>,
   change: object = {},
   call: ApiCall = {},
 ): Promise<IssuedCall> {
@@ -63,22 +67,33 @@ export async function issueCall(
   return { peerId, token, session: new URL(peerId).searchParams.get('x_session') ?? '' };
 }
 
-export async function isInCall(server: TestServer, deviceId = 'TESTDEVICE01'): Promise<boolean> {
+/** Asks for the end of a call of TESTDEVICE01, unless `fields` say another device. Never a repeat of one before. */
+export function endCall(
+  server: Pick<CallServer, 'api'>,
+  fields: object,
+  call: ApiCall = {},
+): Promise<ApiAnswer> {
+  requests += 1;
+  const body = JSON.stringify({ device_id: 'TESTDEVICE01', ...fields, request: requests });
+  return server.api.call({ ...callEnd, body, ...call });
+}
+
+export async function isInCall(server: CallServer, deviceId = 'TESTDEVICE01'): Promise<boolean> {
   const { json, text } = await server.api.call({ ...callStatus, query: `device_id=${deviceId}` });
   assert.equal(json.code, 0, text);
   return json.data?.['in_call'] === true;
 }
 
-export function mediaUrl({ ports }: TestServer, scheme = 'ws'): string {
+export function mediaUrl({ ports }: CallServer, scheme = 'ws'): string {
   return `${scheme}://127.0.0.1:${ports.media}`;
 }
 
-export function connectDevice(server: TestServer, token: string): Promise<DeviceLeg> {
+export function connectDevice(server: CallServer, token: string): Promise<DeviceLeg> {
   return DeviceLeg.connect({ url: mediaUrl(server), token });
 }
 
 export function connectBridge(
-  server: TestServer,
+  server: CallServer,
   { key = testBridgeKeys.own, session }: { readonly key?: string; readonly session?: string } = {},
 ): Promise<BridgeLeg> {
   return BridgeLeg.connect({ url: mediaUrl(server), key, session });

@@ -4,6 +4,7 @@ import type { CallFollower } from '../../src/core/calls/call-followers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type {
   CallChange,
+  CallEndOrder,
   CallMedia,
   CallOrder,
   CallReport,
@@ -65,6 +66,19 @@ export function callOrder(change: Partial<CallOrder> = {}): CallOrder {
 /** As a signed request asks for it. */
 export function signedOrder(change: Partial<SignedCallOrder> = {}): SignedCallOrder {
   return { ...callOrder(), signature: '0f'.repeat(32), signatureExpiresMs: 1_763_627_400_000, ...change };
+}
+
+/** Of the call in `callRoom`, unless `call` names another. */
+export function callEndOrder(change: Partial<CallEndOrder> = {}): CallEndOrder {
+  return {
+    appId: testApp,
+    deviceId: testDevice,
+    call: { kind: 'room', roomId: callRoom.roomId },
+    reason: 'cancelled',
+    signature: '1e'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    ...change,
+  };
 }
 
 export function orderForRoom(roomId: string, change: Partial<CallOrder> = {}): CallOrder {

@@ -1,28 +1,8 @@
-/** What backends and the log of a cluster are asked while something fails. */
+/** What the log of a cluster has of its devices, whatever failed. */
 import assert from 'node:assert/strict';
-import type { ApiAnswer } from './api-client.ts';
-import type { SiteNode } from './cluster-site.ts';
+import type { ApiClient } from './api-client.ts';
 import type { ToldEvent } from './event-log-check.ts';
 import { EventReader } from './event-reader.ts';
-
-let wakes = 0;
-
-/** No two are the same request. */
-export function wake(node: SiteNode, deviceId: string): Promise<ApiAnswer> {
-  wakes += 1;
-  return node.api.wake({ device_id: deviceId, number: wakes });
-}
-
-/** Its controller is. */
-export function isOnline({ json }: ApiAnswer): boolean {
-  const { signal } = (json.data ?? {}) as { signal?: { is_online: boolean } };
-  return signal?.is_online === true;
-}
-
-export const hasCode =
-  (...codes: number[]) =>
-  ({ json }: ApiAnswer): boolean =>
-    codes.includes(json.code ?? -1);
 
 export function named(events: readonly ToldEvent[], type: string, deviceId: string): ToldEvent[] {
   return events.filter((event) => event.type === type && event.device_id === deviceId);
@@ -44,8 +24,11 @@ export function has(type: string, deviceId: string, count = 1): LogCheck {
 }
 
 /** The whole log as a node tells it, once it has what is asked for: a row is changed a moment before its event is told. */
-export async function logOf(node: SiteNode, ...checks: LogCheck[]): Promise<ToldEvent[]> {
-  const reader = new EventReader(node.api);
+export async function logOf(
+  { api }: { readonly api: ApiClient },
+  ...checks: LogCheck[]
+): Promise<ToldEvent[]> {
+  const reader = new EventReader(api);
   const log: ToldEvent[] = [];
   for (const endMs = performance.now() + 15_000; !checks.every((check) => check(log));) {
     log.push(...(await reader.rest()));

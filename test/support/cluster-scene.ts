@@ -2,6 +2,7 @@
  * Several members of one server in this process: real directories, watches and operations, a network that can break,
  * and rows that they share. One device, unless a test says another; time stands still until it is moved.
  */
+import { CallScene } from './call-scene.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { followLoggedSessions, OutcomeWaiters } from '../../src/core/wakeups/log-followers.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
@@ -11,24 +12,33 @@ import type { EventDraft } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { MessageRequest } from '../../src/model/message.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
-import type { WakeupRecord, WakeupRequest } from '../../src/model/wakeup.ts';
+import type { WakeupRecord, WakeupRequest, WakeupName } from '../../src/model/wakeup.ts';
 import { answerPeers, type PeersDeps } from '../../src/cluster/ipc/answer-peers.ts';
 import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
+import { AnsweredEnds, locatedHere, type CallEndDeps } from '../../src/core/calls/end-call.ts';
+import { EndedCalls } from '../../src/core/calls/ended-calls.ts';
+import { CallRejections } from '../../src/core/calls/reject-call.ts';
 import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
+import { MemberSearch } from '../../src/core/devices/member-search.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../src/core/wakeups/query-wakeup-outcome.ts';
 import { sendMessage } from '../../src/core/messages/send-message.ts';
+import { AnsweredWakeups } from '../../src/core/wakeups/answered-wakeups.ts';
+import type { WakingDeps } from '../../src/core/messages/send-waking-message.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
 import { WakeupLimits } from '../../src/core/devices/request-limits.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
-import type { SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
-import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
+import {
+  type SlotLost,
+  type SlotClaimed,
+  SharedStateUnavailable,
+} from '../../src/core/ports/session-locator.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeNetwork, type FakePeers } from './fake-peers.ts';
 import {
@@ -86,10 +96,8 @@ export class ClusterScene {
       customData: null,
       customDataText: null,
       requestId: `made-${this.#signatures}` as RequestId,
-      isCallersId: false,
       signature,
       signatureExpiresMs: this.clock.wallMs() + 300_000,
-      bodySha256: 'b0'.repeat(32),
       ...overrides,
     };
   }
@@ -115,11 +123,11 @@ export class ClusterScene {
       );
   }
 
-  recall(appId: ApplicationId, requestId: RequestId): Promise<WakeupRecord | null> {
+  recall(name: WakeupName): Promise<WakeupRecord | null> {
     if (this.shared.fault !== null) return Promise.reject(new SharedStateUnavailable('nobody is there'));
     if (this.isBehind) return Promise.resolve(null);
-    const records = this.members.map(({ wakeupRecords }) => wakeupRecords.find(appId, requestId));
-    return Promise.resolve(records.find((record) => record !== null) ?? null);
+    const records = this.members.flatMap(({ wakeupRecords }) => wakeupRecords.find(name) ?? []);
+    return Promise.resolve(records.toSorted((one, other) => (one.id < other.id ? 1 : -1))[0] ?? null);
   }
 
   #signature(): string {
@@ -157,7 +165,13 @@ export class ClusterMember {
   readonly peers: FakePeers;
   readonly deps: AllDeps;
   readonly messages: MessageDeps;
+  readonly waking: WakingDeps;
+  readonly answeredWakeups: AnsweredWakeups;
   readonly issued: IssuedCalls;
+  /** Those that are kept here, on a clock of their own. */
+  readonly calls = new CallScene();
+  readonly ends: CallEndDeps;
+  readonly rejections: CallRejections;
   readonly heard: string[] = [];
   readonly slots: SlotReconciler;
   draining = false;
@@ -189,11 +203,13 @@ export class ClusterMember {
     const cluster: ClusterDeps = {
       peers: this.peers,
       locator: shared,
-      recallWakeup: (appId, requestId) => scene.recall(appId, requestId),
+      search: new MemberSearch(clock, this.peers),
+      recallWakeup: (name) => scene.recall(name),
       logReaches: async () => true,
     };
     const rate = { perSecond: 1, burst: 3 };
-    const known = { clock, registry, directory: this.directory, telemetry, log, cluster };
+    const { peers } = this;
+    const known = { clock, registry, directory: this.directory, telemetry, log, peers, cluster };
     const { sleepRecords, signalRecords, wakeupRecords, watch } = this;
     this.deps = {
       ...known,
@@ -211,11 +227,33 @@ export class ClusterMember {
       waiters: new OutcomeWaiters(shared.log),
       isDraining: () => this.draining,
     };
+    const { calls } = this;
+    this.ends = {
+      clock,
+      registry,
+      log,
+      directory: calls.directory,
+      records: calls.records,
+      events: { recentOf: () => [] },
+      ended: new EndedCalls(clock),
+      answered: new AnsweredEnds(clock, (answered) => this.peers.notify('everybody', answered)),
+      locator: locatedHere,
+    };
+    this.rejections = new CallRejections({ directory: calls.directory, locator: locatedHere, telemetry });
     this.issued = new IssuedCalls(clock, (issued) => this.peers.notify('everybody', issued));
     this.messages = {
       ...known,
       memory: new AnswerMemory(clock, messagesKnownMax),
       isDraining: () => this.draining,
+    };
+    this.answeredWakeups = new AnsweredWakeups(clock, log);
+    this.waking = {
+      ...this.messages,
+      wakeups: this.deps,
+      answeredWakeups: this.answeredWakeups,
+      outcomes: this.deps,
+      waiting: new WaitingReaders(clock, { max: 3, perApplicationMax: 2 }),
+      wakings: new AnswerMemory(clock, messagesKnownMax),
     };
   }
 
@@ -228,6 +266,8 @@ export class ClusterMember {
     const others: PeersDeps['others'] = {
       'issue-call': unasked,
       'take-calls': unasked,
+      wakeups: unasked,
+      provision: unasked,
       metrics: () => 'sleep_sessions 1\n',
       status: unasked,
     };
@@ -243,6 +283,8 @@ export class ClusterMember {
       wakeups: deps,
       messages,
       issued: this.issued,
+      ends: this.ends,
+      rejections: this.rejections,
       others,
       news,
     });
@@ -274,15 +316,15 @@ export class ClusterMember {
     return { connection, session: sessionId, epoch: actor.epoch('signal') };
   }
 
-  /** The peer, or its gateway, ends the session of this epoch. */
+  /** The peer, or its gateway, ends the session. */
   end(
     kind: ConnectionKind,
-    epoch: number,
+    session: SessionId,
     options: { deviceId?: DeviceId; isCommitted?: boolean } = {},
   ): void {
     const { deviceId = testDevice, isCommitted = true } = options;
     const actor = this.directory.find(deviceId);
-    const about = { kind: 'ended', epoch, reason: 'reset' } as const;
+    const about = { kind: 'ended', session, reason: 'reset' } as const;
     if (kind === 'sleep')
       actor?.post({ to: kind, event: { ...about, ...this.#now(actor.heartbeatAt('sleep')) } });
     else actor?.post({ to: kind, event: { ...about, ...this.#now(actor.heartbeatAt('signal')) } });
@@ -312,10 +354,11 @@ export class ClusterMember {
   }
 
   /** The status, or the code. */
-  async outcome(requestId: string, waitMs = 0): Promise<string | number> {
+  async outcome(requestId: string, waitMs = 0, deviceId: DeviceId | null = null): Promise<string | number> {
     const call = {
       appId: testApp,
       requestId: requestId as RequestId,
+      deviceId,
       waitMs,
       onGone: () => undefined,
     };

@@ -10,8 +10,8 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import type { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import { liveNatives } from '../../src/media/codec/native-census.ts';
-import { frameDrops, type FrameResult, type SourceFrame } from '../../src/model/picture.ts';
-import { jpegSize } from '../../src/media/geometry/jpeg-header.ts';
+import { mediaFrameResults, type FrameResult, type SourceFrame } from '../../src/model/picture.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 import { brokenFrame } from './broken-frames.ts';
 import {
   fillScreen,
@@ -21,6 +21,7 @@ import {
   makeTranscoder,
   ownSize,
   planarFrame,
+  takeFrame,
 } from './coded-frames.ts';
 import { chanceFrom, type Chance } from './seeded-random.ts';
 
@@ -100,7 +101,7 @@ function makeFilms(engine: Engine): readonly Film[] {
   ];
   return films.map((frames) => {
     const fresh = makeTranscoder(engine);
-    const results = frames.map((frame) => fresh.take(frame, shapes).pictures);
+    const results = frames.map((frame) => takeFrame(fresh, frame, shapes).pictures);
     fresh.close();
     return { frames, results };
   });
@@ -115,10 +116,10 @@ function playRound(
 ): void {
   const film = pick(films, chance);
   const began = chance.below(film.frames.length + 1);
-  for (const frame of film.frames.slice(0, began)) transcoder.take(frame, []);
+  for (const frame of film.frames.slice(0, began)) takeFrame(transcoder, frame, []);
   for (let left = chance.below(hostileFramesMax); left > 0; left -= 1) {
     const frame = brokenFrame(pick(pick(films, chance).frames, chance), chance);
-    const result = transcoder.take(frame, shapes.slice(0, 1 + chance.below(shapes.length)));
+    const result = takeFrame(transcoder, frame, shapes.slice(0, 1 + chance.below(shapes.length)));
     checkResult(result);
     counts.frames += 1;
     counts.pictured += Number(result.pictures.some((picture) => typeof picture === 'object'));
@@ -127,7 +128,7 @@ function playRound(
   }
   const next = pick(films, chance);
   for (const [index, frame] of next.frames.entries()) {
-    const { pictures } = transcoder.take(frame, shapes);
+    const { pictures } = takeFrame(transcoder, frame, shapes);
     // Told in a word: the difference of two JPEGs is of no use to anybody.
     const isRight = isDeepStrictEqual(pictures, next.results[index]);
     assert(isRight, `good frame ${index} of ${frame.format} after bad ones`);
@@ -137,11 +138,11 @@ function playRound(
 }
 
 function checkResult({ source, pictures, drop }: FrameResult): void {
-  assert(drop === null || frameDrops.includes(drop), `no drop: ${drop}`);
+  assert(drop === null || mediaFrameResults.includes(drop), `no drop: ${drop}`);
   const isDecoded = source !== null;
   assert(isDecoded ? drop === null : pictures.length === 0, 'pictures of a frame that was not decoded');
   for (const picture of pictures)
-    if (typeof picture === 'string') assert(frameDrops.includes(picture), `no drop: ${picture}`);
+    if (typeof picture === 'string') assert(mediaFrameResults.includes(picture), `no drop: ${picture}`);
     else assert.deepEqual(jpegSize(picture.jpeg), picture.size);
 }
 

@@ -10,8 +10,15 @@ import {
 } from '../../src/media/codec/native-census.ts';
 import { PlanarSource } from '../../src/media/codec/frame-source.ts';
 import { H264Encoder } from '../../src/media/codec/video-encoder.ts';
+import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import type { Size } from '../../src/model/call.ts';
-import type { Picture, PictureShape, SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';
+import type {
+  FrameResult,
+  Picture,
+  PictureShape,
+  SourceFrame,
+  VideoFrameFormat,
+} from '../../src/model/picture.ts';
 import { movingPicture } from './moving-picture.ts';
 
 export const ownSize: PictureShape = { mode: 'auto', screen: null };
@@ -112,9 +119,18 @@ export function jpegFilm(engine: Engine, size: Size, count: number): SourceFrame
   }
 }
 
+/** As the relay has it done: the frame is described first. */
+export function takeFrame(
+  transcoder: Pick<FrameTranscoder, 'take'>,
+  frame: SourceFrame,
+  shapes: readonly PictureShape[],
+): FrameResult {
+  return transcoder.take(frame, shapes, describeFrame(frame));
+}
+
 /** Asserts that the frame was decoded and that its one picture was made. */
 export function onlyPicture(transcoder: FrameTranscoder, frame: SourceFrame, shape: PictureShape): Picture {
-  const { drop, pictures } = transcoder.take(frame, [shape]);
+  const { drop, pictures } = takeFrame(transcoder, frame, [shape]);
   assert.equal(drop, null);
   const [picture] = pictures;
   assert(typeof picture === 'object', `a picture, not ${JSON.stringify(picture)}`);

@@ -3,7 +3,7 @@ import type { SessionEnd, SessionLogin } from '../../src/model/state/session-eve
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
-import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../src/core/ports/records.ts';
 
 export interface ConnectionPlace {
   readonly records: ConnectionRecords;

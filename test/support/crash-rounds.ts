@@ -7,21 +7,16 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SigningCredential } from '../../src/protocol/tgv1/sign-request.ts';
 import { ApiClient } from './api-client.ts';
 import { LongCommand } from './cli-process.ts';
 import { CrashLoad, emptyMemory, readEvents, type Heard, type Memory } from './crash-load.ts';
 import { checkLog, type ConnectionKind, type ToldEvent, type ToldLog } from './event-log-check.ts';
 import { chanceFrom, type Chance } from './seeded-random.ts';
 import { serveArguments, startServerProcess, type ServerProcess } from './server-process.ts';
+import { siteCredential, siteDevice, siteRegistry } from './site-server.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
-const credential: SigningCredential = {
-  accessKeyId: 'AKcrash',
-  secretKey: 'the secret of crashes',
-  appId: '2818153',
-};
-const deviceIds = Array.from({ length: 36 }, (_, i) => `CRASH${i}`);
+const deviceIds = Array.from({ length: 36 }, (_, i) => siteDevice(i));
 const secretOf = (deviceId: string): string => `secret of ${deviceId}`;
 /** What happened this long before a kill is in the store, whoever waited for it. Source: running.md, Data. */
 const durableAfterMs = 1000;
@@ -78,7 +73,7 @@ class Crashes {
   constructor(t: Ending, chance: Chance) {
     const directory = temporaryDirectory(t);
     const file = join(directory, 'registry.json');
-    writeFileSync(file, JSON.stringify(registry()));
+    writeFileSync(file, JSON.stringify(siteRegistry({ devices: deviceIds.length })));
     this.#ending = t;
     this.#chance = chance;
     this.#overrides = [
@@ -126,7 +121,7 @@ class Crashes {
 
   async #startAndCheck(): Promise<{ readonly server: ServerProcess; readonly api: ApiClient }> {
     const server = await startServerProcess(this.#ending, this.#overrides);
-    const api = new ApiClient(server.ports.api, credential);
+    const api = new ApiClient(server.ports.api, siteCredential);
     const events = await readWholeLog(api);
     this.#checkShown(events, await readLog(api, this.#memory.cursor));
     const log = checkLog(events);
@@ -208,30 +203,4 @@ function secondsOf(at: string | null): number | null {
 
 function sumOf({ connections }: ToldLog, count: (of: { readonly nodeLost: number }) => number): number {
   return kinds.flatMap((kind) => [...connections[kind].values()]).reduce((sum, of) => sum + count(of), 0);
-}
-
-function registry(): object {
-  const { accessKeyId, secretKey, appId } = credential;
-  return {
-    applications: [{ app_id: appId, name: 'crash' }],
-    credentials: [
-      {
-        access_key_id: accessKeyId,
-        secret_key: secretKey,
-        app_id: appId,
-        permissions: ['*'],
-        not_before: null,
-        not_after: null,
-        revoked: false,
-      },
-    ],
-    products: [{ product_id: 'doorbell', app_ids: [appId] }],
-    devices: deviceIds.map((device_id) => ({
-      device_id,
-      product_id: 'doorbell',
-      secret: secretOf(device_id),
-      expires_at: null,
-      disabled: false,
-    })),
-  };
 }

@@ -9,6 +9,15 @@ const packages = {
   chromium: 'chromium',
   nginx: 'nginx libnginx-mod-stream',
   haproxy: 'haproxy',
+  python3: 'python3',
+  go: 'golang-go',
+  java: 'default-jdk-headless',
+  javac: 'default-jdk-headless',
+  php: 'php-cli',
+  curl: 'curl',
+  openssl: 'openssl',
+  gcc: 'gcc',
+  make: 'make',
 } as const;
 export type DebianTool = keyof typeof packages;
 

@@ -1,6 +1,6 @@
 /** A whole server on real sockets whose time stands still until the test moves it. */
 import assert from 'node:assert/strict';
-import { OpsClient } from '../../src/cli/admin/ops-client.ts';
+import { OpsClient } from '../../src/cli/admin/running-server.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './test-server.ts';
@@ -31,13 +31,6 @@ const drainMs = 200;
 async function drain(clock: DrivenClock, done: Promise<void>): Promise<void> {
   clock.advance(drainMs);
   await done;
-}
-
-/** Lets the event loop go around once: sockets are read, what is due is done. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }
 
 /** For changes to a running server, as the command line makes them. */

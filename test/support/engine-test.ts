@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
+import type { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
+import { makeTranscoder } from './coded-frames.ts';
 
 const opened = await openEngine();
 
@@ -21,5 +23,17 @@ export function engineTest(
   void test(name, { skip }, async (t) => {
     assert(opened.ok, opened.ok ? '' : opened.error);
     await run(opened.value, t);
+  });
+}
+
+/** A test with a transcoder of its own, which is closed behind it. */
+export function transcoderTest(
+  name: string,
+  run: (transcoder: FrameTranscoder, engine: Engine) => void | Promise<void>,
+): void {
+  engineTest(name, async (engine, t) => {
+    const transcoder = makeTranscoder(engine);
+    t.after(() => transcoder.close());
+    await run(transcoder, engine);
   });
 }

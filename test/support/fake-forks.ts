@@ -9,7 +9,7 @@ import type {
   ProcessTask,
 } from '../../src/server/supervisor/process-messages.ts';
 import { Supervisor } from '../../src/server/supervisor/supervisor.ts';
-import { SupervisorSleepPort } from '../../src/server/supervisor/supervisor-sleep-port.ts';
+import { SupervisorSleepPort } from '../../src/server/supervisor/process-ports.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 

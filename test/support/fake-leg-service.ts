@@ -20,8 +20,8 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
   ViewerAdmission,
+  CallLeg,
 } from '../../src/core/ports/leg-service.ts';
-import type { CallLeg } from '../../src/core/ports/call-leg.ts';
 import { callMedia } from './call-scene.ts';
 
 /** A leg as the server sees it, and what it said. */

@@ -6,7 +6,7 @@ import type { SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
 
 interface CarriedFrame {
   readonly header: FrameHeader;

@@ -2,19 +2,24 @@
 import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import type { EventDraft } from '../../src/model/events.ts';
-import type { AccessKeyId, ApplicationId, DeviceId, ProductId, RequestId } from '../../src/model/ids.ts';
+import type {
+  AccessKeyId,
+  ApplicationId,
+  DeviceId,
+  ProductId,
+  RequestId,
+  WakeupId,
+} from '../../src/model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../src/model/registry.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/model/sleep.ts';
-import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { ConnectionRecords, CallRecords, WakeupRecords } from '../../src/core/ports/records.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/model/signal.ts';
 import type { CallSession, LegCloseReason, LegMessage } from '../../src/model/call.ts';
-import type { CallLeg } from '../../src/core/ports/call-leg.ts';
-import type { CallRecords } from '../../src/core/ports/call-records.ts';
+import type { CallLeg } from '../../src/core/ports/leg-service.ts';
 import type { Log } from '../../src/core/ports/log.ts';
 import type { RegistryReader } from '../../src/core/ports/registry-reader.ts';
 import type { SignalConnection, SleepConnection } from '../../src/core/ports/device-sessions.ts';
-import type { KnownWakeup, WakeupRecords } from '../../src/core/ports/wakeup-records.ts';
-import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import type { KnownWakeup, WakeupName, WakeupRecord } from '../../src/model/wakeup.ts';
 import type { Telemetry } from '../../src/telemetry/telemetry.ts';
 
 export const testApp = '2818153' as ApplicationId;
@@ -158,8 +163,13 @@ export class FakeCallLeg implements CallLeg {
   }
 }
 
+/** The latest wakeup of an application that bears the request id; with a device: that one's. */
+export function latestOf(appId: ApplicationId, requestId: RequestId, deviceId?: DeviceId): WakeupName {
+  return { appId, requestId, which: deviceId === undefined ? null : { deviceId } };
+}
+
 export class FakeWakeupRecords implements WakeupRecords {
-  readonly records = new Map<string, KnownWakeup>();
+  readonly records = new Map<WakeupId, KnownWakeup>();
   readonly events: EventDraft[];
   full = false;
   outstanding: Promise<void> | null = null;
@@ -168,12 +178,22 @@ export class FakeWakeupRecords implements WakeupRecords {
     this.events = events;
   }
 
-  find(appId: ApplicationId, requestId: RequestId): WakeupRecord | null {
-    return this.records.get(`${requestId}\n${appId}`)?.record ?? null;
+  find({ appId, requestId, which }: WakeupName): WakeupRecord | null {
+    if (typeof which === 'string') return this.records.get(which)?.record ?? null;
+    const bearing = this.list(requestId, which?.deviceId ?? null);
+    return bearing.find((known) => known.appId === appId)?.record ?? null;
+  }
+
+  list(requestId: RequestId, deviceId: DeviceId | null, limit = Infinity): KnownWakeup[] {
+    return Array.from(this.records.values())
+      .filter((known) => known.requestId === requestId)
+      .filter(({ record }) => deviceId === null || record.deviceId === deviceId)
+      .toSorted((one, other) => (one.record.id < other.record.id ? 1 : -1))
+      .slice(0, limit);
   }
 
   save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
-    this.records.set(`${requestId}\n${appId}`, { appId, requestId, record });
+    this.records.set(record.id, { appId, requestId, record });
     if (event !== null) this.events.push(event);
   }
 
@@ -305,6 +325,9 @@ export class FakeTelemetry implements Telemetry {
   }
   callReport(result: string): void {
     this.#add(`call report ${result}`);
+  }
+  callRejection(result: string): void {
+    this.#add(`call rejection ${result}`);
   }
   bridgeAnswer(result: string): void {
     this.#add(`bridge answer ${result}`);

@@ -4,16 +4,24 @@
  * place of the value before it.
  */
 import type { CallSession } from '../../src/model/call.ts';
+import type { ConnectionKind } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import {
+  earlierWakeupId,
+  type ApplicationId,
+  type DeviceId,
+  type RequestId,
+  type SessionId,
+} from '../../src/model/ids.ts';
+import { latestOf } from './fakes.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { CallRecordStore } from '../../src/storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
-import { sessionEvent } from '../../src/model/state/session-event.ts';
-import { loginOf } from './connection-changes.ts';
+import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
+import { endOf, loginOf } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { callOf } from './stored-calls.ts';
 import { draftOf, openJournal, type TestJournal, type TestJournalSettings } from './test-journal.ts';
@@ -67,7 +75,7 @@ export function pictureOf(
 ): Picture {
   const records = deviceIds.flatMap((id) => [sleep.read(id), signal.read(id)]);
   const bare = records.map((record) => sorted(record && { ...record, lastHeartbeatAt: null }));
-  const known = deviceIds.map((id) => sorted(wakeups.find(app, id as string as RequestId)));
+  const known = deviceIds.map((id) => sorted(wakeups.find(latestOf(app, id as string as RequestId))));
   const awaited = wakeups.awaited().map(({ requestId }) => requestId);
   const live = deviceIds.map((id) => calls.read(id).map(sorted));
   const inCall = Array.from(calls.all(), ({ deviceId }) => deviceId);
@@ -83,9 +91,9 @@ export function take(context: ServerContext, { kind, device }: Step, number: num
   const deviceId = idOf(device);
   if (kind === 'sleep' || kind === 'signal') {
     const record = context[kind].read(deviceId) ?? neverConnected;
-    const login = loginOf({ connection: kind, session: `session-${number}` as SessionId });
-    context[kind].write(deviceId, nextOf(record, number), login);
-    return sessionEvent(deviceId, login);
+    const { next, transition } = nextOf(kind, record, number);
+    context[kind].write(deviceId, next, transition);
+    return sessionEvent(deviceId, transition);
   }
   const draft = kind === 'heartbeat' ? null : draftOf(deviceId, number);
   if (draft === null) noteHeartbeat(context[kinds[number % 2] ?? 'sleep'], deviceId, number);
@@ -95,7 +103,7 @@ export function take(context: ServerContext, { kind, device }: Step, number: num
     context.wakeups.save(
       app,
       deviceId as string as RequestId,
-      wakeupOf(deviceId, number, kind === 'wakeup'),
+      wakeupAfter(context, deviceId, number, kind === 'wakeup'),
       draft,
     );
   return draft;
@@ -119,15 +127,29 @@ export function faultOf(events: readonly LoggedEvent[]): string | null {
 
 const deviceIds = Array.from({ length: devices }, (_, i) => idOf(i));
 
+/** Of an open session. */
 function noteHeartbeat(records: ConnectionRecordStore, deviceId: DeviceId, at: number): void {
-  records.write(deviceId, { ...(records.read(deviceId) ?? neverConnected), lastHeartbeatAt: at }, null);
+  const record = records.read(deviceId);
+  if (record !== null && record.openSession !== null)
+    records.write(deviceId, { ...record, lastHeartbeatAt: at }, null);
 }
 
-/** Logs in when it is out, and out when it is in. */
-function nextOf(record: ConnectionRecord, number: number): ConnectionRecord {
-  if (record.openSession !== null) return { ...record, openSession: null, lastOfflineAt: number };
+/** Logs in when it is out, and out when it is in; at `number` Unix seconds. */
+function nextOf(
+  connection: ConnectionKind,
+  record: ConnectionRecord,
+  number: number,
+): { readonly next: ConnectionRecord; readonly transition: SessionTransition } {
+  const atMs = number * 1000;
+  const { openSession: session, epoch } = record;
+  if (session !== null) {
+    const next = { ...record, openSession: null, lastOfflineAt: number };
+    return { next, transition: endOf({ connection, session, epoch, atMs }) };
+  }
   const openSession = `session-${number}` as SessionId;
-  return { ...record, epoch: record.epoch + 1, lastLoginAt: number, openSession };
+  const next = { ...record, epoch: epoch + 1, lastLoginAt: number, openSession };
+  const transition = loginOf({ connection, session: openSession, epoch: epoch + 1, atMs });
+  return { next, transition };
 }
 
 /** One more call, up to two, and then none. */
@@ -136,21 +158,31 @@ function callsAfter({ calls }: ServerContext, deviceId: DeviceId, number: number
   return live.length === 2 ? [] : [...live, { ...callOf(deviceId), createdAtMs: number }];
 }
 
-function wakeupOf(deviceId: DeviceId, number: number, isAwaited: boolean): WakeupRecord {
-  const begunAtMs = new DrivenClock().wallMs() + (isAwaited ? number : 0);
+/** A new one under the device's request id, or the outcome of its latest. */
+function wakeupAfter(
+  { wakeups }: ServerContext,
+  deviceId: DeviceId,
+  number: number,
+  isNew: boolean,
+): WakeupRecord {
+  const requestId = deviceId as string as RequestId;
+  const latest = wakeups.find(latestOf(app, requestId));
+  if (!isNew && latest !== null)
+    return { ...latest, isAwaited: false, status: 'completed', completedAtMs: number };
+  const begunAtMs = new DrivenClock().wallMs() + number;
   return {
+    id: earlierWakeupId(app, requestId, begunAtMs),
     deviceId,
-    status: isAwaited ? 'accepted' : 'completed',
-    isAwaited,
+    status: 'accepted',
+    isAwaited: true,
     begunAtMs,
     acceptedAtMs: begunAtMs,
-    completedAtMs: isAwaited ? null : number,
+    completedAtMs: null,
     wokeAfterMs: null,
     alreadyOnline: false,
     cause: null,
     sleepEpoch: number,
-    isCallersId: true,
-    bodySha256: '0f'.repeat(32),
+    packet: '983b16f8f39c0000',
     watcher: null,
   };
 }

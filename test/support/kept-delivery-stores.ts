@@ -1,9 +1,11 @@
 /** Delivery stores in LMDB: of a node that is alone, and of one whose delivery store is kept where all nodes have it. */
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { NatsDeliveryStore } from '../../src/cluster/records/nats-delivery-store.ts';
-import { seedDeliveryStore } from '../../src/webhooks/worker/webhook-seed.ts';
-import { LmdbDeliveryStore } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import {
+  seedDeliveryStore,
+  LmdbDeliveryStore,
+  WebhookTables,
+} from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { ReplicatedDeliveryStore } from '../../src/webhooks/delivery/replicated-delivery-store.ts';
 import type { KeptDeliveryStore } from '../conformance/delivery-store.ts';
 import { FakeLog } from './fakes.ts';

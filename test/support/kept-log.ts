@@ -61,7 +61,7 @@ export async function processesLog(t: Ending): Promise<KeptLog> {
     idsAscend: true,
     async commit(...drafts) {
       const writer = commits++ % 2 === 0 ? other : reader;
-      for (const draft of drafts) writer.records.events.append(draft);
+      for (const draft of drafts) writer.records.calls.write(draft.deviceId, [], draft);
       await site.settled();
     },
     keep: (count) => keepNewest(reader.store.state, events, count),

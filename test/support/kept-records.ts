@@ -1,18 +1,18 @@
 /** The records of one member, by everything that keeps them; what it says is to be the same for all. */
 import type { CallSession } from '../../src/model/call.ts';
 import type { EventDraft } from '../../src/model/events.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../src/model/ids.ts';
-import type { WakeupRecord } from '../../src/model/wakeup.ts';
-import type { CallRecords } from '../../src/core/ports/call-records.ts';
-import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
-import type { WakeupRecords } from '../../src/core/ports/wakeup-records.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import type { WakeupName, WakeupRecord } from '../../src/model/wakeup.ts';
+import type { CallRecords, ConnectionRecords, WakeupRecords } from '../../src/core/ports/records.ts';
 import { openRecords } from '../../src/server/bootstrap/records.ts';
+import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
 import { FakeCallRecords, FakeRecords, FakeWakeupRecords } from './fakes.ts';
 import type { JoinGround } from './node-ground.ts';
 import { NodesSite } from './nodes-site.ts';
 import { ProcessesSite } from './processes-site.ts';
 import { recordsDeps, recordsSettings } from './records-site.ts';
 import { lastFirst, temporaryStore, type Ending } from './temporary-store.ts';
+import { alone } from './test-journal.ts';
 
 export interface KeptRecords {
   readonly sleep: ConnectionRecords;
@@ -23,7 +23,7 @@ export interface KeptRecords {
   /** Events of different devices are told in the order of their changes, too. */
   readonly isOneOrder: boolean;
   /** As another member finds them that is asked. Behind `told`. */
-  recallWakeup(appId: ApplicationId, requestId: RequestId): Promise<WakeupRecord | null>;
+  recallWakeup(name: WakeupName): Promise<WakeupRecord | null>;
   recallCalls(deviceId: DeviceId): Promise<readonly CallSession[]>;
 }
 
@@ -39,14 +39,15 @@ export async function standIns(): Promise<KeptRecords> {
     calls,
     told: async () => events,
     isOneOrder: true,
-    recallWakeup: async (appId, requestId) => wakeups.find(appId, requestId),
+    recallWakeup: async (name) => wakeups.find(name),
     recallCalls: async (deviceId) => calls.read(deviceId),
   };
 }
 
 export async function storeRecords(t: Ending): Promise<KeptRecords> {
   const ending = lastFirst(t);
-  const records = openRecords(temporaryStore(ending).state, recordsSettings, recordsDeps());
+  const { state } = temporaryStore(ending);
+  const records = openRecords(state, recordsSettings, recordsDeps(new SharedRecords(state, alone)));
   ending.after(() => records.close());
   return {
     ...records,
@@ -55,7 +56,7 @@ export async function storeRecords(t: Ending): Promise<KeptRecords> {
       return records.events.read(0, 1000);
     },
     isOneOrder: true,
-    recallWakeup: async (appId, requestId) => records.wakeups.find(appId, requestId),
+    recallWakeup: async (name) => records.wakeups.find(name),
     recallCalls: async (deviceId) => records.calls.read(deviceId),
   };
 }
@@ -71,7 +72,7 @@ export async function processRecords(t: Ending): Promise<KeptRecords> {
       return other.records.events.read(0, 1000);
     },
     isOneOrder: true,
-    recallWakeup: async (appId, requestId) => other.records.wakeups.find(appId, requestId),
+    recallWakeup: async (name) => other.records.wakeups.find(name),
     recallCalls: async (deviceId) => other.records.calls.read(deviceId),
   };
 }
@@ -89,7 +90,7 @@ export async function nodeRecords(t: Ending, join: JoinGround): Promise<KeptReco
       return other.records.events.read(0, 1000);
     },
     isOneOrder: false,
-    recallWakeup: (appId, requestId) => other.wakeups.find(appId, requestId, 2000),
+    recallWakeup: (name) => other.wakeups.find(name, 2000),
     recallCalls: async (deviceId) => (await other.calls.find(deviceId, 2000))?.sessions ?? [],
   };
 }

@@ -8,7 +8,7 @@ import type { BridgeId, SessionId, TokenId } from '../../src/model/ids.ts';
 import type { Bridge } from '../../src/model/registry.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
 import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
-import { ViewerTickets } from '../../src/core/calls/viewer-keys.ts';
+import { ViewerTickets } from '../../src/core/calls/viewers.ts';
 import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/leg-service.ts';
 import { newKey } from './call-tokens.ts';
 import { CallScene } from './call-scene.ts';
@@ -25,6 +25,7 @@ export class LegServiceScene extends CallScene {
   readonly keys = keys;
   readonly developmentKeys = developmentKeys;
   readonly maxFps = 15;
+  readonly fetchCall = async (): Promise<void> => undefined;
   readonly tickets = new ViewerTickets(this.clock);
   readonly pool: BridgePool;
   readonly service: LocalLegService;

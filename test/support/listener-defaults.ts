@@ -1,13 +1,10 @@
-/** The settings of each listener where nothing is configured, from the settings schema. */
-import {
-  mediaProcessSettings,
-  signalGatewaySettings,
-  sleepGatewaySettings,
-} from '../../src/server/config/gateway-settings.ts';
+/** The settings of each listener where nothing is configured, from the settings schema; those for devices on a free port. */
+import { mediaProcessSettings } from '../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
 
 const settings = loadSettings({ env: {} });
+const listen = { host: '127.0.0.1', port: 0 };
 
-export const sleepGatewayDefaults = sleepGatewaySettings(settings);
-export const signalGatewayDefaults = signalGatewaySettings(settings);
+export const sleepGatewayDefaults = { ...settings.sleep, listen };
+export const signalGatewayDefaults = { ...settings.signal, listen };
 export const mediaLegsDefaults = mediaProcessSettings(settings).legs;

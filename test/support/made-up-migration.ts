@@ -1,13 +1,23 @@
-/** A store of format 1 with a row in each of its files, and a made-up migration of it to format 2. */
+/** A store of this release's format with a row in each of its files, and a made-up migration of it to the next. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
-import type { MigratedFile, Migration } from '../../src/storage/lmdb/store-format.ts';
-import { WebhookTables } from '../../src/storage/webhooks/webhook-tables.ts';
+import { releasedMigrations } from '../../src/storage/lmdb/migrate-store.ts';
+import { type MigratedFile, type Migration, storeFormat } from '../../src/storage/lmdb/store-format.ts';
+import { WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 
 const files = ['registry', 'webhooks', 'state'] as const;
 export type MigratedKind = (typeof files)[number];
+
+/** Of the old store, and of one that is migrated. */
+export const [oldFormat, newFormat] = [storeFormat, storeFormat + 1];
+export const copyName = `format-${oldFormat}-to-${newFormat}`;
+
+/** Those of this release, and then these. */
+export function migrationsWith(...made: Migration[]): readonly Migration[] {
+  return [...releasedMigrations, ...made];
+}
 
 const [tableName, key] = ['made-up', Buffer.from('row')];
 
@@ -49,13 +59,13 @@ export interface SeenFile {
   readonly row: unknown;
 }
 
-/** What the files of a directory hold, whatever their format up to 2. */
+/** What the files of a directory hold, whatever their format up to the new one. */
 export async function seeFiles(directory: string): Promise<Partial<Record<MigratedKind, SeenFile>>> {
   const seen: Partial<Record<MigratedKind, SeenFile>> = {};
   for (const kind of files) {
     const path = join(directory, `${kind}.mdb`);
     if (!existsSync(path)) continue;
-    const file = new Environment(path, 'read-only', { format: 2, migrating: true });
+    const file = new Environment(path, 'read-only', { format: newFormat, migrating: true });
     seen[kind] = { format: file.format, row: file.table(tableName).get(key) };
     await file.close();
   }

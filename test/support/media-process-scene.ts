@@ -1,9 +1,9 @@
 /** A real server with its media process, and calls in it that need no decoder. */
 import type { Launch } from './cli-process.ts';
-import assert from 'node:assert/strict';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { ApiClient } from './api-client.ts';
-import { callBody, issuance } from './call-actions.ts';
+import { issueCall } from './call-actions.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { startServerProcess, withMedia, type ServerProcess } from './server-process.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from './test-server.ts';
@@ -29,26 +29,30 @@ export async function openMediaScene(
   return { server, directory, url: `ws://127.0.0.1:${server.ports.media}`, api };
 }
 
-export async function issueCall(
-  { api }: MediaScene,
-  change: object = {},
-): Promise<{ token: string; session: string }> {
-  const { json, text } = await api.call({ ...issuance, body: JSON.stringify(callBody(change)) });
-  assert.equal(json.code, 0, text);
-  const { token, peer_id } = json.data as { token: string; peer_id: string };
-  return { token, session: new URL(peer_id).searchParams.get('x_session') ?? '' };
-}
-
 export const untouchedVideo = { down_video_mt: 'h264', video_res_mode: 'auto' } as const;
 
-/** Of a call that needs no decoder. */
+/** Of a call that needs no decoder; `change`: of what its backend asks for. */
 export async function openLegs(
-  scene: MediaScene,
+  scene: Pick<MediaScene, 'api' | 'url'>,
+  change: object = {},
 ): Promise<{ device: DeviceLeg; bridge: BridgeLeg; token: string }> {
   const { url } = scene;
-  const { token, session } = await issueCall(scene, untouchedVideo);
+  const { token, session } = await issueCall(scene, { ...untouchedVideo, ...change });
   const device = await DeviceLeg.connect({ url, token });
   const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
   await bridge.next('start');
   return { device, bridge, token };
+}
+
+/** A key frame that nobody has to decode. */
+export function untouchedFrame(timestampMs = 0): Buffer {
+  const header = { kind: 'video', format: 'h264', isKeyFrame: true, width: 16, height: 16 } as const;
+  const bytes = encodeFrameHeader({ ...header, timestampMs });
+  return Buffer.concat([bytes, Buffer.from('000000016588', 'hex')]);
+}
+
+/** One frame goes from leg to leg. */
+export async function showFrame(device: DeviceLeg, bridge: BridgeLeg): Promise<void> {
+  bridge.frame(untouchedFrame());
+  while (device.counts.videoFrames === 0) await device.ping();
 }

@@ -1,5 +1,5 @@
 /** What metrics ask for at a scrape, when nobody is there but whom the test says. */
-import type { MetricSources } from '../../src/telemetry/metric-gauges.ts';
+import type { MetricSources } from '../../src/telemetry/metrics.ts';
 
 export function metricSources(overrides: Partial<MetricSources> = {}): MetricSources {
   return {

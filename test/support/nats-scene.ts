@@ -2,9 +2,13 @@
 import { once, EventEmitter } from 'node:events';
 import type { Clock } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
+import { NatsMembers } from '../../src/cluster/membership/nats-members.ts';
+import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
+import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
 import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats/nats-link.ts';
 import type { MemberId, MemberStatus } from '../../src/model/cluster.ts';
 import type { Log } from '../../src/core/ports/log.ts';
+import type { PeerHost } from '../../src/core/ports/peers.ts';
 import type { Ending } from './temporary-store.ts';
 
 export interface LogLine {
@@ -104,4 +108,38 @@ export function statusOf(member: MemberId, clock: Clock): MemberStatus {
     eventLag: 0,
     leaseAgeMs: 0,
   };
+}
+
+export interface NatsMember {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly members: NatsMembers;
+  readonly peers: NatsPeers;
+}
+
+/** A member that asks and answers over this link, until the test ends. */
+export async function joinPeers(
+  t: Ending,
+  link: NatsLink,
+  self: MemberId,
+  host: PeerHost,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<NatsMember> {
+  await link.ready();
+  const members = new NatsMembers({
+    link,
+    kv: new NatsKvStore(link, 'members', clock),
+    clock,
+    log,
+    self,
+    status: () => statusOf(self, clock),
+    failOver: () => Promise.resolve(),
+    reregister: () => undefined,
+  });
+  const peers = new NatsPeers({ link, members, clock, log, self, host });
+  await members.start();
+  await link.connection.flush();
+  t.after(() => peers.close());
+  t.after(() => members.stop());
+  return { link, clock, members, peers };
 }

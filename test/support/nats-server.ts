@@ -9,7 +9,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { findFreePort } from '../../src/lib/listening-apps.ts';
+import { findFreePort } from './free-port.ts';
 import type { Ending } from './temporary-store.ts';
 
 const host = '127.0.0.1';

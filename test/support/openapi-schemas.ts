@@ -17,7 +17,12 @@ const file = fileURLToPath(new URL('docs/openapi.yaml', checkout));
 
 /** By the name of the component: what a caller may send, before defaults. */
 export const madeSchemas: Readonly<Record<string, object>> = {
-  CallCredentialsRequest: jsonSchemaOf(callCredentialsSchema),
+  CallCredentialsRequest: jsonSchemaOf(
+    // The product of the device may have them.
+    callCredentialsSchema
+      .partial({ audio_rate: true, audio_channels: true })
+      .describe(callCredentialsSchema.description ?? ''),
+  ),
 };
 
 function jsonSchemaOf(schema: z.ZodType): object {

@@ -2,7 +2,7 @@
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/model/ids.ts';
-import type { RequestId, SessionId } from '../../src/model/ids.ts';
+import type { RequestId, SessionId, WakeupId } from '../../src/model/ids.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import type { OutboxEvent, OutboxItem } from '../../src/core/ports/outbox.ts';
 import { audioCall, callOf } from './stored-calls.ts';
@@ -44,8 +44,8 @@ const record: WakeupRecord = {
   alreadyOnline: false,
   cause: 'remote',
   sleepEpoch: 3,
-  isCallersId: true,
-  bodySha256: '0f'.repeat(32),
+  packet: '983b16f8f39c0000',
+  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
   watcher: null,
 };
 
@@ -55,7 +55,7 @@ export function outboxEventOf(draft: EventDraft): OutboxEvent {
 
 export function outboxItems(): OutboxItem[] {
   const session = { deviceId, member: outboxMember, node: 'north', heartbeatAt: 1_800_000_000 };
-  const wakeup = { appId: 'app' as ApplicationId, requestId: 'ring 1' as RequestId, deviceId, record };
+  const wakeup = { appId: 'app' as ApplicationId, requestId: 'ring 1' as RequestId, deviceId };
   return [
     {
       ...session,
@@ -72,8 +72,8 @@ export function outboxItems(): OutboxItem[] {
       event: outboxEventOf(offline),
     },
     { kind: 'event', deviceId, event: { ...outboxEventOf(draftOf(deviceId)), productId: null } },
-    { kind: 'wakeup', ...wakeup, event: outboxEventOf(draftOf(deviceId)) },
-    { kind: 'wakeup', ...wakeup, event: null },
+    { kind: 'wakeup', ...wakeup, record, isFirst: true, event: outboxEventOf(draftOf(deviceId)) },
+    { kind: 'wakeup', ...wakeup, record: { ...record, packet: null }, isFirst: false, event: null },
     { kind: 'calls', deviceId, sessions: [callOf(deviceId), callOf(deviceId, audioCall)], event: null },
     { kind: 'calls', deviceId, sessions: [], event: outboxEventOf(draftOf(deviceId)) },
   ];

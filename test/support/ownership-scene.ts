@@ -6,8 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LiveSession, LiveSessions } from '../../src/cluster/ownership/own-slots.ts';
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
-import { PendingClaims } from '../../src/cluster/ownership/pending-claims.ts';
-import { ClaimedRecords } from '../../src/cluster/records/claimed-records.ts';
+import { PendingClaims, ClaimedRecords } from '../../src/cluster/ownership/pending-claims.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import type { ConnectionKind, DeviceRow, MemberId } from '../../src/model/cluster.ts';
@@ -15,15 +14,15 @@ import { neverConnected, type ConnectionRecord } from '../../src/model/connectiv
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
-import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../src/core/ports/records.ts';
 import type { Outbox, OutboxEvent, OutboxItem, PlacedItem } from '../../src/core/ports/outbox.ts';
-import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
+import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/session-locator.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { deviceHash } from '../../src/cluster/nats/nats-names.ts';
 import { endOf, loginOf } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { MemoryBucket, type MemoryKvStore } from './memory-kv-store.ts';
-import { FakeLog } from './fakes.ts';
+import { FakeLog, FakeRecords } from './fakes.ts';
 
 export const device = 'TESTDEVICE01' as DeviceId;
 
@@ -127,30 +126,18 @@ export class FakeLink {
   }
 }
 
-/** Commits at once. */
-class FakeRecords implements ConnectionRecords {
-  readonly #records = new Map<DeviceId, ConnectionRecord>();
-  readonly written: (deviceId: DeviceId, transition: SessionTransition) => void;
+/** Commits at once, and says so. */
+class ToldRecords extends FakeRecords {
+  readonly #written: (deviceId: DeviceId, transition: SessionTransition) => void;
 
   constructor(written: (deviceId: DeviceId, transition: SessionTransition) => void) {
-    this.written = written;
+    super();
+    this.#written = written;
   }
 
-  read(deviceId: DeviceId): ConnectionRecord | null {
-    return this.#records.get(deviceId) ?? null;
-  }
-
-  write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
-    this.#records.set(deviceId, record);
-    if (transition !== null) this.written(deviceId, transition);
-  }
-
-  committed(): null {
-    return null;
-  }
-
-  allCommitted(): Promise<void> {
-    return Promise.resolve();
+  override write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
+    super.write(deviceId, record, transition);
+    if (transition !== null) this.#written(deviceId, transition);
   }
 }
 
@@ -202,7 +189,6 @@ export class OwningNode implements LiveSessions, SlotFollower {
       outbox,
       sessions: this,
       follower: this,
-      sharedEpochOf: (_device, localEpoch) => localEpoch + 100,
       productOf: () => 'doorbell' as ProductId,
       putWakeup: keep,
       putCalls: keep,
@@ -273,7 +259,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
   }
 
   #recordsOf(connection: ConnectionKind): ConnectionRecords {
-    const records = new FakeRecords((deviceId, transition) => this.#commit(deviceId, transition));
+    const records = new ToldRecords((deviceId, transition) => this.#commit(deviceId, transition));
     return new ClaimedRecords(records, connection, this.#claims);
   }
 

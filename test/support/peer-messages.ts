@@ -1,10 +1,19 @@
 /** What members say to each other: of every kind of question, answer and notice there is, one at least. */
 import type { PeerAnswerMessage, PeerMessage } from '../../src/protocol/cluster/peer-message.ts';
 import type { MemberId, MemberStatus, SessionSlot } from '../../src/model/cluster.ts';
-import type { MessageId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type {
+  AccessKeyId,
+  DeviceId,
+  MessageId,
+  ProductId,
+  RequestId,
+  SessionId,
+  WakeupId,
+} from '../../src/model/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
-import type { WakeupRequest } from '../../src/model/wakeup.ts';
-import { callSession, signedOrder } from './call-scene.ts';
+import type { CallEnd } from '../../src/model/call.ts';
+import { callEndOrder, callSession, signedOrder } from './call-scene.ts';
+import type { KnownWakeup, WakeupRequest } from '../../src/model/wakeup.ts';
 import { testApp, testDevice } from './fakes.ts';
 
 export const memberOne = 'node-1/1@one' as MemberId;
@@ -26,10 +35,28 @@ export const wakeupRequest: WakeupRequest = {
   customData: Uint8Array.of(0x12, 0xab),
   customDataText: '0x12aB',
   requestId: 'request 1' as RequestId,
-  isCallersId: true,
   signature: '0f'.repeat(32),
   signatureExpiresMs: 1_763_627_400_000,
-  bodySha256: 'a1'.repeat(32),
+};
+
+const knownWakeup: KnownWakeup = {
+  appId: testApp,
+  requestId: 'request 1' as RequestId,
+  record: {
+    id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
+    deviceId: testDevice,
+    status: 'accepted',
+    isAwaited: true,
+    begunAtMs: 1_763_627_400_000,
+    acceptedAtMs: 1_763_627_400_001,
+    completedAtMs: null,
+    wokeAfterMs: null,
+    alreadyOnline: false,
+    cause: null,
+    sleepEpoch: 7,
+    packet: '983b16f8f39c0000',
+    watcher: memberOne,
+  },
 };
 
 const receipt = { deviceId: testDevice, acceptedAtMs: 1_763_627_400_123 };
@@ -48,8 +75,16 @@ export const memberStatus: MemberStatus = {
   leaseAgeMs: 12.5,
 };
 
+const callEnd: CallEnd = {
+  deviceId: testDevice,
+  sessionId: session,
+  reason: 'hangup_phone',
+  endedAtMs: 1_763_627_400_123,
+};
+const doorbell = 'doorbell' as ProductId;
+
 export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
-  heartbeats: { kind: 'heartbeats', deviceId: testDevice },
+  heartbeats: { kind: 'heartbeats', deviceIds: [testDevice, 'D2' as DeviceId] },
   wake: { kind: 'wake', request: wakeupRequest, slots: { sleep: [slot], signal: [slot] } },
   write: { kind: 'write', deviceId: testDevice, session, customData: null },
   message: {
@@ -64,16 +99,70 @@ export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
     },
   },
   'issue-call': { kind: 'issue-call', order: signedOrder() },
+  'end-call': { kind: 'end-call', order: callEndOrder() },
+  'reject-call': {
+    kind: 'reject-call',
+    deviceId: testDevice,
+    rejection: { sessionId: session, reason: 'busy' },
+  },
   'take-calls': { kind: 'take-calls', sessionId: session },
+  provision: {
+    kind: 'provision',
+    request: {
+      caller: { appId: testApp, accessKeyId: 'AKTEST' as AccessKeyId, from: '127.0.0.1' },
+      orders: [
+        {
+          kind: 'add',
+          deviceId: testDevice,
+          productId: doorbell,
+          secret: null,
+          expiresAt: null,
+          disabled: false,
+          labels: { floor: '2' },
+        },
+        { kind: 'change', deviceId: testDevice },
+        {
+          kind: 'change',
+          deviceId: testDevice,
+          secret: true,
+          expiresAt: 1_900_000_000,
+          disabled: true,
+          labels: { floor: null },
+        },
+        { kind: 'remove', deviceId: testDevice },
+      ],
+      signature: '0f'.repeat(32),
+      signatureExpiresMs: 1_763_627_400_000,
+    },
+  },
   disconnect: { kind: 'disconnect', deviceId: testDevice },
+  wakeups: { kind: 'wakeups', requestId: 'request 1' as RequestId, deviceId: null },
   metrics: { kind: 'metrics' },
   status: { kind: 'status' },
 };
 
+const messageAnswered: PeerAnswer<'message'> = {
+  ok: true,
+  value: {
+    deviceId: testDevice,
+    id: 'message-2' as MessageId,
+    acknowledgedAtMs: 1_763_627_400_123,
+    wakeup: {
+      requestId: 'w-1' as RequestId,
+      status: 'completed',
+      acceptedAtMs: 1_763_627_400_000,
+      wokeAfterMs: 925,
+    },
+  },
+};
+
 export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[] } = {
   heartbeats: [
-    { sleep: { session, heartbeatAt: 1_763_627_400 }, signal: null },
-    { sleep: null, signal: { session, heartbeatAt: 0 } },
+    [
+      { sleep: { session, heartbeatAt: 1_763_627_400 }, signal: null },
+      { sleep: null, signal: { session, heartbeatAt: 0 } },
+    ],
+    [],
   ],
   wake: [
     { ok: true, value: receipt },
@@ -86,19 +175,58 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
       ok: true,
       value: { deviceId: testDevice, id: 'message-1' as MessageId, acknowledgedAtMs: 1_763_627_400_123 },
     },
+    messageAnswered,
     { ok: false, error: { code: 40412, message: 'device is not connected' } },
   ],
   'issue-call': [
-    { ok: true, value: { peerId: 'peer', token: 'token' } },
+    { ok: true, value: { peerId: 'peer', token: 'token', mediaUrl: 'ws://media.example:8083' } },
     { ok: false, error: { code: 40903, message: 'media' } },
   ],
+  'end-call': [
+    { ok: true, value: callEnd },
+    { ok: false, error: { code: 40414, message: 'no such call' } },
+  ],
+  'reject-call': ['taken', 'stray'],
   'take-calls': [
     { kind: 'given', deviceId: testDevice, sessions: [callSession(), callSession({ ringsFromMs: 5 })] },
     { kind: 'given', deviceId: testDevice, sessions: [] },
     { kind: 'in-use' },
     { kind: 'absent' },
   ],
+  provision: [
+    {
+      ok: true,
+      value: [
+        {
+          deviceId: testDevice,
+          code: 0,
+          device: { deviceId: testDevice, productId: doorbell, expiresAt: null, disabled: false },
+          secret: 'a secret that was made',
+          isChanged: true,
+        },
+        { deviceId: testDevice, code: 40904, device: null, secret: null, isChanged: false },
+      ],
+    },
+    { ok: false, error: { code: 42901, message: 'request overload', retryAfterS: 1 } },
+  ],
   disconnect: [true, false],
+  wakeups: [
+    { wakeups: [], refused: [] },
+    {
+      wakeups: [knownWakeup],
+      refused: [
+        {
+          atMs: 1_763_627_400_000,
+          requestId: 'request 1' as RequestId,
+          appId: null,
+          isProven: false,
+          deviceId: null,
+          code: 40105,
+          reason: 'signature mismatch',
+        },
+      ],
+    },
+  ],
   metrics: ['# HELP x\nx 1\n'],
   status: [memberStatus],
 };
@@ -107,13 +235,28 @@ export const notices: readonly PeerNotice[] = [
   { kind: 'superseded', connection: 'sleep', deviceId: testDevice, session },
   {
     kind: 'wakeup-accepted',
-    appId: testApp,
-    requestId: 'request 1' as RequestId,
-    isCallersId: true,
     signature: '0f'.repeat(32),
     signatureExpiresMs: 1_763_627_400_000,
-    bodySha256: 'a1'.repeat(32),
     receipt,
+  },
+  {
+    kind: 'message-answered',
+    signature: '0f'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    answer: messageAnswered,
+  },
+  {
+    kind: 'message-answered',
+    signature: '0f'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    answer: {
+      ok: false,
+      error: {
+        code: 50402,
+        message: 'the device did not wake in time',
+        wakeup: { requestId: 'w-1' as RequestId, status: 'unknown', acceptedAtMs: null, wokeAfterMs: null },
+      },
+    },
   },
   {
     kind: 'call-issued',
@@ -121,7 +264,20 @@ export const notices: readonly PeerNotice[] = [
     signatureExpiresMs: 1_763_627_400_000,
     sessionId: session,
     peerId: 'peer',
+    mediaUrl: null,
     token: 'token',
+  },
+  {
+    kind: 'call-end-answered',
+    signature: '0f'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    end: callEnd,
+  },
+  {
+    kind: 'call-end-answered',
+    signature: '0f'.repeat(32),
+    signatureExpiresMs: 1_763_627_400_000,
+    end: null,
   },
   {
     kind: 'wake-reported',

@@ -1,8 +1,9 @@
 /** Several processes of one node that write one store, each with an environment of its own. */
 import { join } from 'node:path';
 import type { MemberId } from '../../src/model/cluster.ts';
-import type { SlotLost } from '../../src/core/ports/slot-follower.ts';
+import type { SlotLost } from '../../src/core/ports/session-locator.ts';
 import { openRecords, type Records } from '../../src/server/bootstrap/records.ts';
+import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { recordsDeps, recordsSettings, SiteMember, type RecordsSite } from './records-site.ts';
 import { closedAfter, lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
@@ -58,12 +59,12 @@ export class ProcessesSite implements RecordsSite {
 
   #open(ending: Ending, store: Store, number: number): OneOfThem {
     const id = `${node}/${number}@1` as MemberId;
-    const self = { member: id, node, isCoordinator: number === 0, grew: () => undefined };
-    const records = openRecords(store.state, recordsSettings, { ...recordsDeps(), shared: self });
+    const shared = new SharedRecords(store.state, { member: id, node, grew: () => undefined });
+    const records = openRecords(store.state, recordsSettings, recordsDeps(shared, number === 0));
     ending.after(() => records.close());
     const supersede = (member: MemberId, slot: SlotLost): void => this.#supersede(member, slot);
     const member = new SiteMember({ id, node }, { ...records, supersede });
-    records.followSlots(member);
+    shared.follow(member);
     return { store, records, member };
   }
 

@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { findFreePort } from '../../src/lib/listening-apps.ts';
+import { findFreePort } from './free-port.ts';
 import { toolPath, type DebianTool } from './debian-tools.ts';
 import type { Ending } from './temporary-store.ts';
 import { temporaryDirectory } from './temporary-store.ts';

@@ -4,11 +4,16 @@ import { neverConnected } from '../../src/model/connectivity.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../src/model/ids.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
-import type { ConnectionRecords } from '../../src/core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../src/core/ports/records.ts';
 import type { EventLog } from '../../src/core/ports/event-log.ts';
-import type { SlotFollower, SlotLost, SlotClaimed } from '../../src/core/ports/slot-follower.ts';
-import type { SessionLocator } from '../../src/core/ports/session-locator.ts';
+import type {
+  SlotFollower,
+  SlotLost,
+  SlotClaimed,
+  SessionLocator,
+} from '../../src/core/ports/session-locator.ts';
 import type { RecordsDeps } from '../../src/server/bootstrap/records.ts';
+import type { RecordStore } from '../../src/storage/journal/committer.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
@@ -29,10 +34,15 @@ export const recordsSettings = {
   events: { retention_days: 1, retained_max: 100_000 },
 };
 
-export function recordsDeps(): RecordsDeps & { readonly log: FakeLog } {
+/** Of the member that keeps its records in `store`. */
+export function recordsDeps(
+  store: RecordStore,
+  isCoordinator = true,
+): RecordsDeps & { readonly log: FakeLog } {
   const readiness = new Readiness();
   const clock = new SystemClock();
-  return { clock, node: 'node-1', log: new FakeLog(), readiness, productOf: () => 'doorbell' as ProductId };
+  const productOf = (): ProductId => 'doorbell' as ProductId;
+  return { clock, node: 'node-1', log: new FakeLog(), readiness, productOf, store, isCoordinator };
 }
 
 export interface MemberIdentity {

@@ -1,7 +1,17 @@
 /** A small registry with one entry of every kind, as a file has it. */
 export const sampleRegistry = {
   applications: [{ app_id: '2818153', name: 'demo' }],
-  products: [{ product_id: 'doorbell', app_ids: ['2818153'] }],
+  products: [
+    {
+      product_id: 'doorbell',
+      app_ids: ['2818153'],
+      defaults: {
+        heartbeat_s: 120,
+        sleep: { servers: ['sleep.example:8081'], retry: { min_s: 5, max_s: 600, jitter: 0.25 } },
+        media: { down_video_mt: 'mjpeg', screen_width: 160, screen_height: 100, audio_rate: 8000 },
+      },
+    },
+  ],
   credentials: [
     {
       access_key_id: 'AKTEST',

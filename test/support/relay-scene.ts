@@ -9,7 +9,7 @@ import {
   encodeFrameHeader,
   type FrameHeader,
 } from '../../src/protocol/media/frame-header.ts';
-import type { JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/output.ts';
+import type { JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';

@@ -29,12 +29,15 @@ export async function startServerProcess(
 /** For a server that is to carry media: a child, and no spare unless it is asked for. */
 export const withMedia: readonly string[] = ['media.process=child', 'media.spare=false'];
 
-/** Of `reveille`: a server on free ports that carries no media unless it is asked to. */
+/** Of `reveille`: a server on free ports that carries no media, and has no threads that verify, unless it is asked to. */
 export function serveArguments(overrides: readonly string[]): string[] {
   const listens = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
   return [
     'serve',
-    ...[...listens, 'media.process=none', ...overrides].flatMap((override) => ['--set', override]),
+    ...[...listens, 'media.process=none', 'auth.verification=inline', ...overrides].flatMap((override) => [
+      '--set',
+      override,
+    ]),
   ];
 }
 

@@ -3,10 +3,10 @@
  * gateways call, records in memory, and one list of the events in the order they were written. Sleep and signal are
  * played through the same `Door`, so that what holds for both is said once.
  */
+import type { CallRejection } from '../../src/model/call.ts';
 import { wallSeconds } from '../../src/lib/clock.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
-import type { ConnectionRecord, ConnectionTimes, ConnectivityRecord } from '../../src/model/connectivity.ts';
-import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
+import type { ConnectionTimes, ConnectivityRecord } from '../../src/model/connectivity.ts';
 import type { EventDraft, EventType } from '../../src/model/events.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -36,30 +36,16 @@ const sessionKey = 'k'.repeat(32);
 const rightSecret = 'device-secret';
 export const testNode = 'node-1';
 
-/** Both kinds write into one log, as in the store. */
-class LoggedRecords extends FakeRecords {
-  readonly #log: EventDraft[];
-
-  constructor(log: EventDraft[]) {
-    super();
-    this.#log = log;
-  }
-
-  override write(deviceId: DeviceId, record: ConnectionRecord, transition: SessionTransition | null): void {
-    super.write(deviceId, record, transition);
-    if (transition !== null) this.#log.push(sessionEvent(deviceId, transition));
-  }
-}
-
 export class SessionScene {
   readonly clock = new DrivenClock();
   readonly registry = new FakeRegistry();
   readonly log = new FakeLog();
   /** Of both kinds, in the order they were written. */
   readonly events: EventDraft[] = [];
-  readonly sleepRecords: FakeRecords = new LoggedRecords(this.events);
-  readonly signalRecords: FakeRecords = new LoggedRecords(this.events);
+  readonly sleepRecords = new FakeRecords(this.events);
+  readonly signalRecords = new FakeRecords(this.events);
   readonly reports: { deviceId: DeviceId; sessionId: SessionId; report: WakeReport }[] = [];
+  readonly rejections: { deviceId: DeviceId; rejection: CallRejection }[] = [];
   directory = this.newDirectory();
   overloaded = false;
   readonly sleep = new SleepDoor(this, this.sleepRecords);
@@ -71,9 +57,12 @@ export class SessionScene {
     const wakeups: SignalSessionsDeps['wakeups'] = {
       reported: (deviceId, sessionId, report) => void this.reports.push({ deviceId, sessionId, report }),
     };
+    const rejections: SignalSessionsDeps['rejections'] = {
+      rejected: (deviceId, rejection) => void this.rejections.push({ deviceId, rejection }),
+    };
     const isOverloaded = (): boolean => this.overloaded;
     const known = { clock, registry, directory, sleepRecords, signalRecords, log, cluster: null };
-    return { ...known, wakeups, isOverloaded };
+    return { ...known, wakeups, rejections, isOverloaded };
   }
 
   newDirectory(): DeviceDirectory {

@@ -7,17 +7,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
-import { describeSettings, settingKeys } from '../../src/server/config/settings-keys.ts';
-import { loadSettings } from '../../src/server/config/settings.ts';
+import { describeSettings, settingKeys, loadSettings } from '../../src/server/config/settings.ts';
 import { checkout } from './checkout.ts';
 
 const introduction = `# Settings
 
-One JSON file (\`--config FILE\`; \`config/default.json\` shows every key with its default), the environment over it, \`--set section.key=value\` over both. All of it is checked at start: an unknown key, an unknown \`REVEILLE_\` variable or a bad value names itself, and the process exits 2. \`reveille config\` prints what is in force, secrets masked.
+For operators. This page lists every setting with its default and its environment variable.
 
-In the environment and after \`--set\`, a list is comma separated, true and false may be 1 and 0, and an empty text is nothing where a setting may be nothing. In an address, port 0 picks a free one and IPv6 stands in brackets.
+Settings come from one JSON file (\`--config FILE\`; \`config/default.json\` shows every key with its default), from the environment, which overrides the file, and from \`--set section.key=value\`, which overrides both. All settings are checked at the start: for an unknown key, an unknown \`REVEILLE_\` variable or a bad value, the error names it and the process exits with 2. \`reveille config\` prints the settings in force, with secrets masked.
 
-This file is made from the schema by \`test/support/settings-files.ts\`.
+In the environment and after \`--set\`, a list is comma separated, true and false may be written 1 and 0, and an empty text means nothing where the setting allows it. In an address, port 0 picks a free port, and IPv6 addresses are in brackets.
+
+This file is generated from the schema by \`test/support/settings-files.ts\`.
 `;
 
 /** Path from the root, and text. */
@@ -42,7 +43,7 @@ function tables(defaults: Record<string, Record<string, unknown>>): string {
           ({ key, variable, description }) =>
             `| \`${key}\` | ${shown(values[key])} | \`${variable}\` | ${description} |`,
         );
-      return `\n## ${section}\n\n| key | default | variable | what |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+      return `\n## ${section}\n\n| key | default | variable | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
     })
     .join('');
 }

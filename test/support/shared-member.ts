@@ -2,20 +2,21 @@
 import type { ConnectionKind, MemberId } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../src/model/ids.ts';
-import type { SlotClaimed } from '../../src/core/ports/slot-follower.ts';
-import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
-import { EventStore } from '../../src/storage/events/event-store.ts';
-import { EventWriter } from '../../src/storage/events/event-writer.ts';
-import { Journal } from '../../src/storage/journal/journal.ts';
+import type { SlotClaimed } from '../../src/core/ports/session-locator.ts';
+import {
+  ConnectionRecordStore,
+  StoredSessionLocator,
+} from '../../src/storage/records/connection-record-store.ts';
+import { Committer } from '../../src/storage/journal/committer.ts';
 import { LostSessions } from '../../src/storage/journal/lost-sessions.ts';
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
-import { SharedCommitter } from '../../src/storage/journal/shared-committer.ts';
-import { StoredSessionLocator } from '../../src/storage/records/stored-session-locator.ts';
+import { SharedRecords } from '../../src/storage/journal/shared-records.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import { writeHeartbeat, writeEnd, writeLogin, type ConnectionPlace } from './connection-changes.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
+import { EventJournal, WritableLog } from './test-journal.ts';
 import { closedAfter, type Ending } from './temporary-store.ts';
 
 export const sharedNode = 'node-1';
@@ -25,8 +26,8 @@ export class SharedMember {
   readonly store: Store;
   readonly clock: Clock;
   readonly log = new FakeLog();
-  readonly journal: Journal;
-  readonly events: EventStore;
+  readonly journal: EventJournal;
+  readonly events: WritableLog;
   readonly sleep: ConnectionRecordStore;
   readonly signal: ConnectionRecordStore;
   readonly locator: StoredSessionLocator;
@@ -42,16 +43,16 @@ export class SharedMember {
     this.clock = clock;
     const { state } = store;
     const grew = (): void => void this.told.push('grew');
-    const writer = { member: this.member, node: sharedNode, events: new EventWriter(state), grew };
-    const committer = new SharedCommitter(state, writer);
+    const records = new SharedRecords(state, { member: this.member, node: sharedNode, grew });
+    const committer = new Committer(state.environment, records);
     const productOf = (): ProductId => 'doorbell' as ProductId;
-    this.journal = new Journal({ clock, committer, productOf, backlogMax: 1_000_000 });
-    this.events = new EventStore(new StoredEvents(state), this.journal, this.log, () => committer.look());
+    this.journal = new EventJournal({ clock, committer, productOf, backlogMax: 1_000_000 });
+    this.events = new WritableLog(new StoredEvents(state), this.journal, this.log, () => committer.look());
     this.sleep = new ConnectionRecordStore(state, 'sleep', this.journal, this.member);
     this.signal = new ConnectionRecordStore(state, 'signal', this.journal, this.member);
     this.locator = new StoredSessionLocator(state);
     this.#lost = new LostSessions(state, this.journal, sharedNode);
-    this.#follow(committer);
+    this.#follow(records);
   }
 
   login(kind: ConnectionKind, deviceId: DeviceId, name: string, atMs = 1000): void {
@@ -87,8 +88,8 @@ export class SharedMember {
     return { records: this[kind], kind, deviceId, node: sharedNode };
   }
 
-  #follow(committer: SharedCommitter): void {
-    committer.follow({
+  #follow(records: SharedRecords): void {
+    records.follow({
       taken: (slot) => {
         this.taken.push(slot);
         this.told.push(`taken ${slot.session} ${slot.epoch}`);

@@ -7,8 +7,11 @@ import type { ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { sessionEvent, type SessionTransition } from '../../src/model/state/session-event.ts';
 import { neverShared, reduceShared, type SharedEvent } from '../../src/model/state/shared-connection.ts';
-import type { SlotFollower } from '../../src/core/ports/slot-follower.ts';
-import { SharedStateUnavailable, type SessionLocator } from '../../src/core/ports/session-locator.ts';
+import {
+  type SlotFollower,
+  SharedStateUnavailable,
+  type SessionLocator,
+} from '../../src/core/ports/session-locator.ts';
 import type { DrivenClock } from './driven-clock.ts';
 import { DraftedEventLog } from './drafted-event-log.ts';
 import { FakeRecords } from './fakes.ts';

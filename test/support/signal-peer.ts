@@ -63,6 +63,14 @@ export function loginText(sessionKey: string, deviceId = 'TESTDEVICE01', secret 
   return JSON.stringify({ type: 'login', device_id: deviceId, mac });
 }
 
+/** What `readToEnd` resolves to where the server says why it closes, and nothing else. */
+export function dismissal(
+  code: number,
+  reason: string,
+): { readonly texts: readonly string[]; readonly close: string } {
+  return { texts: [`{"type":"bye","reason":"${reason}"}`], close: `${code} ${reason}` };
+}
+
 export class SignalPeer {
   readonly raw: RawPeer;
 

@@ -1,6 +1,6 @@
 /** What members keep where all see it: values for the tests of those who write and read them. */
 import type { EventDraft } from '../../src/model/events.ts';
-import type { EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { EventId, ProductId, RequestId, SessionId, WakeupId } from '../../src/model/ids.ts';
 import {
   decodeHeartbeats,
   decodeDeviceCalls,
@@ -95,8 +95,8 @@ export const storedWakeup: StoredWakeup = {
     alreadyOnline: false,
     cause: 'remote',
     sleepEpoch: 7,
-    isCallersId: true,
-    bodySha256: 'a1'.repeat(32),
+    packet: '983b16f8f39c0000',
+    id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
     watcher: memberOne,
   },
 };

@@ -1,7 +1,9 @@
 /** Certificates of the test's own, one of them in the files that a server was told of. */
 import { execFileSync, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { connect } from 'node:tls';
 
 /** Why a test of TLS is left out here; false: it is not. */
 export const noOpenssl =
@@ -22,6 +24,16 @@ export class TestCertificate {
     return this.#path('current.key');
   }
 
+  /** The files, as the section of a listener names them. */
+  get settings(): { readonly tls_cert_file: string; readonly tls_key_file: string } {
+    return { tls_cert_file: this.certFile, tls_key_file: this.keyFile };
+  }
+
+  /** The same for a server: `section.key=value` each. */
+  overrides(section: 'api' | 'signal'): string[] {
+    return Object.entries(this.settings).map(([key, file]) => `${section}.${key}=${file}`);
+  }
+
   /** Puts the certificate of this name, made when it is first asked for, into the files. It is for 127.0.0.1, or for a name with a dot. */
   use(name: string): void {
     this.#make(name);
@@ -40,6 +52,12 @@ export class TestCertificate {
     writeFileSync(this.certFile, 'no certificate');
   }
 
+  /** The files hold one certificate and the key of another. */
+  mix(certificate: string, key: string): void {
+    this.use(key);
+    copyFileSync(this.#path(`${certificate}.crt`), this.certFile);
+  }
+
   #make(name: string): void {
     if (existsSync(this.#path(`${name}.crt`))) return;
     const files = ['-keyout', this.#path(`${name}.key`), '-out', this.#path(`${name}.crt`)];
@@ -52,4 +70,13 @@ export class TestCertificate {
   #path(name: string): string {
     return join(this.#directory, name);
   }
+}
+
+/** The name in the certificate that a newcomer is shown. */
+export async function certificateShown(port: number): Promise<string> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { CN } = socket.getPeerCertificate().subject;
+  socket.destroy();
+  return CN;
 }

@@ -2,13 +2,20 @@
 import type { DeviceId, RequestId, ProductId } from '../../src/model/ids.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { EventStore } from '../../src/storage/events/event-store.ts';
-import { EventWriter } from '../../src/storage/events/event-writer.ts';
-import { LocalCommitter, type Batch } from '../../src/storage/journal/committer.ts';
+import { Committer } from '../../src/storage/journal/committer.ts';
 import { Journal, type JournalDeps } from '../../src/storage/journal/journal.ts';
+import { JournalSlot } from '../../src/storage/journal/journal-slot.ts';
+import { SharedRecords, type SharedWriter } from '../../src/storage/journal/shared-records.ts';
+import type { CallsTransition } from '../../src/storage/journal/transition.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
+import type { Sight } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
+import { onlyMember } from '../../src/storage/records/connection-rows.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
+
+/** How a test commits a batch: as an environment does, or not. */
+export type Batch = (write: () => void, sight: Sight | null) => Promise<void>;
 
 export interface TestJournalSettings extends Partial<Omit<JournalDeps, 'committer'>> {
   readonly batch?: Batch;
@@ -16,25 +23,54 @@ export interface TestJournalSettings extends Partial<Omit<JournalDeps, 'committe
 }
 
 export interface TestJournal {
-  readonly journal: Journal;
-  readonly events: EventStore;
+  readonly journal: EventJournal;
+  readonly events: WritableLog;
   readonly stored: StoredEvents;
+}
+
+/** The process that writes its store alone. */
+export const alone: SharedWriter = { member: onlyMember, node: 'node-1', grew: () => undefined };
+
+/** Takes events that no record goes with. */
+export class EventJournal extends Journal {
+  readonly #events = new JournalSlot<CallsTransition>(this, () => undefined);
+
+  append(event: EventDraft): void {
+    const { deviceId } = event;
+    this.#events.write(deviceId, { kind: 'calls', deviceId, sessions: [], event }, true);
+  }
+}
+
+/** A log that is appended to through its journal. */
+export class WritableLog extends EventStore {
+  readonly #journal: EventJournal;
+
+  constructor(stored: StoredEvents, journal: EventJournal, log: FakeLog, beforeReading?: () => void) {
+    super(stored, journal, log, beforeReading);
+    this.#journal = journal;
+  }
+
+  append(event: EventDraft): void {
+    this.#journal.append(event);
+  }
 }
 
 export function openJournal(
   { state }: Pick<Store, 'state'>,
   settings: TestJournalSettings = {},
 ): TestJournal {
-  const { log = new FakeLog(), batch = (write, sight) => state.environment.batch(write, sight) } = settings;
-  const journal = new Journal({
+  const { environment } = state;
+  const { log = new FakeLog(), batch = (write, sight) => environment.batch(write, sight) } = settings;
+  const transactions = { transaction: batch, refresh: () => environment.refresh() };
+  const journal = new EventJournal({
     clock: new DrivenClock(),
     productOf: () => 'doorbell' as ProductId,
     backlogMax: 100_000,
     ...settings,
-    committer: new LocalCommitter(new EventWriter(state), batch),
+    committer: new Committer(transactions, new SharedRecords(state, alone)),
   });
   const stored = new StoredEvents(state);
-  return { journal, events: new EventStore(stored, journal, log), stored };
+  return { journal, events: new WritableLog(stored, journal, log), stored };
 }
 
 /** An event that needs no record: the number is in its data, so that a test can tell which it is. */

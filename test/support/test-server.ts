@@ -31,6 +31,8 @@ export const testCredentials = {
   second: credential('second'),
   reader: credential('reader'),
   waker: credential('waker'),
+  /** Of messages, and nothing else. */
+  sender: credential('sender'),
   revoked: credential('revoked'),
   past: credential('past'),
   future: credential('future'),
@@ -56,6 +58,7 @@ function registryFile(): object {
   const terms: Record<string, object> = {
     reader: { permissions: ['connectivity:read'] },
     waker: { permissions: ['wakeup:write'] },
+    sender: { permissions: ['message:send'] },
     revoked: { revoked: true },
     past: { not_after: nowS - anHourS },
     future: { not_before: nowS + anHourS },
@@ -170,7 +173,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   });
   const clock = options.clock ?? new SystemClock();
   const inside = options.media === 'child' ? {} : { startMedia: () => startMediaInside(clock) };
-  const server = await startServer(settings, { clock, log, ...inside });
+  const server = await startServer(settings, { clock, log, handle: null, ...inside });
   const port = (name: ListenerName): number => Number(server.listeners[name].split(':').at(-1));
   const ports = Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as TestServer['ports'];
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());

@@ -1,4 +1,5 @@
 /** One device that can be put to sleep, woken and brought online, with everything a wakeup needs, in memory. */
+import { noPeers } from '../../src/core/ports/peers.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
@@ -21,6 +22,7 @@ import {
   FakeSignalConnection,
   FakeTelemetry,
   FakeWakeupRecords,
+  latestOf,
   otherApp,
   testApp,
   testDevice,
@@ -94,9 +96,11 @@ export class WakeupScene {
 
   endSleep(reason: SleepEndReason): void {
     const actor = this.directory.find(testDevice);
+    const session = actor?.session('sleep') ?? null;
+    if (session === null) return;
     const event = {
       kind: 'ended',
-      epoch: actor?.epoch('sleep') ?? 0,
+      session,
       reason,
       atMs: this.clock.wallMs(),
       heartbeatAt: 0,
@@ -119,9 +123,11 @@ export class WakeupScene {
 
   goOffline(reason: SignalEndReason = 'peer_closed'): void {
     const actor = this.directory.find(testDevice);
+    const session = actor?.session('signal') ?? null;
+    if (session === null) return;
     const event = {
       kind: 'ended',
-      epoch: actor?.epoch('signal') ?? 0,
+      session,
       reason,
       atMs: this.clock.wallMs(),
       heartbeatAt: 0,
@@ -145,10 +151,8 @@ export class WakeupScene {
       customData: null,
       customDataText: null,
       requestId: `made-${this.#signatures}` as RequestId,
-      isCallersId: false,
       signature: this.#signatures.toString(16).padStart(64, '0'),
       signatureExpiresMs: this.clock.wallMs() + 300_000,
-      bodySha256: 'body-1',
       ...overrides,
     };
   }
@@ -160,7 +164,7 @@ export class WakeupScene {
   }
 
   record(requestId: string, appId: ApplicationId = testApp): WakeupRecord | null {
-    return this.records.find(appId, requestId as RequestId);
+    return this.records.find(latestOf(appId, requestId as RequestId));
   }
 
   /** What backends were told of wakeups: `completed made-1`. */
@@ -209,6 +213,7 @@ export class WakeupScene {
       watch,
       telemetry,
       log,
+      peers: noPeers,
       cluster: null,
       isDraining: () => this.draining,
     };

@@ -2,7 +2,7 @@
 import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';
-import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewer-keys.ts';
+import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewers.ts';
 import type { WatchDeps } from '../../src/gateways/watch/watch-routes.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';

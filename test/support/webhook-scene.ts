@@ -5,8 +5,13 @@ import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import type { Product, Webhook } from '../../src/model/registry.ts';
 import type { DeliveryStore } from '../../src/core/ports/delivery-store.ts';
-import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/core/ports/webhook-sender.ts';
-import type { LogPages, WebhookRegistry } from '../../src/core/ports/webhook-sources.ts';
+import type {
+  WebhookAnswer,
+  WebhookMessage,
+  WebhookSender,
+  LogPages,
+  WebhookRegistry,
+} from '../../src/core/ports/webhook-sender.ts';
 import { WebhookEngine } from '../../src/webhooks/delivery/engine.ts';
 import type { Hook } from '../../src/webhooks/delivery/hook.ts';
 import { webhookLimits, type WebhookLimits } from '../../src/webhooks/delivery/limits.ts';

@@ -1,5 +1,10 @@
-/** The client of a command: of the running server on the data directory, else of the store at rest. */
-import { CommandError } from '../shell/command-error.ts';
+/**
+ * The client of a command: of the running server on the data directory, else of the store at rest. The latter answers in
+ * process by the routes of a server; its changes hold the lock of the data directory, so that no server starts meanwhile,
+ * and are lines in the audit log.
+ */
+import { userInfo } from 'node:os';
+import { CommandError, usageError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import {
   findOpsClient,
@@ -7,10 +12,30 @@ import {
   opsClientOf,
   type AdminClient,
   type OpsClient,
-} from './ops-client.ts';
-import { findRunningServer } from './running-server.ts';
-import { StoreClient } from './store-client.ts';
-import type { StoreContext } from './store-queries.ts';
+  refusalOf,
+  findRunningServer,
+} from './running-server.ts';
+import { type StoreContext, storeQueries } from './store-queries.ts';
+import { assert } from '../../lib/assert.ts';
+import { wallSeconds } from '../../lib/clock.ts';
+import type { AuditIntent } from '../../model/audit.ts';
+import { registryRoutes, bridgeRoutes } from '../../gateways/admin/registry-routes.ts';
+import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
+import {
+  type AdminReply,
+  type AdminRoute,
+  type ChangeRoute,
+  outcomeOf,
+} from '../../gateways/ops/admin-route.ts';
+import { importOutcome } from '../../server/bootstrap/unasked-changes.ts';
+import { AuditLog } from '../../storage/audit/audit-log.ts';
+import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
+import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
+import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
+import { openStore } from '../../storage/lmdb/open-store.ts';
+import { importRegistry, type ImportReport } from '../../storage/registry/registry-import.ts';
+import { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../storage/registry/registry-write.ts';
 
 /** Throws a CommandError while the server starts or stops. */
 export function adminClient(
@@ -43,4 +68,135 @@ export async function advised<Result>(advice: string, act: () => Promise<Result>
 
 function isBareRefusal(error: unknown): error is CommandError {
   return error instanceof CommandError && !(error instanceof OpsUnavailableError) && error.advice === null;
+}
+
+/** The routes of one change, open until it is done. */
+interface OpenedRoutes {
+  readonly directory: string;
+  readonly routes: readonly AdminRoute[];
+  close(): Promise<void>;
+}
+
+const keyFilePaths = /^\/v1\/(?:ops-tokens|token-keys)\//;
+
+class StoreClient implements AdminClient {
+  readonly isLive = false;
+  readonly #context: StoreContext;
+
+  constructor(context: StoreContext) {
+    this.#context = context;
+  }
+
+  /** Throws a StoreOpenError where there is no store. */
+  async ask<Answer>(path: string, query = new URLSearchParams()): Promise<Answer> {
+    const answer = storeQueries[path];
+    assert(answer !== undefined, 'only a running server can answer this');
+    return (await answer(this.#context, query)) as Answer;
+  }
+
+  /** Rejects with an AuditRefusal, and changes nothing, when the audit log cannot be written. */
+  async change<Answer>(path: string, body: object): Promise<Answer> {
+    const isOfKeyFile = keyFilePaths.test(path);
+    const opened = isOfKeyFile ? openKeyFiles(this.#context) : openRegistry(this.#context);
+    try {
+      const route = opened.routes.find((each) => each.path === path);
+      assert(route !== undefined && 'audit' in route, 'only a running server can change this');
+      const { status, body: answer } = await this.#record(opened.directory, route, body);
+      if (status === 200) return answer as Answer;
+      const { error } = answer as { readonly error: string };
+      throw status === 400 && !isOfKeyFile ? usageError(error) : refusalOf(status, error);
+    } finally {
+      await opened.close();
+    }
+  }
+
+  async importFile(
+    file: string,
+    replace: boolean,
+    onProgress: (entries: number) => void,
+  ): Promise<ImportReport> {
+    const { dataDirectory, settings } = this.#context;
+    const allowShortSecrets = settings.registry.allow_short_secrets;
+    const request = { file, replace, skipUnchanged: false, allowShortSecrets };
+    const store = openStore(dataDirectory);
+    try {
+      const imported = await this.#openAudit(store.directory).record(
+        { ...localUser(), action: 'registry.import', ids: { file, replace } },
+        async () => importRegistry(store.registry, request, onProgress),
+        importOutcome,
+      );
+      if (imported.ok) return imported.value;
+      throw new CommandError(imported.error.message, 'nothing was changed');
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** The line has the ids of the request from its beginning, also those that a server takes from its answer. */
+  #record(directory: string, route: ChangeRoute, body: object): Promise<AdminReply> {
+    const { action, asked = [], answered = {} } = route.audit;
+    const names = new Set<string>([...asked, ...Object.keys(answered)]);
+    const ids = Object.fromEntries(Object.entries(body).filter(([name]) => names.has(name)));
+    return this.#openAudit(directory).record(
+      { ...localUser(), action, ids },
+      () => route.handle({ query: new URLSearchParams(), body }),
+      (reply) => outcomeOf(reply, route.audit),
+    );
+  }
+
+  #openAudit(directory: string): AuditLog {
+    return new AuditLog({
+      directory,
+      clock: this.#context.clock,
+      told: () => undefined,
+      lost: (_line, reason) =>
+        process.stderr.write(`the result of this change is not in the audit log: ${reason}\n`),
+    });
+  }
+}
+
+function openRegistry({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
+  const store = openStore(dataDirectory);
+  const { directory, registry } = store;
+  const writer = new RegistryWriter(registry, new RegistryStore(registry));
+  const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
+  // Nobody is connected, and nothing is derived yet.
+  const changed = (): void => undefined;
+  const routes = [
+    ...registryRoutes({ clock, writer, rules, changed, forgetDerivedKeys: changed }),
+    ...bridgeRoutes({ writer, changed }),
+  ];
+  return { directory, routes, close: () => store.close() };
+}
+
+/** Changes of the key files. Their reading routes are not used here: a read needs no lock. */
+function openKeyFiles({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
+  const { directory } = prepareDataDirectory(dataDirectory);
+  const lock = new ServerLock(directory);
+  const tokens = new OpsTokenFile(directory);
+  const keys = tokenKeyFileOf(settings);
+  const nowS = wallSeconds(clock);
+  const routes = [
+    ...opsTokenRoutes({
+      stored: [],
+      create: (operator) => tokens.create(operator, nowS),
+      revoke: async (name) => (await tokens.revoke(name)) !== null,
+    }),
+    ...tokenKeyRoutes({
+      stored: [],
+      rotate: () => keys.rotate(nowS),
+      retire: (kid) => keys.retire(kid),
+    }),
+  ];
+  return { directory, routes, close: async () => lock.release() };
+}
+
+/** The audit log has a command under the user of the system; a container may run as a user without a name. */
+function localUser(): Pick<AuditIntent, 'operator' | 'role' | 'user' | 'from'> {
+  const from = `pid ${process.pid}`;
+  try {
+    return { operator: 'cli', role: null, user: userInfo().username, from };
+  } catch {
+    return { operator: 'cli', role: null, user: `uid ${process.getuid?.()}`, from };
+  }
 }

@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import type { AuditLine } from '../../model/audit.ts';
 import { AuditFiles } from '../../storage/audit/audit-files.ts';
 import { formatLocalTime } from '../api/events-text.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
-import { parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
+import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
+import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../shell/output.ts';
-import { untilInterrupted } from '../shell/interruption.ts';
 import { followAudit } from './audit-follow.ts';
 
 interface AuditOptions {
@@ -31,7 +30,7 @@ export function addAuditCommand(program: Command): void {
     .option('--action <action>', 'only this one; ends with * for all that begin so; may be repeated', collect)
     .option('--operator <name>', 'only of this token; local, cli, signal and start stand for none')
     .option('-f, --follow', 'go on until Ctrl-C, also over a restart of the server')
-    .action((options: AuditOptions, self: Command) => showAudit(contextOf(self), options));
+    .action(inContext(showAudit));
   addExamples(
     command,
     ['audit', 'the newest 50 changes'],
@@ -51,10 +50,6 @@ function parseSince(text: string): (nowMs: number) => number {
   }
   const spanMs = parseSpan(text) * 1000;
   return (nowMs) => nowMs - spanMs;
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }
 
 async function showAudit(

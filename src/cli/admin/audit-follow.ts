@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { AuditLine } from '../../model/audit.ts';
 import { auditFollowMs, auditResultMsMax } from '../../model/limits.ts';
 import type { AuditFiles, PlacedLine } from '../../storage/audit/audit-files.ts';
-import { pauseUnless } from '../shell/interruption.ts';
+import { pauseUnless } from '../shell/command-context.ts';
 
 export interface Following {
   readonly clock: Clock;

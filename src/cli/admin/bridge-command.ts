@@ -1,13 +1,12 @@
 /** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
 import type { Command } from 'commander';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { wholeNumberOption } from '../shell/option-values.ts';
+import { collect, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../shell/output.ts';
 import { adminClient, advised } from './admin-client.ts';
-import { isInRegistry } from './registry-look.ts';
-import { listEntries, type ListOptions } from './registry-list.ts';
+import { isInRegistry, listEntries, type ListOptions } from './local-registry.ts';
 
 const listedMax = 1000;
 
@@ -36,7 +35,7 @@ function addAdd(bridge: Command): void {
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
     .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
     .option('--replace', 'also when there is a bridge of this id: it gets a new key')
-    .action((id: string, options: AddOptions, self: Command) => addBridge(contextOf(self), id, options));
+    .action(inContext(addBridge));
   addExamples(
     command,
     ['bridge add bridge-1 --app 2818153', 'for the calls of one application'],
@@ -51,7 +50,7 @@ function addList(bridge: Command): void {
     .description('List the bridges of the registry, revoked ones too.')
     .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
     .option('--after <id>', 'behind this one')
-    .action((options: ListOptions, self: Command) => listEntries(contextOf(self), 'bridges', options));
+    .action(inContext((context, options: ListOptions) => listEntries(context, 'bridges', options)));
   addExamples(command, ['bridge list', 'for people'], ['bridge list --json', 'for machines']);
 }
 
@@ -61,9 +60,7 @@ function addRevoke(bridge: Command): void {
     .description('Refuse the key of a bridge from now on; where it is connected, it is sent away.')
     .argument('<id>', 'the bridge')
     .option('--restore', 'the other way round')
-    .action((id: string, options: { restore?: boolean }, self: Command) =>
-      revokeBridge(contextOf(self), id, options.restore !== true),
-    );
+    .action(inContext(revokeBridge));
   addExamples(
     command,
     ['bridge revoke bridge-1', 'at once'],
@@ -91,7 +88,16 @@ async function addBridge(context: CommandContext, id: string, { app, replace }: 
   );
 }
 
-async function revokeBridge(context: CommandContext, id: string, revoked: boolean): Promise<void> {
+interface RevokeOptions {
+  readonly restore?: boolean;
+}
+
+async function revokeBridge(
+  context: CommandContext,
+  id: string,
+  { restore = false }: RevokeOptions,
+): Promise<void> {
+  const revoked = !restore;
   const { bridge } = await advised(`see which there are: ${reveilleCommand('bridge list')}`, () =>
     adminClient(context).change<{ bridge: JsonObject }>('/v1/bridge/revoke', { bridge_id: id, revoked }),
   );
@@ -99,8 +105,4 @@ async function revokeBridge(context: CommandContext, id: string, revoked: boolea
     { bridge },
     revoked ? `${showable(id)} is revoked` : `the key of ${showable(id)} is good again`,
   );
-}
-
-function collect(value: string, before: readonly string[] = []): readonly string[] {
-  return [...before, value];
 }

@@ -3,12 +3,12 @@ import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../shell/output.ts';
 import { advised, serverClient } from './admin-client.ts';
 import { callsTable } from './calls-view.ts';
-import type { OpsClient } from './ops-client.ts';
+import type { OpsClient } from './running-server.ts';
 
 /** The most that the server lists. */
 const listedMax = 1000;
@@ -33,7 +33,7 @@ function addList(calls: Command): void {
     .description('List the live call sessions of the running server, the oldest first.')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
     .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
-    .action((options: ListOptions, self: Command) => listCalls(contextOf(self), options));
+    .action(inContext(listCalls));
   addExamples(
     command,
     ['calls list', 'all of them'],
@@ -51,9 +51,7 @@ function addEnd(calls: Command): void {
     .addOption(
       new Option('--reason <reason>', 'why, as events tell it').choices(callEndReasons).default('cancelled'),
     )
-    .action((of: string, { reason }: { reason: CallEndReason }, self: Command) =>
-      endCall(contextOf(self), of, reason),
-    );
+    .action(inContext(endCall));
   addExamples(
     command,
     [`calls end ${session}`, 'as cancelled'],
@@ -70,7 +68,7 @@ function addWatch(calls: Command): void {
         'two pictures of a call may be watched at once: the page shows two.',
     )
     .argument('<session>', 'the session')
-    .action((of: string, _options: object, self: Command) => watchCall(contextOf(self), of));
+    .action(inContext(watchCall));
   addExamples(
     command,
     [`calls watch ${session}`, 'open the page in a browser'],
@@ -110,7 +108,11 @@ async function listCalls(context: CommandContext, { device, limit }: ListOptions
   if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
 }
 
-async function endCall(context: CommandContext, session: string, reason: CallEndReason): Promise<void> {
+interface EndOptions {
+  readonly reason: CallEndReason;
+}
+
+async function endCall(context: CommandContext, session: string, { reason }: EndOptions): Promise<void> {
   const answer = await change<EndAnswer>(context, '/v1/calls/end', { session, reason });
   context.output.answer(answer, `ended the call of ${showable(answer.device_id)} as ${answer.reason}`);
 }

@@ -1,6 +1,6 @@
 /** Live calls as text for people. Ids of devices and rooms come from outside, so control characters are escaped. */
 import type { CallJson, CallMediaJson } from '../../gateways/admin/call-routes.ts';
-import { ageInWords } from '../shell/ages-in-words.ts';
+import { ageInWords } from '../shell/option-values.ts';
 import { alignColumns, showable } from '../shell/output.ts';
 
 export function callsTable(calls: readonly CallJson[], nowMs: number): string {

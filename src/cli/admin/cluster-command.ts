@@ -1,10 +1,10 @@
 /** `reveille cluster`: the processes and nodes that form one server, as the local one sees them. Source: cluster.md. */
 import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';
-import type { OpsClient } from './ops-client.ts';
+import type { OpsClient } from './running-server.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function addClusterCommand(program: Command): void {
@@ -16,7 +16,7 @@ export function addClusterCommand(program: Command): void {
     .description(
       'Show each member: its state, its sessions, and how far it is behind. Fails when one is not up.',
     )
-    .action((_options: object, self: Command) => showStatus(contextOf(self)));
+    .action(inContext(showStatus));
   addExamples(
     status,
     ['cluster status', 'a line for each; exit code 1 when one is not up'],
@@ -27,7 +27,7 @@ export function addClusterCommand(program: Command): void {
     .description(
       'Restart the worker processes of this machine, one after another; devices log in at the others.',
     )
-    .action((_options: object, self: Command) => restartWorkers(contextOf(self)));
+    .action(inContext(restartWorkers));
   addExamples(
     restart,
     ['cluster restart', 'as SIGUSR2 to the supervisor does; it returns at once'],

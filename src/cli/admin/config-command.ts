@@ -1,16 +1,20 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
 import type { Command } from 'commander';
 import { readFileSync } from 'node:fs';
-import { describeSettings, settingKeys, type SettingKey } from '../../server/config/settings-keys.ts';
-import type { SettingsSources } from '../../server/config/settings.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import {
+  describeSettings,
+  settingKeys,
+  type SettingKey,
+  type SettingsSources,
+} from '../../server/config/settings.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function addConfigCommand(program: Command): void {
   const command = program
     .command('config')
     .description('Print the settings in force and where each comes from; secrets are masked.')
-    .action((_options: object, self: Command) => printSettings(contextOf(self)));
+    .action(inContext(printSettings));
   addExamples(
     command,
     ['config', 'what a server started here would use'],

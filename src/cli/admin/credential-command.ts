@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient } from './admin-client.ts';
@@ -35,7 +35,7 @@ function addCreate(credential: Command): void {
     .option('--permissions <list>', `comma separated: *, ${permissions.join(', ')}`, parseGrants, ['*'])
     .option('--not-before <moment>', 'Unix seconds or ISO 8601', parseMoment)
     .option('--not-after <moment>', 'Unix seconds or ISO 8601', parseMoment)
-    .action((options: CreateOptions, self: Command) => createCredential(contextOf(self), options));
+    .action(inContext(createCredential));
   addExamples(
     command,
     ['credential create --app 2818153', 'may do everything, without end'],
@@ -50,9 +50,7 @@ function addRotate(credential: Command): void {
     .description('Make a second access key like this one, and let this one end after a while.')
     .argument('<access-key-id>', 'the one to be replaced')
     .option('--grace <span>', 'how long the old one is still good: 90s, 30m, 24h, 7d', parseSpan, 86_400)
-    .action((id: string, { grace }: { grace: number }, self: Command) =>
-      rotateCredential(contextOf(self), id, grace),
-    );
+    .action(inContext(rotateCredential));
   addExamples(
     command,
     ['credential rotate AK123', 'the old one ends in 24 hours'],
@@ -65,7 +63,7 @@ function addRevoke(credential: Command): void {
     .command('revoke')
     .description('Refuse an access key from now on. This cannot be taken back.')
     .argument('<access-key-id>', 'the one to be refused')
-    .action((id: string, _options: object, self: Command) => revokeCredential(contextOf(self), id));
+    .action(inContext(revokeCredential));
   addExamples(
     command,
     ['credential revoke AK123', 'at once'],
@@ -87,7 +85,16 @@ async function createCredential(context: CommandContext, options: CreateOptions)
   context.output.answer({ credential }, describeFresh(credential));
 }
 
-async function rotateCredential(context: CommandContext, id: string, graceSeconds: number): Promise<void> {
+interface RotateOptions {
+  /** Seconds. */
+  readonly grace: number;
+}
+
+async function rotateCredential(
+  context: CommandContext,
+  id: string,
+  { grace: graceSeconds }: RotateOptions,
+): Promise<void> {
   const body = { access_key_id: id, grace_s: graceSeconds };
   const { credential } = await adminClient(context).change<CredentialAnswer>('/v1/credential/rotate', body);
   const end = formatMoment(wallSeconds(context.clock) + graceSeconds, '');

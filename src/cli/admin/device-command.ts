@@ -4,15 +4,15 @@ import { wallSeconds } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { JsonObject } from '../../storage/registry/entry-reader.ts';
-import { generateSecret } from '../../storage/registry/generated-secrets.ts';
+import { generateSecret } from '../../storage/registry/registry-write.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
 import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient, serverClient } from './admin-client.ts';
-import { isInRegistry, lookIntoRegistry } from './registry-look.ts';
+import { isInRegistry, lookIntoRegistry } from './local-registry.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program.command('device').description('Add, show, disable or kick one device.');
@@ -36,7 +36,7 @@ function addAdd(device: Command): void {
     .option('--secret <secret>', 'what its login proves, 16 characters or more; made when left out')
     .option('--expires-at <moment>', 'Unix seconds or ISO 8601; never when left out', parseMoment)
     .option('--replace', 'also when there is a device of this id: it gets a new secret')
-    .action((id: string, options: AddOptions, self: Command) => addDevice(contextOf(self), id, options));
+    .action(inContext(addDevice));
   addExamples(
     command,
     ['device add DOOR-1 --product doorbell', 'with a secret that is made here'],
@@ -50,7 +50,7 @@ function addShow(device: Command): void {
     .command('show')
     .description('Show what the registry has of a device; its secret is masked.')
     .argument('<id>', 'the device', parseDeviceIdOption)
-    .action((id: string, _options: object, self: Command) => showDevice(contextOf(self), id));
+    .action(inContext(showDevice));
   addExamples(command, ['device show DOOR-1', 'for people'], ['device show DOOR-1 --json', 'for machines']);
 }
 
@@ -60,9 +60,7 @@ function addDisable(device: Command): void {
     .description('Answer a device like one that does not exist, and end its sessions.')
     .argument('<id>', 'the device', parseDeviceIdOption)
     .option('--enable', 'the other way round')
-    .action((id: string, options: { enable?: boolean }, self: Command) =>
-      disableDevice(contextOf(self), id, options.enable !== true),
-    );
+    .action(inContext(disableDevice));
   addExamples(
     command,
     ['device disable DOOR-1', 'from now on'],
@@ -75,7 +73,7 @@ function addKick(device: Command): void {
     .command('kick')
     .description("End a device's signal and sleep sessions; it may log in again.")
     .argument('<id>', 'the device', parseDeviceIdOption)
-    .action((id: string, _options: object, self: Command) => kickDevice(contextOf(self), id));
+    .action(inContext(kickDevice));
   addExamples(
     command,
     ['device kick DOOR-1', 'its controller is told with close code 4410; both may log in anew'],
@@ -129,6 +127,7 @@ async function showDevice({ clock, dataDirectory, output }: CommandContext, id: 
     ['applications', appIds.join(', ')],
     ['expires', formatMoment(device.expiresAt, 'never') + expired],
     ['disabled', device.disabled ? 'yes' : 'no'],
+    ...Object.entries(device.labels ?? {}).map(([key, value]) => [`label ${key}`, value]),
   ];
   output.answer({ device: maskSecrets(writeEntry('device', device)), app_ids: appIds }, alignColumns(rows));
 }
@@ -138,7 +137,16 @@ export function adviceToAdd(id: string): string {
   return `add it: ${reveilleCommand(`device add ${showable(id)} --product PRODUCT`)}`;
 }
 
-async function disableDevice(context: CommandContext, id: string, disabled: boolean): Promise<void> {
+interface DisableOptions {
+  readonly enable?: boolean;
+}
+
+async function disableDevice(
+  context: CommandContext,
+  id: string,
+  { enable = false }: DisableOptions,
+): Promise<void> {
+  const disabled = !enable;
   const body = { device_id: id, disabled };
   const { device } = await adminClient(context).change<DeviceAnswer>('/v1/device/disable', body);
   context.output.answer({ device }, `${showable(id)} is ${disabled ? 'disabled' : 'enabled'}`);

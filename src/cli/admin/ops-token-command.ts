@@ -1,9 +1,9 @@
 /** `reveille ops-token …`: the tokens by which operators are known to the ops listener. */
 import { Option, type Command } from 'commander';
-import type { FreshOpsTokenJson, OpsTokenListing } from '../../gateways/admin/ops-token-routes.ts';
+import type { FreshOpsTokenJson, OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
 import { operatorNameForm, opsRoles, type OpsRole } from '../../model/audit.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient, advised } from './admin-client.ts';
@@ -31,9 +31,7 @@ function addCreate(opsToken: Command): void {
     .description('Make a token. It is shown now and never again; its hash alone is kept.')
     .argument('<name>', operatorNameForm)
     .addOption(role.choices(opsRoles).makeOptionMandatory())
-    .action((name: string, options: { role: OpsRole }, self: Command) =>
-      createOpsToken(contextOf(self), name, options.role),
-    );
+    .action(inContext(createOpsToken));
   addExamples(
     command,
     ['ops-token create alice --role operator', 'for somebody who changes things'],
@@ -45,7 +43,7 @@ function addList(opsToken: Command): void {
   const command = opsToken
     .command('list')
     .description('List the named tokens: role, when it was made, and when it was last used, to the minute.')
-    .action((_options: object, self: Command) => listOpsTokens(contextOf(self)));
+    .action(inContext(listOpsTokens));
   addExamples(command, ['ops-token list', 'for people'], ['ops-token list --json', 'for machines']);
 }
 
@@ -54,7 +52,7 @@ function addRevoke(opsToken: Command): void {
     .command('revoke')
     .description('Refuse a token from now on.')
     .argument('<name>', 'as ops-token list shows it')
-    .action((name: string, _options: object, self: Command) => revokeOpsToken(contextOf(self), name));
+    .action(inContext(revokeOpsToken));
   addExamples(
     command,
     ['ops-token revoke alice', 'in the running server at once, else in its file'],
@@ -62,7 +60,11 @@ function addRevoke(opsToken: Command): void {
   );
 }
 
-async function createOpsToken(context: CommandContext, name: string, role: OpsRole): Promise<void> {
+interface CreateOptions {
+  readonly role: OpsRole;
+}
+
+async function createOpsToken(context: CommandContext, name: string, { role }: CreateOptions): Promise<void> {
   const fresh = await adminClient(context).change<FreshOpsTokenJson>('/v1/ops-tokens/create', { name, role });
   context.output.answer(
     fresh,

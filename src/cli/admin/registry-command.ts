@@ -5,13 +5,12 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
 import { exportRegistry } from '../../storage/registry/registry-export.ts';
-import type { ImportReport } from '../../storage/registry/registry-import-messages.ts';
+import type { ImportReport } from '../../storage/registry/registry-import.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { adminClient } from './admin-client.ts';
-import { describeCounts, listEntries, type ListOptions } from './registry-list.ts';
-import { lookIntoRegistry } from './registry-look.ts';
+import { describeCounts, listEntries, lookIntoRegistry } from './local-registry.ts';
 import { findRunningServer } from './running-server.ts';
 
 export function addRegistryCommand(program: Command): void {
@@ -38,9 +37,7 @@ function addImport(registry: Command): void {
     .description('Import a registry file, JSON or NDJSON: one transaction, all of it or nothing.')
     .argument('<file>', 'a registry document, or NDJSON with one entry a line')
     .option('--replace', 'afterwards the store holds what the file holds, and nothing else')
-    .action((file: string, options: { replace?: boolean }, self: Command) =>
-      importRegistryFile(contextOf(self), file, options.replace === true),
-    );
+    .action(inContext(importRegistryFile));
   addExamples(
     command,
     ['registry import registry.json', 'into the running server, or into the store at rest'],
@@ -60,7 +57,7 @@ function addExport(registry: Command): void {
         .default('json'),
     )
     .option('--output <file>', 'a file, readable by its owner alone, instead of standard output')
-    .action((options: ExportOptions, self: Command) => exportRegistryFile(contextOf(self), options));
+    .action(inContext(exportRegistryFile));
   addExamples(
     command,
     ['registry export --with-secrets --output backup.json', 'a backup'],
@@ -76,9 +73,7 @@ function addList(registry: Command): void {
     .addArgument(kinds.choices(Object.values(listNames)))
     .option('--limit <count>', `at most so many, up to ${pageMax}`, wholeNumberOption(1, pageMax), 50)
     .option('--after <id>', 'go on behind this id')
-    .action((list: string | undefined, options: ListOptions, self: Command) =>
-      listEntries(contextOf(self), list, options),
-    );
+    .action(inContext(listEntries));
   addExamples(
     command,
     ['registry list', 'how many there are'],
@@ -87,7 +82,15 @@ function addList(registry: Command): void {
   );
 }
 
-async function importRegistryFile(context: CommandContext, file: string, replace: boolean): Promise<void> {
+interface ImportOptions {
+  readonly replace?: boolean;
+}
+
+async function importRegistryFile(
+  context: CommandContext,
+  file: string,
+  { replace = false }: ImportOptions,
+): Promise<void> {
   const { clock, output, dataDirectory } = context;
   accessSync(file, constants.R_OK);
   const running = findRunningServer(dataDirectory);

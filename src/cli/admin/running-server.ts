@@ -1,13 +1,20 @@
-/** The running server of a data directory and the addresses of its listeners. */
-import {
-  formatListenAddress,
-  parseListenAddress,
-  reachableHere,
-} from '../../server/config/settings-values.ts';
+/**
+ * The running server of a data directory: the addresses of its listeners, and the client of its ops listener, with the
+ * token of the directory. A refusal of the listener becomes a CommandError with its text.
+ */
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { createInterface } from 'node:readline';
+import { pipeline } from 'node:stream/promises';
+import { text as readText } from 'node:stream/consumers';
+import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
-import { livingPid } from '../../storage/lmdb/server-lock.ts';
+import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { CommandError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { findOpsToken } from '../../gateways/ops/ops-token.ts';
+import type { ImportReport } from '../../storage/registry/registry-import.ts';
 
 /** Null when the store is at rest. Throws a CommandError while the server starts or stops. */
 export function findRunningServer(dataDirectory: string): Runtime | null {
@@ -39,4 +46,148 @@ export function reachableAddress(listener: string): string {
   const address = parseListenAddress(listener);
   if (address === null) throw new CommandError(`${listener} is no host:port`);
   return formatListenAddress(reachableHere(address));
+}
+
+/** The requests of the ops listener, to a running server or to a store at rest. A refusal is a CommandError. */
+export interface AdminClient {
+  /** False: a store at rest answers, as the last server left it. */
+  readonly isLive: boolean;
+  /** The answer to a question; nothing changes by it. `signal` gives it up. */
+  ask<Answer>(path: string, query?: URLSearchParams, signal?: AbortSignal): Promise<Answer>;
+  /** The answer to one change, which is a line in the audit log. */
+  change<Answer>(path: string, body: object): Promise<Answer>;
+  /** Imports a registry file. `onProgress` is called with the entries read so far, now and then. */
+  importFile(file: string, replace: boolean, onProgress: (entries: number) => void): Promise<ImportReport>;
+}
+
+/** The longest silence: a change is answered at once, and an import reports its progress more often. */
+const silentMsMax = 60_000;
+
+/** The server could not be reached, or could not answer now: the request may be sent again. */
+export class OpsUnavailableError extends CommandError {}
+
+/** The error for a refusal; a status of 500 or above is no fault of the request. */
+export function refusalOf(status: number, message: string): CommandError {
+  return status >= 500 ? new OpsUnavailableError(message) : new CommandError(message);
+}
+
+/** Null when the store is at rest. Throws a CommandError like `findRunningServer` and `opsClientOf`. */
+export function findOpsClient(dataDirectory: string): OpsClient | null {
+  const running = findRunningServer(dataDirectory);
+  return running === null ? null : opsClientOf(running, dataDirectory);
+}
+
+/** Throws a CommandError when the directory has no token. */
+export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient {
+  const listener = runtime.listeners['ops'];
+  const token = findOpsToken(dataDirectory);
+  if (listener === undefined || token === null)
+    throw new CommandError(
+      `the running server (process ${runtime.pid}) cannot be administrated: ${dataDirectory} has no ops.token`,
+      'restart it',
+    );
+  return new OpsClient(reachableAddress(listener), token);
+}
+
+export class OpsClient implements AdminClient {
+  readonly isLive = true;
+  readonly #origin: string;
+  readonly #token: string;
+
+  constructor(address: string, token: string) {
+    this.#origin = `http://${address}`;
+    this.#token = token;
+  }
+
+  /** Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
+  async ask<Answer>(path: string, query = new URLSearchParams(), signal?: AbortSignal): Promise<Answer> {
+    const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
+      Promise.resolve(void sent.end()),
+    );
+    try {
+      return JSON.parse(await readText(response)) as Answer;
+    } catch (error) {
+      throw silence(error as Error);
+    }
+  }
+
+  async change<Answer>(path: string, body: object): Promise<Answer> {
+    const json = JSON.stringify(body);
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
+    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
+      Promise.resolve(void sent.end(json)),
+    );
+    return JSON.parse(await readText(response)) as Answer;
+  }
+
+  /** Uploads the file. */
+  async importFile(
+    file: string,
+    replace: boolean,
+    onProgress: (entries: number) => void,
+  ): Promise<ImportReport> {
+    const { size } = await stat(file);
+    const contentType = /\.(ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'application/json';
+    const headers = { 'Content-Type': contentType, 'Content-Length': size };
+    const path = `/v1/registry/import?replace=${replace}`;
+    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
+      pipeline(createReadStream(file), sent),
+    );
+    for await (const line of createInterface({ input: response })) {
+      const said = JSON.parse(line) as ImportLine;
+      if (said.error !== undefined)
+        throw new CommandError(said.error.replace(/^the file\b/, file), 'nothing was changed');
+      if (said.result !== undefined) return said.result;
+      if (said.progress !== undefined) onProgress(said.progress);
+    }
+    throw new CommandError('the server ended the import without a word', 'look into its log');
+  }
+
+  /** The response to a request that was not refused. */
+  #send(
+    path: string,
+    { method, headers, signal }: Sending,
+    write: (sent: ReturnType<typeof request>) => Promise<void>,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const options = { method, headers: { ...headers, Authorization: `Bearer ${this.#token}` } };
+      const sent = request(this.#origin + path, { ...options, agent: false, ...(signal && { signal }) });
+      sent.setTimeout(silentMsMax, () => sent.destroy(new Error('no answer')));
+      const fail = (error: Error): void => reject(silence(error));
+      sent.on('error', fail);
+      sent.on('response', (response) => {
+        if (response.statusCode === 200) resolve(response);
+        else void readRefusal(response).then(reject, fail);
+      });
+      // An answer before the end of the body breaks the upload; the answer says more than that error.
+      write(sent).catch(() => undefined);
+    });
+  }
+}
+
+interface Sending {
+  readonly method: 'GET' | 'POST';
+  readonly headers?: OutgoingHttpHeaders;
+  readonly signal?: AbortSignal | undefined;
+}
+
+function silence(error: Error): OpsUnavailableError {
+  return new OpsUnavailableError(`the running server did not answer on its ops listener: ${error.message}`);
+}
+
+interface ImportLine {
+  readonly progress?: number;
+  readonly result?: ImportReport;
+  readonly error?: string;
+}
+
+async function readRefusal(response: IncomingMessage): Promise<CommandError> {
+  const { statusCode: status = 0 } = response;
+  const text = await readText(response);
+  try {
+    return refusalOf(status, (JSON.parse(text) as { error: string }).error);
+  } catch {
+    const Refusal = status >= 500 ? OpsUnavailableError : CommandError;
+    return new Refusal(`the ops listener answered ${status}`, 'is it of another release?');
+  }
 }

@@ -6,28 +6,43 @@ import {
   describeDevice,
   type DeviceStatus,
   type ObservedConnection,
-} from '../../gateways/admin/device-status.ts';
+} from '../../gateways/admin/device-routes.ts';
 import {
   answerEventsRequest,
   type EventsAnswer,
   parseEventsRequest,
 } from '../../gateways/admin/event-query.ts';
-import { encodeOpsTokens, type OpsTokenListing } from '../../gateways/admin/ops-token-routes.ts';
-import { encodeTokenKeys, type TokenKeyListing } from '../../gateways/admin/token-key-routes.ts';
+import {
+  encodeOpsTokens,
+  type OpsTokenListing,
+  encodeTokenKeys,
+  type TokenKeyListing,
+} from '../../gateways/admin/secret-routes.ts';
 import {
   encodeParked,
   encodeWebhook,
   type ParkedJson,
   type WebhookJson,
 } from '../../gateways/admin/webhook-routes.ts';
+import {
+  describeWakeups,
+  parseWakeupsQuery,
+  type WakeupsAnswer,
+} from '../../gateways/admin/wakeup-routes.ts';
+import { wakeupsShownMax } from '../../model/limits.ts';
+import { listStoredWakeups } from '../../storage/records/stored-wakeups.ts';
+import { wakeupTableNames, type WakeupRow } from '../../storage/records/wakeup-rows.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
+import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import { openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
 import { findConnectionRecord, type ConnectionTables } from '../../storage/records/connection-rows.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
-import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
-import { hasWebhookTables, WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
+import {
+  LmdbDeliveryStore,
+  hasWebhookTables,
+  WebhookTables,
+} from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { describeParked, describeWebhook } from '../../webhooks/delivery/webhook-admin.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
@@ -41,6 +56,7 @@ export const storeQueries: Readonly<Record<string, StoreQuery>> = {
   '/v1/device/status': ({ clock, dataDirectory }, query) =>
     withStore(dataDirectory, async (store) => findStatus(store, query, clock.wallMs())),
   '/v1/events': ({ dataDirectory }, query) => readStoredEvents(dataDirectory, query),
+  '/v1/wakeups': ({ dataDirectory }, query) => readStoredWakeups(dataDirectory, query),
   '/v1/ops-tokens': async ({ dataDirectory }): Promise<OpsTokenListing> => {
     return { tokens: encodeOpsTokens(await new OpsTokenFile(dataDirectory).read()) };
   },
@@ -67,6 +83,19 @@ async function readStoredEvents(dataDirectory: string, query: URLSearchParams): 
   const request = parseEventsRequest(query);
   if (!request.ok) throw usageError(request.error);
   return withStore(dataDirectory, ({ state }) => answerEventsRequest(new StoredEvents(state), request.value));
+}
+
+async function readStoredWakeups(dataDirectory: string, query: URLSearchParams): Promise<WakeupsAnswer> {
+  const asked = parseWakeupsQuery(query);
+  if (!asked.ok) throw usageError(asked.error);
+  const { requestId, deviceId } = asked.value;
+  return withStore(dataDirectory, ({ state }) => {
+    // There are none where no server has run yet.
+    const records = state.environment.findTable<WakeupRow>(wakeupTableNames.records);
+    const wakeups =
+      records === null ? [] : [...listStoredWakeups({ records }, requestId, deviceId, wakeupsShownMax)];
+    return describeWakeups(new StoredEvents(state), asked.value, { wakeups, refused: [], silent: [] });
+  });
 }
 
 function findStatus({ registry, state }: Store, query: URLSearchParams, nowMs: number): DeviceStatus {

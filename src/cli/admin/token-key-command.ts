@@ -1,9 +1,9 @@
 /** `reveille token-key …`: the keys that sign the tokens of calls. Their secrets are never shown. */
 import type { Command } from 'commander';
-import type { TokenKeyListing, TokenKeyRotationJson } from '../../gateways/admin/token-key-routes.ts';
-import { tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
+import type { TokenKeyListing, TokenKeyRotationJson } from '../../gateways/admin/secret-routes.ts';
+import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { alignColumns, showable } from '../shell/output.ts';
 import { adminClient, advised } from './admin-client.ts';
@@ -26,7 +26,7 @@ function addList(tokenKey: Command): void {
   const command = tokenKey
     .command('list')
     .description('List the keys, the one that signs first. Also of a server that does not run.')
-    .action((_options: object, self: Command) => listTokenKeys(contextOf(self)));
+    .action(inContext(listTokenKeys));
   addExamples(command, ['token-key list', 'for people'], ['token-key list --json', 'for machines']);
 }
 
@@ -37,7 +37,7 @@ function addRotate(tokenKey: Command): void {
       'Make a new key that signs from now on. The former one is accepted still; an older one is dropped, and its ' +
         'tokens are refused: wait between two rotations as long as a call may take to begin.',
     )
-    .action((_options: object, self: Command) => rotateTokenKeys(contextOf(self)));
+    .action(inContext(rotateTokenKeys));
   addExamples(
     command,
     ['token-key rotate', 'in the running server at once, else in its file'],
@@ -50,7 +50,7 @@ function addRetire(tokenKey: Command): void {
     .command('retire')
     .description('Remove a key: its tokens are refused from now on. The last key stays.')
     .argument('<kid>', 'as token-key list shows it')
-    .action((kid: string, _options: object, self: Command) => retireTokenKey(contextOf(self), kid));
+    .action(inContext(retireTokenKey));
   addExamples(
     command,
     ['token-key retire 5f2b9c01', 'when somebody else may have it: rotate first'],

@@ -2,11 +2,11 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../shell/output.ts';
 import { adminClient, serverClient } from './admin-client.ts';
-import type { OpsClient } from './ops-client.ts';
+import type { OpsClient } from './running-server.ts';
 import type { WebhookListing } from './store-queries.ts';
 import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
 
@@ -38,9 +38,7 @@ function addList(webhook: Command): void {
   )
     .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
     .option('--after <sequence>', 'parked events behind this one', wholeNumberOption(0, 1e15), 0)
-    .action((of: string | undefined, options: ListOptions, self: Command) =>
-      listWebhooks(contextOf(self), of ?? null, options),
-    );
+    .action(inContext(listWebhooks));
   addExamples(
     command,
     ['webhook list', 'all of them'],
@@ -55,7 +53,7 @@ function addTest(webhook: Command): void {
       .command('test')
       .description('Send a message of type webhook.test, signed like an event, and say how it was answered.')
       .argument('<url>', 'the webhook', parseUrl),
-  ).action((of: string, options: NameOptions, self: Command) => testWebhook(contextOf(self), of, options));
+  ).action(inContext(testWebhook));
   addExamples(
     command,
     [`webhook test ${url}`, 'exits 0 when the receiver takes it'],
@@ -71,9 +69,7 @@ function addReplay(webhook: Command): void {
       .argument('<url>', 'the webhook', parseUrl),
   )
     .option('--event <id>', 'only this one; all of them when left out')
-    .action((of: string, options: ReplayOptions, self: Command) =>
-      replayWebhook(contextOf(self), of, options),
-    );
+    .action(inContext(replayWebhook));
   addExamples(
     command,
     [`webhook replay ${url}`, 'all that are parked'],
@@ -90,7 +86,7 @@ function addEnable(webhook: Command): void {
       .command('enable')
       .description('Switch a webhook on again that answered 410, and try one that keeps failing now.')
       .argument('<url>', 'the webhook', parseUrl),
-  ).action((of: string, options: NameOptions, self: Command) => enableWebhook(contextOf(self), of, options));
+  ).action(inContext(enableWebhook));
   addExamples(
     command,
     [`webhook enable ${url}`, 'it goes on where it stopped, as far as the log still has it'],
@@ -184,10 +180,10 @@ async function enableWebhook(context: CommandContext, url: string, options: Name
   context.output.answer(answer, `${showable(url)} is on; ${behind} events of the log are behind its cursor`);
 }
 
-/** `url` null: all webhooks, without their parked events. */
+/** `url` undefined: all webhooks, without their parked events. */
 async function listWebhooks(
   context: CommandContext,
-  url: string | null,
+  url: string | undefined,
   options: ListOptions,
 ): Promise<void> {
   const { clock, output } = context;
@@ -203,8 +199,8 @@ async function listWebhooks(
   if (!client.isLive) output.remark('no server runs: this is how the last one left it');
 }
 
-function queryOf(url: string | null, options: ListOptions): URLSearchParams {
-  if (url === null) return new URLSearchParams();
+function queryOf(url: string | undefined, options: ListOptions): URLSearchParams {
+  if (url === undefined) return new URLSearchParams();
   const { limit, after } = options;
   return new URLSearchParams({ ...webhookName(url, options), limit: String(limit), after: String(after) });
 }

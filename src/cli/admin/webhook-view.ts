@@ -1,6 +1,6 @@
 /** Webhooks as text for people. */
 import type { FailureJson, ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
-import { ageInWords } from '../shell/ages-in-words.ts';
+import { ageInWords } from '../shell/option-values.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { alignColumns } from '../shell/output.ts';
 

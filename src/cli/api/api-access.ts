@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { FailureCode } from '../../model/codes.ts';
@@ -58,6 +58,12 @@ function trustingOnly(certificate: X509Certificate): ConnectionOptions {
     allowPartialTrustChain: true,
     checkServerIdentity: () => undefined,
   };
+}
+
+/** `--url`, of a command that asks the API. */
+export function urlOption(): Option {
+  const purpose = 'the server, like http://127.0.0.1:8080; the local one when left out';
+  return new Option('--url <origin>', purpose).argParser(parseOriginOption);
 }
 
 /** An origin: scheme, host and port. Throws InvalidArgumentError. */

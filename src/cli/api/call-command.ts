@@ -2,13 +2,13 @@
 import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
 import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
-import { findApi, openApi, parseOriginOption } from './api-access.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { findApi, openApi, urlOption } from './api-access.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
   parseMethod,
   parseTarget,
-  permissionFor,
+  permissionsFor,
   readRequestBody,
   type RequestTarget,
 } from './request-text.ts';
@@ -31,14 +31,8 @@ export function addCallCommand(program: Command): void {
     .addOption(
       new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
     )
-    .option(
-      '--url <origin>',
-      'the server, like http://127.0.0.1:8080; the local one when left out',
-      parseOriginOption,
-    )
-    .action((method: string, target: RequestTarget, options: CallOptions, self: Command) =>
-      call(contextOf(self), method, target, options),
-    );
+    .addOption(urlOption())
+    .action(inContext(call));
   addExamples(
     addCredentialOptions(command),
     ["call GET '/v1/device/connectivity?device_id=DOOR-1'", 'what was last seen of a device'],
@@ -58,7 +52,7 @@ async function call(
 ): Promise<void> {
   const { headerSet, requestId } = options;
   const body = readRequestBody(method, options.body);
-  const need = { permission: permissionFor(target.path), deviceId: null };
+  const need = { permissions: permissionsFor(method, target.path), deviceId: null };
   const credential = await findCredential(context, options, need);
   const api = openApi(findApi(context, options.url), credential, context.clock);
   const headers: Record<string, string> = requestId === undefined ? {} : { 'X-Request-ID': requestId };

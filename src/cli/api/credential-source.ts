@@ -16,7 +16,7 @@ import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
-import { lookIntoRegistry } from '../admin/registry-look.ts';
+import { lookIntoRegistry } from '../admin/local-registry.ts';
 
 export interface CredentialOptions {
   readonly credential?: string;
@@ -26,8 +26,8 @@ export interface CredentialOptions {
 }
 
 export interface CredentialNeed {
-  /** Null: none in particular. */
-  readonly permission: Permission | null;
+  /** All of them; empty: none in particular. */
+  readonly permissions: readonly Permission[];
   /** A credential of an application that has this device's product is preferred; null: of any. */
   readonly deviceId: string | null;
 }
@@ -76,39 +76,33 @@ function readCredentialFile(path: string): SigningCredential {
 }
 
 async function findInRegistry(context: CommandContext, need: CredentialNeed): Promise<SigningCredential> {
-  const { permission } = need;
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
-    chooseCredential(registry, need, nowS),
+  const found = await lookIntoRegistry(context.dataDirectory, (registry, tables) =>
+    chooseCredential(registry, tables.entries('credential'), need, nowS),
   );
   if (found !== null) return found;
-  const which = permission === null ? 'live credential' : `live credential with ${permission}`;
+  const withAll = need.permissions.length === 0 ? '' : ` with ${need.permissions.join(' and ')}`;
   throw new CommandError(
-    `the registry in ${context.dataDirectory} has no ${which}`,
+    `the registry in ${context.dataDirectory} has no live credential${withAll}`,
     `make one: ${reveilleCommand('credential create --app APP')}, or give one with --credential FILE`,
   );
 }
 
-const pageEntries = 1000;
-
-/** The first credential that is valid now and permitted, preferably of an application that has the device. */
+/** The first of `credentials` that is valid now and permitted, preferably of an application that has the device. */
 export function chooseCredential(
-  registry: Pick<RegistryStore, 'page' | 'findDevice' | 'findProduct'>,
-  need: CredentialNeed,
+  registry: Pick<RegistryStore, 'findDevice' | 'findProduct'>,
+  credentials: Iterable<Credential>,
+  { permissions, deviceId }: CredentialNeed,
   nowS: number,
 ): Credential | null {
-  const device = need.deviceId === null ? null : registry.findDevice(need.deviceId as DeviceId);
+  const device = deviceId === null ? null : registry.findDevice(deviceId as DeviceId);
   const appIds = device === null ? null : (registry.findProduct(device.productId)?.appIds ?? null);
   let secondBest: Credential | null = null;
-  for (let after: string | undefined; ;) {
-    const page = registry.page('credential', pageEntries, after);
-    for (const credential of page) {
-      if (!isCredentialValid(credential, nowS)) continue;
-      if (need.permission !== null && !holdsPermission(credential, need.permission)) continue;
-      if (appIds === null || appIds.includes(credential.appId)) return credential;
-      secondBest ??= credential;
-    }
-    if (page.length < pageEntries) return secondBest;
-    after = page.at(-1)?.accessKeyId;
+  for (const credential of credentials) {
+    if (!isCredentialValid(credential, nowS)) continue;
+    if (!permissions.every((permission) => holdsPermission(credential, permission))) continue;
+    if (appIds === null || appIds.includes(credential.appId)) return credential;
+    secondBest ??= credential;
   }
+  return secondBest;
 }

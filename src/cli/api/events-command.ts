@@ -4,10 +4,9 @@ import { eventTypes } from '../../model/events.ts';
 import { eventsPageMax } from '../../model/limits.ts';
 import { type EventsAnswer, type WireEvent, parseTypePattern } from '../../gateways/admin/event-query.ts';
 import { adminClient } from '../admin/admin-client.ts';
-import { findOpsClient, type AdminClient } from '../admin/ops-client.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { findOpsClient, type AdminClient } from '../admin/running-server.ts';
+import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { untilInterrupted } from '../shell/interruption.ts';
 import { followEvents, type EventFeed, type FeedAnswer } from './events-follow.ts';
 import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
 
@@ -41,7 +40,7 @@ export function addEventsCommand(program: Command): void {
       'only this type; ends with * for all that begin so; may be repeated',
       collectType,
     )
-    .action((options: EventsOptions, self: Command) => showEvents(contextOf(self), options));
+    .action(inContext(showEvents));
   addExamples(
     command,
     ['events', 'the newest 20, also of a server that does not run'],

@@ -47,13 +47,17 @@ const permissionsByPath: ReadonlyMap<string, Permission> = new Map([
   ['/v1/device/wakeup-request', 'wakeup:write'],
   ['/v1/device/message', 'message:send'],
   ['/v1/device/msgvoip-call-status', 'call:read'],
+  ['/v1/device/msgvoip-call/end', 'call:end'],
   ['/v1/token/msgvoip', 'call:issue'],
   ['/v1/events', 'events:read'],
 ]);
 
-/** The permission that this path needs; null when it is none of our paths. */
-export function permissionFor(path: string): Permission | null {
-  return permissionsByPath.get(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path) ?? null;
+/** The permissions that this request needs; none when its path is none of ours. */
+export function permissionsFor(method: string, path: string): readonly Permission[] {
+  const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  if (bare === '/v1/devices') return [method === 'GET' ? 'device:read' : 'device:write'];
+  const needed = permissionsByPath.get(bare);
+  return needed === undefined ? [] : [needed];
 }
 
 /**

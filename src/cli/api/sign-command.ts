@@ -3,14 +3,14 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
 import { type HeaderSet, parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
 import { findApi, parseOriginOption } from './api-access.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
   curlLine,
   formatTarget,
   parseMethod,
   parseTarget,
-  permissionFor,
+  permissionsFor,
   readRequestBody,
   type RequestTarget,
 } from './request-text.ts';
@@ -41,9 +41,7 @@ export function addSignCommand(program: Command): void {
     .option('--url <origin>', 'where the curl line goes; the local server when left out', parseOriginOption)
     .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
     .option('--explain', 'print every value on the way: a client that signs differently sees where')
-    .action((method: string, target: RequestTarget, options: SignOptions, self: Command) =>
-      sign(contextOf(self), method, target, options),
-    );
+    .action(inContext(sign));
   addExamples(
     addCredentialOptions(command),
     ["sign GET '/v1/device/connectivity?device_id=DOOR-1'", 'the headers'],
@@ -59,7 +57,7 @@ async function sign(
   options: SignOptions,
 ): Promise<void> {
   const body = readRequestBody(method, options.body);
-  const need = { permission: permissionFor(target.path), deviceId: null };
+  const need = { permissions: permissionsFor(method, target.path), deviceId: null };
   const credential = await findCredential(context, options, need);
   const { contentType, headerSet } = options;
   const atMs = options.date ?? context.clock.wallMs();

@@ -1,23 +1,67 @@
-/** `reveille status`: what is known of one device, from the running server or from the store it left. */
+/**
+ * `reveille status`: what is known of one device, from the running server or from the store it left; or the connections of
+ * any number of them, as the signed API answers a batch.
+ */
 import type { Command } from 'commander';
-import type { DeviceStatus } from '../../gateways/admin/device-status.ts';
+import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import { adminClient, advised } from '../admin/admin-client.ts';
 import { adviceToAdd } from '../admin/device-command.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption } from '../shell/option-values.ts';
-import { statusJson, statusText } from './status-view.ts';
+import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
+import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { connectionsText, statusJson, statusText } from './status-view.ts';
 
 export function addStatusCommand(program: Command): void {
   const command = program
     .command('status')
-    .description('Show whether a device is online or asleep, since when, and what happened to it lately.')
-    .argument('<device>', 'device id', parseDeviceIdOption)
-    .action((device: string, _options: object, self: Command) => showStatus(contextOf(self), device));
+    .description(
+      'Show whether a device is online or asleep, since when, and what happened to it lately. Of several devices, or ' +
+        'with --url or a credential: their connections, asked of the API; exits 1 unless all are told.',
+    )
+    .argument('<device...>', 'device ids', parseDeviceIds)
+    .addOption(urlOption())
+    .action(inContext(show));
   addExamples(
-    command,
+    addCredentialOptions(command),
     ['status DOOR-1', 'both connections, their times and ages, and the latest transitions with reasons'],
     ['status DOOR-1 --json', 'for machines: times in Unix seconds and as ISO 8601'],
+    ['status DOOR-1 DOOR-2 DOOR-3', 'a line for each, with a credential that may read connectivity'],
   );
+}
+
+interface StatusOptions extends CredentialOptions {
+  readonly url?: string;
+}
+
+function parseDeviceIds(text: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, parseDeviceIdOption(text)];
+}
+
+function show(context: CommandContext, ids: readonly string[], options: StatusOptions): Promise<void> {
+  const [only = '', ...more] = ids;
+  const asksApi = more.length > 0 || Object.keys(options).length > 0;
+  return asksApi ? showConnections(context, ids, options) : showStatus(context, only);
+}
+
+async function showConnections(
+  context: CommandContext,
+  ids: readonly string[],
+  options: StatusOptions,
+): Promise<void> {
+  const [deviceId = null] = ids;
+  const credential = await findCredential(context, options, { permissions: ['connectivity:read'], deviceId });
+  const api = openApi(findApi(context, options.url), credential, context.clock);
+  try {
+    const result = await api.connectivityOf(ids);
+    const text = result.ok
+      ? connectionsText(result.data.devices, context.clock.wallMs())
+      : `refused: ${result.message} (${result.code})`;
+    context.output.answer(envelopeOf(result), text);
+    if (!result.ok || result.data.devices.some(({ code }) => code !== 0)) process.exitCode = 1;
+  } finally {
+    api.close();
+  }
 }
 
 async function showStatus(context: CommandContext, id: string): Promise<void> {

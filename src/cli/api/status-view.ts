@@ -1,9 +1,37 @@
 /** The output of `reveille status`, for people and for machines. */
-import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-status.ts';
-import { ageInWords, momentInWords } from '../shell/ages-in-words.ts';
+import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-routes.ts';
+import type { ConnectionTimes, ConnectivityEntry } from '../../client/reveille-client.ts';
+import { ageInWords, momentInWords, formatMoment } from '../shell/option-values.ts';
 import { tellingPart } from './events-text.ts';
 import { alignColumns, showable } from '../shell/output.ts';
-import { formatMoment } from '../shell/option-values.ts';
+
+/** A line for each device of a batch. */
+export function connectionsText(entries: readonly ConnectivityEntry[], nowMs: number): string {
+  return alignColumns(entries.map((entry) => [entry.device_id, ...connectionWords(entry, nowMs)]));
+}
+
+function connectionWords({ code, message, data }: ConnectivityEntry, nowMs: number): readonly string[] {
+  if (data === undefined) return [`${message} (${code})`, ''];
+  const { signal, sleep } = data;
+  return [
+    signal.is_online
+      ? `online since ${momentOf(signal.last_login_at, nowMs)}`
+      : lastSeen('offline', signal, nowMs),
+    lastSeen('sleep', sleep, nowMs),
+  ];
+}
+
+/** By its latest login, heartbeat or end, whichever came last. */
+function lastSeen(name: string, times: ConnectionTimes, nowMs: number): string {
+  const latest = Math.max(times.last_login_at ?? 0, times.last_heartbeat_at ?? 0, times.last_offline_at ?? 0);
+  if (latest === 0) return `${name}: never seen`;
+  const what = latest === times.last_offline_at ? 'ended' : 'last seen';
+  return `${name}: ${what} ${momentOf(latest, nowMs)}`;
+}
+
+function momentOf(unixSeconds: number | null, nowMs: number): string {
+  return unixSeconds === null ? 'unknown' : withAge(unixSeconds, nowMs);
+}
 
 /** The source of a status: a running server, or the store it left. */
 export type StatusSource = 'server' | 'store';

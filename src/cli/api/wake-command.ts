@@ -5,10 +5,10 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';
-import { parseRequestId } from '../../model/ids.ts';
-import { envelopeOf, findApi, openApi, parseOriginOption } from './api-access.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
 import { showable } from '../shell/output.ts';
 
@@ -25,24 +25,16 @@ export function addWakeCommand(program: Command): void {
     .description('Wake a sleeping device. Exits 1 unless the packet was sent.')
     .argument('<device>', 'device id')
     .option('--custom-data <hex>', 'two bytes for the device, like 0x12ab', parseCustomData)
-    .option(
-      '--request-id <id>',
-      'X-Request-ID: a repeat under the same id wakes at most once',
-      parseRequestIdOption,
-    )
-    .option(
-      '--url <origin>',
-      'the server, like http://127.0.0.1:8080; the local one when left out',
-      parseOriginOption,
-    )
+    .option('--request-id <id>', 'X-Request-ID, by which its outcome is asked for', parseRequestIdOption)
+    .addOption(urlOption())
     .option('--wait', 'wait until the device is online again, up to 60 s; exits 1 when it does not come')
-    .action((device: string, options: WakeOptions, self: Command) => wake(contextOf(self), device, options));
+    .action(inContext(wake));
   addExamples(
     addCredentialOptions(command),
     ['wake DOOR-1', 'with the fixed packet'],
     ['wake DOOR-1 --wait', 'and see it come online'],
     ['wake DOOR-1 --custom-data 0x12ab', 'with two bytes that the device sees'],
-    ['wake DOOR-1 --request-id order-77 --json', 'safe to repeat, for machines'],
+    ['wake DOOR-1 --request-id order-77 --json', 'under an id of your own, for machines'],
   );
 }
 
@@ -50,12 +42,13 @@ type Wakeup = ApiResult<WakeupData, WakeupCode>;
 
 async function wake(context: CommandContext, deviceId: string, options: WakeOptions): Promise<void> {
   const { customData, requestId } = options;
-  const credential = await findCredential(context, options, { permission: 'wakeup:write', deviceId });
+  const credential = await findCredential(context, options, { permissions: ['wakeup:write'], deviceId });
   const api = openApi(findApi(context, options.url), credential, context.clock);
   try {
     const wakeup = await api.wake(deviceId, { customData, requestId });
     context.output.answer(envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
-    if (options.wait === true && mayComeOnline(wakeup)) await notifyOutcome(context, api, wakeup.requestId);
+    if (options.wait === true && mayComeOnline(wakeup))
+      await notifyOutcome(context, api, wakeup.requestId, deviceId);
     else if (!wakeup.ok) process.exitCode = 1;
   } finally {
     api.close();
@@ -67,8 +60,13 @@ function mayComeOnline(wakeup: Wakeup): boolean {
   return wakeup.ok || wakeup.code === 50402;
 }
 
-async function notifyOutcome(context: CommandContext, api: ReveilleClient, requestId: string): Promise<void> {
-  const outcome = await awaitOutcome(api, context.clock, requestId);
+async function notifyOutcome(
+  context: CommandContext,
+  api: ReveilleClient,
+  requestId: string,
+  deviceId: string,
+): Promise<void> {
+  const outcome = await awaitOutcome(api, context.clock, requestId, deviceId);
   context.output.answer(outcome, `${showable(outcome.device_id)}: ${describeOutcome(outcome)}`);
   if (outcome.status !== 'completed') process.exitCode = 1;
 }
@@ -80,11 +78,5 @@ function describeAnswer(deviceId: string, wakeup: Wakeup): string {
 function parseCustomData(text: string): string {
   if (!/^0x[0-9a-fA-F]{4}$/.test(text))
     throw new InvalidArgumentError('Expected 0x and four hexadecimal digits.');
-  return text;
-}
-
-function parseRequestIdOption(text: string): string {
-  if (parseRequestId(text.trim()) === null)
-    throw new InvalidArgumentError('Expected 1-128 printable ASCII characters.');
   return text;
 }

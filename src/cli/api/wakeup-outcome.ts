@@ -44,10 +44,7 @@ const hints: { readonly [Code in FailureCode]?: Hint } = {
   42901: (_id, retryAfterS) => ['a limit', `come back in ${retryAfterS} s`],
   50204: () => ['the packet was certainly not sent', 'try again'],
   50301: (_id, retryAfterS) => ['the server is starting, stopping or busy', `come back in ${retryAfterS} s`],
-  50402: () => [
-    'sent or not, nobody knows',
-    'try again under the same --request-id: a second wake does no harm',
-  ],
+  50402: () => ['sent or not, nobody knows', 'try again: a second wake does no harm'],
 };
 
 export function describeWakeup(deviceId: string, wakeup: ApiResult<WakeupData, WakeupCode>): string {
@@ -73,10 +70,11 @@ export async function awaitOutcome(
   api: ReveilleClient,
   clock: Clock,
   requestId: string,
+  deviceId: string,
 ): Promise<WakeupOutcomeData> {
   const untilMs = clock.monotonicMs() + patienceMs;
   for (;;) {
-    const result = await api.wakeupOutcome(requestId, { waitS });
+    const result = await api.wakeupOutcome(requestId, { deviceId, waitS });
     if (!result.ok)
       throw new CommandError(
         `the server does not say what became of wakeup ${requestId}: ${wordsOf(result)}`,
@@ -99,7 +97,7 @@ export async function wakeAndWait(
   deviceId: string,
 ): Promise<WakeupOutcomeData> {
   const result = await api.wake(deviceId);
-  if (result.ok) return awaitOutcome(api, clock, result.requestId);
+  if (result.ok) return awaitOutcome(api, clock, result.requestId, deviceId);
   throw new CommandError(`the wakeup was refused: ${wordsOf(result)}`);
 }
 

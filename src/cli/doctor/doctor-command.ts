@@ -1,17 +1,15 @@
 /** `reveille doctor`: looks over a machine before it goes live. Exits 1 when a check fails. */
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
-import { checkFiles, checkMachine } from './doctor-machine.ts';
-import { checkPorts } from './doctor-ports.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { checkFiles, checkMachine, checkPorts, type Finding } from './doctor-machine.ts';
 import { checkRegistry } from './doctor-registry.ts';
-import type { Finding } from './doctor-finding.ts';
 
 export function addDoctorCommand(program: Command): void {
   const command = program
     .command('doctor')
     .description('Look over this machine and its settings; say what is wrong and what to do about it.')
-    .action((_options: object, self: Command) => examine(contextOf(self)));
+    .action(inContext(examine));
   addExamples(
     command,
     ['doctor', 'before a first start, or beside a running server'],

@@ -1,30 +1,75 @@
-/** The doctor's checks of the machine: Node, the two binaries, the data directory, open files, files with secrets. */
+/**
+ * The doctor's checks of the machine: Node, the two binaries, the data directory, open files, files with secrets, and that
+ * each port is free or has our own running server; and the finding that every check of the doctor makes.
+ */
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { Environment } from '../../storage/lmdb/environment.ts';
-import type { Settings } from '../../server/config/settings-schema.ts';
-import { isLoopback } from '../../server/config/settings-values.ts';
+import { listenerNames, type Settings } from '../../server/config/settings-schema.ts';
+import { isLoopback, formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { failing, ok, warn, type Finding } from './doctor-finding.ts';
-import { findExposedFiles, secretFilesOf, type SecretFile } from '../../server/config/exposed-files.ts';
+import { findExposedFiles, secretFilesOf, type SecretFile } from '../../server/config/risks.ts';
+import {
+  findFileProblems,
+  findListenProblem,
+  readListenerCertificates,
+} from '../../server/config/start-checks.ts';
+import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 
-export async function checkMachine({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
+export interface Finding {
+  readonly check: string;
+  readonly state: 'ok' | 'warn' | 'fail';
+  readonly found: string;
+  /** The next thing to do; null where all is well. */
+  readonly advice: string | null;
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, state: 'ok', found, advice: null };
+}
+
+export function warn(check: string, found: string, advice: string): Finding {
+  return { check, state: 'warn', found, advice };
+}
+
+export function failing(check: string, found: string, advice: string): Finding {
+  return { check, state: 'fail', found, advice };
+}
+
+/** The numbers of a machine that decide whether it is good enough. */
+export interface Machine {
+  readonly nodeVersion: string;
+  /** The soft limit of open files. */
+  readonly openFilesMax: number;
+  /** The most bytes that the kernel buffers of one TCP connection; null: this system does not say. */
+  readonly receiveBufferMax: number | null;
+}
+
+function thisMachine(): Machine {
+  const nodeVersion = process.versions.node;
+  return { nodeVersion, openFilesMax: readOpenFilesLimit(), receiveBufferMax: readReceiveBufferMax() };
+}
+
+export async function checkMachine(
+  { settings, dataDirectory }: Pick<CommandContext, 'settings' | 'dataDirectory'>,
+  machine = thisMachine(),
+): Promise<Finding[]> {
   return [
-    checkNode(process.versions.node),
+    checkNode(machine.nodeVersion),
     await checkFrontEnd(),
     await checkStorePackage(),
     checkDataDirectory(dataDirectory),
-    checkOpenFiles(settings.sleep.max_sessions, readOpenFilesLimit()),
-    ...checkReceiveBuffers(settings, readReceiveBufferMax()),
+    checkOpenFiles(settings.sleep.max_sessions, machine.openFilesMax),
+    ...checkReceiveBuffers(settings, machine.receiveBufferMax),
   ];
 }
 
 const testedMajors: ReadonlySet<number> = new Set([20, 22]);
 
-export function checkNode(version: string): Finding {
+function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const advice = 'run on Node 20 or 22';
   if (major < 20 || (major === 20 && minor < 12)) return failing('node', `${version} is too old`, advice);
@@ -77,8 +122,8 @@ function checkDataDirectory(directory: string): Finding {
   return ok(check, `${directory}, ours alone`);
 }
 
-/** `wanted`: the setting; `limit`: the soft limit of open files. */
-export function checkOpenFiles(wanted: number, limit: number): Finding {
+/** `wanted`: the setting. */
+function checkOpenFiles(wanted: number, limit: number): Finding {
   const bounded = boundSessions(wanted, limit, descriptorsReserved);
   const found = `the limit of ${limit} leaves room for ${bounded} sleep sessions`;
   if (bounded >= wanted) return ok('open files', found);
@@ -89,14 +134,13 @@ export function checkOpenFiles(wanted: number, limit: number): Finding {
 const receiveBuffersFile = '/proc/sys/net/ipv4/tcp_rmem';
 const receiveBuffersAdvice = "sysctl -w net.ipv4.tcp_rmem='4096 131072 393216', and in /etc/sysctl.d";
 
-/** The most bytes that the kernel buffers of one TCP connection; null: this system does not say. */
 function readReceiveBufferMax(): number | null {
   if (!existsSync(receiveBuffersFile)) return null;
   return Number(readFileSync(receiveBuffersFile, 'latin1').trim().split(/\s+/).at(-1));
 }
 
 /** The front end's library keeps reading one socket as long as its reads are full. See docs/adr/0022. */
-export function checkReceiveBuffers(
+function checkReceiveBuffers(
   { api, signal }: Pick<Settings, 'api' | 'signal'>,
   bytes: number | null,
 ): Finding[] {
@@ -109,7 +153,7 @@ export function checkReceiveBuffers(
 }
 
 /** Checks that other users of this machine can neither read nor write files with secrets outside of the data directory. */
-export function checkFiles({ settings, settingsSources }: CommandContext): Finding[] {
+export function checkFiles({ settings, settingsSources, clock }: CommandContext): Finding[] {
   const check = 'secret files';
   const { file } = settingsSources;
   const own: SecretFile[] = file === undefined ? [] : [{ name: 'the settings', path: file }];
@@ -117,6 +161,48 @@ export function checkFiles({ settings, settingsSources }: CommandContext): Findi
   const exposed = findExposedFiles(files).map(({ name, path, found, advice }) =>
     warn(check, `${name}: ${path} ${found}`, advice),
   );
-  if (files.length === 0 || exposed.length > 0) return exposed;
-  return [ok(check, `${files.map(({ name }) => name).join(', ')}: closed to other users`)];
+  const unusable = findFileProblems(settings).map(({ setting, reason }) =>
+    failing(setting, reason, 'a server does not start with it'),
+  );
+  const closed = files.length === 0 || exposed.length > 0 ? exposed : [ok(check, closedFiles(files))];
+  return [...unusable, ...closed, ...checkExpiry(settings, clock.wallMs())];
+}
+
+function closedFiles(files: readonly SecretFile[]): string {
+  return `${files.map(({ name }) => name).join(', ')}: closed to other users`;
+}
+
+const dayMs = 86_400_000;
+const expiryWarningDays = 30;
+
+/** Certificates of our listeners that can be read. */
+function checkExpiry(settings: Settings, nowMs: number): Finding[] {
+  return readListenerCertificates(settings).map(({ setting, path, expiresMs }) => {
+    const days = Math.floor((expiresMs - nowMs) / dayMs);
+    const found = `${path}: until ${new Date(expiresMs).toISOString().slice(0, 10)}`;
+    const advice = 'renew it, and send the server SIGHUP';
+    if (days < 0) return failing(setting, `${found}, which is over`, advice);
+    return days < expiryWarningDays ? warn(setting, `${found}, in ${days} days`, advice) : ok(setting, found);
+  });
+}
+
+export async function checkPorts({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
+  const running = readRuntimeFile(dataDirectory);
+  if (running !== null)
+    return listenerNames.map((name) =>
+      ok(
+        `${name} listener`,
+        `${running.listeners[name]}, held by our running server (process ${running.pid})`,
+      ),
+    );
+  return Promise.all(listenerNames.map((name) => checkPort(name, settings[name].listen)));
+}
+
+async function checkPort(name: string, address: ListenAddress): Promise<Finding> {
+  const check = `${name} listener`;
+  const problem = await findListenProblem(address);
+  const advice = `stop what has it, or set ${name}.listen (REVEILLE_${name.toUpperCase()}_LISTEN)`;
+  if (problem !== null) return failing(check, problem, advice);
+  const text = formatListenAddress(address);
+  return ok(check, address.port === 0 ? `${text}: a free port is picked` : `${text} is free`);
 }

@@ -9,13 +9,20 @@ import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { registryFileName } from '../../storage/registry/registry-tables.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { chooseCredential } from '../api/credential-source.ts';
-import { failing, ok, warn, type Finding } from './doctor-finding.ts';
+import { failing, ok, warn, type Finding } from './doctor-machine.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { describeCounts } from '../admin/registry-list.ts';
-import { lookIntoRegistry } from '../admin/registry-look.ts';
+import { describeCounts, lookIntoRegistry } from '../admin/local-registry.ts';
 
-export async function checkRegistry(context: CommandContext): Promise<Finding[]> {
-  return [...checkRegistryFile(context.settings.registry.file), ...(await checkStore(context))];
+/** What the doctor sees in a store. */
+export interface SeenRegistry {
+  readonly counts: Readonly<Record<KindName, number>>;
+  /** The first that is valid now; null: none is. */
+  readonly credential: Credential | null;
+}
+
+/** `look` resolves to null where there is no store yet; rejects when it does not open. */
+export async function checkRegistry(context: CommandContext, look = seeRegistry): Promise<Finding[]> {
+  return [...checkRegistryFile(context.settings.registry.file), ...(await checkStore(context, look))];
 }
 
 function checkRegistryFile(file: string | null): Finding[] {
@@ -34,24 +41,27 @@ function checkRegistryFile(file: string | null): Finding[] {
   }
 }
 
-async function checkStore({ clock, dataDirectory }: CommandContext): Promise<Finding[]> {
-  const first = 'the first start makes it';
-  if (!existsSync(join(dataDirectory, registryFileName))) return [warn('store', 'there is none yet', first)];
-  const nowS = wallSeconds(clock);
+async function checkStore(context: CommandContext, look: typeof seeRegistry): Promise<Finding[]> {
   try {
-    const need = { permission: null, deviceId: null };
-    const seen = await lookIntoRegistry(dataDirectory, (registry) => ({
-      counts: registry.counts(),
-      credential: chooseCredential(registry, need, nowS),
-    }));
-    return [ok('store', 'opens'), ...judgeRegistry(seen.counts, seen.credential, nowS)];
+    const seen = await look(context);
+    if (seen === null) return [warn('store', 'there is none yet', 'the first start makes it')];
+    return [ok('store', 'opens'), ...judgeRegistry(seen, wallSeconds(context.clock))];
   } catch (error) {
     return [judgeStoreError(error as Error)];
   }
 }
 
+async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<SeenRegistry | null> {
+  if (!existsSync(join(dataDirectory, registryFileName))) return null;
+  const need = { permissions: [], deviceId: null };
+  return lookIntoRegistry(dataDirectory, (registry, tables) => ({
+    counts: registry.counts(),
+    credential: chooseCredential(registry, tables.entries('credential'), need, wallSeconds(clock)),
+  }));
+}
+
 /** The sentence of a format says what to do; what else keeps a store from opening is damage. */
-export function judgeStoreError(error: Error): Finding {
+function judgeStoreError(error: Error): Finding {
   if (!(error instanceof StoreFormatError))
     return failing('store', error.message, 'restore the data directory from a backup');
   return error.isOlder
@@ -62,12 +72,7 @@ export function judgeStoreError(error: Error): Finding {
 /** A credential that ends sooner gets a warning. */
 const endsSoonS = 7 * 86_400;
 
-/** `credential`: the first that is valid now; null: none is. */
-export function judgeRegistry(
-  counts: Record<KindName, number>,
-  credential: Credential | null,
-  nowS: number,
-): Finding[] {
+function judgeRegistry({ counts, credential }: SeenRegistry, nowS: number): Finding[] {
   const importOne = `import one: ${reveilleCommand('registry import FILE')}`;
   if (Object.values(counts).every((count) => count === 0))
     return [warn('registry', 'is empty: nobody can call and no device can log in', importOne)];

@@ -1,18 +1,20 @@
 /**
- * `reveille serve`: the server as a process. Standard output has the log only, one JSON object a line.
- * Source: running.md, Stopping and Settings.
+ * `reveille serve`: the server as a process, or with `--only media` the media process of a server on another machine.
+ * Standard output has the log only, one JSON object a line. Source: running.md, Stopping, Settings, and Processes and
+ * listeners.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer } from '../../server/bootstrap/server.ts';
-import { addExamples, contextOf, type CommandContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import { demoNotice } from './demo-notice.ts';
-import { serveMedia } from './serve-media.ts';
+import { checkStart, demoNotice, dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
-import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
+import { readLinkKey } from '../../server/bootstrap/media-connection.ts';
+import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
+import { formatListenAddress } from '../../model/settings-values.ts';
 
 export function addServeCommand(program: Command): void {
   const command = program
@@ -29,7 +31,7 @@ export function addServeCommand(program: Command): void {
       parseProcesses,
     )
     .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
-    .action((options: ServeOptions, self: Command) => serveAs(options, contextOf(self)));
+    .action(inContext(serveAs));
   addExamples(
     command,
     ['serve', 'with embedded defaults; the first start makes a demo application and two devices'],
@@ -62,8 +64,8 @@ interface ServeOptions {
 }
 
 async function serveAs(
-  { only, processes, supervised }: ServeOptions,
   context: CommandContext,
+  { only, processes, supervised }: ServeOptions,
 ): Promise<void> {
   if (supervised === true) return serveSupervised(context);
   if (only === 'media') return serveMedia(context);
@@ -81,9 +83,11 @@ async function serve(context: CommandContext): Promise<void> {
   const logging = openLog(settings.log.level);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
+  await checkStart(context);
   // Loaded only here: the other commands run without the front end's binary.
   const { startServer } = await import('../../server/bootstrap/server.ts');
   const server = await startServer(settings, {
+    handle: null,
     clock,
     log: logging.log,
     announce: logging.announce,
@@ -107,6 +111,44 @@ async function serve(context: CommandContext): Promise<void> {
 async function stop(server: RunningServer, logging: Logging, signal: string): Promise<void> {
   logging.log.info({ signal }, 'stopping');
   await server.stop();
+  await logging.close();
+  process.exit(0);
+}
+
+async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
+  const { link_server: server, link_key_file: keyFile } = settings.media;
+  if (server === null || keyFile === null)
+    throw usageError(
+      'serve --only media needs media.link_server, where its server waits, and media.link_key_file',
+    );
+  const logging = openLog(settings.log.level);
+  const { log } = logging;
+  dieOfTheUnexpected(logging);
+  const die = (sentence: string): void => {
+    log.error({}, sentence);
+    logging.flushNow();
+    process.kill(process.pid, 'SIGKILL');
+  };
+  const stopping = stopSignal();
+  const { RemoteMedia } = await import('../../media/process/remote-media.ts');
+  const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');
+  const key = await readLinkKey(keyFile).catch(refuseStart);
+  const media = new RemoteMedia(mediaProcessSettings(settings), {
+    clock,
+    log,
+    server,
+    key,
+    openTranscoders: (workers) => TranscoderPool.open({ ...workers, clock, log, onWedged: die }),
+    onListening: (address) =>
+      logging.announce({ listeners: { media: formatListenAddress(address) } }, 'ready'),
+  });
+  void stopping.then((signal) => {
+    log.info({ signal }, 'stopping');
+    media.stop();
+  });
+  process.on('SIGHUP', () => media.reloadTls());
+  await media.run().catch(refuseStart);
+  log.info({}, 'stopped');
   await logging.close();
   process.exit(0);
 }

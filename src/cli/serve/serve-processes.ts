@@ -13,17 +13,16 @@ import {
   makeSocketDirectory,
   removeSocketDirectory,
   settlePorts,
+  SupervisorSleepPort,
 } from '../../server/supervisor/process-ports.ts';
 import { removeRuntimeFile, writeRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { Supervisor } from '../../server/supervisor/supervisor.ts';
-import { SupervisorSleepPort } from '../../server/supervisor/supervisor-sleep-port.ts';
-import { prepareDataDirectory } from '../../storage/lmdb/data-directory.ts';
+import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
 import { logMigration } from '../../storage/lmdb/migrate-store.ts';
 import { migrateStore } from '../../storage/lmdb/open-store.ts';
-import { ServerLock } from '../../storage/lmdb/server-lock.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
+import { checkStart, dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
 
 /** The flag by which only the supervisor starts a process. */
@@ -33,6 +32,7 @@ export async function serveProcesses(context: CommandContext, workers: number): 
   const logging = openLog(context.settings.log.level);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
+  await checkStart(context);
   const { directory } = prepareDataDirectory(context.settings.data.dir);
   const lock = new ServerLock(directory);
   process.once('exit', () => {

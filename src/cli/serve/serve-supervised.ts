@@ -9,12 +9,11 @@ import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
 import type { HandedPort } from '../../server/supervisor/worker-set.ts';
 import type { WorkerSetState, ProcessTask } from '../../server/supervisor/process-messages.ts';
-import { settingsOfProcess } from '../../server/supervisor/roles.ts';
+import { settingsOfProcess } from '../../server/config/derived-settings.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { demoNotice } from './demo-notice.ts';
-import { dieOfTheUnexpected } from './serving-end.ts';
+import { demoNotice, dieOfTheUnexpected } from './serving-end.ts';
 
 export async function serveSupervised(context: CommandContext): Promise<void> {
   const { startServer } = await import('../../server/bootstrap/server.ts');

@@ -1,10 +1,37 @@
-/** The ends of a serving process: on a signal, when it cannot start, and on an unexpected error. */
+/**
+ * The first and last words of a serving process: the notice of a first start, and its end on a signal, when it cannot
+ * start, and on an unexpected error.
+ */
 import { constants } from 'node:os';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { findAddressProblems, findFileProblems } from '../../server/config/start-checks.ts';
+import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 
-/** Rethrows why a server cannot start: as one sentence, or with the stack of a programming error. */
+/** What a start that failed has left open may hold the process no longer. */
+const failedStartMsMax = 1000;
+
+/** Throws a sentence for each file or address that a start could not use. */
+export async function checkStart({
+  settings,
+  dataDirectory,
+}: Pick<CommandContext, 'settings' | 'dataDirectory'>): Promise<void> {
+  // A server that runs in this directory has the addresses, and the store says so in better words.
+  const isRunning = readRuntimeFile(dataDirectory) !== null;
+  const problems = [...findFileProblems(settings), ...(isRunning ? [] : await findAddressProblems(settings))];
+  if (problems.length === 0) return;
+  const sentences = problems.map(({ setting, reason }) => `${setting}: ${reason}`);
+  throw new CommandError(sentences.join('\n'), `look this machine over: ${reveilleCommand('doctor')}`);
+}
+
+/**
+ * Rethrows why a server cannot start: as one sentence, or with the stack of a programming error. The process ends soon
+ * after, whatever was opened by then.
+ */
 export function refuseStart(error: unknown): never {
+  setTimeout(() => process.exit(), failedStartMsMax).unref();
   if (!(error instanceof Error) || error.name !== 'Error' || error.message.startsWith('invariant'))
     throw error;
   throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
@@ -33,4 +60,24 @@ export function dieOfTheUnexpected(logging: Logging): void {
   };
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
+}
+
+/** The notice of a first start with nothing configured. It has secrets, which no log may have: it is for standard error. */
+export function demoNotice({ credential, devices }: DemoRegistry, dataDirectory: string): string {
+  const device = devices[0]?.deviceId ?? 'DEVICE';
+  return `
+A first start with nothing configured: here is a demo application to play with. Its secrets are shown once.
+
+  application    ${credential.appId}
+  access key id  ${credential.accessKeyId}
+  secret key     ${credential.secretKey}
+${devices.map(({ deviceId, secret }) => `  device         ${deviceId}  secret ${secret}`).join('\n')}
+
+They are kept in ${dataDirectory}. Next, in a second terminal, let the devices live: they sign in, and sleep:
+  ${reveilleCommand(`simulate --devices ${devices.length}`)}
+and in a third one, wake one of them, and see what happened to it:
+  ${reveilleCommand(`wake ${device} --wait`)}
+  ${reveilleCommand(`status ${device}`)}
+
+`;
 }

@@ -1,12 +1,14 @@
-/** The context of every command: the options that all of them take, the settings in force, a clock and an output. */
+/**
+ * The context of every command: the options that all of them take, the settings in force, a clock, an output, and the
+ * user, who may end what takes long.
+ */
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
-import { ProcessOutput, type Output } from './output.ts';
-import { ProgressLine } from './progress-line.ts';
+import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
 export interface GlobalOptions {
   readonly config?: string;
@@ -61,8 +63,15 @@ export class CommandContext {
   }
 }
 
+/** An action of commander, given the context of its command in front of its arguments and options. */
+export function inContext(
+  act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
+): (...given: unknown[]) => Promise<void> | void {
+  return (...given) => act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
+}
+
 /** The context of an action: the option value `context` of the program, else one made from its options. */
-export function contextOf(command: Command): CommandContext {
+function contextOf(command: Command): CommandContext {
   const { context, ...options } = command.optsWithGlobals<GlobalOptions & { context?: CommandContext }>();
   return context ?? new CommandContext(options);
 }
@@ -74,4 +83,33 @@ export function addExamples(
 ): Command {
   const lines = examples.map(([line, purpose]) => `  # ${purpose}\n  $ reveille ${line}`);
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
+}
+
+/** Aborts `work` on the first Ctrl-C or SIGTERM; a second one ends the process at once. */
+export async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const interruption = new AbortController();
+  const interrupt = (): void => {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    interruption.abort();
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  try {
+    await work(interruption.signal);
+  } finally {
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+/** Resolves after `ms` of monotonic time, which may be Infinity, or when `signal` is aborted. */
+export function pauseUnless(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = (): void => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = ms === Infinity ? () => undefined : clock.after(ms, end);
+    signal.addEventListener('abort', end);
+  });
 }

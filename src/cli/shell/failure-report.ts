@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../client/reveille-client.ts';
 import { SettingsError } from '../../server/config/settings.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
-import { StoreOpenError } from '../../storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import { CommandError } from './command-error.ts';
 
 export interface FailureReport {

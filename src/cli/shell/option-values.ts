@@ -1,6 +1,6 @@
-/** Moments, spans of time and ids as people type and read them. */
+/** Moments, spans of time, ages and ids as people type and read them. */
 import { InvalidArgumentError } from 'commander';
-import { parseDeviceId } from '../../model/ids.ts';
+import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
 
 /** Whole Unix seconds, or an ISO 8601 moment such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
 export function parseMoment(text: string): number {
@@ -26,6 +26,11 @@ export function formatMoment(unixSeconds: number | null, never: string): string 
   return new Date(unixSeconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
+/** The values of an option that may be repeated, in their order. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
 /** A whole number within bounds, for an option. Throws InvalidArgumentError. */
 export function wholeNumberOption(min: number, max: number): (text: string) => number {
   return (text) => {
@@ -40,4 +45,49 @@ export function wholeNumberOption(min: number, max: number): (text: string) => n
 export function parseDeviceIdOption(text: string): string {
   if (parseDeviceId(text) === null) throw new InvalidArgumentError('A device id is 1-255 bytes of UTF-8.');
   return text;
+}
+
+/** Throws InvalidArgumentError. */
+export function parseRequestIdOption(text: string): string {
+  if (parseRequestId(text.trim()) === null)
+    throw new InvalidArgumentError('Expected 1-128 printable ASCII characters.');
+  return text;
+}
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** Days are used from the second one on, the others from the first: rounding down then loses little. */
+const units = [
+  { ms: dayMs, fromMs: 2 * dayMs, word: 'day', sign: 'd' },
+  { ms: hourMs, fromMs: hourMs, word: 'hour', sign: 'h' },
+  { ms: minuteMs, fromMs: minuteMs, word: 'minute', sign: 'min' },
+  { ms: secondMs, fromMs: 0, word: 'second', sign: 's' },
+] as const;
+
+/** `3 minutes`, `1 second`, `36 hours`. */
+function spanInWords(spanMs: number): string {
+  const { count, word } = measure(spanMs);
+  return `${count} ${word}${count === 1 ? '' : 's'}`;
+}
+
+/** The age of something observed. A time in the future means that the clock was set back. */
+export function ageInWords(atMs: number, nowMs: number): string {
+  const ageMs = nowMs - atMs;
+  if (Math.abs(ageMs) < secondMs) return 'just now';
+  if (ageMs > 0) return `${spanInWords(ageMs)} ago`;
+  const { count, sign } = measure(-ageMs);
+  return `in ${count} ${sign} (clock stepped?)`;
+}
+
+/** The age of a moment, or how far ahead it lies. */
+export function momentInWords(atMs: number, nowMs: number): string {
+  return atMs > nowMs ? `in ${spanInWords(atMs - nowMs)}` : ageInWords(atMs, nowMs);
+}
+
+function measure(spanMs: number): { count: number; word: string; sign: string } {
+  const unit = units.find(({ fromMs }) => spanMs >= fromMs) ?? units[3];
+  return { count: Math.floor(spanMs / unit.ms), word: unit.word, sign: unit.sign };
 }

@@ -1,8 +1,9 @@
 /**
  * The output of a command: its answer on standard output, as text for people or, with `--json`, as one JSON value a
- * line for machines; remarks for people on standard error, where they spoil no pipe. Text from strangers is shown
- * escaped where a terminal would obey it, or where it turns or hides other text.
+ * line for machines; remarks for people, and the line of progress, on standard error, where they spoil no pipe. Text from
+ * strangers is shown escaped where a terminal would obey it, or where it turns or hides other text.
  */
+import type { Clock } from '../../lib/clock.ts';
 
 export interface Output {
   readonly wantsJson: boolean;
@@ -58,4 +59,98 @@ export function showableLines(text: string): string {
 function escaped(found: string): string {
   const code = found.codePointAt(0) ?? 0;
   return code < 0x1_00_00 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
+}
+
+export interface ProgressScreen {
+  readonly isTTY?: boolean | undefined;
+  write(text: string): unknown;
+}
+
+const terminalEveryMs = 100;
+const plainEveryMs = 5000;
+/** Moves to the first column and clears the line. */
+const clearLine = '\r\u001b[K';
+
+export class ProgressLine {
+  readonly #screen: ProgressScreen;
+  readonly #clock: Clock;
+  #shownMs = -Infinity;
+  /** The text of the line; empty where there is no terminal. */
+  #line = '';
+
+  constructor(screen: ProgressScreen, clock: Clock) {
+    this.#screen = screen;
+    this.#clock = clock;
+    if (screen.isTTY !== true) this.#shownMs = clock.monotonicMs();
+  }
+
+  /** Shows the text unless a line was shown just before. */
+  show(text: string): void {
+    const nowMs = this.#clock.monotonicMs();
+    const isTerminal = this.#screen.isTTY === true;
+    if (nowMs - this.#shownMs < (isTerminal ? terminalEveryMs : plainEveryMs)) return;
+    this.#shownMs = nowMs;
+    if (!isTerminal) return void this.#screen.write(`${text}\n`);
+    this.#line = text;
+    this.#screen.write(clearLine + text);
+  }
+
+  /** Lets `print` write whole lines above the line. */
+  above(print: () => void): void {
+    if (this.#line !== '') this.#screen.write(clearLine);
+    print();
+    if (this.#line !== '') this.#screen.write(this.#line);
+  }
+
+  /** Removes the line. */
+  clear(): void {
+    if (this.#line !== '') this.#screen.write(clearLine);
+    this.#line = '';
+  }
+}
+
+interface TableTerminal extends ProgressScreen {
+  /** Characters in a line; unknown, or 0: as many as one likes. */
+  readonly columns?: number | undefined;
+}
+
+/** To the first column, and everything from there gone. */
+const clearBelow = '\r\u001b[J';
+
+/** A table that is drawn in place on a terminal; elsewhere, or where none is wanted, the progress in one line. */
+export class LiveTable {
+  readonly isTable: boolean;
+  readonly #screen: TableTerminal;
+  readonly #line: ProgressLine;
+  #linesDrawn = 0;
+
+  constructor(screen: TableTerminal, clock: Clock, wantsTable = true) {
+    this.isTable = wantsTable && screen.isTTY === true;
+    this.#screen = screen;
+    this.#line = new ProgressLine(screen, clock);
+  }
+
+  show(table: readonly string[], line: string): void {
+    if (this.isTable) this.#draw(table);
+    else this.#line.show(line);
+  }
+
+  /** Lets `print` write whole lines above the line; a table has no place for them. */
+  above(print: () => void): void {
+    this.#line.above(print);
+  }
+
+  /** Removes the line; a table stays. */
+  clear(): void {
+    this.#line.clear();
+  }
+
+  /** A line that a terminal would break would move all that stand below it. */
+  #draw(lines: readonly string[]): void {
+    const { columns = 0 } = this.#screen;
+    const width = columns > 0 ? columns - 1 : Infinity;
+    const up = this.#linesDrawn === 0 ? '' : `\u001b[${this.#linesDrawn}A`;
+    this.#screen.write(`${up}${clearBelow}${lines.map((line) => `${line.slice(0, width)}\n`).join('')}`);
+    this.#linesDrawn = lines.length;
+  }
 }

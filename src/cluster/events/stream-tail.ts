@@ -3,7 +3,7 @@
  * while the last one was written. Whatever ends it (an outage, a consumer that is gone, a store that refuses), it goes on
  * from what was written. Source: cluster.md, Registry and Events.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import { nextTurn, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { tailMessagesMax, tailProgressMs, tailQuietMs, tailRetryMs } from './log-limits.ts';
 
@@ -217,10 +217,4 @@ export class StreamTail {
       };
     });
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

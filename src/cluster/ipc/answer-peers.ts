@@ -7,14 +7,23 @@ import { fail, type Result } from '../../lib/result.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { refusal, type Refusal } from '../../model/codes.ts';
-import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type {
+  DeviceHeartbeats,
+  PeerAnswer,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+  SessionHeartbeat,
+} from '../../model/peer.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
 import type { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
-import { answerMessage } from '../../core/messages/send-message.ts';
+import { answerCallEnd, type CallEndDeps } from '../../core/calls/end-call.ts';
+import type { CallRejections } from '../../core/calls/reject-call.ts';
+import { answerMessage, rememberMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 
@@ -26,7 +35,7 @@ export type PeerHandlers = {
 };
 
 /** Questions that are not of sessions, answered elsewhere. Must neither throw nor reject. */
-type OtherKind = Exclude<PeerKind, 'heartbeats' | 'wake' | 'write' | 'message' | 'disconnect'>;
+type OtherKind = 'issue-call' | 'provision' | 'take-calls' | 'wakeups' | 'metrics' | 'status';
 
 /** Reactions to notices. Must not throw. */
 export interface PeerNews {
@@ -42,6 +51,8 @@ export interface PeersDeps {
   readonly wakeups: WakeupDeps;
   readonly messages: MessageDeps;
   readonly issued: IssuedCalls;
+  readonly ends: CallEndDeps;
+  readonly rejections: CallRejections;
   readonly others: Pick<PeerHandlers, OtherKind>;
   readonly news: PeerNews;
 }
@@ -50,11 +61,13 @@ export function answerPeers(deps: PeersDeps): PeerHost {
   const { directory, wakeups, messages } = deps;
   const answers: PeerHandlers = {
     ...deps.others,
-    heartbeats: ({ deviceId }) => heartbeatsOf(directory.find(deviceId)),
+    heartbeats: ({ deviceIds }) => deviceIds.map((deviceId) => heartbeatsOf(directory.find(deviceId))),
     wake: ({ request, slots }) =>
       answerWakeup(wakeups, request, slots).catch((error: unknown) => broken(deps, error)),
     write: (question) => writeHere(directory, question),
     message: ({ request }) => answerMessage(messages, request).catch((error: unknown) => broken(deps, error)),
+    'end-call': ({ order }) => answerCallEnd(deps.ends, order),
+    'reject-call': ({ deviceId, rejection }) => deps.rejections.rejectHere(deviceId, rejection),
     disconnect: ({ deviceId }) => disconnectDevice(deps, deviceId, 'kicked'),
   };
   return {
@@ -75,12 +88,12 @@ function broken({ log }: PeersDeps, error: unknown): Result<never, Refusal<50000
   return fail(refusal(50000));
 }
 
-function heartbeatsOf(actor: DeviceActor | null): PeerAnswer<'heartbeats'> {
+function heartbeatsOf(actor: DeviceActor | null): DeviceHeartbeats {
   if (actor === null) return { sleep: null, signal: null };
   return { sleep: heartbeatOf(actor, 'sleep'), signal: heartbeatOf(actor, 'signal') };
 }
 
-function heartbeatOf(actor: DeviceActor, kind: ConnectionKind): PeerAnswer<'heartbeats'>[ConnectionKind] {
+function heartbeatOf(actor: DeviceActor, kind: ConnectionKind): SessionHeartbeat | null {
   const session = actor.session(kind);
   return session === null ? null : { session, heartbeatAt: actor.heartbeatAt(kind) };
 }
@@ -97,14 +110,18 @@ function writeHere(
 
 const writeRefusals = { 40412: 'absent', 40902: 'unwakeable' } as const;
 
-function received({ directory, wakeups, issued, news }: PeersDeps, notice: PeerNotice): void {
+function received({ directory, wakeups, messages, issued, ends, news }: PeersDeps, notice: PeerNotice): void {
   switch (notice.kind) {
     case 'superseded':
       return directory.supersede(notice.connection, notice.deviceId, notice.session);
     case 'wakeup-accepted':
       return wakeups.memory.noteAccepted(notice);
+    case 'message-answered':
+      return rememberMessage(messages, notice, notice.answer);
     case 'call-issued':
       return issued.noteIssued(notice);
+    case 'call-end-answered':
+      return ends.answered.noteAnswered(notice);
     case 'wake-reported':
       return wakeups.watch.reported(notice.deviceId, notice.session, notice.report);
     case 'registry-changed':

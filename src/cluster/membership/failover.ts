@@ -5,8 +5,16 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { decodeDeviceRow, type DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
-import type { ConnectionKind, DeviceRow, MemberId, SessionSlot } from '../../model/cluster.ts';
-import type { SessionId } from '../../model/ids.ts';
+import type {
+  ConnectionKind,
+  DeviceRow,
+  MemberId,
+  SessionSlot,
+  FailedOverSlot,
+  MarkedEvent,
+  SharedConnection,
+} from '../../model/cluster.ts';
+import type { SessionId, DeviceId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
@@ -16,7 +24,8 @@ import { eachBounded } from '../nats/each-bounded.ts';
 import { lostEvents, type MadeEvents } from '../events/made-events.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { lookedAtOnceMax } from '../records/row-limits.ts';
-import { failedOverIn, failOverSlot, type LostSlot } from '../ownership/slot-failover.ts';
+import { reduceShared, type SharedStep } from '../../model/state/shared-connection.ts';
+import { failedOverSlotsMax } from '../../model/limits.ts';
 
 export interface FailoverDeps {
   readonly clock: Clock;
@@ -103,4 +112,45 @@ export class Failover {
 function slotsIn(row: DeviceRow, connection: ConnectionKind): SessionSlot[] {
   const failedOver = failedOverIn(row[connection]).map(({ slot }) => slot);
   return [...row[connection].slots, ...failedOver.toReversed()];
+}
+
+interface LostSlot {
+  readonly deviceId: DeviceId;
+  readonly connection: ConnectionKind;
+  /** As it was found: one that was claimed again since is another. */
+  readonly slot: SessionSlot;
+  /** Unix seconds; 0: none. */
+  readonly heartbeatAt: number;
+}
+
+/**
+ * Null: it was not failed over, or longer ago than is kept. The row keeps the event of it: the next member that fails it over,
+ * where the first one died on the way, publishes the same event, once. Rejects like a change of a row; may be called again.
+ */
+async function failOverSlot(
+  rows: DeviceRows,
+  lost: LostSlot,
+  marked: MarkedEvent,
+): Promise<FailedOverSlot | null> {
+  const { deviceId, connection, slot } = lost;
+  const { row } = await rows.change(deviceId, connection, (found) => strike(found, lost, marked));
+  return failedOverIn(row).find((failedOver) => isSame(failedOver.slot, slot)) ?? null;
+}
+
+function failedOverIn({ failedOver }: SharedConnection): readonly FailedOverSlot[] {
+  return failedOver ?? [];
+}
+
+function strike(row: SharedConnection, lost: LostSlot, { id, atMs }: MarkedEvent): SharedStep {
+  const { connection, heartbeatAt } = lost;
+  const slot = row.slots.find((other) => isSame(other, lost.slot));
+  if (slot === undefined) return { row, outcome: { kind: 'unmoved' } };
+  const { session } = slot;
+  const step = reduceShared(connection, row, { kind: 'ended', session, atMs, heartbeatAt });
+  const failedOver = [...failedOverIn(row), { id, atMs, slot }].slice(-failedOverSlotsMax);
+  return { ...step, row: { ...step.row, failedOver } };
+}
+
+function isSame(one: SessionSlot, other: SessionSlot): boolean {
+  return one.session === other.session && one.epoch === other.epoch;
 }

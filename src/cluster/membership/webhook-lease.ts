@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
+import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/wire-values.ts';
 import { parseMemberId, type MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';

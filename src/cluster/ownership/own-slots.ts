@@ -14,6 +14,8 @@ export interface OwnSlot {
   readonly session: SessionId;
   /** Wall milliseconds. */
   readonly loginAtMs: number;
+  /** What its login was told by here, before it had a slot. */
+  readonly provisionalEpoch: number;
   /** 0: it is being claimed. */
   readonly epoch: number;
 }

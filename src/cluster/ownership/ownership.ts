@@ -8,8 +8,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
-import type { SlotFollower } from '../../core/ports/slot-follower.ts';
-import type { SessionLocator } from '../../core/ports/session-locator.ts';
+import type { SlotFollower, SessionLocator } from '../../core/ports/session-locator.ts';
 import { HeartbeatReader, type HeartbeatStore } from './heartbeat-reader.ts';
 import { HeartbeatWriter } from './heartbeat-writer.ts';
 import { Failover } from '../membership/failover.ts';
@@ -18,13 +17,7 @@ import { DeviceRows } from '../records/device-rows.ts';
 import { type LiveSessions, OwnSlots } from './own-slots.ts';
 import { MadeEvents } from '../events/made-events.ts';
 import { NatsSessionLocator } from '../records/nats-session-locator.ts';
-import {
-  OutboxChanges,
-  type CallsItem,
-  type SharedEpochOf,
-  type WakeupItem,
-} from '../events/outbox-changes.ts';
-import { OutboxPump } from '../events/outbox-pump.ts';
+import { OutboxChanges, type CallsItem, type WakeupItem, OutboxPump } from '../events/outbox-pump.ts';
 import type { PendingClaims } from './pending-claims.ts';
 import { Reregistration } from './reregistration.ts';
 import type { KvStore } from '../nats/kv-store.ts';
@@ -53,7 +46,6 @@ export interface OwnershipDeps {
   /** What this member's records wait for before a login counts as committed. */
   readonly claims: PendingClaims;
   readonly follower: SlotFollower;
-  readonly sharedEpochOf: SharedEpochOf;
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** Resolves when it is in the log of all, once; rejects while NATS is unavailable. */
   readonly publish: (event: OutboxEvent) => Promise<void>;

@@ -14,8 +14,7 @@ import { eachBounded } from '../nats/each-bounded.ts';
 import { lostEvents, recoveredEvent, type MadeEvents } from '../events/made-events.ts';
 import type { OwnSlot } from './own-slots.ts';
 import { changeRetryMsMax, lookedAtOnceMax, outboxTakenMax } from '../records/row-limits.ts';
-import { SlotEnd } from './slot-end.ts';
-import { SlotClaim, type ClaimDeps } from './slot-claim.ts';
+import { SlotEnd, SlotClaim, type ClaimDeps } from './slot-claim.ts';
 
 export interface ReregistrationDeps extends ClaimDeps {
   /** The name of this node, in events. */

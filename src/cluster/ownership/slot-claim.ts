@@ -1,6 +1,7 @@
 /**
- * One login on its way to its slot in what all members share. A write whose answer was lost may hold, and a crash may
- * come between a row and what follows it: a claim can be made again, and finds what it did. Source: cluster.md, Ownership.
+ * One login on its way to its slot in what all members share, and one end on its way out of it. A write whose answer was lost
+ * may hold, and a crash may come between a row and what follows it: a claim and an end can be made again, and find what they
+ * did. Source: cluster.md, Ownership.
  */
 import { reduceShared, type SharedEvent, type SharedStep } from '../../model/state/shared-connection.ts';
 import type {
@@ -11,7 +12,7 @@ import type {
   SharedConnection,
 } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import type { SlotFollower } from '../../core/ports/slot-follower.ts';
+import type { SlotFollower } from '../../core/ports/session-locator.ts';
 import type { ChangedRow, DeviceRows } from '../records/device-rows.ts';
 import type { LiveSessions, OwnSlots } from './own-slots.ts';
 import type { PendingClaims } from './pending-claims.ts';
@@ -33,6 +34,7 @@ export interface ClaimedSession {
   readonly node: string;
   /** Wall milliseconds. */
   readonly loginAtMs: number;
+  readonly provisionalEpoch: number;
   /** What is to be told of it, when it is claimed again. */
   readonly recovered?: MarkedEvent;
 }
@@ -63,9 +65,8 @@ export class SlotClaim {
   /** Null: a later login has the slot. Rejects like a change of a row. May be called again, whatever came of it. */
   async settle(isLate: boolean): Promise<ClaimedSlot | null> {
     const { rows, ownSlots, self } = this.#deps;
-    const { deviceId, connection, session, member, loginAtMs } = this.#claimed;
-    if (member === self && ownSlots.find(deviceId, session) === null)
-      ownSlots.put({ deviceId, connection, session, loginAtMs, epoch: 0 });
+    const { deviceId, connection, session, member } = this.#claimed;
+    if (member === self && ownSlots.find(deviceId, session) === null) this.#note(0);
     let changed: ChangedRow;
     try {
       changed = await rows.change(deviceId, connection, (row) => this.#step(row, isLate));
@@ -127,6 +128,11 @@ export class SlotClaim {
     return epoch > this.#tried.epoch || (lastOfflineAt ?? 0) >= loginAt;
   }
 
+  #note(epoch: number): void {
+    const { deviceId, connection, session, loginAtMs, provisionalEpoch } = this.#claimed;
+    this.#deps.ownSlots.put({ deviceId, connection, session, loginAtMs, provisionalEpoch, epoch });
+  }
+
   #isLive(): boolean {
     const { deviceId, connection, session } = this.#claimed;
     return this.#deps.sessions.find(deviceId, connection)?.session === session;
@@ -134,9 +140,9 @@ export class SlotClaim {
 
   #taken(row: SharedConnection, slot: SessionSlot, superseded: readonly SessionSlot[]): void {
     const { self, ownSlots, follower } = this.#deps;
-    const { deviceId, connection, session, loginAtMs } = this.#claimed;
+    const { deviceId, connection, session } = this.#claimed;
     const { epoch } = slot;
-    ownSlots.put({ deviceId, connection, session, loginAtMs, epoch });
+    this.#note(epoch);
     for (const other of superseded) if (other.member === self) ownSlots.delete(deviceId, other.session);
     const { lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
     const times = { lastLoginAt, lastHeartbeatAt, lastOfflineAt };
@@ -152,5 +158,59 @@ export class SlotClaim {
     follower.lost({ connection, deviceId, session });
     this.giveUp();
     return null;
+  }
+}
+
+export interface EndedSession {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  readonly session: SessionId;
+  /** Wall milliseconds. */
+  readonly atMs: number;
+  /** Unix seconds; 0: none. */
+  readonly heartbeatAt: number;
+  /** It may have been told before a crash. */
+  readonly isRepeat: boolean;
+}
+
+export type EndedSlot = Pick<SessionSlot, 'epoch'> & Partial<Pick<SessionSlot, 'member' | 'recovered'>>;
+
+export class SlotEnd {
+  readonly #rows: DeviceRows;
+  readonly #ended: EndedSession;
+  /** Struck off by what may hold. */
+  #tried: SessionSlot | null = null;
+  #mayHold: boolean;
+
+  constructor(rows: DeviceRows, ended: EndedSession) {
+    this.#rows = rows;
+    this.#ended = ended;
+    this.#mayHold = ended.isRepeat;
+  }
+
+  /** The slot it had, as far as it is known; null: it had none, and its end was told or is none. Rejects like a change of a row. */
+  async settle(): Promise<EndedSlot | null> {
+    const { deviceId, connection, session, atMs, heartbeatAt } = this.#ended;
+    const event: SharedEvent = { kind: 'ended', session, atMs, heartbeatAt };
+    let changed: ChangedRow;
+    try {
+      changed = await this.#rows.change(deviceId, connection, (row) => {
+        const step = reduceShared(connection, row, event);
+        if (step.outcome.kind === 'left') this.#tried = step.outcome.slot;
+        return step;
+      });
+    } catch (error) {
+      this.#mayHold ||= this.#tried !== null;
+      throw error;
+    }
+    if (changed.outcome.kind === 'left') return changed.outcome.slot;
+    return this.#mayHold ? this.#found(changed.row) : null;
+  }
+
+  /** The row says that a session ended at this very time: it was this one, and its event may not have been told. */
+  #found(row: SharedConnection): EndedSlot | null {
+    if (row.lastOfflineAt !== Math.floor(this.#ended.atMs / 1000)) return null;
+    if (this.#tried !== null) return this.#tried;
+    return row.slots.length === 0 ? { epoch: row.epoch } : null;
   }
 }

@@ -5,7 +5,7 @@
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { SlotFollower, SlotLost, SlotClaimed } from '../../core/ports/slot-follower.ts';
+import type { SlotFollower, SlotLost, SlotClaimed } from '../../core/ports/session-locator.ts';
 
 interface SlotReconcilerDeps {
   readonly directory: DeviceDirectory;

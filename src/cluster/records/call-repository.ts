@@ -7,7 +7,7 @@ import {
 } from '../../protocol/cluster/stored-values.ts';
 import type { DeviceCallsKept } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { CallPlacements, KeptCalls } from '../../core/ports/call-placements.ts';
+import type { CallPlacements, KeptCalls } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
 import { bucketAnswerMsMax } from '../events/log-limits.ts';

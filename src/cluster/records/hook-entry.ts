@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { decodeSharedEvent, encodeSharedEvent } from '../../protocol/cluster/stored-values.ts';
-import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
+import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/wire-values.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { FailedEvent, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 

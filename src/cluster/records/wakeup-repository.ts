@@ -1,41 +1,117 @@
-/** The wakeups of the last 24 hours, where every node finds them: a repeat may come anywhere. Source: decisions.md, Repeats. */
+/**
+ * The wakeups of the last 24 hours, where every node finds them: a row of each under its own id, and two that name the latest
+ * of those that bear one request id, of an application and of each device. Source: events.md, Reading; cluster.md.
+ */
 import type { Clock } from '../../lib/clock.ts';
-import { decodeWakeupRecord, encodeWakeupRecord } from '../../protocol/cluster/stored-values.ts';
-import type { ApplicationId, RequestId } from '../../model/ids.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import {
+  decodeLatestWakeup,
+  decodeWakeupRecord,
+  encodeLatestWakeup,
+  encodeWakeupRecord,
+  type LatestWakeup,
+  type StoredWakeup,
+} from '../../protocol/cluster/stored-values.ts';
+import type { DeviceId, WakeupId } from '../../model/ids.ts';
+import type { WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
 import { hashedKey } from '../nats/nats-names.ts';
-import type { KvStore } from '../nats/kv-store.ts';
+import type { KvEntry, KvStore } from '../nats/kv-store.ts';
+import { rowTriesMax } from './row-limits.ts';
+
+export interface WakeupRepositoryDeps {
+  readonly kv: KvStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+type Named = Pick<WakeupName, 'appId' | 'requestId'>;
 
 export class WakeupRepository {
-  readonly #deps: { readonly kv: KvStore; readonly clock: Clock; readonly log: Log };
+  readonly #deps: WakeupRepositoryDeps;
 
-  constructor(deps: { readonly kv: KvStore; readonly clock: Clock; readonly log: Log }) {
+  constructor(deps: WakeupRepositoryDeps) {
     this.#deps = deps;
   }
 
-  /** Replaces what is there; told twice it changes nothing. Rejects with SharedStateUnavailable. */
-  async put(appId: ApplicationId, requestId: RequestId, record: WakeupRecord): Promise<void> {
-    await this.#deps.kv.put(keyOf(appId, requestId), encodeWakeupRecord({ appId, requestId, record }));
+  /**
+   * Replaces what is there of this wakeup; told twice it changes nothing. `isFirst`: it may be the latest. Rejects with
+   * SharedStateUnavailable, and when others are faster every time.
+   */
+  async put(wakeup: StoredWakeup & { readonly isFirst: boolean }): Promise<void> {
+    const { appId, requestId, record, isFirst } = wakeup;
+    const { id, deviceId } = record;
+    await this.#deps.kv.put(rowKey(wakeup, id), encodeWakeupRecord({ appId, requestId, record }));
+    if (!isFirst) return;
+    const latest = { appId, requestId, id };
+    await Promise.all([
+      this.#point(latestKey(wakeup, null), { ...latest, deviceId: null }),
+      this.#point(latestKey(wakeup, deviceId), { ...latest, deviceId }),
+    ]);
   }
 
   /** Rejects with SharedStateUnavailable, within `waitMs`. */
-  async find(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null> {
-    const { kv, clock, log } = this.#deps;
-    const found = await answeredWithin(clock, waitMs, kv.find(keyOf(appId, requestId)));
-    if (found === null) return null;
+  async find(name: WakeupName, waitMs: number): Promise<WakeupRecord | null> {
+    const found = await answeredWithin(this.#deps.clock, waitMs, this.#find(name));
+    return found;
+  }
+
+  async #find(name: WakeupName): Promise<WakeupRecord | null> {
+    const { which } = name;
+    if (typeof which === 'string') return this.#read(name, which);
+    const deviceId = which?.deviceId ?? null;
+    const latest = this.#decodeLatest(name, deviceId, await this.#deps.kv.find(latestKey(name, deviceId)));
+    return latest === null ? null : (latest.earlier ?? this.#read(name, latest.id));
+  }
+
+  async #read(name: Named, id: WakeupId): Promise<WakeupRecord | null> {
+    const { kv, log } = this.#deps;
+    const found = await kv.find(rowKey(name, id));
+    if (found === null || found.value.length === 0) return null;
     const decoded = decodeWakeupRecord(found.value);
     if (!decoded.ok) {
       log.error({ fault: decoded.error }, 'a shared wakeup cannot be read');
       return null;
     }
     const { value } = decoded;
-    return value.appId === appId && value.requestId === requestId ? value.record : null;
+    return isOf(value, name) && value.record.id === id ? value.record : null;
+  }
+
+  /** Unless a later one is named there. */
+  async #point(key: string, latest: LatestWakeup): Promise<void> {
+    const { kv } = this.#deps;
+    for (let tries = 0; tries < rowTriesMax; tries++) {
+      const kept = await kv.find(key);
+      const known = this.#decodeLatest(latest, latest.deviceId, kept);
+      if (known !== null && known.id >= latest.id) return;
+      const value = encodeLatestWakeup(latest);
+      if ((await kv.compareAndSet(key, value, kept?.revision ?? null)) !== null) return;
+    }
+    throw new Error(`the shared row of a request id was written by others ${rowTriesMax} times in a row`);
+  }
+
+  #decodeLatest(name: Named, deviceId: DeviceId | null, kept: KvEntry | null): LatestWakeup | null {
+    if (kept === null || kept.value.length === 0) return null;
+    const decoded = decodeLatestWakeup(kept.value);
+    if (!decoded.ok) {
+      this.#deps.log.error({ fault: decoded.error }, 'the shared row of a request id cannot be read');
+      return null;
+    }
+    const { value } = decoded;
+    return isOf(value, name) && value.deviceId === deviceId ? value : null;
   }
 }
 
-/** Neither holds a line feed. */
-function keyOf(appId: ApplicationId, requestId: RequestId): string {
-  return hashedKey(`${appId}\n${requestId}`);
+function isOf(value: Named, { appId, requestId }: Named): boolean {
+  return value.appId === appId && value.requestId === requestId;
+}
+
+/** Neither an application id nor a request id holds a line feed, and no id is empty. */
+function rowKey({ appId, requestId }: Named, id: WakeupId): string {
+  return hashedKey(`${appId}\n${requestId}\n${id}`);
+}
+
+function latestKey({ appId, requestId }: Named, deviceId: DeviceId | null): string {
+  const name = `${appId}\n${requestId}`;
+  return hashedKey(deviceId === null ? name : `${name}\n\n${deviceId}`);
 }

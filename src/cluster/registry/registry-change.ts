@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
-import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/versioned.ts';
+import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/wire-values.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
 import { hashedKey } from '../nats/nats-names.ts';
 

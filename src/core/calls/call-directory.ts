@@ -11,6 +11,7 @@ import {
   type CallChange,
   type CallEndReason,
   type CallOrder,
+  type CallRejection,
   type CallReport,
   type CallSession,
   type CallSide,
@@ -19,7 +20,7 @@ import {
 } from '../../model/call.ts';
 import type { DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { callsMax, callsPerDeviceMax } from '../../model/limits.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { CallLeg } from '../ports/leg-service.ts';
 import { CallSessions, leaseTickMs, type CallDeps, type LiveCall } from './call-sessions.ts';
 import { CallFollowers, type CallFollower } from './call-followers.ts';
 
@@ -158,8 +159,10 @@ export class CallDirectory {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       if (call === null) return false;
+      const isFirst = !call.session.hasSeenBridge;
       this.#attach(call, 'bridge', leg);
       this.#sessions.advance(call, { kind: 'bridge-connected' }, leg);
+      if (isFirst) this.#followers.notify((follower) => follower.bridgeCame?.(call.session));
       return true;
     });
   }
@@ -190,11 +193,20 @@ export class CallDirectory {
     if (call !== null) this.#sessions.renew(call, by);
   }
 
-  /** By the server: an operator, a device that was disabled. False: there is no such live session. */
+  /** By a backend, an operator, or the server because a device was disabled. False: there is no such live session. */
   end(sessionId: SessionId, reason: CallEndReason): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       return call !== null && this.#sessions.advance(call, { kind: 'ended', reason }, null);
+    });
+  }
+
+  /** By the device's controller, of a call of its own. False: there is no such live session, or it is connected. */
+  reject(deviceId: DeviceId, { sessionId, reason }: CallRejection): boolean {
+    return this.#followers.after(() => {
+      const call = this.#sessions.live(sessionId);
+      if (call?.session.deviceId !== deviceId) return false;
+      return this.#sessions.advance(call, { kind: 'rejected', reason }, null);
     });
   }
 

@@ -14,6 +14,8 @@ export interface CallFollower {
   issued?(session: CallSession): void;
   /** `session`: as it is now; of one that has ended: as it was last. */
   changed(session: CallSession, change: CallChange): void;
+  /** Its first bridge leg has connected. */
+  bridgeCame?(session: CallSession): void;
   /** Its bridge leg was lost, and no other took its place; the session lives. */
   bridgeGone?(session: CallSession): void;
   /** It was another member's until now. */

@@ -5,14 +5,15 @@
  * call meet in one media process. Source: cluster.md, Media.
  */
 import type { CallDirectory } from './call-directory.ts';
+import type { CallLocation } from './end-call.ts';
 import type { CallSession } from '../../model/call.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callClaimsMax, callPlacementMsMax } from '../../model/limits.ts';
 import type { PeerAnswer } from '../../model/peer.ts';
-import type { CallPlacements, KeptCalls } from '../ports/call-placements.ts';
+import type { CallPlacements, KeptCalls } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
-import type { Peers } from '../ports/peers.ts';
+import { othersAlive, type Peers } from '../ports/peers.ts';
 
 export interface CallPlacementDeps {
   readonly log: Log;
@@ -23,6 +24,8 @@ export interface CallPlacementDeps {
 
 /** The member that keeps a device's calls. `unavailable`: not known, or the claim to them was lost to others. */
 export type CallCoordinator = 'here' | 'unavailable' | MemberId;
+
+const here: CallLocation = { member: 'here', sessions: [] };
 
 export class CallPlacement {
   readonly #deps: CallPlacementDeps;
@@ -47,6 +50,25 @@ export class CallPlacement {
     if (this.#endIssuing(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
   }
 
+  /** Who keeps the device's calls, for their end; those of a lost member are taken up here. Never rejects. */
+  async locate(deviceId: DeviceId): Promise<CallLocation> {
+    if (this.#hasCalls(deviceId)) return here;
+    const { placements, peers, log } = this.#deps;
+    try {
+      const kept = await placements.find(deviceId, callPlacementMsMax);
+      if (kept === null) return here;
+      const { coordinator, sessions } = kept;
+      if (coordinator === peers.self) return { member: 'here', sessions };
+      if (peers.isAlive(coordinator)) return { member: coordinator, sessions };
+      const member =
+        sessions.length === 0 ? 'here' : await this.#claim(deviceId, (now) => this.#isTheirs(now));
+      return { member, sessions };
+    } catch (error) {
+      log.warn({ err: error }, 'cannot tell which member keeps the calls of a device');
+      return { member: 'unavailable', sessions: [] };
+    }
+  }
+
   /** The device's live sessions, as another member keeps them. Rejects with SharedStateUnavailable. */
   async sessionsOf(deviceId: DeviceId): Promise<readonly CallSession[]> {
     const kept = await this.#deps.placements.find(deviceId, callPlacementMsMax);
@@ -56,8 +78,7 @@ export class CallPlacement {
   /** Brings here, if possible, a session that a leg wants to connect to. `deviceId` null: not known. Never rejects. */
   async fetch(sessionId: SessionId, deviceId: DeviceId | null): Promise<void> {
     const { peers } = this.#deps;
-    for (const member of peers.alive()) {
-      if (member === peers.self) continue;
+    for (const member of othersAlive(peers)) {
       const asked = await peers.ask<'take-calls'>(
         member,
         { kind: 'take-calls', sessionId },

@@ -19,8 +19,8 @@ import { generateSessionId, type DeviceId, type SessionId } from '../../model/id
 import { callEvent, reduceCall, type CallInput } from '../../model/state/call-session.ts';
 import { issueSession, reissueSession, type Reissue } from '../../model/state/call-issuance.ts';
 import { leftLeaseMs, renewedLeaseMs } from '../../model/state/call-lease.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
-import type { CallRecords } from '../ports/call-records.ts';
+import type { CallLeg } from '../ports/leg-service.ts';
+import type { CallRecords } from '../ports/records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 /** A session, its legs that are connected, and the end of its lease: monotonic milliseconds. */

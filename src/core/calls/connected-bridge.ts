@@ -6,8 +6,7 @@ import { type BridgePool, IdleBridge, type BridgeCandidate } from './bridge-pool
 import type { CallDirectory } from './call-directory.ts';
 import type { AliveSign, CallReport, CallSession, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
-import type { OpenBridgeLeg } from '../ports/leg-service.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
+import type { OpenBridgeLeg, CallLeg } from '../ports/leg-service.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { mayServe, type BridgeRights } from './leg-admission.ts';
 import { presentState, startMessage } from './leg-messages.ts';

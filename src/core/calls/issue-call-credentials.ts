@@ -18,7 +18,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice } from '../../model/peer.ts';
-import type { CallRecords } from '../ports/call-records.ts';
+import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -37,11 +37,14 @@ export interface CallCredentialsDeps {
   /** No session without a bridge: it is there already, or one is idle. */
   readonly requireBridge: boolean;
   readonly keys: TokenKeys;
+  /** Of the media listener that carries the calls of this member; null: not known. */
+  mediaUrl(): string | null;
+  /** The peer id names the media listener, too. */
+  readonly addressInPeerId: boolean;
   readonly issued: IssuedCalls;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  /** In a cluster; left out: every call is issued here. */
-  readonly placement?: IssuingPlacement | undefined;
+  readonly placement: IssuingPlacement;
   /** True while the server is being stopped: no session is begun or renewed. */
   isDraining(): boolean;
 }
@@ -58,6 +61,13 @@ export interface IssuingPlacement {
   ): Promise<Result<PeerAnswer<'issue-call'>, PeerFailure>>;
 }
 
+/** Of a member that issues every call itself. */
+export const issuedHere: IssuingPlacement = {
+  coordinatorOf: () => 'here',
+  settled: () => undefined,
+  issueAt: async () => fail('nobody'),
+};
+
 type Why = Refusal<CallCredentialsCode>;
 type Answer = Result<CallCredentials, Why>;
 
@@ -69,10 +79,9 @@ export async function issueCallCredentials(
   try {
     const denied = findDenial(deps, order);
     if (denied !== null) return refuse(deps, denied);
-    const coordinator =
-      deps.placement === undefined ? 'here' : await deps.placement.coordinatorOf(order.deviceId);
-    if (deps.placement !== undefined && coordinator !== 'here')
-      return await issueElsewhere(deps, deps.placement, coordinator, order);
+    const placed = deps.placement.coordinatorOf(order.deviceId);
+    const coordinator = placed instanceof Promise ? await placed : placed;
+    if (coordinator !== 'here') return await issueElsewhere(deps, coordinator, order);
     return await issueHere(deps, order);
   } catch (error) {
     deps.log.error({ err: error }, 'call credentials cannot be issued');
@@ -82,13 +91,12 @@ export async function issueCallCredentials(
 
 async function issueElsewhere(
   deps: CallCredentialsDeps,
-  placement: IssuingPlacement,
   coordinator: Exclude<CallCoordinator, 'here'>,
   order: SignedCallOrder,
 ): Promise<Answer> {
   if (coordinator === 'unavailable')
     return refuse(deps, unavailable('who keeps the calls of the device cannot be reached'));
-  const answer = await placement.issueAt(coordinator, order, callCommitMsMax);
+  const answer = await deps.placement.issueAt(coordinator, order, callCommitMsMax);
   if (!answer.ok) return refuse(deps, unavailable('who keeps the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }
@@ -105,7 +113,7 @@ async function issueHere(deps: CallCredentialsDeps, order: SignedCallOrder): Pro
     issued.begin(order, answer);
     return handOut(await answer);
   } finally {
-    placement?.settled(order.deviceId);
+    placement.settled(order.deviceId);
   }
 }
 
@@ -117,7 +125,9 @@ function repeat(deps: CallCredentialsDeps, first: IssuedAnswer): Answer {
 }
 
 function handOut(answer: IssuedAnswer): Answer {
-  return answer.ok ? succeed({ peerId: answer.value.peerId, token: answer.value.token }) : answer;
+  if (!answer.ok) return answer;
+  const { peerId, token, mediaUrl } = answer.value;
+  return succeed({ peerId, token, mediaUrl });
 }
 
 const ended: Why = refusal(
@@ -157,7 +167,9 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   const [isCommitted, token] = await Promise.all([isSoonCommitted(deps, order), sign(deps, session)]);
   if (!isCommitted) return refuse(deps, unavailable('the store of calls does not answer'));
   deps.telemetry.callCredentials(kind);
-  return succeed({ sessionId: session.sessionId, peerId: encodePeerId(session), token });
+  const mediaUrl = deps.mediaUrl();
+  const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
+  return succeed({ sessionId: session.sessionId, peerId, token, mediaUrl });
 }
 
 function isSoonCommitted({ clock, records }: CallCredentialsDeps, order: CallOrder): true | Promise<boolean> {
@@ -233,7 +245,7 @@ export class IssuedCalls {
   }
 
   /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */
-  noteIssued({ sessionId, peerId, token, ...request }: CallIssued): void {
-    this.#answers.keep(request, succeed({ sessionId, peerId, token }));
+  noteIssued({ sessionId, peerId, token, mediaUrl, ...request }: CallIssued): void {
+    this.#answers.keep(request, succeed({ sessionId, peerId, token, mediaUrl }));
   }
 }

@@ -27,7 +27,7 @@ interface DeviceLegDeps {
   readonly keys: TokenKeys;
   readonly directory: CallDirectory;
   readonly registry: RegistryReader;
-  readonly fetchCall?: FetchCall | undefined;
+  readonly fetchCall: FetchCall;
 }
 
 /** Brings a call here that another member keeps. Never rejects. */
@@ -41,7 +41,7 @@ export async function admitDeviceLeg(
   const checked = await checkCallToken(deps.keys, token);
   if (!checked.ok) return checked;
   const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
-  if (deps.directory.find(sessionId) === null) await deps.fetchCall?.(sessionId, deviceId);
+  if (deps.directory.find(sessionId) === null) await deps.fetchCall(sessionId, deviceId);
   const session = deps.directory.find(sessionId);
   const nowS = wallSeconds(deps.clock);
   const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
@@ -55,7 +55,7 @@ export async function admitDeviceLeg(
 interface BridgeLegDeps {
   readonly bridgeKeys: BridgeKeys;
   readonly directory: CallDirectory;
-  readonly fetchCall?: FetchCall | undefined;
+  readonly fetchCall: FetchCall;
 }
 
 /**
@@ -72,7 +72,7 @@ export async function admitBridgeLeg(
   if (rights === null) return fail('bridge_key');
   const admission = { bridgeId: rights.bridgeId, keySha256 };
   if (sessionText === null) return succeed({ ...admission, sessionId: null });
-  if (directory.find(sessionText as SessionId) === null) await fetchCall?.(sessionText as SessionId, null);
+  if (directory.find(sessionText as SessionId) === null) await fetchCall(sessionText as SessionId, null);
   const session = directory.find(sessionText as SessionId);
   if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');
   return succeed({ ...admission, sessionId: session.sessionId });

@@ -13,10 +13,13 @@ const sizes = {
 
 /**
  * The picture that a bridge asks the phone for, by the device's screen; the scaled modes start from the same one.
- * `screen`: whole pixels, at least 1 a side; a square one is asked for landscape. Source: API doc, Endpoint 4, Downlink
+ * `screen`: whole pixels, at least 1 a side; a square one is asked for landscape; null: none was told, which asks for the
+ * small one, landscape. Source: API doc, Endpoint 4, Downlink
  * video resolution modes.
  */
-export function requestedSize({ width, height }: Size): Size {
+export function requestedSize(screen: Size | null): Size {
+  if (screen === null) return sizes.small.landscape;
+  const { width, height } = screen;
   const { landscape, portrait } = width * height <= smallScreenAreaMax ? sizes.small : sizes.large;
   return height > width ? portrait : landscape;
 }
@@ -28,7 +31,7 @@ export function startMessage({ sessionId, room, media }: CallSession, maxFps: nu
 
 /** The scaled modes work on what `auto` asks for. Null: no picture goes to the device. */
 function videoRequest({ downVideo, screen, rotation }: CallMedia, maxFps: number): VideoRequest | null {
-  if (downVideo === 'none' || screen === null) return null;
+  if (downVideo === 'none') return null;
   const { width, height } = requestedSize(screen);
   return { width, height, rotation, maxFps };
 }

@@ -21,8 +21,8 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
   ViewerAdmission,
+  CallLeg,
 } from '../ports/leg-service.ts';
-import type { CallLeg } from '../ports/call-leg.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -37,8 +37,7 @@ import {
 import { CallRights } from './call-rights.ts';
 import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.ts';
 import { presentState } from './leg-messages.ts';
-import type { ViewerTickets } from './viewer-keys.ts';
-import { Viewers } from './viewers.ts';
+import { type ViewerTickets, Viewers } from './viewers.ts';
 
 export interface LegServiceDeps {
   readonly clock: Clock;
@@ -55,7 +54,7 @@ export interface LegServiceDeps {
   /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
   /** In a cluster; left out: every call is kept here. */
-  readonly fetchCall?: FetchCall | undefined;
+  readonly fetchCall: FetchCall;
 }
 
 export class LocalLegService implements LegService {

@@ -9,7 +9,7 @@ import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
-import type { CallRecords } from '../ports/call-records.ts';
+import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
@@ -19,8 +19,8 @@ export interface CallStatusDeps {
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly log: Log;
-  /** In a cluster without a common store: the sessions that other members keep; rejects when they are not known. */
-  readonly keptElsewhere?: ((deviceId: DeviceId) => Promise<readonly CallSession[]>) | undefined;
+  /** The sessions that other members keep: at hand where this store has all; rejects when they are not known. */
+  readonly keptElsewhere: (deviceId: DeviceId) => readonly CallSession[] | Promise<readonly CallSession[]>;
 }
 
 /** True: it is in a call. */
@@ -38,9 +38,9 @@ export function queryCallStatus(
     if (denied !== null) return fail(refusal(denied));
     const sessions = records.read(deviceId);
     const committed = records.committed(deviceId);
-    if (deps.keptElsewhere !== undefined && sessions.length === 0 && committed === null)
-      return answerElsewhere(deps, deps.keptElsewhere(deviceId));
-    const answer = succeed(hasCall(sessions));
+    const kept = sessions.length === 0 && committed === null ? deps.keptElsewhere(deviceId) : sessions;
+    if (kept instanceof Promise) return answerElsewhere(deps, kept);
+    const answer = succeed(hasCall(kept));
     return committed === null ? answer : answerOnceCommitted(clock, committed, answer);
   } catch (error) {
     log.error({ err: error }, 'cannot read the call status of a device');

@@ -5,16 +5,18 @@
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
+import type { CallRejection } from '../../model/call.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { WakeReport } from '../../model/signal.ts';
 import { computeLoginMac } from '../../protocol/sleep/login-line.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
-import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { ConnectionRecords } from '../ports/records.ts';
 import type { SessionTicket, SignalSessions, SleepSessions } from '../ports/device-sessions.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { proveDevice } from './device-access.ts';
-import type { EndReason, LoginMessage } from './device-actor.ts';
+import type { ActorMessage, EndReason, LoginMessage } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
+import { findProductDefaults } from './product-defaults.ts';
 
 export interface SleepSessionsDeps {
   readonly clock: Clock;
@@ -28,6 +30,8 @@ export interface SignalSessionsDeps extends SleepSessionsDeps {
   readonly signalRecords: ConnectionRecords;
   /** Whom a controller's report of what woke it is for. */
   readonly wakeups: { reported(deviceId: DeviceId, sessionId: SessionId, report: WakeReport): void };
+  /** Whom it is for that a controller takes no call. */
+  readonly rejections: { rejected(deviceId: DeviceId, rejection: CallRejection): void };
 }
 
 /** The port of the sleep gateway. */
@@ -36,7 +40,8 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
     admit: (login, sessionKey, connection, hasRoom) => {
       const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
       const { wakeMode } = login;
-      return admit(deps, 'sleep', login, computeMac, hasRoom, { to: 'sleep', connection, wakeMode });
+      const open: Opening = (event, secretMark) => ({ to: 'sleep', event, connection, wakeMode, secretMark });
+      return admit(deps, 'sleep', login, computeMac, hasRoom, open);
     },
     ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
   };
@@ -48,19 +53,22 @@ export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
     admit: (login, sessionKey, connection, hasRoom) => {
       const computeMac = (secret: string): Buffer => computeSignalMac(secret, sessionKey, login.deviceId);
       const { media } = login;
-      return admit(deps, 'signal', login, computeMac, hasRoom, { to: 'signal', connection, media });
+      const open: Opening = (event, secretMark) => ({ to: 'signal', event, connection, media, secretMark });
+      return admit(deps, 'signal', login, computeMac, hasRoom, open);
     },
     committed(ticket) {
       const committed = deps.signalRecords.committed(ticket.deviceId);
-      return committed === null ? toldEpoch(deps, ticket) : committed.then(() => toldEpoch(deps, ticket));
+      return committed === null ? epochOf(deps, ticket) : committed.then(() => epochOf(deps, ticket));
     },
+    defaultsFor: ({ deviceId }) => findProductDefaults(deps.registry, deviceId),
     wakeReported: ({ deviceId, sessionId }, report) => deps.wakeups.reported(deviceId, sessionId, report),
+    callRejected: ({ deviceId }, rejection) => deps.rejections.rejected(deviceId, rejection),
     ended: (ticket, reason, heartbeatAt) => end(deps, 'signal', ticket, reason, heartbeatAt),
   };
 }
 
-/** What a login message has beside the event and the mark of the secret. */
-type Opening<Kind extends ConnectionKind> = Omit<LoginMessage<Kind>, 'event' | 'secretMark'>;
+/** The login message, written out whole: a spread of it took a tenth of the time of an admission. */
+type Opening = (event: LoginMessage<'sleep'>['event'], secretMark: number) => ActorMessage;
 
 function admit(
   deps: SleepSessionsDeps,
@@ -68,7 +76,7 @@ function admit(
   login: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
   computeMac: (secret: string) => Buffer,
   hasRoom: boolean,
-  opening: Opening<'sleep'> | Opening<'signal'>,
+  open: Opening,
 ): SessionTicket | 'denied' | 'busy' {
   const { clock, registry, directory } = deps;
   const { deviceId } = login;
@@ -81,26 +89,26 @@ function admit(
   const sessionId = generateSessionId();
   const heartbeatAt = actor.heartbeatAt(kind);
   const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt } as const;
-  const taken = actor.post({ ...opening, event, secretMark });
+  const taken = actor.post(open(event, secretMark));
   assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
   return { deviceId, sessionId, epoch: actor.epoch(kind) };
 }
 
 /** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */
-function toldEpoch({ directory }: SleepSessionsDeps, { deviceId, epoch }: SessionTicket): number {
+function epochOf({ directory }: SleepSessionsDeps, { deviceId, sessionId, epoch }: SessionTicket): number {
   const actor = directory.find(deviceId);
-  return actor?.epoch('signal') === epoch ? actor.toldEpoch('signal') : epoch;
+  return actor?.session('signal') === sessionId ? actor.epoch('signal') : epoch;
 }
 
 function end(
   { clock, directory }: SleepSessionsDeps,
   to: ConnectionKind,
-  { deviceId, epoch }: SessionTicket,
+  { deviceId, sessionId: session }: SessionTicket,
   reason: EndReason,
   heartbeatAt: number,
 ): void {
   const actor = directory.find(deviceId);
-  const event = { kind: 'ended', epoch, reason, atMs: clock.wallMs(), heartbeatAt } as const;
+  const event = { kind: 'ended', session, reason, atMs: clock.wallMs(), heartbeatAt } as const;
   const taken = actor === null || actor.post({ to, event });
   assert(taken, 'an end is never lost');
 }

@@ -4,7 +4,7 @@
  */
 import type { AccessCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
-import { isExpired, type Device, isInService } from '../../model/registry.ts';
+import { isExpired, isInService, isOfApplication, type Device } from '../../model/registry.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { timingSafeEqual, randomInt } from 'node:crypto';
 
@@ -30,7 +30,7 @@ export function checkAccess(
 ): AccessCode | null {
   if (device === null || device.disabled) return 40403;
   const product = registry.findProduct(device.productId);
-  if (product === null || !product.appIds.includes(appId)) return 40302;
+  if (!isOfApplication(product, appId)) return 40302;
   return isExpired(device, nowS) ? 40304 : null;
 }
 

@@ -23,7 +23,7 @@ import {
   type SessionChange,
 } from '../../model/state/connection-session.ts';
 import type { SignalConnection, SleepConnection } from '../ports/device-sessions.ts';
-import type { SlotClaimed } from '../ports/slot-follower.ts';
+import type { SlotClaimed } from '../ports/session-locator.ts';
 
 interface ConnectionOf {
   readonly sleep: SleepConnection;
@@ -77,8 +77,6 @@ interface SessionState<Connection> {
   record: ConnectionRecord;
   /** Null: no session is open. */
   connection: Connection | null;
-  /** The epoch of the open session as all members know it; 0: as here. */
-  sharedEpoch: number;
 }
 
 export class DeviceActor {
@@ -111,15 +109,9 @@ export class DeviceActor {
     return this.#openState(kind)?.record.openSession ?? null;
   }
 
-  /** The open session's epoch as its socket carries it: counted here; 0: none is open. */
+  /** The open session's epoch, which is provisional until its slot is claimed; 0: none is open. */
   epoch(kind: ConnectionKind): number {
     return this.#openState(kind)?.record.epoch ?? 0;
-  }
-
-  /** The open session's epoch as backends see it, or 0. */
-  toldEpoch(kind: ConnectionKind): number {
-    const state = this.#openState(kind);
-    return state === null ? 0 : state.sharedEpoch || state.record.epoch;
   }
 
   /** Unix seconds of the latest heartbeat on the live connection; 0: none, or no connection. */
@@ -142,11 +134,10 @@ export class DeviceActor {
   adopt({ connection, session, epoch, times }: SlotClaimed): void {
     const state = this.#openState(connection);
     if (state === null || state.record.openSession !== session) return;
-    state.sharedEpoch = epoch;
     // The latest heartbeat may not have come to all members.
     const lastHeartbeatAt = Math.max(state.record.lastHeartbeatAt ?? 0, times.lastHeartbeatAt ?? 0) || null;
     const { lastLoginAt, lastOfflineAt } = times;
-    state.record = { ...state.record, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+    state.record = { ...state.record, epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
   }
 
   /** The connection that a wake packet is to be written to, or why there is none. Source: decisions.md, Wakeup. */
@@ -186,20 +177,18 @@ export class DeviceActor {
       this.#secretMark = login.secretMark;
     }
     const state = this.#state(message.to);
-    const { connection: previous, sharedEpoch } = state;
+    const { connection: previous } = state;
     const { record, effects } = reduceConnection<EndReason>(state.record, message.event);
     state.record = record;
     if (login !== null) this.#open(login);
     else if (record.openSession === null) state.connection = null;
     const media = login?.to === 'signal' ? login.media : null;
     for (const effect of effects)
-      if (effect.kind === 'save')
-        this.#deps.changed(message.to, this.deviceId, record, asTold(effect.change, sharedEpoch), media);
+      if (effect.kind === 'save') this.#deps.changed(message.to, this.deviceId, record, effect.change, media);
       else closePrevious(previous, effect.reason);
   }
 
   #open(login: LoginMessage<'sleep'> | LoginMessage<'signal'>): void {
-    this.#state(login.to).sharedEpoch = 0;
     if (login.to === 'signal') {
       this.#signalState().connection = login.connection;
       return;
@@ -229,15 +218,7 @@ export class DeviceActor {
 }
 
 function unopened(record: ConnectionRecord): SessionState<never> {
-  return { record, connection: null, sharedEpoch: 0 };
-}
-
-/** A session that ends is told by the epoch that all members know it by; the one of a login is not known yet. */
-function asTold<Reason extends string>(
-  change: SessionChange<Reason> | null,
-  sharedEpoch: number,
-): SessionChange<Reason> | null {
-  return change?.kind === 'closed' && sharedEpoch !== 0 ? { ...change, epoch: sharedEpoch } : change;
+  return { record, connection: null };
 }
 
 function closePrevious(connection: { close(reason: EndReason): void } | null, reason: EndReason): void {

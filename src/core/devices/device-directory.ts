@@ -10,7 +10,7 @@ import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
 import type { SessionTransition } from '../../model/state/session-event.ts';
-import type { ConnectionRecords } from '../ports/connection-records.ts';
+import type { ConnectionRecords } from '../ports/records.ts';
 import { DeviceActor, type ActorDeps, type EndReason } from './device-actor.ts';
 
 /** Follows the sessions of this process. Called in the turn of the change, after its event is written. */
@@ -100,9 +100,9 @@ export class DeviceDirectory implements ActorDeps {
     media: JsonObject | null,
   ): SessionTransition {
     const { session, epoch, atMs } = change;
-    const place = { connection, session, epoch, atMs, node: this.#deps.node };
+    const { node } = this.#deps;
     return change.kind === 'closed'
-      ? { ...place, kind: 'ended', reason: change.reason }
-      : { ...place, kind: 'login', replaced: change.replaced, media };
+      ? { kind: 'ended', connection, session, epoch, atMs, node, reason: change.reason }
+      : { kind: 'login', connection, session, epoch, atMs, node, replaced: change.replaced, media };
   }
 }

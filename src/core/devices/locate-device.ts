@@ -5,17 +5,20 @@
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { ConnectionKind, DeviceRow, DeviceSlots, SessionSlot } from '../../model/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import type { WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { Peers } from '../ports/peers.ts';
+import type { MemberSearch } from './member-search.ts';
 import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
 
 /** What a member of several has of the others. */
 export interface ClusterDeps {
   readonly peers: Peers;
   readonly locator: SessionLocator;
+  /** For a device that the locator has nowhere. */
+  readonly search: MemberSearch;
   /** A wakeup that another member may have done. Rejects with SharedStateUnavailable, within `waitMs`. */
-  recallWakeup(appId: ApplicationId, requestId: RequestId, waitMs: number): Promise<WakeupRecord | null>;
+  recallWakeup(name: WakeupName, waitMs: number): Promise<WakeupRecord | null>;
   /**
    * True: the log that all share has come to `sequence`, or that is unknown; this member's may be a moment behind it.
    * Never rejects.

@@ -1,21 +1,24 @@
 /**
- * Observes a device over several members: the shared row, and what the members of its sessions know that is not
- * in it yet, asked all at once. What one of them does not say in time, the row says as it was last written down.
- * Source: cluster.md, Record and the failure table; decisions.md, Connectivity.
+ * A device's record where several members are one server: the shared row, and what the members of its sessions know that is
+ * not in it yet, asked all at once. Source: cluster.md, Record and the failure table.
  */
-import type { Result } from '../../lib/result.ts';
-import type { ConnectionKind, DeviceRow, MemberId, SessionSlot } from '../../model/cluster.ts';
 import { latestTimes, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';
+import type { ConnectionKind, DeviceRow, MemberId, SessionSlot } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { connectivityQueryMsMax, ownerQueryMsMax } from '../../model/limits.ts';
-import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
-import { SharedStateUnavailable } from '../ports/session-locator.ts';
-import type { ClusterDeps } from './locate-device.ts';
+import type { DeviceHeartbeats } from '../../model/peer.ts';
+import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
+import type { OwnerQuestions } from './owner-questions.ts';
 
-type DeviceHeartbeats = PeerAnswer<'heartbeats'>;
+/** What is asked of the others for one query, or one batch of them. */
+export interface SharedView {
+  readonly self: MemberId;
+  readonly locator: SessionLocator;
+  readonly owners: OwnerQuestions;
+}
 
 /** What this member knows by itself, and the sessions that it has of the device. */
-interface LocalView {
+export interface LocalView {
   readonly sessions: Readonly<Record<ConnectionKind, SessionId | null>>;
   readonly record: ConnectivityRecord;
 }
@@ -27,17 +30,17 @@ const bothKinds: readonly ConnectionKind[] = ['sleep', 'signal'];
  * longer than a member is. `look` is asked after every wait. Rejects when the store cannot be read.
  */
 export async function observeDevice(
-  cluster: ClusterDeps,
+  shared: SharedView,
   deviceId: DeviceId,
   look: () => LocalView,
 ): Promise<ConnectivityRecord | null> {
   const findMs = isHere(look()) ? ownerQueryMsMax : connectivityQueryMsMax;
-  const found = await unlessUnavailable(() => findAndAsk(cluster, deviceId, findMs));
+  const found = await unlessUnavailable(() => findAndAsk(shared, deviceId, findMs));
   const view = look();
   if (found === null) return isHere(view) ? view.record : null;
-  if (!found.hasFailed) return combine(cluster, found.row, view, found.heartbeats);
-  const kept = await unlessUnavailable(() => cluster.locator.findKept(deviceId, connectivityQueryMsMax));
-  return kept === null ? null : combine(cluster, kept, look(), found.heartbeats);
+  if (!found.hasFailed) return combine(shared, found.row, view, found.heartbeats);
+  const kept = await unlessUnavailable(() => shared.locator.findKept(deviceId, connectivityQueryMsMax));
+  return kept === null ? null : combine(shared, kept, look(), found.heartbeats);
 }
 
 function isHere({ sessions }: LocalView): boolean {
@@ -61,47 +64,30 @@ interface Found {
 }
 
 /** Where somebody who was asked has the session no more, it has moved since: looked up once more. */
-async function findAndAsk(cluster: ClusterDeps, deviceId: DeviceId, findMs: number): Promise<Found> {
-  const first = await cluster.locator.find(deviceId, findMs);
-  const asked = await askOwners(cluster, deviceId, first);
+async function findAndAsk(shared: SharedView, deviceId: DeviceId, findMs: number): Promise<Found> {
+  const first = await shared.locator.find(deviceId, findMs);
+  const asked = await askOwners(shared, deviceId, first);
   if (!asked.hasMoved) return { row: first, ...asked };
-  const row = await cluster.locator.find(deviceId, findMs);
-  return { row, ...(await askOwners(cluster, deviceId, row)) };
+  const row = await shared.locator.find(deviceId, findMs);
+  return { row, ...(await askOwners(shared, deviceId, row)) };
 }
 
 interface Asked extends Omit<Found, 'row'> {
   readonly hasMoved: boolean;
 }
 
-async function askOwners({ peers }: ClusterDeps, deviceId: DeviceId, row: DeviceRow): Promise<Asked> {
+async function askOwners({ self, owners }: SharedView, deviceId: DeviceId, row: DeviceRow): Promise<Asked> {
   const members = new Set(bothKinds.flatMap((kind) => row[kind].slots.map(({ member }) => member)));
-  members.delete(peers.self);
-  const asked = await Promise.all(Array.from(members, (member) => askOwner(peers, member, deviceId)));
+  members.delete(self);
   const heartbeats: DeviceHeartbeats[] = [];
   let [hasFailed, hasMoved] = [false, false];
-  for (const { member, answer } of asked)
-    if (!answer.ok) hasFailed = true;
+  for (const { member, heartbeats: told } of await owners.ask(members, deviceId))
+    if (told === null) hasFailed = true;
     else {
-      heartbeats.push(answer.value);
-      hasMoved ||= bothKinds.some((kind) => isMissing(row[kind].slots, member, answer.value[kind]));
+      heartbeats.push(told);
+      hasMoved ||= bothKinds.some((kind) => isMissing(row[kind].slots, member, told[kind]));
     }
   return { heartbeats, hasFailed, hasMoved };
-}
-
-interface OwnerAnswer {
-  readonly member: MemberId;
-  readonly answer: Result<DeviceHeartbeats, PeerFailure>;
-}
-
-async function askOwner(
-  peers: ClusterDeps['peers'],
-  member: MemberId,
-  deviceId: DeviceId,
-): Promise<OwnerAnswer> {
-  return {
-    member,
-    answer: await peers.ask<'heartbeats'>(member, { kind: 'heartbeats', deviceId }, ownerQueryMsMax),
-  };
 }
 
 function isMissing(
@@ -113,15 +99,15 @@ function isMissing(
 }
 
 function combine(
-  { peers }: ClusterDeps,
+  { self }: SharedView,
   row: DeviceRow,
   { sessions, record }: LocalView,
   heartbeats: readonly DeviceHeartbeats[],
 ): ConnectivityRecord {
-  const isElsewhere = row.signal.slots.some(({ member }) => member !== peers.self);
+  const isElsewhere = row.signal.slots.some(({ member }) => member !== self);
   const timesOf = (kind: ConnectionKind): ConnectionTimes => {
     // What was ours, and is over in the row as well, is in it as all saw it.
-    const isOurs = sessions[kind] !== null || row[kind].slots.some(({ member }) => member === peers.self);
+    const isOurs = sessions[kind] !== null || row[kind].slots.some(({ member }) => member === self);
     const reported = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
     return latestTimes(isOurs ? latestTimes(row[kind], record[kind]) : row[kind], heartbeatTimes(reported));
   };

@@ -1,9 +1,11 @@
 /**
  * Goes through all that is here after a change of the registry and ends what may not be here any more: so much a turn
  * of the loop, so that frames, logins and requests come in between however much there is. A change on the way is
- * followed by another walk, with a pause between: a large import comes to a node in many changes.
+ * followed by another walk, with a pause between: a large
+ * import comes to a node in many changes.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { reviewPauseMs, reviewWorkPerTurn } from '../../model/limits.ts';
 import type { Log } from '../ports/log.ts';
 
 export interface Reviewed<Item> {
@@ -13,11 +15,8 @@ export interface Reviewed<Item> {
   judge(item: Item): boolean;
 }
 
-/** About 2 ms, at 4 µs to read a device that is not in memory; to end one is as much as reading ten. */
-export const reviewWorkPerTurn = 500;
+/** To end one is as much as reading so many. */
 const endingWork = 10;
-/** Between two walks. With the walk itself far below the second within which who lost the right is to be gone. */
-export const reviewPauseMs = 200;
 
 export class RegistryReview<Item> {
   readonly #clock: Clock;

@@ -22,15 +22,18 @@ export class ApplicationLimit {
     this.#memberCount = memberCount;
   }
 
-  /** 0: it may, and that is counted. Else the milliseconds after which it may be allowed, and nothing was counted. */
-  take(appId: ApplicationId): number {
-    const waitMs = this.wait(appId);
-    if (waitMs === 0) this.use(appId);
+  /**
+   * For so many requests at once, all of them or none; of more than the burst, the rest is owed. 0: it may, and that is
+   * counted. Else the milliseconds after which it may be allowed, and nothing was counted.
+   */
+  take(appId: ApplicationId, requests = 1): number {
+    const waitMs = this.wait(appId, requests);
+    if (waitMs === 0) this.use(appId, requests);
     return waitMs;
   }
 
   /** Milliseconds until it may, 0 when it may now; counts nothing. */
-  wait(appId: ApplicationId): number {
+  wait(appId: ApplicationId, requests = 1): number {
     const nowMs = this.#clock.monotonicMs();
     const rate = this.#share();
     let bucket = this.#buckets.get(appId);
@@ -38,14 +41,14 @@ export class ApplicationLimit {
       bucket = fullBucket(rate, nowMs);
       this.#buckets.set(appId, bucket);
     }
-    return waitForToken(bucket, rate, nowMs);
+    return waitForToken(bucket, rate, nowMs, requests);
   }
 
   /** Only after `wait` said 0 in the same turn. */
-  use(appId: ApplicationId): void {
+  use(appId: ApplicationId, requests = 1): void {
     const bucket = this.#buckets.get(appId);
     assert(bucket !== undefined, 'a limit is asked before it is used');
-    takeToken(bucket);
+    takeToken(bucket, requests);
   }
 
   /** At least one can be there, however many share it. */

@@ -6,6 +6,7 @@
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { ApplicationId } from '../../model/ids.ts';
+import { SharedPlaces } from '../devices/shared-places.ts';
 
 export interface ReaderLimits {
   readonly max: number;
@@ -26,14 +27,13 @@ export interface ReaderSlot {
 
 export class WaitingReaders {
   readonly #clock: Clock;
-  readonly #limits: ReaderLimits;
+  readonly #places: SharedPlaces;
   readonly #slots = new Set<TakenReaderSlot>();
-  readonly #perApplication = new Map<ApplicationId, number>();
   #drained = false;
 
   constructor(clock: Clock, limits: ReaderLimits) {
     this.#clock = clock;
-    this.#limits = limits;
+    this.#places = new SharedPlaces(limits.max, limits.perApplicationMax);
   }
 
   /** The number of slots taken. */
@@ -43,10 +43,7 @@ export class WaitingReaders {
 
   /** Null: as many as may are here already. */
   enter(appId: ApplicationId): ReaderSlot | null {
-    const taken = this.#perApplication.get(appId) ?? 0;
-    const { max, perApplicationMax } = this.#limits;
-    if (this.#slots.size >= max || taken >= perApplicationMax) return null;
-    this.#perApplication.set(appId, taken + 1);
+    if (!this.#places.take(appId)) return null;
     const slot = new TakenReaderSlot(this.#clock, this.#drained, () => this.#free(slot, appId));
     this.#slots.add(slot);
     return slot;
@@ -59,10 +56,7 @@ export class WaitingReaders {
   }
 
   #free(slot: TakenReaderSlot, appId: ApplicationId): void {
-    if (!this.#slots.delete(slot)) return;
-    const left = (this.#perApplication.get(appId) ?? 0) - 1;
-    if (left > 0) this.#perApplication.set(appId, left);
-    else this.#perApplication.delete(appId);
+    if (this.#slots.delete(slot)) this.#places.giveBack(appId);
   }
 }
 

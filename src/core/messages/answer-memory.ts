@@ -15,8 +15,11 @@ interface KnownRequest<Answer> {
 
 export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   readonly #bySignature: ExpiringKeys<KnownRequest<Answer>>;
+  readonly #isKept: (answer: Answer) => boolean;
 
-  constructor(clock: Clock, knownMax: number) {
+  /** `isKept`: an answer that a repeat is given too; after any other the request may be tried again. */
+  constructor(clock: Clock, knownMax: number, isKept: (answer: Answer) => boolean = isFinal) {
+    this.#isKept = isKept;
     this.#bySignature = new ExpiringKeys(clock, knownMax);
   }
 
@@ -42,15 +45,16 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
     void answer.then(
       (settled) => {
         known.answer = settled;
-        if (saysComeAgain(settled)) this.#bySignature.delete(key);
+        if (!this.#isKept(settled)) this.#bySignature.delete(key);
       },
       () => this.#bySignature.delete(key),
     );
   }
 }
 
-function saysComeAgain(answer: Result<unknown, Refusal>): boolean {
-  return !answer.ok && (answer.error.retryAfterS !== undefined || answer.error.code === 50000);
+/** It does not say to come again. */
+function isFinal(answer: Result<unknown, Refusal>): boolean {
+  return answer.ok || (answer.error.retryAfterS === undefined && answer.error.code !== 50000);
 }
 
 /**

@@ -1,17 +1,18 @@
 /**
  * A message at the member that has the device's signal session, or where it has none. The order of checks is contract:
  * repeats, drain (50301), room to remember it (42901), session (40412), room at the device (42901), acknowledgement
- * (50402). Everything up to the sending happens in one turn, so no second request can slip in between. Never a payload
- * in a log. Source: signal-wire.md, Sending a message.
+ * (50402). Everything up to the sending happens in one turn, so no second request can slip in between. That the device
+ * is not here is counted and remembered where the answer is given. Never a payload in a log. Source: signal-wire.md, Sending a message.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { succeed, fail, type Result } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import { generateMessageId } from '../../model/ids.ts';
-import type { MessageReceipt, MessageRequest } from '../../model/message.ts';
+import type { MessageReceipt, MessageRefusal, MessageRequest } from '../../model/message.ts';
 import type { DeliveryResult } from '../../model/signal.ts';
 import type { Log } from '../ports/log.ts';
+import type { Peers } from '../ports/peers.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignalConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -28,6 +29,7 @@ export interface MessageDeps {
   readonly memory: AnswerMemory<MessageAnswer>;
   readonly telemetry: Telemetry;
   readonly log: Log;
+  readonly peers: Pick<Peers, 'notify'>;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   /** True while the server is being stopped: no new message is sent. */
@@ -50,11 +52,7 @@ function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Prom
   if (deps.isDraining()) return refuseMessage(deps, messageUnavailable('this server is being stopped'));
   if (memory.isFull) return refuseMessage(deps, messageOverload('too many messages are known'));
   const connection = directory.find(request.deviceId)?.connection('signal') ?? null;
-  if (connection === null) {
-    const answer = refuseMessage(deps, refusal(40412));
-    memory.keep(request, answer);
-    return answer;
-  }
+  if (connection === null) return fail(refusal(40412));
   const answer = deliver(deps, request, connection);
   memory.begin(request, answer);
   return answer;
@@ -77,7 +75,7 @@ const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageC
   busy: messageOverload('too many messages wait for this device'),
 };
 
-export type MessageAnswer = Result<MessageReceipt, Refusal<MessageCode>>;
+export type MessageAnswer = Result<MessageReceipt, MessageRefusal>;
 
 export function messageOverload(message: string): Refusal<MessageCode> {
   return { ...refusal(42901, message), retryAfterS: comeAgainS };
@@ -87,11 +85,11 @@ export function messageUnavailable(message: string): Refusal<MessageCode> {
   return { ...refusal(50301, message), retryAfterS: comeAgainS };
 }
 
-/** Counts it, too. */
+/** Counts it, too. With a wakeup it was never sent. */
 export function refuseMessage(
   { telemetry }: { readonly telemetry: Telemetry },
-  why: Refusal<MessageCode>,
+  why: MessageRefusal,
 ): MessageAnswer {
-  telemetry.message(why.code === 50402 ? 'unknown' : 'refused');
+  telemetry.message(why.code === 50402 && why.wakeup === undefined ? 'unknown' : 'refused');
   return fail(why);
 }

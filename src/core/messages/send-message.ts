@@ -5,6 +5,8 @@
  */
 import { wallSeconds } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
+import type { SignedRequest } from '../../model/signed-request.ts';
+import type { MemberId } from '../../model/cluster.ts';
 import { refusal } from '../../model/codes.ts';
 import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
 import type { MessageRequest } from '../../model/message.ts';
@@ -23,21 +25,58 @@ import { locateDevice, type ClusterDeps } from '../devices/locate-device.ts';
  * when a connection breaks its port's promise.
  */
 export async function sendMessage(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
-  const denied = check(deps, request);
+  const denied = checkMessage(deps, request);
   if (denied !== null) return denied;
-  if (deps.cluster === null || deps.memory.repeated(request) !== null) return deliverMessage(deps, request);
+  if (deps.memory.repeated(request) !== null) return deliverMessage(deps, request);
+  const answer = await trySending(deps, request);
+  if (isAbsent(answer)) deps.telemetry.message('refused');
+  return concludeMessage(deps, request, answer);
+}
+
+/** The same for a message that may be sent, but for counting and remembering that the device is nowhere (40412). */
+export async function trySending(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
+  if (deps.cluster === null) return deliverMessage(deps, request);
   const first = await route(deps, deps.cluster, request);
   const answer = first === 'absent' ? await route(deps, deps.cluster, request) : first;
   return answer === 'absent' ? fail(refusal(40412)) : answer;
 }
 
+export function isAbsent(answer: MessageAnswer): boolean {
+  return !answer.ok && answer.error.code === 40412;
+}
+
+/** What a repeat is not to try again. */
+const settledCodes: ReadonlySet<number> = new Set([40412, 40902, 50204, 50402]);
+
+/** A repeat of it is answered like it from now on, at whichever member it comes. */
+export function concludeMessage(
+  deps: MessageDeps,
+  request: MessageRequest,
+  answer: MessageAnswer,
+): MessageAnswer {
+  if (!answer.ok && !settledCodes.has(answer.error.code)) return answer;
+  const { signature, signatureExpiresMs } = request;
+  rememberMessage(deps, request, answer);
+  deps.peers.notify('everybody', { kind: 'message-answered', signature, signatureExpiresMs, answer });
+  return answer;
+}
+
+/** Where as many are known as may be it is not: a repeat of it is then done again. */
+export function rememberMessage(
+  { memory }: Pick<MessageDeps, 'memory'>,
+  request: SignedRequest,
+  answer: MessageAnswer,
+): void {
+  if (!memory.isFull || memory.repeated(request) !== null) memory.keep(request, answer);
+}
+
 /** What another member asks of the one that has the session: all of it, but for finding who that is. */
 export async function answerMessage(deps: MessageDeps, request: MessageRequest): Promise<MessageAnswer> {
-  return check(deps, request) ?? deliverMessage(deps, request);
+  return checkMessage(deps, request) ?? deliverMessage(deps, request);
 }
 
 /** Null: it may be sent. */
-function check(deps: MessageDeps, { appId, deviceId }: MessageRequest): MessageAnswer | null {
+export function checkMessage(deps: MessageDeps, { appId, deviceId }: MessageRequest): MessageAnswer | null {
   try {
     const denied = checkDeviceAccess(deps.registry, appId, deviceId, wallSeconds(deps.clock));
     return denied === null ? null : refuseMessage(deps, refusal(denied));
@@ -53,15 +92,37 @@ async function route(
   request: MessageRequest,
 ): Promise<MessageAnswer | 'absent'> {
   const owner = await findOwner(deps, cluster, request);
-  if (owner === 'here' || owner === 'nowhere') return deliverMessage(deps, request);
+  if (owner === 'here') return deliverMessage(deps, request);
+  if (owner === 'nowhere')
+    return (await deliverFound(deps, cluster, request)) ?? deliverMessage(deps, request);
   if (owner === null) return refuseMessage(deps, messageUnavailable('message service unavailable'));
   if (owner === 'unavailable')
     return refuseMessage(deps, messageUnavailable('where the device is cannot be told'));
   if (owner === 'lost') return refuseMessage(deps, unreachable);
+  const answer = await deliverAt(deps, cluster, owner.member, request);
+  return answer === 'absent' ? ((await deliverFound(deps, cluster, request)) ?? 'absent') : answer;
+}
+
+async function deliverAt(
+  deps: MessageDeps,
+  { peers }: ClusterDeps,
+  member: MemberId,
+  request: MessageRequest,
+): Promise<MessageAnswer | 'absent'> {
   const waitMs = messageAckMsMax + peerHopMsMax;
-  const asked = await cluster.peers.ask<'message'>(owner.member, { kind: 'message', request }, waitMs);
+  const asked = await peers.ask<'message'>(member, { kind: 'message', request }, waitMs);
   if (!asked.ok) return refuseMessage(deps, asked.error === 'unanswered' ? refusal(50402) : unreachable);
   return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
+}
+
+/** Delivers it where the device has signed in just now, which the row does not say yet. Null: no member says that it is there. */
+async function deliverFound(
+  deps: MessageDeps,
+  cluster: ClusterDeps,
+  request: MessageRequest,
+): Promise<MessageAnswer | 'absent' | null> {
+  const member = await cluster.search.find('signal', request);
+  return member === null ? null : deliverAt(deps, cluster, member, request);
 }
 
 const unreachable = messageUnavailable('the member that has the device cannot be reached');

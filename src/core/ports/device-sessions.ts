@@ -2,7 +2,9 @@
  * The sleep and the signal gateway, and the core behind them: what a connection is to its device's actor, and what a
  * gateway asks: is this login admitted, and a session of yours is over.
  */
+import type { CallRejection } from '../../model/call.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { ProductDefaults } from '../../model/product-defaults.ts';
 import type {
   DeliveryResult,
   DeviceMessage,
@@ -37,10 +39,11 @@ export interface SignalConnection extends DeviceConnection<SignalEndReason> {
   deny(): void;
 }
 
-/** What a connection carries of its session; an event with an old epoch changes nothing. */
+/** What a connection carries of its session: the end of one that is over changes nothing. */
 export interface SessionTicket {
   readonly deviceId: DeviceId;
   readonly sessionId: SessionId;
+  /** As it was given at the login. */
   readonly epoch: number;
 }
 
@@ -65,5 +68,9 @@ export type SleepSessions = DeviceSessions<SleepLogin, SleepConnection, SleepEnd
 export interface SignalSessions extends DeviceSessions<SignalLogin, SignalConnection, SignalEndReason> {
   /** The epoch that the device is to be told, once the login is committed; a value when it is. */
   committed(ticket: SessionTicket): number | Promise<number>;
+  /** Of the device's product; null: there are none. Throws when the registry cannot be read. */
+  defaultsFor(ticket: SessionTicket): ProductDefaults | null;
   wakeReported(ticket: SessionTicket, report: WakeReport): void;
+  /** Nobody is answered. */
+  callRejected(ticket: SessionTicket, rejection: CallRejection): void;
 }

@@ -4,9 +4,23 @@
  * calls-and-media.md, Legs.
  */
 import type { Result } from '../../lib/result.ts';
-import type { AliveSign, CallMedia, CallReport, LegRefusal } from '../../model/call.ts';
+import type {
+  AliveSign,
+  CallMedia,
+  CallReport,
+  LegRefusal,
+  LegCloseReason,
+  LegMessage,
+} from '../../model/call.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
-import type { CallLeg } from './call-leg.ts';
+
+/** A leg of a call, or an idle bridge, as the calls see it. Made and owned by the media legs. */
+export interface CallLeg {
+  /** Never throws; a leg that does not read is closed by its owner, who then says that it is gone. */
+  notify(message: LegMessage): void;
+  /** Ends the leg from our side. The owner does not say that it is gone: who closes already knows. */
+  close(reason: LegCloseReason): void;
+}
 
 export interface DeviceAdmission {
   readonly sessionId: SessionId;

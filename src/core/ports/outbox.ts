@@ -39,6 +39,8 @@ export type OutboxItem =
       readonly appId: ApplicationId;
       readonly requestId: RequestId;
       readonly record: WakeupRecord;
+      /** What bears its request id may be older than it. */
+      readonly isFirst: boolean;
       readonly event: OutboxEvent | null;
     }
   /** All live sessions of a device, with the event that goes with the change. */

@@ -2,7 +2,7 @@
  * The other members of the cluster, however they are reached: over Unix sockets on one machine, over NATS between
  * machines. Plain values cross: what is asked and told is checked where it arrives. Source: cluster.md.
  */
-import type { Result } from '../../lib/result.ts';
+import { fail, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 
@@ -20,6 +20,20 @@ export interface Peers {
   /** Best effort, in order for each receiver. `everybody`: all but this one. Never throws. */
   notify(to: MemberId | 'everybody', notice: PeerNotice): void;
 }
+
+/** The members that are alive, but for this one. */
+export function othersAlive(peers: Pick<Peers, 'self' | 'alive'>): readonly MemberId[] {
+  return peers.alive().filter((member) => member !== peers.self);
+}
+
+/** Those of a member that is alone. */
+export const noPeers: Peers = {
+  self: '' as MemberId,
+  alive: () => [noPeers.self],
+  isAlive: () => false,
+  ask: async () => fail('nobody'),
+  notify: () => undefined,
+};
 
 /** What a member does with what it is asked and told. */
 export interface PeerHost {

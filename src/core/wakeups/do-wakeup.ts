@@ -12,6 +12,7 @@ import { overload, refusal, type Refusal, type WakeupCode } from '../../model/co
 import type { WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { Peers } from '../ports/peers.ts';
 import type { SleepConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ClusterDeps, DeviceLocation } from '../devices/locate-device.ts';
@@ -28,6 +29,7 @@ export interface WakeupDeps {
   readonly watch: WakeupWatch;
   readonly telemetry: Telemetry;
   readonly log: Log;
+  readonly peers: Peers;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   /** True while the server is being stopped: no new wakeup is begun. */
@@ -64,21 +66,21 @@ export function beginWakeup(
   request: WakeupRequest,
   elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
-  if (deps.isDraining()) return refuseKnown(deps, request, wakeupUnavailable('this server is being stopped'));
+  if (deps.isDraining()) return refuseWakeup(deps, wakeupUnavailable('this server is being stopped'));
   const actor = deps.directory.find(request.deviceId);
-  if (actor === null) return refuseKnown(deps, request, refusal(40412));
+  if (actor === null) return refuseWakeup(deps, refusal(40412));
   const connection = actor.findWakeable(request.customData !== null);
   const isElsewhere = connection === 40902 && elsewhere.others.length > 0;
-  if (typeof connection === 'number' && !isElsewhere) return refuseKnown(deps, request, refusal(connection));
+  if (typeof connection === 'number' && !isElsewhere) return refuseWakeup(deps, refusal(connection));
   const isFull = deps.memory.isFull || deps.watch.isFull;
   const waitMs = isFull ? memoryFullRetryMs : deps.limits.take(request.appId, actor);
-  if (waitMs > 0) return refuseKnown(deps, request, overload(waitMs));
+  if (waitMs > 0) return refuseWakeup(deps, overload(waitMs));
   const answer = write(deps, request, actor, typeof connection === 'number' ? null : connection, elsewhere);
   deps.memory.begin(request, answer);
   return answer;
 }
 
-/** A wakeup is forgotten at the earliest with the next second: of the clock window, of those that are watched. */
+/** Room comes at the earliest with the next second: of the clock window, of those that are watched. */
 const memoryFullRetryMs = 1000;
 
 /** The signal connection is looked at before the write: what comes after it may be its doing. */
@@ -90,7 +92,7 @@ async function write(
   elsewhere: Elsewhere,
 ): Promise<WakeupAnswer> {
   const { limits, watch, telemetry } = deps;
-  const carrierEpoch = connection === null ? (elsewhere.others[0]?.epoch ?? 0) : actor.toldEpoch('sleep');
+  const carrierEpoch = connection === null ? (elsewhere.others[0]?.epoch ?? 0) : actor.epoch('sleep');
   const isOnline = actor.connection('signal') !== null || elsewhere.isOnline;
   const watched = watch.begin(request, carrierEpoch, isOnline);
   const result = await writeAll(deps, request, connection, elsewhere);
@@ -107,16 +109,13 @@ async function write(
 }
 
 function writeAll(
-  { cluster }: WakeupDeps,
+  { peers }: WakeupDeps,
   request: WakeupRequest,
   connection: SleepConnection | null,
   { others }: Elsewhere,
 ): Promise<SlotWrite> {
-  if (connection !== null && (cluster === null || others.length === 0))
-    return connection.wake(request.customData);
-  return cluster === null
-    ? Promise.resolve('absent')
-    : writeEverywhere(cluster.peers, request, connection, others);
+  if (connection !== null && others.length === 0) return connection.wake(request.customData);
+  return writeEverywhere(peers, request, connection, others);
 }
 
 const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
@@ -128,17 +127,9 @@ const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
 };
 
 /** So that a repeat is answered like it, wherever it comes. */
-function notifyAccepted({ cluster }: WakeupDeps, request: WakeupRequest, receipt: WakeupReceipt): void {
-  if (cluster === null) return;
-  const { appId, requestId, isCallersId, signature, signatureExpiresMs, bodySha256 } = request;
-  const known = { appId, requestId, isCallersId, signature, signatureExpiresMs, bodySha256 };
-  cluster.peers.notify('everybody', { kind: 'wakeup-accepted', ...known, receipt });
-}
-
-/** Refused before a write was begun: its X-Request-ID now belongs to this body. */
-function refuseKnown(deps: WakeupDeps, request: WakeupRequest, why: Refusal<WakeupCode>): WakeupAnswer {
-  deps.memory.noteRefused(request);
-  return refuseWakeup(deps, why);
+function notifyAccepted({ peers }: WakeupDeps, request: WakeupRequest, receipt: WakeupReceipt): void {
+  const { signature, signatureExpiresMs } = request;
+  peers.notify('everybody', { kind: 'wakeup-accepted', signature, signatureExpiresMs, receipt });
 }
 
 /** A refusal that a retry may overcome: 50301. */

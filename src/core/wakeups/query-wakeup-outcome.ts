@@ -1,6 +1,7 @@
 /**
  * Answers what became of a wakeup: as it is now, or, if the caller waits, once its outcome is known or the wait is over. What
- * is answered is committed first. One that another member has done is read from what all share.
+ * is answered is committed first. Of several wakeups that bear the request id it is the latest, or the latest of the device that
+ * is named; which one that is, is settled before it is waited for. One that another member has done is read from what all share.
  * Source: events.md, Reading; cluster.md.
  */
 import { type Cancel, type Clock, pause, settlesWithin } from '../../lib/clock.ts';
@@ -9,30 +10,39 @@ import type { WakeupWatch } from './wakeup-watch.ts';
 import { refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from '../../model/limits.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import type { WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
-import type { WakeupRecords } from '../ports/wakeup-records.ts';
+import type { WakeupRecords } from '../ports/records.ts';
 import { SharedStateUnavailable } from '../ports/session-locator.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
 import type { OutcomeWaiters } from './log-followers.ts';
 import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
 
-export interface WakeupOutcomeDeps {
+export interface WakeupOutcomeDeps extends OutcomeSources {
+  readonly readers: WaitingReaders;
+  readonly log: Log;
+}
+
+/** Where an outcome is read, and who tells that it is there. */
+export interface OutcomeSources {
   readonly clock: Clock;
   readonly wakeupRecords: WakeupRecords;
   readonly watch: WakeupWatch;
-  readonly readers: WaitingReaders;
-  readonly log: Log;
-  /** Both null: alone. */
+  /** Null: alone. */
   readonly cluster: ClusterDeps | null;
-  readonly waiters: OutcomeWaiters | null;
+  readonly waiters: OutcomeWaiters;
 }
 
-export interface WakeupOutcomeCall {
+export interface AwaitedWakeup {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
+  /** Null: whatever its device. */
+  readonly deviceId: DeviceId | null;
   /** 0-30 000. */
   readonly waitMs: number;
+}
+
+export interface WakeupOutcomeCall extends AwaitedWakeup {
   /** Takes what is to be called when the caller hangs up. */
   onGone(listener: () => void): void;
 }
@@ -45,33 +55,57 @@ export function queryWakeupOutcome(
   call: WakeupOutcomeCall,
 ): Answer | Promise<Answer> {
   try {
-    const found = findRecord(deps, call);
+    const found = findRecord(deps, latestOf(call));
     return found instanceof Promise ? answerRecalled(deps, call, found) : answerFound(deps, call, found);
   } catch (error) {
     return unreadable(deps, error);
   }
 }
 
-/** A value when it is in this store. Rejects with SharedStateUnavailable. */
-function findRecord(
-  deps: WakeupOutcomeDeps,
-  call: WakeupOutcomeCall,
-): WakeupRecord | null | Promise<WakeupRecord | null> {
-  const record = deps.wakeupRecords.find(call.appId, call.requestId);
-  return record === null && deps.cluster !== null ? recall(deps.clock, deps.cluster, call) : record;
+function latestOf({ appId, requestId, deviceId }: AwaitedWakeup): WakeupName {
+  return { appId, requestId, which: deviceId === null ? null : { deviceId } };
 }
 
-/** What another member has accepted a moment ago may be on its way to what all share. Rejects with SharedStateUnavailable. */
+/** A value when this member knows that there is no later one. Rejects with SharedStateUnavailable. */
+function findRecord(
+  deps: OutcomeSources,
+  name: WakeupName,
+): WakeupRecord | null | Promise<WakeupRecord | null> {
+  const own = deps.wakeupRecords.find(name);
+  const isTheOne = own !== null && typeof name.which === 'string';
+  return deps.cluster === null || isTheOne ? own : recall(deps.clock, deps.cluster, name, own);
+}
+
+/**
+ * What another member has accepted a moment ago may be on its way to what all share. Rejects with SharedStateUnavailable when
+ * this member knows of none, either.
+ */
 async function recall(
   clock: Clock,
   cluster: ClusterDeps,
-  { appId, requestId }: WakeupOutcomeCall,
+  name: WakeupName,
+  own: WakeupRecord | null,
 ): Promise<WakeupRecord | null> {
   const endMs = clock.monotonicMs() + wakeupRecallMsMax;
   for (;;) {
-    const record = await cluster.recallWakeup(appId, requestId, wakeupOutcomeCommitMsMax);
+    const record = await recallOnce(cluster, name, own);
     if (record !== null || clock.monotonicMs() >= endMs) return record;
     await pause(clock, wakeupRecallEveryMs);
+  }
+}
+
+/** The later of the two; of one wakeup its own member knows best. */
+async function recallOnce(
+  cluster: ClusterDeps,
+  name: WakeupName,
+  own: WakeupRecord | null,
+): Promise<WakeupRecord | null> {
+  try {
+    const shared = await cluster.recallWakeup(name, wakeupOutcomeCommitMsMax);
+    return own === null || (shared !== null && shared.id > own.id) ? shared : own;
+  } catch (error) {
+    if (own === null || !(error instanceof SharedStateUnavailable)) throw error;
+    return own;
   }
 }
 
@@ -103,11 +137,11 @@ function answerFound(
 async function answerInTime(
   deps: WakeupOutcomeDeps,
   call: WakeupOutcomeCall,
-  { deviceId }: WakeupRecord,
+  asked: WakeupRecord,
   slot: ReaderSlot,
 ): Promise<Answer> {
   try {
-    const record = await waitForOutcome(deps, call, deviceId, slot);
+    const record = await waitForOutcome(deps, call, asked, slot);
     return record === null ? fail(refusal(40413)) : await answerOnceCommitted(deps, call, record);
   } catch (error) {
     return unreadable(deps, error);
@@ -116,45 +150,59 @@ async function answerInTime(
   }
 }
 
+/**
+ * For who has a slot already: what is so when the outcome is known, the wait is over, the slot was left, or the server drains.
+ * Null: no such wakeup is known. Rejects with SharedStateUnavailable.
+ */
+export async function awaitOutcome(
+  deps: OutcomeSources,
+  call: AwaitedWakeup,
+  slot: ReaderSlot,
+): Promise<WakeupRecord | null> {
+  const found = await findRecord(deps, latestOf(call));
+  return found?.isAwaited === true ? waitForOutcome(deps, call, found, slot) : found;
+}
+
 /** What is so when the outcome is known, the wait is over, the caller has gone, or the server drains. */
 async function waitForOutcome(
-  deps: WakeupOutcomeDeps,
-  call: WakeupOutcomeCall,
-  deviceId: DeviceId,
+  deps: OutcomeSources,
+  call: AwaitedWakeup,
+  asked: WakeupRecord,
   slot: ReaderSlot,
 ): Promise<WakeupRecord | null> {
   const { clock } = deps;
+  const name = { ...call, which: asked.id };
   const endMs = clock.monotonicMs() + call.waitMs;
   let isNotified = false;
   const notify = (): void => {
     isNotified = true;
     slot.wake();
   };
-  // Notified without an outcome: it was begun anew under the same id, and the new one is waited for.
+  // Notified without an outcome: it was that of another wakeup of the device that bears the same request id.
   do {
     isNotified = false;
     // Followed before it is looked at, so that nothing comes between.
-    const stop = whenSettled(deps, call, deviceId, notify);
-    const record = await findRecord(deps, call);
+    const stop = whenSettled(deps, call, asked, notify);
+    const record = await findRecord(deps, name);
     if (record?.isAwaited === true) await slot.wait(endMs - clock.monotonicMs());
     stop();
     if (record?.isAwaited !== true) return record;
   } while (isNotified);
-  return findRecord(deps, call);
+  return findRecord(deps, name);
 }
 
 /** The watch notifies of this member's own, the log of the others'. */
 function whenSettled(
-  { watch, waiters }: WakeupOutcomeDeps,
-  { appId, requestId }: WakeupOutcomeCall,
-  deviceId: DeviceId,
+  { watch, waiters }: OutcomeSources,
+  { requestId }: AwaitedWakeup,
+  { id, deviceId }: WakeupRecord,
   notify: () => void,
 ): Cancel {
-  const forgetOwn = watch.whenSettled(appId, requestId, notify);
-  const forgetLogged = waiters?.follow(deviceId, requestId, notify);
+  const forgetOwn = watch.whenSettled(id, notify);
+  const forgetLogged = waiters.follow(deviceId, requestId, notify);
   return () => {
     forgetOwn();
-    forgetLogged?.();
+    forgetLogged();
   };
 }
 
@@ -163,7 +211,7 @@ function answerOnceCommitted(
   { appId, requestId }: WakeupOutcomeCall,
   record: WakeupRecord,
 ): Answer | Promise<Answer> {
-  const committed = wakeupRecords.committed(appId, requestId);
+  const committed = wakeupRecords.committed({ appId, requestId, record });
   if (committed === null) return succeed(record);
   return settlesWithin(clock, wakeupOutcomeCommitMsMax, committed).then((isCommitted) =>
     isCommitted ? succeed(record) : fail(unavailable),

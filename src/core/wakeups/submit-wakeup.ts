@@ -1,12 +1,12 @@
 /**
- * Sends a sleeping device its 8 bytes. Changed body (40003) and access are checked here, then it is done: alone in this
+ * Sends a sleeping device its 8 bytes. Access and repeats are checked here, then it is done: alone in this
  * process, among several members by the one that has the first of the device's sleep sessions. What becomes of it there
  * is in do-wakeup.ts. Deadlines nest: what is left after the owner's own is for finding it.
  * Source: API doc, Endpoint 2; decisions.md, Wakeup; cluster.md, the failure table.
  */
 import { wallSeconds, pause } from '../../lib/clock.ts';
-import { fail, succeed } from '../../lib/result.ts';
-import type { DeviceSlots } from '../../model/cluster.ts';
+import { fail } from '../../lib/result.ts';
+import type { DeviceSlots, MemberId } from '../../model/cluster.ts';
 import { refusal } from '../../model/codes.ts';
 import { ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
 import type { PeerFailure } from '../../model/peer.ts';
@@ -41,13 +41,11 @@ export async function answerWakeup(
   request: WakeupRequest,
   slots: DeviceSlots,
 ): Promise<WakeupAnswer> {
-  const { cluster } = deps;
   try {
     const known = lookUp(deps, request);
     if (known !== null) return known;
-    if (cluster === null) return beginWakeup(deps, request);
     const actor = deps.directory.find(request.deviceId);
-    return beginWakeup(deps, request, locationIn(slots, 'sleep', actor, cluster.peers));
+    return beginWakeup(deps, request, locationIn(slots, 'sleep', actor, deps.peers));
   } catch (error) {
     return unreadable(deps, error);
   }
@@ -56,14 +54,11 @@ export async function answerWakeup(
 /** The answer when it is refused or known here, whoever has the device and whether they can be reached; null: it is to be done. */
 function lookUp(deps: WakeupDeps, request: WakeupRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
   const { clock, registry, memory } = deps;
-  const known = memory.find(request);
-  if (known === 'changed-body') return refuseWakeup(deps, changedBody);
   const denied = checkDeviceAccess(registry, request.appId, request.deviceId, wallSeconds(clock));
   if (denied !== null) return refuseWakeup(deps, refusal(denied));
+  const known = memory.repeated(request);
   return known === null ? null : answerKnown(deps, known);
 }
-
-const changedBody = refusal(40003, 'X-Request-ID was used with another body');
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {
   deps.log.error({ err: error }, 'a wakeup could not be read or written in the store');
@@ -97,29 +92,39 @@ async function attempt(
   const location = await locateDevice(deps, cluster, 'sleep', request.deviceId, findMs);
   const { owner, slots } = location;
   if (owner === 'here') return doWakeup(deps, request, location);
-  if (owner === 'nowhere') return (await recall(deps, cluster, request, endMs)) ?? doWakeup(deps, request);
+  if (owner === 'nowhere')
+    return (await wakeFound(deps, cluster, request, slots, endMs)) ?? doWakeup(deps, request);
   if (owner === 'unavailable') return 'unavailable';
   if (owner === 'lost') return 'nobody';
+  const asked = await wakeAt(deps, cluster, owner.member, request, slots, endMs);
+  return asked === 'absent' ? ((await wakeFound(deps, cluster, request, slots, endMs)) ?? 'absent') : asked;
+}
+
+async function wakeAt(
+  { clock }: WakeupDeps,
+  { peers }: ClusterDeps,
+  member: MemberId,
+  request: WakeupRequest,
+  slots: DeviceSlots,
+  endMs: number,
+): Promise<Attempt> {
   const waitMs = Math.min(ownerWakeMsMax, endMs - clock.monotonicMs());
-  const asked = await cluster.peers.ask<'wake'>(owner.member, { kind: 'wake', request, slots }, waitMs);
+  const asked = await peers.ask<'wake'>(member, { kind: 'wake', request, slots }, waitMs);
   if (!asked.ok) return asked.error;
   return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
 }
 
-/** A repeat of what another member did while the device was asleep. Null: it is none. */
-async function recall(
+/** Wakes it where it has logged in just now, which the row does not say yet. Null: no member says that it is there. */
+async function wakeFound(
   deps: WakeupDeps,
   cluster: ClusterDeps,
-  { appId, requestId, isCallersId, bodySha256 }: WakeupRequest,
+  request: WakeupRequest,
+  slots: DeviceSlots,
   endMs: number,
-): Promise<WakeupAnswer | null> {
-  if (!isCallersId) return null;
-  const record = await cluster.recallWakeup(appId, requestId, endMs - deps.clock.monotonicMs());
-  if (record?.isCallersId !== true) return null;
-  if (record.bodySha256 !== bodySha256) return refuseWakeup(deps, changedBody);
-  if (record.acceptedAtMs === null) return null;
-  deps.telemetry.wakeup('repeated');
-  return succeed({ deviceId: record.deviceId, acceptedAtMs: record.acceptedAtMs });
+): Promise<Attempt | null> {
+  const searchMs = Math.max(0, endMs - ownerWakeMsMax - deps.clock.monotonicMs());
+  const member = await cluster.search.find('sleep', request, searchMs);
+  return member === null ? null : wakeAt(deps, cluster, member, request, slots, endMs);
 }
 
 /** What the owner itself has answered is counted there. */

@@ -7,17 +7,24 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel } from '../../lib/deadline-wheel.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../model/ids.ts';
-import { wakeupReportMsMax, wakeupsWatchedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
+import { generateWakeupId, type DeviceId, type SessionId, type WakeupId } from '../../model/ids.ts';
+import {
+  wakeupReportMsMax,
+  wakeupsWatchedMax,
+  wakeupToOnlineMsMax,
+  wakeReportHopMs,
+} from '../../model/limits.ts';
 import type { WakeReport } from '../../model/signal.ts';
 import type { WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
+import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
 import { reduceWakeup, type WakeupEvent } from '../../model/state/wakeup-outcome.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { WakeupRecords } from '../ports/wakeup-records.ts';
+import type { WakeupRecords } from '../ports/records.ts';
 import type { EndReason } from '../devices/device-actor.ts';
 import type { SessionFollower } from '../devices/device-directory.ts';
 import { takeUpWakeup, WatchedWakeup, WatchedWakeups, type LoggedTurn } from './watched-wakeups.ts';
+import type { Peers } from '../ports/peers.ts';
 
 export interface WakeupWatchDeps {
   readonly clock: Clock;
@@ -35,6 +42,7 @@ export class WakeupWatch implements SessionFollower {
   readonly #watchedMax: number;
   readonly #watched = new WatchedWakeups();
   readonly #wheel: DeadlineWheel<WatchedWakeup>;
+  #answered = 0;
 
   constructor(deps: WakeupWatchDeps, watchedMax = wakeupsWatchedMax) {
     this.#deps = deps;
@@ -65,11 +73,11 @@ export class WakeupWatch implements SessionFollower {
     for (const known of Array.from(records.awaited())) {
       const { watcher, deviceId } = known.record;
       if (watcher !== null && !isGone(watcher)) continue;
-      if (this.#watched.find(known.appId, known.requestId) !== null) continue;
+      if (this.#watched.find(known.record.id) !== null) continue;
       resumed += 1;
       const { watched, deadlineMs } = takeUpWakeup(known, clock);
       this.#watched.add(watched);
-      this.#watched.name(watched);
+      this.#watched.answered(watched, known.record.id);
       this.#await(watched, deadlineMs);
       recall(deviceId);
       this.#advance(watched, this.#time());
@@ -86,10 +94,11 @@ export class WakeupWatch implements SessionFollower {
   /** Call right before the write; one of `written`, `unknown` and `refused` is owed. */
   begin(request: WakeupRequest, sleepEpoch: number, isOnline: boolean): WatchedWakeup {
     const { clock } = this.#deps;
-    const { appId, requestId, deviceId } = request;
+    const { appId, requestId, deviceId, customData } = request;
     const watched = new WatchedWakeup(appId, requestId, deviceId, {
       kind: 'writing',
       request,
+      packet: encodeWakePacket(customData).toString('hex'),
       sleepEpoch,
       watcher: this.#deps.self ?? null,
       isOnline,
@@ -105,15 +114,15 @@ export class WakeupWatch implements SessionFollower {
   written(watched: WatchedWakeup): number {
     const { clock } = this.#deps;
     const atMs = clock.wallMs();
-    this.#name(watched);
-    this.#advance(watched, { kind: 'written', nowMs: clock.monotonicMs(), atMs });
+    const id = this.#answer(watched, atMs);
+    this.#advance(watched, { kind: 'written', id, nowMs: clock.monotonicMs(), atMs });
     return atMs;
   }
 
   /** It is answered 50402. */
   unknown(watched: WatchedWakeup): void {
-    this.#name(watched);
-    this.#advance(watched, { kind: 'unknown' });
+    const id = this.#answer(watched, this.#deps.clock.wallMs());
+    this.#advance(watched, { kind: 'unknown', id });
   }
 
   /** Nothing went out, and nothing is kept of it. */
@@ -140,9 +149,9 @@ export class WakeupWatch implements SessionFollower {
         this.#advance(watched, { kind: 'reported', cause });
   }
 
-  /** Calls `notify` once its outcome is known, or it was begun anew, until the function returned is called. */
-  whenSettled(appId: ApplicationId, requestId: RequestId, notify: () => void): Cancel {
-    const watched = this.#watched.find(appId, requestId);
+  /** Calls `notify` once its outcome is known, until the function returned is called. */
+  whenSettled(id: WakeupId, notify: () => void): Cancel {
+    const watched = this.#watched.find(id);
     if (watched === null || watched.state.kind === 'settled') return () => undefined;
     const readers = (watched.readers ??= new Set());
     readers.add(notify);
@@ -177,10 +186,12 @@ export class WakeupWatch implements SessionFollower {
     else if (state.kind !== 'writing') this.#await(watched, state.deadlineMs);
   }
 
-  /** A retry after an unknown answer takes the place of the first try. */
-  #name(watched: WatchedWakeup): void {
-    const previous = this.#watched.name(watched);
-    if (previous !== null) this.#forget(previous);
+  /** From its answer on it has an id. */
+  #answer(watched: WatchedWakeup, atMs: number): WakeupId {
+    this.#answered += 1;
+    const id = generateWakeupId(atMs, this.#answered);
+    this.#watched.answered(watched, id);
+    return id;
   }
 
   #await(watched: WatchedWakeup, deadlineMs: number): void {
@@ -220,4 +231,25 @@ export class WakeupWatch implements SessionFollower {
     const { clock } = this.#deps;
     return { kind: 'time', nowMs: clock.monotonicMs(), atMs: clock.wallMs() };
   }
+}
+
+interface ReportDeps {
+  readonly clock: Clock;
+  readonly watch: Pick<WakeupWatch, 'reported'>;
+  readonly peers: Pick<Peers, 'notify'>;
+}
+
+/**
+ * Brings a controller's report of what woke it to the member that watches the wakeup: this one, or another, which knows of
+ * the controller's login a moment later and is notified then. Source: signal-wire.md (wake_report); cluster.md.
+ */
+export function reportWake(
+  { clock, watch, peers }: ReportDeps,
+  deviceId: DeviceId,
+  session: SessionId,
+  report: WakeReport,
+): void {
+  watch.reported(deviceId, session, report);
+  const notice = { kind: 'wake-reported', deviceId, session, report } as const;
+  clock.after(wakeReportHopMs, () => peers.notify('everybody', notice));
 }

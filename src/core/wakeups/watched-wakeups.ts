@@ -1,20 +1,13 @@
 /**
- * The wakeups that are being watched, found by their device and by their name (application and request id). Of each
- * device: those that are open, in the order in which their writes were answered, and the completed ones whose cause
+ * The wakeups that are being watched, found by their device and by their id. Of each device: those that are open, in the order in which their writes were answered, and the completed ones whose cause
  * may still be reported. The watch (wakeup-watch.ts) decides what is added and removed.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
-import {
-  wakeupKey,
-  type ApplicationId,
-  type DeviceId,
-  type RequestId,
-  type SessionId,
-} from '../../model/ids.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from '../../model/ids.ts';
 import { wakeupsReportableMax } from '../../model/limits.ts';
 import { resumeWakeup, type WakeupState } from '../../model/state/wakeup-outcome.ts';
-import type { KnownWakeup } from '../ports/wakeup-records.ts';
+import type { KnownWakeup } from '../../model/wakeup.ts';
 
 /** A signal login, or the reset of a sleep session: `epoch` as backends see it. */
 export type LoggedTurn =
@@ -28,6 +21,8 @@ export class WatchedWakeup implements WheelEntry {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
   readonly deviceId: DeviceId;
+  /** Null: its write is not answered yet. */
+  id: WakeupId | null = null;
   state: WakeupState;
   /** Called at its outcome; made when the first caller waits for it. */
   readers: Set<() => void> | null = null;
@@ -75,15 +70,15 @@ const none: readonly WatchedWakeup[] = [];
 
 export class WatchedWakeups {
   readonly #byDevice = new Map<DeviceId, OfDevice>();
-  readonly #byName = new Map<string, WatchedWakeup>();
+  readonly #byId = new Map<WakeupId, WatchedWakeup>();
   #size = 0;
 
   get size(): number {
     return this.#size;
   }
 
-  find(appId: ApplicationId, requestId: RequestId): WatchedWakeup | null {
-    return this.#byName.get(wakeupKey(appId, requestId)) ?? null;
+  find(id: WakeupId): WatchedWakeup | null {
+    return this.#byId.get(id) ?? null;
   }
 
   /** A copy, so that they may be settled while it is gone through. */
@@ -95,7 +90,7 @@ export class WatchedWakeups {
     return this.#byDevice.get(deviceId)?.completed.slice() ?? none;
   }
 
-  /** Its write has begun: its device knows it, its name is not yet taken. */
+  /** Its write has begun: its device knows it, and it has no id yet. */
   add(watched: WatchedWakeup): void {
     const { deviceId } = watched;
     const known = this.#byDevice.get(deviceId);
@@ -104,17 +99,15 @@ export class WatchedWakeups {
     this.#size += 1;
   }
 
-  /** Its write is answered: it is the last of the open ones, and has its name. Returns who had the name before. */
-  name(watched: WatchedWakeup): WatchedWakeup | null {
+  /** Its write is answered: it is the last of the open ones, and has its id. */
+  answered(watched: WatchedWakeup, id: WakeupId): void {
     const open = this.#byDevice.get(watched.deviceId)?.open;
     if (open !== undefined && open.at(-1) !== watched) {
       take(open, watched);
       open.push(watched);
     }
-    const name = wakeupKey(watched.appId, watched.requestId);
-    const previous = this.#byName.get(name) ?? null;
-    this.#byName.set(name, watched);
-    return previous;
+    watched.id = id;
+    this.#byId.set(id, watched);
   }
 
   /** It is completed. Returns the one that has to go for it, if they are too many. */
@@ -132,8 +125,7 @@ export class WatchedWakeups {
     if (take(ofDevice.open, watched) || take(ofDevice.completed, watched)) this.#size -= 1;
     if (ofDevice.open.length === 0 && ofDevice.completed.length === 0)
       this.#byDevice.delete(watched.deviceId);
-    const name = wakeupKey(watched.appId, watched.requestId);
-    if (this.#byName.get(name) === watched) this.#byName.delete(name);
+    if (watched.id !== null) this.#byId.delete(watched.id);
   }
 }
 

@@ -10,7 +10,7 @@ import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
-import type { ViewerTickets } from '../../core/calls/viewer-keys.ts';
+import type { ViewerTickets } from '../../core/calls/viewers.ts';
 import {
   type AdminReply,
   type AdminRoute,
@@ -81,7 +81,10 @@ function encodeMedia(media: CallMedia): CallMediaJson {
   };
 }
 
-/** A link that opens once, by its ticket. `picture`: the source, which the bridge sends, or the output to the device, which is the default. */
+/**
+ * A link that opens once, by its ticket. `picture`: the source, which the bridge sends, or the output to the device, which is
+ * the default.
+ */
 export function pictureLink(origin: string, ticket: string, picture?: 'source' | 'output'): string {
   const query = new URLSearchParams({ ticket, ...(picture !== undefined && { picture }) });
   return `${origin}/media/v1/downlink.mjpeg?${query.toString()}`;

@@ -1,22 +1,27 @@
 /**
- * A device of the running server: `GET /v1/device/status?device_id=…` describes it, `POST /v1/device/kick` ends its sessions.
- * Where several members are one server, its connections are described by their newest session.
+ * A device as operators have it: `GET /v1/device/status?device_id=…` describes its registry entry, its two connections and its
+ * latest events, `POST /v1/device/kick` ends its sessions. The description is the same of a store at rest; where several
+ * members are one server, a connection is described by its newest session. Times are Unix seconds, those of events ISO 8601.
  */
+import { z } from 'zod';
 import { settlesWithin } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ConnectionKind, SharedConnection } from '../../model/cluster.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import { z } from 'zod';
 import { deviceIdField } from './registry-routes.ts';
 import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/disconnect-everywhere.ts';
 import { changeRoute, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
-import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
-import { describeDevice, type DeviceStatus, type ObservedConnection } from './device-status.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
-import type { PeerAnswer } from '../../model/peer.ts';
+import type { SessionHeartbeat } from '../../model/peer.ts';
+import { type ConnectionRecord, neverConnected } from '../../model/connectivity.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import { isExpired, type Device } from '../../model/registry.ts';
+import { wireEvent, type WireEvent } from './event-query.ts';
+import type { EventSource } from './event-pages.ts';
 
 export interface DeviceRoutesDeps extends DisconnectDeps {
   readonly registry: RegistryReader;
@@ -82,7 +87,7 @@ function observe(deps: DeviceRoutesDeps, deviceId: DeviceId): Record<ConnectionK
   };
 }
 
-type Heartbeat = PeerAnswer<'heartbeats'>[ConnectionKind];
+type Heartbeat = SessionHeartbeat | null;
 
 /** Settles within 2 s. Rejects when the shared rows are unavailable, or the store cannot be read. */
 async function observeTogether(
@@ -97,10 +102,10 @@ async function observeTogether(
     if (slot.member === peers.self) return observed(row[kind], ownHeartbeat(directory, deviceId, kind));
     const asked = await peers.ask<'heartbeats'>(
       slot.member,
-      { kind: 'heartbeats', deviceId },
+      { kind: 'heartbeats', deviceIds: [deviceId] },
       ownerQueryMsMax,
     );
-    return observed(row[kind], asked.ok ? asked.value[kind] : null);
+    return observed(row[kind], asked.ok ? (asked.value[0]?.[kind] ?? null) : null);
   };
   const [sleep, signal] = await Promise.all([observe('sleep'), observe('signal')]);
   return { sleep, signal };
@@ -121,4 +126,93 @@ function observed(row: SharedConnection, heartbeat: Heartbeat): ObservedConnecti
   const { epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = row;
   const record = { epoch, openSession, lastLoginAt, lastHeartbeatAt, lastOfflineAt };
   return { record, isHeld, heartbeatAt: isHeld ? heartbeat.heartbeatAt : 0 };
+}
+
+export interface DeviceStatus {
+  /** Wall clock of the answering process in milliseconds: ages are counted from it. */
+  readonly now_ms: number;
+  readonly device: {
+    readonly device_id: string;
+    readonly product_id: string;
+    readonly disabled: boolean;
+    readonly expires_at: number | null;
+    readonly expired: boolean;
+  };
+  readonly signal: ConnectionStatus;
+  readonly sleep: ConnectionStatus;
+  /** Its latest events, newest first. */
+  readonly transitions: readonly WireEvent[];
+}
+
+export interface ConnectionStatus {
+  /** `lost`: it was open when the server died; the next start ends it. */
+  readonly state: 'open' | 'closed' | 'lost' | 'never';
+  /** The session that is open or lost. */
+  readonly session: string | null;
+  readonly epoch: number;
+  /** The node that has, or had, the latest session; null: not known any more. */
+  readonly node: string | null;
+  /** Why the latest session ended; null: it did not, or it is not known any more. */
+  readonly reason: string | null;
+  readonly last_login_at: number | null;
+  readonly last_heartbeat_at: number | null;
+  readonly last_offline_at: number | null;
+}
+
+/** One connection as the member that holds it sees it. */
+export interface ObservedConnection {
+  readonly record: ConnectionRecord | null;
+  /** A member holds its socket now. */
+  readonly isHeld: boolean;
+  /** Unix seconds of the latest heartbeat on the socket; 0: none, or no socket. */
+  readonly heartbeatAt: number;
+}
+
+export interface StatusSources {
+  readonly device: Device;
+  readonly signal: ObservedConnection;
+  readonly sleep: ObservedConnection;
+  readonly events: Pick<EventSource, 'recentOf'>;
+  readonly nowMs: number;
+}
+
+export function describeDevice(sources: StatusSources): DeviceStatus {
+  const { device, signal, sleep, nowMs } = sources;
+  const { deviceId, productId, disabled, expiresAt } = device;
+  const expired = isExpired(device, Math.floor(nowMs / 1000));
+  const latest = sources.events.recentOf(deviceId);
+  return {
+    now_ms: nowMs,
+    device: { device_id: deviceId, product_id: productId, disabled, expires_at: expiresAt, expired },
+    signal: describeConnection(signal, latest, 'device.signal.'),
+    sleep: describeConnection(sleep, latest, 'device.sleep.'),
+    transitions: latest.map(wireEvent),
+  };
+}
+
+function describeConnection(
+  observed: ObservedConnection,
+  latest: readonly LoggedEvent[],
+  types: 'device.signal.' | 'device.sleep.',
+): ConnectionStatus {
+  const record = observed.record ?? neverConnected;
+  const { epoch, openSession, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = record;
+  const event = latest.find((each) => each.epoch === epoch && each.type.startsWith(types));
+  const data = event?.data as { readonly node?: string; readonly reason?: string } | undefined;
+  return {
+    state: stateOf(record, observed.isHeld),
+    session: openSession,
+    epoch,
+    node: data?.node ?? null,
+    reason: openSession === null ? (data?.reason ?? null) : null,
+    last_login_at: lastLoginAt,
+    last_heartbeat_at: observed.heartbeatAt || lastHeartbeatAt,
+    last_offline_at: lastOfflineAt,
+  };
+}
+
+function stateOf({ epoch, openSession }: ConnectionRecord, isHeld: boolean): ConnectionStatus['state'] {
+  if (epoch === 0) return 'never';
+  if (openSession === null) return 'closed';
+  return isHeld ? 'open' : 'lost';
 }

@@ -3,6 +3,7 @@
  * scanned in slices with a turn of the event loop between them, so that a search that finds little does not keep devices
  * and callers waiting, and one call scans a bounded number of events.
  */
+import { nextTurn } from '../../lib/clock.ts';
 import type { EventType, LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { eventsScannedMax, recentEventsOfDeviceMax } from '../../model/limits.ts';
@@ -124,10 +125,4 @@ export function findPlace(source: EventSource, since: number | string): number {
     else high = middle - 1;
   }
   return low;
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

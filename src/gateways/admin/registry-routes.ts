@@ -1,10 +1,16 @@
 /**
- * Changes of devices and credentials: of a running server, and of the command line on a store at rest. Reads need no route,
- * because the store may be read by any process of its owner.
+ * Changes of devices, credentials and bridges: of a running server, and of the command line on a store at rest. Reads need no
+ * route, because the store may be read by any process of its owner.
  */
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { z } from 'zod';
-import { parseDeviceId, type AccessKeyId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import {
+  parseDeviceId,
+  type AccessKeyId,
+  type ApplicationId,
+  type DeviceId,
+  type BridgeId,
+} from '../../model/ids.ts';
 import { permissions, type Credential, type Device } from '../../model/registry.ts';
 import {
   type AdminReply,
@@ -13,11 +19,15 @@ import {
   changeRoute,
   missingEntry,
 } from '../ops/admin-route.ts';
-import { generateSecret } from '../../storage/registry/generated-secrets.ts';
+import {
+  generateSecret,
+  generateBridgeKey,
+  type MissingEntry,
+  type RegistryWriter,
+} from '../../storage/registry/registry-write.ts';
 import type { EntryRules } from '../../storage/registry/entry-reader.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import type { MissingEntry, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { Result } from '../../lib/result.ts';
 
 export interface RegistryChangeDeps {
@@ -60,7 +70,7 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
       '/v1/credential/revoke',
       z.strictObject({ access_key_id: accessKeyId }),
       audited.revokeCredential,
-      (body) => revoke(deps, body),
+      (body) => revokeCredential(deps, body),
     ),
   ];
 }
@@ -144,7 +154,10 @@ async function rotateCredential(
   return credentialReply(deps, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
 }
 
-async function revoke(deps: RegistryChangeDeps, body: { access_key_id: AccessKeyId }): Promise<AdminReply> {
+async function revokeCredential(
+  deps: RegistryChangeDeps,
+  body: { access_key_id: AccessKeyId },
+): Promise<AdminReply> {
   const revoked = await deps.writer.revokeCredential(body.access_key_id);
   deps.forgetDerivedKeys();
   return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
@@ -165,4 +178,51 @@ function credentialReply(
   deps.forgetDerivedKeys();
   if (!outcome.ok) return missingEntry(outcome.error);
   return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
+}
+
+export interface BridgeDeps {
+  readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
+  /** Called after every change: a connected bridge may have lost its right to be one. */
+  changed(): void;
+}
+
+const bridgeBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
+const bridgeRevokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().default(true) });
+
+/**
+ * `POST /v1/bridge/add` makes a bridge with a random key, which is answered once and stored as its hash only;
+ * `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false accepts it again.
+ */
+export function bridgeRoutes(deps: BridgeDeps): AdminRoute[] {
+  return [
+    changeRoute(
+      '/v1/bridge/add',
+      bridgeBody,
+      { action: 'bridge.add', asked: ['bridge_id', 'app_ids'] },
+      (body) => addBridge(deps, body),
+    ),
+    changeRoute(
+      '/v1/bridge/revoke',
+      bridgeRevokeBody,
+      { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
+      (body) => revokeBridge(deps, body),
+    ),
+  ];
+}
+
+async function addBridge(deps: BridgeDeps, body: z.output<typeof bridgeBody>): Promise<AdminReply> {
+  const { key, keySha256 } = generateBridgeKey();
+  const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
+  if (!parsed.ok) return { status: 400, body: { error: `${parsed.error.field} ${parsed.error.reason}` } };
+  const added = await deps.writer.putBridge(parsed.value);
+  if (!added.ok) return missingEntry(added.error);
+  deps.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
+}
+
+async function revokeBridge(deps: BridgeDeps, body: z.output<typeof bridgeRevokeBody>): Promise<AdminReply> {
+  const revoked = await deps.writer.revokeBridge(body.bridge_id as BridgeId, body.revoked);
+  if (!revoked.ok) return missingEntry(revoked.error);
+  deps.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', revoked.value) } };
 }

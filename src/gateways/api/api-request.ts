@@ -6,12 +6,13 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { remoteAddress } from '../../lib/http-connections.ts';
+import { remoteAddress } from '../../lib/connection-limits.ts';
 import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
-import { generateRequestId, parseRequestId } from '../../model/ids.ts';
+import { generateRequestId, parseRequestId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
 import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
+import type { JsonText } from '../../protocol/rest/shared-fields.ts';
 import type { Call, RequestIdentity } from './route.ts';
 
 const statusLines: Readonly<Record<number, string>> = {
@@ -46,7 +47,7 @@ export interface RequestContext {
 
 export interface Answer {
   readonly status: number;
-  readonly body: string;
+  readonly body: JsonText;
   /** Methods the path knows, for a 405. */
   readonly allow?: string | undefined;
   readonly retryAfterS?: number | undefined;
@@ -72,9 +73,9 @@ export class ApiRequest implements Call {
   readonly startedMs: number;
   /** Empty until it is read, and when there is none. */
   body: Uint8Array = emptyBody;
-  bodySha256 = '';
   signature = '';
   signatureExpiresMs = 0;
+  deviceId: DeviceId | null = null;
   readonly #response: HttpResponse;
   readonly #context: RequestContext;
   readonly #repeatsRequestId: boolean;
@@ -132,6 +133,11 @@ export class ApiRequest implements Call {
   get credential(): Credential {
     assert(this.#credential !== null, 'a request is authentic before it is handled');
     return this.#credential;
+  }
+
+  /** The application whose credential has signed it; null: none has. */
+  get provenAppId(): ApplicationId | null {
+    return this.#credential?.appId ?? null;
   }
 
   get isOpen(): boolean {

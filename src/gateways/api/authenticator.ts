@@ -104,7 +104,6 @@ export class Authenticator {
     request.prove(credential);
     request.signature = job.signature;
     request.signatureExpiresMs = dateMs + this.#settings.windowMs;
-    request.bodySha256 = job.bodySha256;
     return 'authentic';
   }
 

@@ -5,7 +5,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { HttpConnections } from '../../lib/http-connections.ts';
+import type { HttpConnections } from '../../lib/connection-limits.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
@@ -13,10 +13,10 @@ import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { encodeEnvelope, isJsonContentType, type EnvelopeShape } from '../../protocol/rest/shared-fields.ts';
+import { encodeEnvelope, isJsonContentType } from '../../protocol/rest/shared-fields.ts';
 import { ApiRequest, type FramingFault, type RequestContext } from './api-request.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
-import { refuse, type Reply, type Route } from './route.ts';
+import { refuse, refusePermission, type Answered, type Reply, type Route } from './route.ts';
 
 export interface PipelineDeps {
   readonly routes: readonly Route[];
@@ -72,7 +72,7 @@ export class Pipeline {
     const route = routes?.find(({ method }) => method === request.method);
     request.identify((route ?? first)?.takesRequestId === true);
     if (request.framingFault !== null)
-      return this.#refuseTransport(request, first, framingCodes[request.framingFault]);
+      return this.#refuseTransport(request, route ?? first, framingCodes[request.framingFault]);
     if (routes === null || first === null) return this.#refuseTransport(request, null, 40400);
     if (route === undefined)
       return this.#refuseTransport(request, first, 40500, routes.map(({ method }) => method).join(', '));
@@ -105,10 +105,10 @@ export class Pipeline {
     if (!request.isOpen) return;
     if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
     this.#deps.connections.proven(request);
-    if (route.method === 'POST' && !isJsonContentType(request.headers.get('content-type')))
+    if (takesBody(route) && !isJsonContentType(request.headers.get('content-type')))
       return this.#refuseTransport(request, route, 41500);
     if (!holdsPermission(request.credential, route.permission))
-      return this.#reply(request, route, refuse(refusal(40301)));
+      return this.#reply(request, route, refusePermission(route.permission));
     const waitMs = route.limit?.take(request.credential.appId) ?? 0;
     if (waitMs > 0) return this.#refuseOverload(request, route, waitMs);
     this.#call(request, route);
@@ -119,7 +119,7 @@ export class Pipeline {
     this.#deps.telemetry.authFailure(failure.reason);
     const { message, data } = failure;
     const reply = { code: 40105, message, data } as const;
-    this.#send(request, route.name, route.envelope, 401, reply, { closeConnection: true });
+    this.#send(request, route, 401, reply, { closeConnection: true });
   }
 
   #call(request: ApiRequest, route: Route): void {
@@ -142,7 +142,7 @@ export class Pipeline {
     const authentication = this.#deps.authenticator.again(request);
     if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
     const isPermitted = holdsPermission(request.credential, route.permission);
-    this.#reply(request, route, isPermitted ? reply : refuse(refusal(40301)));
+    this.#reply(request, route, isPermitted ? reply : refusePermission(route.permission));
   }
 
   #fault(request: ApiRequest, route: Route, error: unknown): void {
@@ -152,15 +152,16 @@ export class Pipeline {
 
   #reply(request: ApiRequest, route: Route, reply: Reply): void {
     const status = statusOf(route, reply.code);
-    const retryAfterS = route.statusFromCode ? reply.retryAfterS : undefined;
-    this.#send(request, route.name, route.envelope, status, reply, { retryAfterS });
+    const tellsWhen = route.statusFromCode || (route.tellsWhenToRetry === true && reply.code === 42901);
+    const retryAfterS = tellsWhen ? reply.retryAfterS : undefined;
+    this.#send(request, route, status, reply, { retryAfterS });
   }
 
   /** An application that asks too often learns when to retry, whatever the HTTP status. */
   #refuseOverload(request: ApiRequest, route: Route, waitMs: number): void {
     const { retryAfterS, ...reply } = refuse(overload(waitMs));
     const status = statusOf(route, reply.code);
-    this.#send(request, route.name, route.envelope, status, reply, { retryAfterS });
+    this.#send(request, route, status, reply, { retryAfterS });
   }
 
   /**
@@ -171,16 +172,12 @@ export class Pipeline {
     const status = Math.floor(code / 100);
     const reply = refuse(refusal(code));
     const closeConnection = code !== 41500;
-    this.#send(request, route?.name ?? 'none', route?.envelope ?? 'plain', status, reply, {
-      allow,
-      closeConnection,
-    });
+    this.#send(request, route, status, reply, { allow, closeConnection });
   }
 
   #send(
     request: ApiRequest,
-    routeName: string,
-    shape: EnvelopeShape,
+    route: Route | null,
     status: number,
     reply: Reply,
     extra: { allow?: string | undefined; retryAfterS?: number | undefined; closeConnection?: boolean },
@@ -188,14 +185,25 @@ export class Pipeline {
     const { code, message, data } = reply;
     request.answer({
       status,
-      body: encodeEnvelope(shape, code, message, request.requestId.id, data),
+      body: encodeEnvelope(route?.envelope ?? 'plain', code, message, request.requestId.id, data),
       allow: extra.allow,
       retryAfterS: extra.retryAfterS,
       closeConnection: extra.closeConnection === true || this.#deps.isDraining(),
     });
     const seconds = (this.#deps.clock.monotonicMs() - request.startedMs) / 1000;
-    this.#deps.telemetry.httpRequest(routeName, status, code, seconds);
+    this.#deps.telemetry.httpRequest(route?.name ?? 'none', status, code, seconds);
+    route?.answered?.(answeredBy(request, reply));
   }
+}
+
+function answeredBy(request: ApiRequest, reply: Reply): Answered {
+  return {
+    requestId: request.requestId.id,
+    appId: request.provenAppId,
+    claimedAppId: request.headers.get('x-tg-app-id') ?? '',
+    deviceId: request.deviceId,
+    reply,
+  };
 }
 
 function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
@@ -209,6 +217,11 @@ function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Ro
     byPath.set(route.path, [...others, route]);
   }
   return byPath;
+}
+
+/** Of the others a body is hashed for its signature, and not looked at. */
+function takesBody({ method }: Route): boolean {
+  return method === 'POST' || method === 'PATCH';
 }
 
 function unverified({ unverifiedCode }: Route): Reply {

@@ -1,10 +1,11 @@
 /** The declaration of an endpoint; the pipeline does the rest. */
-import type { Code } from '../../model/codes.ts';
-import type { RequestId } from '../../model/ids.ts';
+import type { Result } from '../../lib/result.ts';
+import { codeTexts, refusal, type Code } from '../../model/codes.ts';
+import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { ApplicationLimit } from '../../core/devices/request-limits.ts';
-import type { EnvelopeShape } from '../../protocol/rest/shared-fields.ts';
+import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
 export interface Call extends SignedRequest {
@@ -12,9 +13,11 @@ export interface Call extends SignedRequest {
   /** Raw, without `?`. */
   readonly query: string;
   readonly body: Uint8Array;
-  /** Lowercase hex; checked against the body. */
-  readonly bodySha256: string;
   readonly requestId: RequestIdentity;
+  /** The device that it is about, once its endpoint has read it: for the account of its answer. */
+  deviceId: DeviceId | null;
+  /** Of the peer; within the turn in which the call is handled. */
+  remoteAddress(): string;
   /** At most one listener: called once if the caller hangs up before the answer, at once if that has happened. */
   onGone(listener: () => void): void;
 }
@@ -28,16 +31,26 @@ export interface RequestIdentity {
 export interface Reply {
   readonly code: Code;
   readonly message: string;
-  /** JSON text, or null. */
-  readonly data: string | null;
+  readonly data: JsonText | null;
   /** Whole seconds for `Retry-After`. */
   readonly retryAfterS?: number;
+}
+
+/** An answer as it is sent, and to whom. */
+export interface Answered {
+  readonly requestId: RequestId;
+  /** Null: the caller was not proven to be any application. */
+  readonly appId: ApplicationId | null;
+  /** X-Tg-App-Id as it came; empty: none. */
+  readonly claimedAppId: string;
+  readonly deviceId: DeviceId | null;
+  readonly reply: Pick<Reply, 'code' | 'message'>;
 }
 
 export interface Route {
   /** The label in metrics. */
   readonly name: string;
-  readonly method: 'GET' | 'POST';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly permission: Permission;
   readonly envelope: EnvelopeShape;
@@ -47,6 +60,8 @@ export interface Route {
   readonly statusFromCode: boolean;
   /** What is answered while no signature can be verified, where the endpoint has no 50301. */
   readonly unverifiedCode?: 50000;
+  /** True: a 42901 of the endpoint says when to come again, whatever the HTTP status. */
+  readonly tellsWhenToRetry?: true;
   /** How often an application may ask this; null or left out: as often as it likes. */
   readonly limit?: ApplicationLimit | null;
   /** True: X-Request-ID is the caller's to choose. */
@@ -54,8 +69,49 @@ export interface Route {
   /** True: the answer may come long after the request, and the credential has to hold then, too. */
   readonly asksAgain?: true;
   handle(call: Call): Reply | Promise<Reply>;
+  /** Told of every answer to a request of its path and method, those before `handle` too. Must not throw. */
+  answered?(answered: Answered): void;
 }
 
-export function refuse(failure: { code: Code; message: string; retryAfterS?: number }): Reply {
+/** HTTP's 200 whatever became of it: the caller reads the code. */
+export const plain = {
+  envelope: 'plain',
+  successStatus: 200,
+  statusFromCode: false,
+  takesRequestId: false,
+} as const;
+
+/** An answer of the core that is no success. */
+interface Failure {
+  readonly code: Code;
+  readonly message: string;
+  readonly retryAfterS?: number;
+}
+
+export function refuse(failure: Failure): Reply {
   return { ...failure, data: null };
+}
+
+export function refuseParameter(message: string): Reply {
+  return refuse(refusal(40003, message));
+}
+
+/** `permission`: what it lacks. */
+export function refusePermission(permission: Permission): Reply {
+  return refuse(refusal(40301, `${codeTexts[40301]} ${permission}`));
+}
+
+/**
+ * Makes replies of the core's answers, whose values `encode` writes as JSON, and `encodeFailure` what a failure has beside
+ * its code: in this turn where the answer is there.
+ */
+export function replyWith<Value, Failed extends Failure = Failure>(
+  encode: (value: Value) => JsonText,
+  encodeFailure: (failure: Failed) => string | null = () => null,
+): (answer: Result<Value, Failed> | Promise<Result<Value, Failed>>) => Reply | Promise<Reply> {
+  const reply = (answer: Result<Value, Failed>): Reply =>
+    answer.ok
+      ? { code: 0, message: codeTexts[0], data: encode(answer.value) }
+      : { ...refuse(answer.error), data: encodeFailure(answer.error) };
+  return (answer) => (answer instanceof Promise ? answer.then(reply) : reply(answer));
 }

@@ -4,9 +4,25 @@
  * verified. Source: running.md, Stopping.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
+import { DeadlineWheel, drain, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { setting, tlsSettings, wholeNumber } from '../../model/settings-values.ts';
+
+/** Both listeners for devices, sleep and signal. */
+export const deviceListenerSettings = {
+  drain_per_second: setting(
+    wholeNumber(1, 1_000_000),
+    2000,
+    'Sessions closed per second at an orderly stop.',
+  ),
+  drain_deadline_ms: setting(
+    wholeNumber(0, 600_000),
+    30_000,
+    'Sessions still open this long after the stop began are left to the kernel.',
+  ),
+  ...tlsSettings,
+};
 
 /** A connection before its login is accepted. */
 export interface PendingConnection extends WheelEntry {
@@ -94,31 +110,4 @@ export class DeviceConnections<EndReason extends string> {
     this.#failureReportedMs = nowMs;
     this.#log.error({ error: String(error) }, this.#failure);
   };
-}
-
-const stepMs = 100;
-
-/** `end` takes its entry off the wheel. Resolves with the number left: 0, or what `deadlineMs` did not suffice for. */
-export function drain<Entry extends WheelEntry>(
-  entries: DeadlineWheel<Entry>,
-  clock: Clock,
-  ratePerSecond: number,
-  deadlineMs: number,
-  end: (entry: Entry) => void,
-): Promise<number> {
-  const startedMs = clock.monotonicMs();
-  let drained = 0;
-  return new Promise((resolve) => {
-    const step = (): void => {
-      const elapsedMs = clock.monotonicMs() - startedMs;
-      const due = Math.floor((Math.min(elapsedMs, deadlineMs) / 1000) * ratePerSecond);
-      for (const entry of entries.pick(due - drained)) end(entry);
-      drained = due;
-      if (entries.size > 0 && elapsedMs < deadlineMs) return;
-      cancel();
-      resolve(entries.size);
-    };
-    const cancel = clock.every(stepMs, step);
-    if (entries.size === 0) step();
-  });
 }

@@ -11,7 +11,7 @@ import type {
   Operator,
 } from '../../model/audit.ts';
 import type { z } from 'zod';
-import { StoreOpenError } from '../../storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import type { MissingEntry } from '../../storage/registry/registry-write.ts';
 
 export interface AdminRequest {

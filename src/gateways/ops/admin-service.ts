@@ -19,8 +19,7 @@ import {
   outcomeOf,
   type OpsCaller,
 } from './admin-route.ts';
-import { takeJson, takeUpload, type BodyRefusal, type BodyTerms } from './ops-body.ts';
-import type { OpsExchange } from './ops-exchange.ts';
+import { takeJson, takeUpload, type BodyRefusal, type BodyTerms, type OpsExchange } from './ops-exchange.ts';
 
 /** Uploads received or used at the same time; the next is answered 503. */
 const uploadsAtOnceMax = 4;

@@ -1,10 +1,11 @@
 /**
- * The tokens that are valid now: `ops.token`, and the named ones of the file, changed in memory and in the file together.
- * The last use of a named one is written later, at most once a minute.
+ * Operators on the ops listener: the tokens that are valid now, `ops.token` and the named ones of the file, changed in memory
+ * and in the file together; and the check of a caller, who holds a token and asks by a known name.
+ * Source: running.md, Processes and listeners.
  */
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/result.ts';
+import { type Result, fail, succeed } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/queues.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/audit.ts';
@@ -30,6 +31,7 @@ interface Holder extends Operator {
   readonly sha256: string;
 }
 
+/** The last use of a named token is written later, at most once a minute. */
 export class Operators {
   readonly #deps: OperatorsDeps;
   readonly #local: Holder;
@@ -132,4 +134,67 @@ export class Operators {
       this.#deps.log.error({ err: error }, 'the last use of tokens is not written; tried again at the next');
     }
   }
+}
+
+export interface Caller {
+  /** Header values; empty where there is none. */
+  readonly host: string;
+  readonly origin: string;
+  readonly authorization: string;
+}
+
+export interface CallerRefusal {
+  readonly status: 401 | 403;
+  readonly message: string;
+}
+
+const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
+
+/** A name or an address, IPv6 in brackets, with or without a port. */
+const hostForm = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/;
+
+const bearerPrefix = 'Bearer ';
+
+/**
+ * Admits a caller who holds a token and asks by a known name. The name keeps out a browser that was led here by another
+ * name for this address, the origin keeps out the pages of others; viewers are checked for both, too.
+ */
+export class CallerCheck {
+  readonly #operators: Pick<Operators, 'identify'>;
+  readonly #names: ReadonlySet<string>;
+
+  /** `names`: hosts known beside the loopback ones, without a port, IPv6 with or without brackets. */
+  constructor(operators: Pick<Operators, 'identify'>, names: readonly string[]) {
+    this.#operators = operators;
+    this.#names = new Set([...loopbackNames, ...names.map((name) => bracketed(name.toLowerCase()))]);
+  }
+
+  /** The operator who asks, or why the caller is refused. */
+  admit(caller: Caller): Result<Operator, CallerRefusal> {
+    const refusal = this.refuseViewer(caller);
+    if (refusal !== null) return fail(refusal);
+    const { authorization } = caller;
+    const operator = authorization.startsWith(bearerPrefix)
+      ? this.#operators.identify(authorization.slice(bearerPrefix.length))
+      : null;
+    if (operator !== null) return succeed(operator);
+    return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
+  }
+
+  /** The same for a viewer, whose credential is of another kind and is not checked here. */
+  refuseViewer({ host, origin }: Caller): CallerRefusal | null {
+    const name = hostForm.exec(host.toLowerCase())?.[1];
+    if (name === undefined || !this.#names.has(name)) return { status: 403, message: 'unknown Host' };
+    if (origin !== '' && !isOwnOrigin(origin, host)) return { status: 403, message: 'foreign Origin' };
+    return null;
+  }
+}
+
+function bracketed(name: string): string {
+  return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
+}
+
+function isOwnOrigin(origin: string, host: string): boolean {
+  const own = host.toLowerCase();
+  return [`http://${own}`, `https://${own}`].includes(origin.toLowerCase());
 }

@@ -3,7 +3,7 @@
  * pages for a viewer with a ticket. It stays up while the server drains, so that a probe can see it.
  * Source: running.md, Processes and listeners, Probes.
  */
-import { remoteAddress, type HttpConnections } from '../../lib/http-connections.ts';
+import { remoteAddress, type HttpConnections, plainAddress } from '../../lib/connection-limits.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
 import {
   closeListenSocket,
@@ -14,17 +14,14 @@ import {
   type HttpResponse,
   type TemplatedApp,
 } from '../../lib/uws.ts';
-import { plainAddress } from '../../lib/address-key.ts';
 import { answersPerTurnMax } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { AdminService } from './admin-service.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
-import { CallerCheck, type CallerRefusal } from './caller-check.ts';
-import { ViewerService, type ViewerRoute } from './viewer-service.ts';
+import { CallerCheck, type CallerRefusal, type Operators } from './operators.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
-import type { Operators } from './operators.ts';
-import { OpsExchange } from './ops-exchange.ts';
+import { OpsExchange, type OpsAnswer } from './ops-exchange.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 
 export interface OpsListenerDeps {
@@ -75,7 +72,10 @@ export class OpsListener {
     return { host, port: this.#listening?.port ?? port };
   }
 
-  /** Resolves to the real port. Rejects when the address is taken, the tokens cannot be read, or the spool directory cannot be made. */
+  /**
+   * Resolves to the real port. Rejects when the address is taken, the tokens cannot be read, or the spool directory cannot be
+   * made.
+   */
   async listen(): Promise<number> {
     await this.#deps.operators.open();
     await this.#service.open();
@@ -93,9 +93,7 @@ export class OpsListener {
   #handle(response: HttpResponse, request: HttpRequest): void {
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();
-    const exchange = new OpsExchange(response, method, this.#budget, () =>
-      this.#deps.readiness.has('draining'),
-    );
+    const exchange = new OpsExchange(response, method, this.#budget, this.#deps.readiness.isDraining);
     const path = request.getUrl();
     if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
     const caller = {
@@ -147,4 +145,55 @@ function isOpenPath(path: string): path is OpenPath {
 function refuseCaller(exchange: OpsExchange, { status, message }: CallerRefusal): void {
   const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   exchange.answerJson(status, { error: message }, { headers, closeConnection: true });
+}
+
+export interface ViewerRequest {
+  readonly query: URLSearchParams;
+  /** The credential after `Bearer`; null: there is none. */
+  readonly bearer: string | null;
+}
+
+/** Answers GET alone: a HEAD must not use up a ticket that is good once. */
+export interface ViewerRoute {
+  readonly path: string;
+  handle(request: ViewerRequest): Promise<OpsAnswer>;
+}
+
+/** Finds the route of a viewer's request and sends its answer. */
+export class ViewerService {
+  readonly #routes: ReadonlyMap<string, ViewerRoute>;
+  readonly #log: Log;
+
+  constructor(routes: readonly ViewerRoute[], log: Log) {
+    this.#routes = new Map(routes.map((route) => [route.path, route]));
+    this.#log = log;
+  }
+
+  /** Null: no viewer route has this path. */
+  find(path: string): ViewerRoute | null {
+    return this.#routes.get(path) ?? null;
+  }
+
+  /** Within the front end's handler. */
+  handle(exchange: OpsExchange, method: string, route: ViewerRoute, request: HttpRequest): void {
+    if (method !== 'GET')
+      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET' } });
+    route.handle(copyRequest(request)).then(
+      (answer) => exchange.answer(answer),
+      (error: unknown) => {
+        this.#log.error({ err: error, path: route.path }, 'a page could not be answered');
+        exchange.answerJson(500, { error: 'internal error' });
+      },
+    );
+  }
+}
+
+const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
+
+function copyRequest(request: HttpRequest): ViewerRequest {
+  return {
+    // Undefined where the path has no `?`.
+    query: new URLSearchParams((request.getQuery() as string | undefined) ?? ''),
+    bearer: bearerForm.exec(request.getHeader('authorization'))?.[1] ?? null,
+  };
 }

@@ -17,10 +17,9 @@ import {
   type SocketEnd,
   type SocketOwner,
   type SocketTag,
-} from './frame-socket.ts';
+} from './web-socket-app.ts';
 import type { PendingConnection } from '../devices/device-connections.ts';
-import type { SignalListenerContext } from './listener-context.ts';
-import { SignalingConnection } from './signaling-connection.ts';
+import { type SignalListenerContext, SignalingConnection } from './signaling-connection.ts';
 
 const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {
   timeout: signalCloses.loginTimeout,
@@ -46,7 +45,7 @@ export class Handshake implements PendingConnection, SocketOwner {
     this.#socket = socket;
     this.#tag = tag;
     this.#context = context;
-    this.deadlineMs = context.clock.monotonicMs() + context.settings.loginDeadlineMs;
+    this.deadlineMs = context.clock.monotonicMs() + context.settings.login_deadline_ms;
   }
 
   start(): void {

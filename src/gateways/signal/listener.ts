@@ -2,12 +2,11 @@
  * The signal listener: takes connections, starts their handshakes, and at the end drains. It knows how many there are; what
  * each does is its own. Source: signal-wire.md; running.md, Stopping.
  */
-import { addressKey } from '../../lib/address-key.ts';
+import { addressKey, remoteAddress } from '../../lib/connection-limits.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { remoteAddress } from '../../lib/http-connections.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
-import { ListeningApps } from '../../lib/listening-apps.ts';
-import type { HttpResponse } from '../../lib/uws.ts';
+import { ListeningApps, type HttpResponse } from '../../lib/uws.ts';
+import { tlsFiles } from '../../model/settings-values.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';
@@ -15,21 +14,21 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler, furnishWebSocketApp, type WebSocketAppDeps } from './web-socket-app.ts';
 import type { SignalEndReason } from '../../model/signal.ts';
 import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
-import type { SignalListenerContext } from './listener-context.ts';
+import type { SignalListenerContext } from './signaling-connection.ts';
 import { Handshake } from './handshake.ts';
-import type { SignalGatewaySettings } from './settings.ts';
-import { sleepAdvice } from './sleep-advice.ts';
+import type { SignalSettings } from './settings.ts';
 import { SocketCensus } from './socket-census.ts';
+import type { WelcomeSources } from './welcome.ts';
 
-export interface SignalListenerDeps {
+export interface SignalListenerDeps extends WelcomeSources {
   readonly clock: Clock;
   readonly sessions: SignalSessions;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  /** `host:port` of the sleep servers, in the order to try; asked for every welcome. */
-  sleepServers(): readonly string[];
   /** Descriptors that other listeners hold. */
   otherSockets(): number;
+  /** True: other processes of this server listen on the port, too. */
+  readonly sharesPort: boolean;
 }
 
 export class SignalListener {
@@ -43,7 +42,7 @@ export class SignalListener {
   #isOpen = true;
 
   /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: SignalGatewaySettings, deps: SignalListenerDeps) {
+  constructor(settings: SignalSettings, deps: SignalListenerDeps) {
     const connections = new DeviceConnections<SignalEndReason>(
       deps.clock,
       deps.log,
@@ -58,7 +57,6 @@ export class SignalListener {
       pending: connections.pending,
       openConnections: connections.openConnections,
       hasRoom: () => this.#hasRoom(),
-      sleepAdvice: () => sleepAdvice(deps.sleepServers()),
       reportFailure: connections.reportFailure,
     };
     const appDeps: WebSocketAppDeps = {
@@ -71,7 +69,10 @@ export class SignalListener {
       disconnected: () => this.#context.census.disconnected(),
       opened: (socket, tag) => new Handshake(socket, tag, this.#context).start(),
     };
-    this.#apps = new ListeningApps(settings, (app) => furnishWebSocketApp(app, appDeps));
+    this.#apps = new ListeningApps(
+      { ...settings.listen, tls: tlsFiles(settings), sharesPort: deps.sharesPort },
+      (app) => furnishWebSocketApp(app, appDeps),
+    );
   }
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
@@ -82,7 +83,7 @@ export class SignalListener {
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
-    return { host: this.#context.settings.host, port: this.#apps.port };
+    return { host: this.#context.settings.listen.host, port: this.#apps.port };
   }
 
   get sessionCount(): number {
@@ -98,7 +99,10 @@ export class SignalListener {
     return this.sessionCount + this.#context.census.sockets;
   }
 
-  /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
+  /**
+   * Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in
+   * order.
+   */
   reloadTls(): void {
     this.#apps.reloadTls();
   }
@@ -130,7 +134,7 @@ export class SignalListener {
   }
 
   #addressOf(response: HttpResponse): string {
-    if (this.#context.settings.handshakesPerAddressMax === 0) return '';
+    if (this.#context.settings.handshakes_per_address_max === 0) return '';
     return addressKey(remoteAddress(response));
   }
 
@@ -151,7 +155,7 @@ export class SignalListener {
   #hasRoom(): boolean {
     const { settings } = this.#context;
     const held = this.sessionCount + this.#deps.otherSockets();
-    return this.sessionCount < settings.maxSessions && held + handshakeSocketsReserved < this.#socketsMax;
+    return this.sessionCount < settings.max_sessions && held + handshakeSocketsReserved < this.#socketsMax;
   }
 
   #turn(): void {

@@ -1,13 +1,27 @@
-/** Settings of the signal listener. Its file of settings is read elsewhere. */
-import type { ListeningSettings } from '../../lib/listening-apps.ts';
+/** The settings of the signal listener. Source: signal-wire.md; what it leaves open is chosen here. */
+import type { z } from 'zod';
+import { listenAddress, pairedTlsFiles, section, setting, wholeNumber } from '../../model/settings-values.ts';
+import { deviceListenerSettings } from '../devices/device-connections.ts';
 
-export interface SignalGatewaySettings extends ListeningSettings {
-  /** Sessions at once; the process's limit of open files may lower it. */
-  readonly maxSessions: number;
-  /** Connections not yet logged in. As many again may not have asked for the upgrade yet. */
-  readonly handshakesMax: number;
-  /** Of them, from one address (IPv6: one /64); 0: no such bound. */
-  readonly handshakesPerAddressMax: number;
-  /** From the challenge to the login. */
-  readonly loginDeadlineMs: number;
-}
+export const signalSection = section({
+  listen: setting(listenAddress, '127.0.0.1:8082', 'Where device controllers connect.'),
+  max_sessions: setting(
+    wholeNumber(1, 10_000_000),
+    1_000_000,
+    'Signal sessions at once; with the sleep sessions they stay below the limit of open files less 1024.',
+  ),
+  handshakes_max: setting(wholeNumber(1, 1_000_000), 20_000, 'Controllers not yet logged in, at once.'),
+  handshakes_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    1000,
+    'Controllers not yet logged in from one address (IPv6: one /64); 0: no such bound.',
+  ),
+  login_deadline_ms: setting(
+    wholeNumber(1, 600_000),
+    10_000,
+    'From the challenge to the login; then the connection is closed with 4408.',
+  ),
+  ...deviceListenerSettings,
+}).superRefine(pairedTlsFiles);
+
+export type SignalSettings = z.output<typeof signalSection>;

@@ -6,32 +6,43 @@ import { wallSeconds } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
+  controllerReportsBurstMax,
+  controllerReportsPerSecondMax,
   heartbeatsMissedMax,
   signalBackpressureBytesMax,
   signalHeartbeatSeconds,
   signalMessageBytesMax,
   signalMessagesBurstMax,
   signalMessagesPerSecondMax,
-  wakeReportsBurstMax,
-  wakeReportsPerSecondMax,
 } from '../../model/limits.ts';
+import type { CallRejection } from '../../model/call.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../../model/signal.ts';
-import type { SignalConnection, SessionTicket } from '../../core/ports/device-sessions.ts';
-import {
-  signalCloses,
-  type SignalClose,
-  encodeHeartbeatAck,
-  encodeWelcome,
-} from '../../protocol/signal/server-message.ts';
+import type { SignalConnection, SessionTicket, SignalSessions } from '../../core/ports/device-sessions.ts';
+import { signalCloses, type SignalClose, encodeHeartbeatAck } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
-import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './frame-socket.ts';
-import type { OpenConnection } from '../devices/device-connections.ts';
-import type { SignalListenerContext } from './listener-context.ts';
+import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './web-socket-app.ts';
+import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
+import { farewells, type Farewell } from './farewells.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
+import type { SignalSettings } from './settings.ts';
+import type { SocketCensus } from './socket-census.ts';
+import { composeWelcome, type WelcomeSources } from './welcome.ts';
+
+export interface SignalListenerContext
+  extends DeviceListenerContext<SignalSettings, SignalSessions, SignalEndReason>, WelcomeSources {
+  readonly census: SocketCensus;
+}
 
 export type SignalConnectionDeps = Pick<
   SignalListenerContext,
-  'clock' | 'sessions' | 'telemetry' | 'openConnections' | 'census' | 'sleepAdvice' | 'reportFailure'
+  | 'clock'
+  | 'sessions'
+  | 'telemetry'
+  | 'openConnections'
+  | 'census'
+  | 'sleepServers'
+  | 'mediaUrl'
+  | 'reportFailure'
 >;
 
 /** `entering`: its login is being decided. `awaiting`: it has a session, and its login is not yet committed. */
@@ -39,24 +50,8 @@ type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
 
 const silenceMsMax = heartbeatsMissedMax * signalHeartbeatSeconds * 1000;
 const messageRate: Rate = { perSecond: signalMessagesPerSecondMax, burst: signalMessagesBurstMax };
-const wakeReportRate: Rate = { perSecond: wakeReportsPerSecondMax, burst: wakeReportsBurstMax };
+const reportRate: Rate = { perSecond: controllerReportsPerSecondMax, burst: controllerReportsBurstMax };
 const unknown: Promise<DeliveryResult> = Promise.resolve('unknown');
-
-/** How a connection ends: with these words, cut without one, or it is gone already. */
-type Farewell = SignalClose | 'cut' | 'gone';
-
-const farewells: Readonly<Record<SignalEndReason, Farewell>> = {
-  peer_closed: 'cut',
-  bye: signalCloses.bye,
-  reset: 'cut',
-  heartbeat_timeout: signalCloses.heartbeatTimeout,
-  malformed: signalCloses.malformed,
-  flood: signalCloses.flood,
-  replaced: signalCloses.replaced,
-  kicked: signalCloses.kicked,
-  drain: signalCloses.draining,
-  node_lost: 'cut',
-};
 
 export class SignalingConnection implements SignalConnection, SocketOwner, OpenConnection<SignalEndReason> {
   deadlineMs = 0;
@@ -71,8 +66,8 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
   /** A heartbeat came before the welcome, and is answered behind it. */
   #owesAck = false;
   readonly #messages: TokenBucket;
-  /** Made with its first wake report. */
-  #wakeReports: TokenBucket | null = null;
+  /** Of wakes and of calls; made with the first. */
+  #reports: TokenBucket | null = null;
 
   constructor(socket: FrameSocket, context: SignalConnectionDeps) {
     this.#socket = socket;
@@ -89,10 +84,10 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     this.deadlineMs = clock.monotonicMs() + silenceMsMax;
     openConnections.add(this);
     const committed = sessions.committed(ticket);
-    if (typeof committed === 'number') this.#welcome(committed);
+    if (typeof committed === 'number') this.#welcome(ticket, committed);
     else
       void committed.then(
-        (epoch) => this.#welcome(epoch),
+        (epoch) => this.#welcome(ticket, epoch),
         (error: unknown) => this.#fail(error),
       );
   }
@@ -160,6 +155,9 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
       case 'wake-report':
         this.#reportWake(message.report);
         break;
+      case 'call-reject':
+        this.#rejectCall(message.rejection);
+        break;
       case 'bye':
         this.end('bye');
         break;
@@ -171,9 +169,18 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
   }
 
   #reportWake(report: WakeReport): void {
-    this.#wakeReports ??= fullBucket(wakeReportRate, this.#context.clock.monotonicMs());
-    if (this.#ticket === null || !this.#spend(this.#wakeReports, wakeReportRate)) return;
-    this.#context.sessions.wakeReported(this.#ticket, report);
+    if (this.#ticket !== null && this.#spendReport())
+      this.#context.sessions.wakeReported(this.#ticket, report);
+  }
+
+  #rejectCall(rejection: CallRejection): void {
+    if (this.#ticket !== null && this.#spendReport())
+      this.#context.sessions.callRejected(this.#ticket, rejection);
+  }
+
+  #spendReport(): boolean {
+    this.#reports ??= fullBucket(reportRate, this.#context.clock.monotonicMs());
+    return this.#spend(this.#reports, reportRate);
   }
 
   /** False: it came too fast, and the connection is closed: the library hands over all it sends without a pause. */
@@ -198,19 +205,18 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     else this.#owesAck = true;
   }
 
-  #welcome(epoch: number): void {
+  #welcome(ticket: SessionTicket, epoch: number): void {
     if (this.#stage !== 'awaiting') return;
-    const { clock, sleepAdvice } = this.#context;
-    const serverTime = wallSeconds(clock);
+    const serverTime = wallSeconds(this.#context.clock);
+    const welcome = composeWelcome(this.#context, ticket, epoch, serverTime);
+    if (!welcome.ok) return this.#fail(welcome.error);
     this.#stage = 'online';
-    this.#send(
-      encodeWelcome({ epoch, heartbeatSeconds: signalHeartbeatSeconds, serverTime, sleep: sleepAdvice() }),
-    );
+    this.#send(welcome.value);
     if (this.#owesAck) this.#send(encodeHeartbeatAck(serverTime));
     this.#deliveries?.open();
   }
 
-  /** It has a session that the store will not keep: it is to come again. */
+  /** It has a session that the store will not keep, or cannot be welcomed to: it is to come again. */
   #fail(error: unknown): void {
     if (this.#stage !== 'awaiting') return;
     this.#context.reportFailure(error);

@@ -4,10 +4,10 @@
  * socket without a whole request after 8 to 12 s and a dismissed one after 4 to 8 s, and reports neither by address:
  * these are counted for as long as that may take. Source: signal-wire.md.
  */
-import { RecentCounts } from '../../lib/recent-counts.ts';
-import type { SignalGatewaySettings } from './settings.ts';
+import { RecentCounts } from '../../lib/connection-limits.ts';
+import type { SignalSettings } from './settings.ts';
 
-export type CensusSettings = Pick<SignalGatewaySettings, 'handshakesMax' | 'handshakesPerAddressMax'>;
+export type CensusSettings = Pick<SignalSettings, 'handshakes_max' | 'handshakes_per_address_max'>;
 
 const requestMsMax = 12_000;
 const lingerMsMax = 8000;
@@ -23,7 +23,7 @@ export class SocketCensus {
   /** `turn` is called every `tickMs`. */
   constructor(settings: CensusSettings, tickMs: number) {
     this.#settings = settings;
-    this.#arriving = new RecentCounts(requestMsMax / tickMs + 1, settings.handshakesMax);
+    this.#arriving = new RecentCounts(requestMsMax / tickMs + 1, settings.handshakes_max);
     this.#dismissed = new RecentCounts(lingerMsMax / tickMs + 1, 1 + lingerMsMax / tickMs);
   }
 
@@ -35,7 +35,7 @@ export class SocketCensus {
   /** A socket came; `address` is an address key. False: there are too many like it, and it is to be closed. */
   connected(address: string): boolean {
     this.#plain += 1;
-    if (this.#plain > this.#settings.handshakesMax) return false;
+    if (this.#plain > this.#settings.handshakes_max) return false;
     if (!this.#countsAddresses) return true;
     if (this.#isFull(this.#arriving.countOf(address))) return false;
     this.#arriving.note(address);
@@ -54,7 +54,7 @@ export class SocketCensus {
 
   /** Room for another handshake, of this address. */
   hasPlace(address: string): boolean {
-    if (this.#handshakes >= this.#settings.handshakesMax) return false;
+    if (this.#handshakes >= this.#settings.handshakes_max) return false;
     return !this.#isFull(this.#handshakesByAddress.get(address) ?? 0);
   }
 
@@ -85,10 +85,10 @@ export class SocketCensus {
   }
 
   get #countsAddresses(): boolean {
-    return this.#settings.handshakesPerAddressMax > 0;
+    return this.#settings.handshakes_per_address_max > 0;
   }
 
   #isFull(ofAddress: number): boolean {
-    return this.#countsAddresses && ofAddress >= this.#settings.handshakesPerAddressMax;
+    return this.#countsAddresses && ofAddress >= this.#settings.handshakes_per_address_max;
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Our handlers in an app of the library: upgrades to a WebSocket, an answer to every other request, and the events of the
- * sockets. Every refusal closes its connection. Everything that the library would do by itself beside frames is off:
- * timeouts, pings, compression. Source: signal-wire.md.
+ * The WebSockets of the signal listener in an app of the library: upgrades, an answer to every other request, and the events
+ * of the sockets, which go to an owner that stands on the socket itself. Every refusal closes its connection. Everything that
+ * the library would do by itself beside frames is off: timeouts, pings, compression. Source: signal-wire.md.
  */
 import type {
   HttpRequest,
@@ -12,7 +12,8 @@ import type {
   WebSocketBehavior,
 } from '../../lib/uws.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../model/limits.ts';
-import { socketEnd, type FrameSocket, type SocketTag } from './frame-socket.ts';
+import type { SignalEndReason } from '../../model/signal.ts';
+import { type SignalClose, encodeBye } from '../../protocol/signal/server-message.ts';
 
 export interface WebSocketAppDeps {
   readonly upgradeHandler: UpgradeHandler;
@@ -177,4 +178,58 @@ function answer(response: HttpResponse, { status, sentence, headers = {} }: Refu
   setImmediate(() => {
     if (!isGone) response.cork(write);
   });
+}
+
+/** A finished handshake hands its socket over by changing one field. */
+export interface SocketOwner {
+  /** `bytes` are another message's once this has returned. */
+  received(bytes: Uint8Array, isBinary: boolean): void;
+  pinged(): void;
+  /** Nobody asked for it. */
+  ponged(): void;
+  /** The socket is closed and must not be touched. Called for one that we closed, too. */
+  gone(reason: SocketEnd): void;
+}
+
+export type SocketEnd = Extract<SignalEndReason, 'peer_closed' | 'reset' | 'malformed'>;
+
+/** What the library hangs on a socket. */
+export interface SocketTag {
+  owner: SocketOwner | null;
+  /** Address key of the peer; empty where addresses do not count. */
+  readonly address: string;
+}
+
+export interface FrameSocket {
+  /** 2: it was not taken, because as much as may waits already. */
+  send(text: string): number;
+  getBufferedAmount(): number;
+  /** A close frame, then the end of the stream. */
+  end(code: number, reason: string): void;
+  /** The end without a close frame. */
+  close(): void;
+}
+
+const sendDropped = 2;
+
+/** False: the peer reads too little, and the text was not sent. */
+export function sendText(socket: FrameSocket, text: string): boolean {
+  return socket.send(text) !== sendDropped;
+}
+
+/** Says goodbye and closes. What does not fit behind what the peer has not read is not said. */
+export function dismiss(socket: FrameSocket, { code, reason }: SignalClose): void {
+  sendText(socket, encodeBye(reason));
+  socket.end(code, reason);
+}
+
+const abnormal = 1006;
+
+/**
+ * `code` and `message` are the library's: the peer's own where it sent a close frame, else 1006 and a sentence of
+ * the library's about what the peer did wrong, or nothing where the connection broke.
+ */
+function socketEnd(code: number, message: string): SocketEnd {
+  if (code !== abnormal || message.includes('TCP FIN')) return 'peer_closed';
+  return message === '' ? 'reset' : 'malformed';
 }

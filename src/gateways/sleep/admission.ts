@@ -9,7 +9,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { admissionQueueShareMax } from '../../model/limits.ts';
-import type { SleepGatewaySettings } from './settings.ts';
+import { addressHandshakesMax, type SleepSettings } from './settings.ts';
 
 /** The admission owns these fields from `apply` to `leave`. */
 export interface Applicant extends Waiter<Applicant> {
@@ -32,8 +32,14 @@ class AddressQueue implements Waiter<AddressQueue> {
 }
 
 export type AdmissionSettings = Pick<
-  SleepGatewaySettings,
-  'acceptsPerSecond' | 'acceptRampSeconds' | 'handshakesMax' | 'handshakesPerAddressMax' | 'admissionQueueMax'
+  SleepSettings,
+  | 'accepts_per_second'
+  | 'accept_ramp_s'
+  | 'handshakes_max'
+  | 'handshakes_per_address_max'
+  | 'behind_balancer'
+  | 'proxy_protocol'
+  | 'admission_queue_max'
 >;
 
 /** Keys that may be given at once after a quiet time: those of this part of a second. */
@@ -57,15 +63,20 @@ export class Admission {
   #retry: Cancel | null = null;
 
   constructor(settings: AdmissionSettings, clock: Clock) {
-    const { handshakesPerAddressMax, admissionQueueMax } = settings;
     this.#settings = settings;
     this.#clock = clock;
     this.#startedMs = clock.monotonicMs();
-    this.#insideMax = settings.handshakesMax;
+    this.#insideMax = settings.handshakes_max;
     this.#bucket = fullBucket(this.#rate(this.#startedMs), this.#startedMs);
-    this.#addressMax = handshakesPerAddressMax === 0 ? Infinity : handshakesPerAddressMax;
-    this.#queueWaitingMax =
-      handshakesPerAddressMax === 0 ? Infinity : Math.ceil(admissionQueueMax * admissionQueueShareMax);
+    this.#addressMax = addressHandshakesMax(settings);
+    this.#queueWaitingMax = this.countsAddresses
+      ? Math.ceil(settings.admission_queue_max * admissionQueueShareMax)
+      : Infinity;
+  }
+
+  /** False: every applicant has the address ''. */
+  get countsAddresses(): boolean {
+    return this.#addressMax < Infinity;
   }
 
   /** Handshakes in progress. */
@@ -86,7 +97,7 @@ export class Admission {
       this.#enter(applicant, queue);
       return true;
     }
-    if (this.#waiting >= this.#settings.admissionQueueMax || queue.waiting.length >= this.#queueWaitingMax)
+    if (this.#waiting >= this.#settings.admission_queue_max || queue.waiting.length >= this.#queueWaitingMax)
       return false;
     applicant.queue = queue;
     queue.waiting.push(applicant);
@@ -154,7 +165,7 @@ export class Admission {
   }
 
   #rate(nowMs: number): Rate {
-    const { acceptsPerSecond, acceptRampSeconds } = this.#settings;
+    const { accepts_per_second: acceptsPerSecond, accept_ramp_s: acceptRampSeconds } = this.#settings;
     const elapsed = (nowMs - this.#startedMs) / 1000;
     const part =
       elapsed >= acceptRampSeconds ? 1 : rampStart + (1 - rampStart) * (elapsed / acceptRampSeconds);

@@ -13,11 +13,11 @@ import type { SessionTicket } from '../../core/ports/device-sessions.ts';
 import { LoginLineDecoder } from '../../protocol/sleep/login-line.ts';
 import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
-import { addressKey } from '../../lib/address-key.ts';
+import { addressKey } from '../../lib/connection-limits.ts';
 import type { Applicant } from './admission.ts';
 import type { PendingConnection } from '../devices/device-connections.ts';
-import type { SleepListenerContext } from './listener-context.ts';
 import {
+  type SleepListenerContext,
   SleepingConnection,
   adoptSocket,
   handOverSocket,
@@ -54,8 +54,8 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   constructor(socket: Socket, context: SleepListenerContext) {
     this.#context = context;
     this.#socket = socket;
-    this.#proxyHeader = context.settings.proxyProtocol ? new ProxyHeaderDecoder() : null;
-    this.deadlineMs = context.clock.monotonicMs() + context.settings.loginDeadlineMs;
+    this.#proxyHeader = context.settings.proxy_protocol ? new ProxyHeaderDecoder() : null;
+    this.deadlineMs = context.clock.monotonicMs() + context.settings.login_deadline_ms;
     context.pending.add(this);
   }
 
@@ -63,13 +63,13 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     const { settings, secureContext } = this.#context;
     adoptSocket(this.#socket, this);
     // In TLS the peer speaks first: until TLS takes over, its bytes stay in the socket.
-    if (settings.proxyProtocol || secureContext === null) startReading(this.#socket);
-    if (!settings.proxyProtocol) this.#apply(null);
+    if (settings.proxy_protocol || secureContext === null) startReading(this.#socket);
+    if (!settings.proxy_protocol) this.#apply(null);
   }
 
   admitted(): void {
     const { clock, settings, secureContext } = this.#context;
-    this.#waitUntil(clock.monotonicMs() + settings.loginDeadlineMs);
+    this.#waitUntil(clock.monotonicMs() + settings.login_deadline_ms);
     if (secureContext === null) this.#giveKey();
     else this.#secure(secureContext);
   }
@@ -143,10 +143,9 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #apply(source: string | null): void {
     const { admission, clock, settings } = this.#context;
     this.#stage = 'admitting';
-    this.#waitUntil(clock.monotonicMs() + settings.admissionWaitMs);
+    this.#waitUntil(clock.monotonicMs() + settings.admission_wait_ms);
     // A peer that is gone already has no address; its close is on the way.
-    const address =
-      settings.handshakesPerAddressMax === 0 ? '' : (source ?? this.#socket.remoteAddress ?? '');
+    const address = admission.countsAddresses ? (source ?? this.#socket.remoteAddress ?? '') : '';
     if (!admission.apply(this, addressKey(address))) this.turnAway();
   }
 

@@ -12,16 +12,12 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
 import type { SleepEndReason } from '../../model/sleep.ts';
 import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
-import type { SleepListenerContext } from './listener-context.ts';
+import type { SleepListenerContext } from './sleeping-connection.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate } from '../../lib/tls-files.ts';
-import type { SleepGatewaySettings } from './settings.ts';
-
-interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
+import { tlsFiles, type ListenAddress } from '../../model/settings-values.ts';
+import type { SleepSettings } from './settings.ts';
 
 export interface SleepListenerDeps {
   readonly clock: Clock;
@@ -29,9 +25,9 @@ export interface SleepListenerDeps {
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
-  otherSockets?(): number;
-  /** Another process accepts connections at the address, and they come by `take`. */
-  readonly isHanded?: boolean;
+  otherSockets(): number;
+  /** True: another process accepts connections at the address, and they come by `take`. */
+  readonly isHanded: boolean;
 }
 
 export class SleepListener {
@@ -40,13 +36,13 @@ export class SleepListener {
   /** Null: connections are handed over. */
   readonly #server: Server | null;
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-  readonly #otherSockets: () => number;
+  readonly #deps: SleepListenerDeps;
   #address: ListenAddress | null = null;
   #isOpen = false;
   #stopTurning: Cancel | null = null;
 
   /** Throws when TLS is asked for and its files are not in order. */
-  constructor(settings: SleepGatewaySettings, deps: SleepListenerDeps) {
+  constructor(settings: SleepSettings, deps: SleepListenerDeps) {
     const { clock, log } = deps;
     const connections = new DeviceConnections<SleepEndReason>(
       clock,
@@ -54,30 +50,30 @@ export class SleepListener {
       'cannot verify sleep logins: the registry is unreadable',
     );
     this.#connections = connections;
-    this.#otherSockets = () => deps.otherSockets?.() ?? 0;
+    this.#deps = deps;
     this.#context = {
       ...deps,
       settings,
-      maxSessions: Math.min(settings.maxSessions, this.#socketsMax),
+      maxSessions: Math.min(settings.max_sessions, this.#socketsMax),
       hasRoom: () => this.#context.openConnections.size < this.#sessionsMaxNow,
       admission: new Admission(settings, clock),
       pending: connections.pending,
       openConnections: connections.openConnections,
-      secureContext: readCertificate(settings.tls)?.secureContext ?? null,
+      secureContext: readCertificate(tlsFiles(settings))?.secureContext ?? null,
       reportFailure: connections.reportFailure,
     };
-    this.#server = deps.isHanded === true ? null : this.#createServer();
+    this.#server = deps.isHanded ? null : this.#createServer();
   }
 
   /** Resolves when connections are accepted; rejects when the address cannot be had. */
   listen(): Promise<void> {
     const { clock, settings, log, maxSessions } = this.#context;
-    if (maxSessions < settings.maxSessions)
+    if (maxSessions < settings.max_sessions)
       log.info(
-        { maxSessions, asked: settings.maxSessions },
+        { maxSessions, asked: settings.max_sessions },
         'the open files limit bounds the sleep sessions',
       );
-    const { host, port } = settings;
+    const { host, port } = settings.listen;
     const open = (address: ListenAddress): void => {
       this.#address = address;
       this.#isOpen = true;
@@ -131,9 +127,12 @@ export class SleepListener {
     return this.sessionCount + this.handshakeCount + this.waitingCount;
   }
 
-  /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
+  /**
+   * Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in
+   * order.
+   */
   reloadTls(): void {
-    const certificate = readCertificate(this.#context.settings.tls);
+    const certificate = readCertificate(tlsFiles(this.#context.settings));
     this.#context.secureContext = certificate?.secureContext ?? null;
   }
 
@@ -150,7 +149,7 @@ export class SleepListener {
 
   /** Fewer while others hold what the limit of open files allows. */
   get #sessionsMaxNow(): number {
-    return Math.min(this.#context.maxSessions, this.#socketsMax - this.#otherSockets());
+    return Math.min(this.#context.maxSessions, this.#socketsMax - this.#deps.otherSockets());
   }
 
   get #connectionsMax(): number {

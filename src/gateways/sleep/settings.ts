@@ -1,31 +1,78 @@
-/** Settings of the sleep port. Read and checked by the server's settings. */
-import type { TlsFiles } from '../../lib/tls-files.ts';
+/** The settings of the sleep port. Source: sleep-wire.md; what it leaves open is chosen here. */
+import type { z } from 'zod';
+import {
+  addressList,
+  listenAddress,
+  onOff,
+  pairedTlsFiles,
+  section,
+  setting,
+  wholeNumber,
+} from '../../model/settings-values.ts';
+import { deviceListenerSettings } from '../devices/device-connections.ts';
 
-export interface SleepGatewaySettings {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-  /** Sessions at once; the process's limit of open files may lower it. */
-  readonly maxSessions: number;
-  readonly acceptsPerSecond: number;
-  /** From a tenth of the rate at the start to all of it after this long; 0: all of it at once. */
-  readonly acceptRampSeconds: number;
-  readonly handshakesMax: number;
-  /** 0: off, as it must be behind a balancer that does not speak the PROXY protocol. */
-  readonly handshakesPerAddressMax: number;
-  /** Connections that wait for their session key; beyond it they are closed as `busy`. */
-  readonly admissionQueueMax: number;
-  readonly admissionWaitMs: number;
-  /** From the session key, TLS included, to the end of the login line. */
-  readonly loginDeadlineMs: number;
-  /** A wakeup's whole wait on its connection. */
-  readonly writeDeadlineMs: number;
-  /** A packet unsent for this long ends the session. */
-  readonly writeStuckMs: number;
-  readonly floodBytesMax: number;
-  readonly floodWindowMs: number;
-  /** Every connection begins with a PROXY protocol v2 header. */
-  readonly proxyProtocol: boolean;
-  /** Paths of PEM files; null: plain TCP. */
-  readonly tls: TlsFiles | null;
+const milliseconds = (max: number) => wholeNumber(1, max);
+
+export const sleepSection = section({
+  listen: setting(listenAddress, '127.0.0.1:8081', 'Where low-power modules log in.'),
+  advertise: setting(
+    addressList,
+    [],
+    'Sleep servers that devices are told of, in the order to try; empty: the address listened on.',
+  ),
+  max_sessions: setting(
+    wholeNumber(1, 10_000_000),
+    1_000_000,
+    'Sleep sessions at once; the limit of open files less 1024 may lower it.',
+  ),
+  accepts_per_second: setting(wholeNumber(1, 1_000_000), 20_000, 'Session keys given per second.'),
+  accept_ramp_s: setting(
+    wholeNumber(0, 3600),
+    0,
+    'Seconds after a start until that rate is reached, from a tenth of it; 0: at once.',
+  ),
+  handshakes_max: setting(wholeNumber(1, 1_000_000), 20_000, 'Logins in progress at once.'),
+  handshakes_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    1000,
+    'Logins in progress from one address (IPv6: one /64); 0: no such bound.',
+  ),
+  admission_queue_max: setting(
+    wholeNumber(0, 1_000_000),
+    20_000,
+    'Connections that wait for their session key; beyond it they are closed as busy.',
+  ),
+  admission_wait_ms: setting(milliseconds(600_000), 5000, 'How long one may wait for its session key.'),
+  login_deadline_ms: setting(milliseconds(600_000), 10_000, 'From the session key to the whole login line.'),
+  write_deadline_ms: setting(
+    milliseconds(2000),
+    1000,
+    'A wakeup whose bytes the kernel has not taken by then is answered 50402.',
+  ),
+  write_stuck_ms: setting(milliseconds(600_000), 10_000, 'A packet unsent for this long ends its session.'),
+  flood_bytes_max: setting(
+    wholeNumber(64, 1_048_576),
+    4096,
+    'A peer that sends more within the flood window is closed.',
+  ),
+  flood_window_ms: setting(milliseconds(600_000), 10_000, 'The flood window.'),
+  behind_balancer: setting(
+    onOff,
+    false,
+    'Connections come through a balancer: without the PROXY protocol they share its address, and the bound per address is off.',
+  ),
+  proxy_protocol: setting(onOff, false, 'Every connection begins with a PROXY protocol v2 header.'),
+  ...deviceListenerSettings,
+}).superRefine(pairedTlsFiles);
+
+export type SleepSettings = z.output<typeof sleepSection>;
+
+/** Handshakes at once from one address; Infinity: no such bound, as behind a balancer whose address all connections have. */
+export function addressHandshakesMax(
+  settings: Pick<SleepSettings, 'behind_balancer' | 'proxy_protocol' | 'handshakes_per_address_max'>,
+): number {
+  const sharesAddress = settings.behind_balancer && !settings.proxy_protocol;
+  return sharesAddress || settings.handshakes_per_address_max === 0
+    ? Infinity
+    : settings.handshakes_per_address_max;
 }

@@ -3,17 +3,30 @@
  * memory, so it holds what a sleeping module needs and no more; what only the login needed went with the
  * handshake. Lifecycle: entering -> asleep -> closed. Source: sleep-wire.md; decisions.md, Wakeup.
  */
+import type { Socket } from 'node:net';
+import { TLSSocket, type SecureContext } from 'node:tls';
 import { wallSeconds } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { heartbeatsMissedMax } from '../../model/limits.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sleep.ts';
-import type { SleepConnection, SessionTicket } from '../../core/ports/device-sessions.ts';
+import type { SleepConnection, SessionTicket, SleepSessions } from '../../core/ports/device-sessions.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
-import type { OpenConnection } from '../devices/device-connections.ts';
-import type { SleepListenerContext } from './listener-context.ts';
+import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
-import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import type { Admission } from './admission.ts';
+import type { SleepSettings } from './settings.ts';
+
+export interface SleepListenerContext extends DeviceListenerContext<
+  SleepSettings,
+  SleepSessions,
+  SleepEndReason
+> {
+  /** The setting, or what the process's limit allows. */
+  readonly maxSessions: number;
+  readonly admission: Admission;
+  /** The certificate in force; null: plain TCP. Replaced by a reload. */
+  secureContext: SecureContext | null;
+}
 
 export type SleepConnectionDeps = Pick<
   SleepListenerContext,
@@ -114,11 +127,11 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     const { clock, settings } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#windowEndMs) {
-      this.#windowEndMs = nowMs + settings.floodWindowMs;
+      this.#windowEndMs = nowMs + settings.flood_window_ms;
       this.#windowBytes = 0;
     }
     this.#windowBytes += bytes;
-    if (this.#windowBytes > settings.floodBytesMax) {
+    if (this.#windowBytes > settings.flood_bytes_max) {
       this.end('flood');
       return;
     }

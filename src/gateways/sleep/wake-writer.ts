@@ -11,7 +11,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { wakeupsWaitingMax } from '../../model/limits.ts';
 import type { WakeWriteResult } from '../../model/sleep.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { SleepGatewaySettings } from './settings.ts';
+import type { SleepSettings } from './settings.ts';
 
 /** `waiting`: not begun. `sending`: begun, not with the kernel. `sent`: taken or failed; the callback will say. */
 type WakeStage = 'waiting' | 'sending' | 'sent' | 'answered';
@@ -28,7 +28,7 @@ interface Wake {
 export interface WakeDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
-  readonly settings: Pick<SleepGatewaySettings, 'writeDeadlineMs' | 'writeStuckMs'>;
+  readonly settings: Pick<SleepSettings, 'write_deadline_ms' | 'write_stuck_ms'>;
 }
 
 /** What it needs of a socket. */
@@ -63,7 +63,7 @@ export class WakeWriter {
       this.#waiting.push(wake);
       if (isOpen) this.pump();
       if (wake.stage === 'waiting' || wake.stage === 'sending')
-        wake.timer = this.#deps.clock.after(this.#deps.settings.writeDeadlineMs, () => this.#overdue(wake));
+        wake.timer = this.#deps.clock.after(this.#deps.settings.write_deadline_ms, () => this.#overdue(wake));
     });
   }
 
@@ -107,7 +107,7 @@ export class WakeWriter {
     settle(wake, 'unknown');
     const { clock, settings } = this.#deps;
     const unsentMs = clock.monotonicMs() - wake.begunMs;
-    wake.timer = clock.after(settings.writeStuckMs - unsentMs, () => this.#owner.end('write_stuck'));
+    wake.timer = clock.after(settings.write_stuck_ms - unsentMs, () => this.#owner.end('write_stuck'));
   }
 }
 

@@ -1,7 +1,8 @@
 /**
- * Verifies on worker threads: `auth.verification = pool`. What one turn of the event loop collected is one task:
- * jobs are written straight into a batch of shared memory, the task is the batch's number, and the verdicts come
- * back in the same memory. So crossing over costs the main loop one message a batch, and a copy a job.
+ * The verifiers of signatures: on worker threads, `auth.verification = pool`, or on the main loop, `inline`. What one turn of
+ * the event loop collected is one task of the pool: jobs are written straight into a batch of shared memory, the task is the
+ * batch's number, and the verdicts come back in the same memory. So crossing over costs the main loop one message a batch,
+ * and a copy a job.
  *
  * Bounded by the batches there are: when each of them is on its way, `verify` throws. A batch too small to be
  * worth a message, and one whose worker died, is verified where it lies, on the main loop: it has everything.
@@ -200,5 +201,16 @@ export class HmacPool implements SignatureVerifier {
   #stay(): void {
     if (this.#state === 'crossing') this.#state = 'staying';
     void this.#threads.destroy();
+  }
+}
+
+/** Verifies on the main loop. */
+export class InlineVerifier implements SignatureVerifier {
+  verify(job: SignatureJob): SignatureVerdict {
+    return verifySignature(job);
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 }

@@ -98,7 +98,8 @@ function frame(title: string, nonce: string, styles: readonly Html[], content: H
 
 function pictures({ media }: CallSession): Html {
   const { screen, resolution, downVideo } = media;
-  const size = screen === null ? '' : `${screen.width}×${screen.height}`;
+  const target =
+    screen === null ? 'a device that told no screen' : `a screen of ${screen.width}×${screen.height}`;
   return html`<div class="pair">
     <figure>
       <figcaption>
@@ -111,7 +112,7 @@ function pictures({ media }: CallSession): Html {
     <figure>
       <figcaption>
         <h2>Output</h2>
-        <span>${resolution} for a screen of ${size}, as ${downVideo}</span>
+        <span>${resolution} for ${target}, as ${downVideo}</span>
       </figcaption>
       <div class="stage">
         <div class="device">

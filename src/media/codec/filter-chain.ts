@@ -5,7 +5,7 @@
 import type { AVBufferSrcFlag } from 'node-av/constants';
 import type { FilterContext, FilterGraph, Frame } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
-import type { Reduction } from '../geometry/reduction.ts';
+import type { Reduction } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
 import { freeFrame, freeGraph, makeFrame, makeGraph } from './native-census.ts';
 

@@ -1,16 +1,23 @@
 /**
- * A frame source decodes the frames of one format: it says what came of each, and holds the newest picture. Here are
- * those whose frames stand alone, MJPEG and I420; coded-source.ts has the others. Source: calls-and-media.md, Legs and
+ * Frame sources: each decodes the frames of one format, says what came of each, and holds the newest picture. Frames of
+ * MJPEG and I420 stand alone; those of H.264 and H.265 build on the ones before. Source: calls-and-media.md, Legs and
  * Resolution.
  */
 import type { Frame } from 'node-av/lib';
-import type { FrameDescription, FrameDrop, PictureShape, SourceFrame } from '../../model/picture.ts';
-import { type Reduction, reductionFor } from '../geometry/reduction.ts';
-import { i420Bytes } from '../geometry/source-frame.ts';
+import type {
+  FrameDescription,
+  FrameDrop,
+  PictureShape,
+  SourceFrame,
+  FrameContent,
+} from '../../model/picture.ts';
+import { type Reduction, reductionFor } from '../geometry/picture-plan.ts';
+import { i420Bytes, parameterSpan, type CodedFormat } from '../geometry/source-frame.ts';
 import type { Engine } from './engine.ts';
 import { freeFrame, makeFrame } from './native-census.ts';
 import type { Size } from '../../model/call.ts';
 import { Decoder } from './decoder.ts';
+import { FrameNumbers } from '../geometry/h264-stream.ts';
 
 /** `waiting`: no picture yet, and nothing is wrong. */
 export type SourceStep = 'decoded' | 'waiting' | FrameDrop;
@@ -143,4 +150,102 @@ function isWholeJpeg(payload: Uint8Array<ArrayBuffer>): boolean {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const end = bytes.lastIndexOf(endOfImage);
   return end !== -1 && end > bytes.lastIndexOf(startOfScan);
+}
+
+/**
+ * H.264 and H.265: after a frame that is broken or missing, all are dropped up to the next key frame, since what a decoder
+ * paints over them is not what the camera saw. Of H.265 a slice that is cut off or overwritten looks like any other, to
+ * FFmpeg's decoder as well.
+ */
+export class CodedSource implements FrameSource {
+  readonly reduction = 1;
+  readonly #format: CodedFormat;
+  readonly #decoder: Decoder;
+  readonly #numbers = new FrameNumbers();
+  /** Why frames are dropped up to the next key frame; null: they are not. */
+  #gap: FrameDrop | null = 'no_key_frame';
+  /** The first parameter sets that the decoder was given; null: none yet. */
+  #parameters: Uint8Array | null = null;
+  #hasShown = false;
+  /** Other parameter sets came without a picture: the one behind them begins anew, or was lost in what came. */
+  #isKeyDue = false;
+  /** The decoder may be left with something that a fresh one would not have. */
+  #isTainted = false;
+
+  /** Throws where the engine has no such decoder. */
+  constructor(engine: Engine, format: CodedFormat, sourceMax: Size) {
+    this.#format = format;
+    this.#decoder = Decoder.open(engine, format, sourceMax);
+  }
+
+  get frame(): Frame {
+    return this.#decoder.frame;
+  }
+
+  get keyFrameWanted(): boolean {
+    return this.#gap === 'no_key_frame';
+  }
+
+  /**
+   * A key frame with parameter sets needs nothing of what came before. It gets a fresh decoder where the present one
+   * has seen something broken or other parameter sets: from either it may keep pictures back that it should show.
+   */
+  isStaleFor({ payload }: SourceFrame, { isKey, size }: FrameDescription): boolean {
+    return (
+      isKey && size !== null && (this.#isTainted || this.#isForeign(parameterSpan(this.#format, payload)))
+    );
+  }
+
+  take(frame: SourceFrame, description: FrameDescription): SourceStep {
+    const { payload } = frame;
+    const { isKey, content } = description;
+    if (isKey) this.#gap = null;
+    // Parameter sets may come in a frame of their own, before the key frame that needs them.
+    else if (this.#gap !== null && content !== 'parameters') return this.#gap;
+    if (content === 'nothing' || this.#isOneMissing(payload, description)) return this.#breakOff();
+    this.#keepParameters(parameterSpan(this.#format, payload), content);
+    const decoding = this.#decoder.decode(payload);
+    if (decoding === 'decoded') this.#hasShown = true;
+    else if (content === 'parameters') return 'waiting';
+    else if (decoding === 'broken') return this.#breakOff();
+    // Pictures are kept back from the beginning, or by mistake.
+    else this.#isTainted ||= this.#hasShown;
+    return decoding;
+  }
+
+  skipTooLarge(): void {
+    this.#breakOff();
+    this.#gap = 'too_large';
+  }
+
+  close(): void {
+    this.#decoder.close();
+  }
+
+  #keepParameters(parameters: Uint8Array, content: FrameContent): void {
+    if (content === 'picture') this.#isKeyDue = false;
+    if (parameters.length === 0) return;
+    if (this.#parameters === null) this.#parameters = parameters.slice();
+    else if (this.#isForeign(parameters)) {
+      this.#isTainted = true;
+      this.#isKeyDue = content === 'parameters';
+    }
+  }
+
+  #isForeign(parameters: Uint8Array): boolean {
+    return this.#parameters !== null && Buffer.compare(parameters, this.#parameters) !== 0;
+  }
+
+  #isOneMissing(payload: Uint8Array, { isKey, content }: FrameDescription): boolean {
+    if (this.#isKeyDue && !isKey && content === 'picture') return true;
+    return this.#format === 'h264' && !this.#numbers.follows(payload, isKey);
+  }
+
+  #breakOff(): FrameDrop {
+    this.#decoder.flush();
+    this.#isTainted = true;
+    this.#isKeyDue = false;
+    this.#gap = 'no_key_frame';
+    return 'undecodable';
+  }
 }

@@ -17,11 +17,9 @@ import type {
   VideoFrameFormat,
 } from '../../model/picture.ts';
 import { exceeds } from '../geometry/picture-plan.ts';
-import { describeFrame } from '../geometry/source-frame.ts';
-import { CodedSource } from './coded-source.ts';
+import { CodedSource, type FrameSource, type SourceStep, PlanarSource, JpegSource } from './frame-source.ts';
 import type { Engine } from './engine.ts';
 import { sourceSize, traitsOf } from './filter-chain.ts';
-import { type FrameSource, type SourceStep, PlanarSource, JpegSource } from './frame-source.ts';
 import { PictureMaker } from './picture-maker.ts';
 
 export interface TranscoderSettings {
@@ -48,12 +46,8 @@ export class FrameTranscoder {
     this.#clock = clock;
   }
 
-  /** Whatever the payload is made of, a frame has a result. `description`: the frame's, where the caller has it already. */
-  take(
-    frame: SourceFrame,
-    shapes: readonly PictureShape[],
-    description: FrameDescription = describeFrame(frame),
-  ): FrameResult {
+  /** Whatever the payload is made of, a frame has a result. `description`: the frame's. */
+  take(frame: SourceFrame, shapes: readonly PictureShape[], description: FrameDescription): FrameResult {
     const startMs = this.#clock.monotonicMs();
     const rebuildsBefore = this.#rebuilds;
     const step = this.#decode(frame, description, shapes);

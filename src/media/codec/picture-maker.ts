@@ -4,8 +4,7 @@
  */
 import type { Frame, CodecContext, Packet } from 'node-av/lib';
 import type { FrameDrop, Picture, PictureShape } from '../../model/picture.ts';
-import { planPicture, type PicturePlan } from '../geometry/picture-plan.ts';
-import { reducePlan } from '../geometry/reduction.ts';
+import { planPicture, type PicturePlan, reducePlan } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
 import {
   haveSameTraits,
@@ -15,7 +14,8 @@ import {
   type FilterStep,
 } from './filter-chain.ts';
 import type { Size } from '../../model/call.ts';
-import { quantiserOf } from '../geometry/jpeg-quality.ts';
+import { picturePixelsMax } from '../../model/limits.ts';
+import { quantiserOf } from '../geometry/jpeg.ts';
 import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
 
 export class PictureMaker {
@@ -64,6 +64,7 @@ export class PictureMaker {
     const plan = planPicture(sourceSize(traits), this.shape);
     this.close();
     if (plan === null) return 'too_small';
+    if (plan.output.width * plan.output.height > picturePixelsMax) return 'too_large';
     try {
       this.#scaler = buildScaler(this.#engine, traits, reducePlan(plan, traits.reduction));
       this.#encoder = JpegEncoder.open(this.#engine, plan.output, this.#quality);

@@ -2,9 +2,8 @@
  * Frames of H.264: where decoding can start, how large the pictures are, and which frames are missing. Source: ITU-T
  * H.264, 7.3.1, 7.3.2.1.1, 7.3.3, 7.4.1 and 7.4.2.1.1; calls-and-media.md, Legs.
  */
-import { type NalKind, type NalSyntax, readCroppedSize } from './coded-frame.ts';
+import { type NalKind, type NalSyntax, readCroppedSize, nextNalUnit, RbspReader } from './nal-units.ts';
 import type { Size } from '../../model/call.ts';
-import { nextNalUnit, RbspReader } from './nal-units.ts';
 
 /** By nal_unit_type. 1-4 are slices and their parts, 7 and 8 parameter sets, 13 an extension and 15 a kin of theirs. */
 const kinds: ReadonlyMap<number, NalKind> = new Map([

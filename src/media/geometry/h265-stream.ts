@@ -3,8 +3,7 @@
  * 7.3.3 and 7.4.2.2; calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
-import { type NalKind, type NalSyntax, readCroppedSize } from './coded-frame.ts';
-import type { RbspReader } from './nal-units.ts';
+import { type NalKind, type NalSyntax, readCroppedSize, type RbspReader } from './nal-units.ts';
 
 /** Numbers of NAL units: slices, of them those of random access points; behind the slices parameter sets, then messages. */
 const sliceMax = 31;

@@ -4,11 +4,10 @@
  */
 import type { Size } from '../../model/call.ts';
 import type { FrameDescription, SourceFrame } from '../../model/picture.ts';
-import { describeCodedFrame } from './coded-frame.ts';
+import { describeCodedFrame, nextNalUnit } from './nal-units.ts';
 import { h264 } from './h264-stream.ts';
 import { h265 } from './h265-stream.ts';
-import { jpegSize } from './jpeg-header.ts';
-import { nextNalUnit } from './nal-units.ts';
+import { jpegSize } from './jpeg.ts';
 
 const syntaxes = { h264, h265 };
 export type CodedFormat = keyof typeof syntaxes;

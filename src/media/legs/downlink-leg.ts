@@ -6,9 +6,8 @@ import type { Cancel } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import { legLingerMsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
-import type { OpenViewer } from '../../core/ports/leg-service.ts';
-import type { CallLeg } from '../../core/ports/call-leg.ts';
-import type { JoinedLeg, PictureOutput } from '../relay/output.ts';
+import type { OpenViewer, CallLeg } from '../../core/ports/leg-service.ts';
+import type { JoinedLeg, PictureOutput } from '../relay/send-queue.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 

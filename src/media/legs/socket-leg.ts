@@ -7,17 +7,22 @@ import { fail, type Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
-import { parseBridgeText, parseDeviceText } from '../../protocol/media/peer-text.ts';
-import { faultCloses, fullClose, legCloses, type LegClose } from '../../protocol/media/close-code.ts';
+import {
+  parseBridgeText,
+  parseDeviceText,
+  faultCloses,
+  fullClose,
+  legCloses,
+  type LegClose,
+  encodeLegError,
+  encodeLegMessage,
+} from '../../protocol/media/leg-text.ts';
 import { decodeFrameHeader, framePayload } from '../../protocol/media/frame-header.ts';
-import { encodeLegError, encodeLegMessage } from '../../protocol/media/leg-text.ts';
-import type { CallLeg } from '../../core/ports/call-leg.ts';
-import type { OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
-import type { JoinedLeg } from '../relay/output.ts';
-import type { FrameSocket, SocketOwner } from './web-socket.ts';
+import type { CallLeg, OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
+import type { JoinedLeg } from '../relay/send-queue.ts';
+import { type FrameSocket, type SocketOwner, LegOutbox } from './web-socket.ts';
 import { LegAllowance } from './leg-allowance.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
-import { LegOutbox } from './leg-outbox.ts';
 import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';

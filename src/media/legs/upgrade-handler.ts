@@ -13,13 +13,17 @@ import type {
   ViewerAdmission,
 } from '../../core/ports/leg-service.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import type { DeviceOutput } from '../relay/output.ts';
+import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import type { MediaListenerContext } from './listener-context.ts';
-import { readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
+import {
+  readLegRequest,
+  type LegRequest,
+  type WatchedPicture,
+  type UpgradeRequest,
+} from './upgrade-request.ts';
 import { refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg, type LegSide } from './socket-leg.ts';
-import type { UpgradeRequest } from './upgrade-request.ts';
 
 export interface UpgradeHandlerDeps {
   readonly clock: Clock;

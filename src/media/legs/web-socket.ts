@@ -1,6 +1,7 @@
 /**
- * WebSockets by the library, made of connections whose upgrade is granted. No subprotocol and no extension is picked; pings
- * are answered, a message is bounded, and what breaks the protocol closes with 1002, 1007, 1008, and 1009 for too large.
+ * WebSockets of legs, by the library, made of connections whose upgrade is granted, and a leg's output on one. No
+ * subprotocol and no extension is picked; pings are answered, a message is bounded, and what breaks the protocol closes
+ * with 1002, 1007, 1008, and 1009 for too large.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,8 +11,10 @@ import {
   mediaFragmentsMax,
   mediaMessageBytesMax,
   mediaPiecesMax,
+  legBacklogBytesMax,
 } from '../../model/limits.ts';
-import { faultCloses } from '../../protocol/media/close-code.ts';
+import { faultCloses, encodeKeyFrameWanted } from '../../protocol/media/leg-text.ts';
+import type { LegOutput } from '../relay/send-queue.ts';
 
 /** The receiver of a socket's events; never called within a call of its own to the socket. */
 export interface SocketOwner {
@@ -108,4 +111,49 @@ export function openWebSocket(
     socket.on('error', () => owner.failed());
     socket.on('close', () => owner.gone());
   });
+}
+
+/**
+ * A leg's texts as they come, and frames, of which one is on its way at a time. A leg is cut when texts pile up for it,
+ * and never for a frame that takes its time.
+ */
+export class LegOutbox implements LegOutput {
+  readonly takes = 'frames';
+  readonly #socket: FrameSocket;
+  /** Of the frame that is on its way; 0: none is. */
+  #frameBytes = 0;
+  #framesSent = 0;
+
+  constructor(socket: FrameSocket) {
+    this.#socket = socket;
+  }
+
+  /** Frames that the system has taken. */
+  get framesSent(): number {
+    return this.#framesSent;
+  }
+
+  /** Too many bytes of texts wait for it to read. */
+  get isBacklogged(): boolean {
+    return this.#socket.bufferedAmount - this.#frameBytes > legBacklogBytesMax;
+  }
+
+  /** Sends it, or cuts the backlogged leg, whose end comes as any other. */
+  say(text: string): void {
+    if (this.isBacklogged) this.#socket.terminate();
+    else this.#socket.send(text);
+  }
+
+  askKeyFrame(): void {
+    this.say(encodeKeyFrameWanted());
+  }
+
+  send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    this.#frameBytes = header.length + payload.length;
+    this.#socket.sendFrame(header, payload, () => {
+      this.#frameBytes = 0;
+      this.#framesSent += 1;
+      sent();
+    });
+  }
 }

@@ -8,8 +8,13 @@ import { succeed, type Result } from '../../lib/result.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
-import type { LegService, OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../core/ports/leg-service.ts';
-import type { CallLeg } from '../../core/ports/call-leg.ts';
+import type {
+  LegService,
+  OpenBridgeLeg,
+  OpenDeviceLeg,
+  OpenViewer,
+  CallLeg,
+} from '../../core/ports/leg-service.ts';
 
 type OpenLeg =
   | { readonly kind: 'device'; readonly open: OpenDeviceLeg }

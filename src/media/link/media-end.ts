@@ -23,9 +23,8 @@ import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from './link.ts';
-import { LinkLog } from './link-log.ts';
+import { LinkLog, TelemetryBatch } from './link-telemetry.ts';
 import { RemoteLegService } from './remote-leg-service.ts';
-import { TelemetryBatch } from './telemetry-batch.ts';
 
 /** The media process, for its server's requests. Nothing of it throws. */
 export interface MediaProcess {

@@ -1,15 +1,22 @@
 /**
- * The leg service as the media process has it: it checks tokens itself, and asks the server for all else. A leg is open at
- * once; if the server will not have it, a close follows, as at the end of its call. An admitted leg goes by the number
- * that the server gave, so that nothing is opened but what was granted. Source: calls-and-media.md, Legs.
+ * The leg service as the media process has it, and the legs that are open at it: it checks tokens itself, and asks the
+ * server for all else. A leg is open at once; if the server will not have it, a close follows, as at the end of its call.
+ * An admitted leg goes by the number that the server gave, so that nothing is opened but what was granted. Source:
+ * calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
-import type { LegRefusal } from '../../model/call.ts';
-import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../model/limits.ts';
+import type { LegRefusal, AliveSign, CallReport } from '../../model/call.ts';
+import {
+  legAdmissionMsMax,
+  legRequestBytesMax,
+  linkQuestionsMax,
+  legAliveMsMin,
+  legReportsWaitingMax,
+} from '../../model/limits.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   BridgeAdmission,
@@ -19,9 +26,8 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
   ViewerAdmission,
+  CallLeg,
 } from '../../core/ports/leg-service.ts';
-import type { CallLeg } from '../../core/ports/call-leg.ts';
-import { RemoteLeg, type RemoteLegDeps } from './remote-leg.ts';
 
 export interface RemoteLegServiceDeps {
   readonly clock: Clock;
@@ -37,6 +43,11 @@ type LegServiceMessage = Extract<
   ServerMessage,
   { readonly kind: 'admitted' | 'refused' | 'heard' | 'tell' | 'close' }
 >;
+interface Admissions {
+  readonly device: DeviceAdmission;
+  readonly bridge: BridgeAdmission;
+  readonly viewer: ViewerAdmission;
+}
 type LegServiceAnswer = Exclude<LegServiceMessage, { readonly kind: 'tell' | 'close' }>;
 
 export class RemoteLegService implements LegService {
@@ -67,20 +78,17 @@ export class RemoteLegService implements LegService {
     if (keys === null) return fail('unavailable');
     const checked = await checkCallToken(keys, token);
     if (!checked.ok) return checked;
-    return this.#ask((question) => ({ kind: 'admit-device', question, token }), deviceAdmissionOf);
+    return this.#ask('device', (question) => ({ kind: 'admit-device', question, token }));
   }
 
   /** A text longer than a request can be is cut: it is nobody's key, and no session. */
   admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
     const shown = { key: cut(key), sessionId: sessionId === null ? null : cut(sessionId) };
-    return this.#ask((question) => ({ kind: 'admit-bridge', question, ...shown }), bridgeAdmissionOf);
+    return this.#ask('bridge', (question) => ({ kind: 'admit-bridge', question, ...shown }));
   }
 
   admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
-    return this.#ask(
-      (question) => ({ kind: 'admit-viewer', question, ticket: cut(ticket) }),
-      viewerAdmissionOf,
-    );
+    return this.#ask('viewer', (question) => ({ kind: 'admit-viewer', question, ticket: cut(ticket) }));
   }
 
   /** An admission opens one leg: with another one of it, it is null. */
@@ -131,17 +139,16 @@ export class RemoteLegService implements LegService {
     }
   }
 
-  async #ask<Admission extends object>(
+  async #ask<Kind extends keyof Admissions>(
+    kind: Kind,
     messageOf: (question: number) => MediaMessage,
-    admissionOf: (admitted: AdmittedLeg) => Admission | null,
-  ): Promise<Result<Admission, LegRefusal>> {
+  ): Promise<Result<Admissions[Kind], LegRefusal>> {
     if (this.#questions.size >= linkQuestionsMax || this.#deps.isCongested()) return fail('busy');
     if (this.#isOver) return fail('unavailable');
     const answer = await this.#question(messageOf);
     if (answer?.kind === 'refused') return fail(answer.refusal);
-    if (answer?.kind !== 'admitted') return fail('unavailable');
-    const admission = admissionOf(answer.admitted);
-    if (admission === null) return fail('unavailable');
+    if (answer?.kind !== 'admitted' || !isOf(answer.admitted, kind)) return fail('unavailable');
+    const { admission } = answer.admitted;
     this.#grants.set(admission, answer.leg);
     return succeed(admission);
   }
@@ -167,14 +174,105 @@ function cut(text: string): string {
   return text.slice(0, legRequestBytesMax);
 }
 
-function deviceAdmissionOf(admitted: AdmittedLeg): DeviceAdmission | null {
-  return admitted.kind === 'device' ? admitted.admission : null;
+function isOf<Kind extends keyof Admissions>(
+  admitted: AdmittedLeg,
+  kind: Kind,
+): admitted is AdmittedLeg & { readonly admission: Admissions[Kind] } {
+  return admitted.kind === kind;
 }
 
-function bridgeAdmissionOf(admitted: AdmittedLeg): BridgeAdmission | null {
-  return admitted.kind === 'bridge' ? admitted.admission : null;
+interface RemoteLegDeps {
+  readonly clock: Clock;
+  /** Those that are open. */
+  readonly legs: Map<number, RemoteLeg>;
+  /** Those that have to say something when the link has drained. */
+  readonly waiting: Set<RemoteLeg>;
+  send(message: MediaMessage): void;
+  isCongested(): boolean;
 }
 
-function viewerAdmissionOf(admitted: AdmittedLeg): ViewerAdmission | null {
-  return admitted.kind === 'viewer' ? admitted.admission : null;
+type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' }>;
+
+/**
+ * An open leg, of a bridge, and so of a device and of a viewer, who say less. What its socket says crosses the link, at
+ * most once a second that it is alive. While the server does not read, its words wait here and not in the link, which
+ * carries those of all legs.
+ */
+class RemoteLeg implements OpenBridgeLeg {
+  readonly leg: CallLeg;
+  readonly #deps: RemoteLegDeps;
+  readonly #number: number;
+  /** Monotonic: before it such a sign does not cross again. */
+  #mediaDueMs = -Infinity;
+  #pingDueMs = -Infinity;
+  /** Reports for a link that is congested, oldest first. */
+  #unsaid: LegReport[] = [];
+  #isGoneUnsaid = false;
+
+  constructor(deps: RemoteLegDeps, number: number, leg: CallLeg) {
+    this.#deps = deps;
+    this.#number = number;
+    this.leg = leg;
+    deps.legs.set(number, this);
+    deps.send({ kind: 'open', leg: number });
+  }
+
+  report(report: CallReport, about: string | null = null): void {
+    // A longer one names no session, cut or whole.
+    const named = about?.slice(0, sessionCharactersMax) ?? null;
+    this.#say({ kind: 'report', leg: this.#number, report, about: named });
+  }
+
+  answerAssignment(accepted: boolean): void {
+    this.#say({ kind: 'answer', leg: this.#number, accepted });
+  }
+
+  /** One that does not cross is followed by others. */
+  alive(by: AliveSign): void {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs < (by === 'media' ? this.#mediaDueMs : this.#pingDueMs) || !this.#isOpen) return;
+    if (this.#mustWait) return;
+    if (by === 'media') this.#mediaDueMs = nowMs + legAliveMsMin;
+    else this.#pingDueMs = nowMs + legAliveMsMin;
+    this.#deps.send({ kind: 'alive', leg: this.#number, by });
+  }
+
+  gone(): void {
+    if (!this.#deps.legs.delete(this.#number)) return;
+    this.#isGoneUnsaid = true;
+    if (this.#mustWait) this.#deps.waiting.add(this);
+    else this.catchUp();
+  }
+
+  /** Says what it kept. False: the link is congested again. */
+  catchUp(): boolean {
+    for (const report of this.#unsaid.splice(0)) {
+      if (this.#deps.isCongested()) this.#unsaid.push(report);
+      else this.#deps.send(report);
+    }
+    if (this.#mustWait) return false;
+    if (this.#isGoneUnsaid) this.#deps.send({ kind: 'gone', leg: this.#number });
+    this.#isGoneUnsaid = false;
+    return true;
+  }
+
+  #say(report: LegReport): void {
+    if (!this.#isOpen) return;
+    if (!this.#mustWait) return this.#deps.send(report);
+    if (this.#unsaid.length >= legReportsWaitingMax) this.#unsaid.shift();
+    this.#unsaid.push(report);
+    this.#deps.waiting.add(this);
+  }
+
+  /** Nothing of it overtakes what waits already. */
+  get #mustWait(): boolean {
+    return this.#unsaid.length > 0 || this.#deps.isCongested();
+  }
+
+  get #isOpen(): boolean {
+    return this.#deps.legs.has(this.#number);
+  }
 }
+
+/** More than a session's id has, and far less than a bridge could write. */
+const sessionCharactersMax = 64;

@@ -26,8 +26,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { GrantedLegs } from './granted-legs.ts';
 import { Link } from './link.ts';
-import { writeLine } from './link-log.ts';
-import { applyTally } from './telemetry-batch.ts';
+import { writeLine, applyTally } from './link-telemetry.ts';
 
 export interface ServerEndDeps {
   readonly clock: Clock;

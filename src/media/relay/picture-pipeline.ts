@@ -165,7 +165,7 @@ export class TranscoderReservation {
 
   /** Null: there is no video, or it has its place. */
   #needOf({ downVideo, screen }: CallMedia): TranscodingNeed | null {
-    if (downVideo === 'none' || screen === null || this.#downlink.pipeline !== null) return null;
+    if (downVideo === 'none' || this.#downlink.pipeline !== null) return null;
     return { request: requestedSize(screen), maxFps: this.#maxFps };
   }
 }

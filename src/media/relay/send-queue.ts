@@ -1,11 +1,42 @@
 /**
- * The send queue of one leg or viewer: a message at a time, audio before video, and the rest waits in queues that drop.
- * The sender never waits for it. Source: calls-and-media.md, Legs.
+ * The outputs of legs and viewers, which they implement, and the send queue before each: a message at a time, audio before
+ * video, and the rest waits in queues that drop. The sender never waits for it. Source: calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
 import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './media-queues.ts';
-import type { LegOutput, PictureOutput } from './output.ts';
+import type { FrameHeader } from '../../protocol/media/frame-header.ts';
+
+/**
+ * One message is on its way at a time: the next is sent only after `sent` was called, which is never inside `send`. Nothing
+ * here throws, and what it is given is not written to: others may be given the same bytes.
+ */
+export interface LegOutput {
+  send(header: Uint8Array, payload: Uint8Array, sent: () => void): void;
+  /** The text `key_frame_wanted`. */
+  askKeyFrame(): void;
+}
+
+/** As above. */
+export interface PictureOutput {
+  sendPicture(jpeg: Uint8Array, sent: () => void): void;
+}
+
+/** `pictures`: a device without WebSocket, to which only finished JPEGs go. */
+export type DeviceOutput =
+  ({ readonly takes: 'frames' } & LegOutput) | ({ readonly takes: 'pictures' } & PictureOutput);
+
+/** A leg, or a viewer, that is in the relay. */
+export interface JoinedLeg {
+  /**
+   * What it sends, of a viewer never anything. `payload` is the relay's to keep, in memory that nothing else needs: it
+   * may be moved to another thread. `headerBytes` are the 12 bytes that `header` was read from: what is passed on goes
+   * out with the very same ones.
+   */
+  frame(header: FrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): void;
+  /** Nothing is sent to it any more. It disturbs nobody who has taken its place since; twice is once. */
+  leave(): void;
+}
 
 interface Outgoing {
   /** 12 bytes. */

@@ -6,6 +6,7 @@
  *  1. States are skipped forwards and never gone back to; what says the present state, or an earlier one, changes nothing.
  *  2. Ringing and attempting share one lease, from the first of them, and nothing makes it longer.
  *  3. A session leaves `issued` once and ends once.
+ *  4. A call that is connected is not rejected any more.
  *
  * Source: calls-and-media.md, Call sessions and call status.
  */
@@ -17,6 +18,7 @@ import {
   type CallSession,
   type CallState,
   type LiveCallState,
+  type RejectionReason,
 } from '../call.ts';
 import type { TokenId } from '../ids.ts';
 import { connectedTokensMax } from '../limits.ts';
@@ -28,6 +30,8 @@ export type CallInput =
   | { readonly kind: 'device-connected'; readonly tokenId: TokenId }
   | { readonly kind: 'bridge-connected' }
   | { readonly kind: 'reported'; readonly report: CallReport }
+  /** By a controller that did not join: of a call that is connected it changes nothing. */
+  | { readonly kind: 'rejected'; readonly reason: RejectionReason }
   | { readonly kind: 'lease-ended' }
   /** By the server. */
   | { readonly kind: 'ended'; readonly reason: CallEndReason };
@@ -50,6 +54,8 @@ export function reduceCall(session: CallSession, input: CallInput, atMs: number)
       return connected(session, withBridge(session), !session.hasSeenBridge, atMs);
     case 'reported':
       return reported(session, input.report, atMs);
+    case 'rejected':
+      return rejected(session, input.reason, atMs);
     case 'lease-ended':
       return ended(session, leaseEndReason(session.state), atMs);
     case 'ended':
@@ -80,6 +86,11 @@ function reported(session: CallSession, report: CallReport, atMs: number): CallS
   if (callStates.indexOf(report.state) > callStates.indexOf(session.state))
     return moved(session, report.state, atMs);
   return { session, change: null, leaseMs: renewedLeaseMs(session, 'report') };
+}
+
+function rejected(session: CallSession, reason: RejectionReason, atMs: number): CallStep {
+  if (session.state === 'connected') return { session, change: null, leaseMs: null };
+  return ended(session, reason, atMs);
 }
 
 function moved(before: CallSession, state: LiveCallState, atMs: number): CallStep {

@@ -5,7 +5,7 @@
  *
  * Invariants, each with a test:
  *  1. An epoch is given once: every login takes the next one.
- *  2. An event that speaks of another epoch than the open one changes nothing.
+ *  2. An end that speaks of another session than the open one changes nothing.
  *  3. Every end but a replacement sets lastOfflineAt and is told once; a replacement is told as a login.
  *  4. A login is not a heartbeat.
  *  5. A session that a later login elsewhere has superseded closes as replaced; of another one nothing changes.
@@ -26,7 +26,7 @@ export type ConnectionEvent<Reason extends string> =
     }
   | {
       readonly kind: 'ended';
-      readonly epoch: number;
+      readonly session: SessionId;
       readonly reason: Reason;
       readonly atMs: number;
       readonly heartbeatAt: number;
@@ -104,7 +104,7 @@ function reduceOpen<Reason extends string>(
         effects: [opened(record, event, true), { kind: 'close-previous', reason: 'replaced' }],
       };
     case 'ended':
-      if (event.epoch !== record.epoch) return { record, effects: nothing };
+      if (event.session !== session) return { record, effects: nothing };
       return { record: ended(record, event), effects: [closed(record, session, event)] };
     case 'disconnect':
       return {

@@ -1,15 +1,19 @@
 /**
  * The outcome of one wakeup, as a pure state machine: it is being written, it waits for the device's signal login, it
  * is doubtful because the connection that carried it broke, it is settled. No store, no clock, no other wakeups: time
- * comes in with the event, and what is to be kept goes out as saves, to be done in their order.  * Invariants, each
- * with a test:  1. A wakeup is settled once; a cause is all that is added afterwards, once.  2. What decides is when
- * something happened, not when somebody noticed: a login after the deadline completes     nothing, also when the
- * deadline was not yet acted upon.  3. Durations come from the monotonic clock and are never negative; a step of the
- * wall clock moves stamps only.  4. A wakeup that was answered 50402 never fails and never expires aloud: a login
- * completes it, or it stays unknown.  * Source: events.md; decisions.md, Wakeup.
+ * comes in with the event, and what is to be kept goes out as saves, to be done in their order.
+ *
+ * Invariants, each with a test:
+ *  1. A wakeup is settled once; a cause is all that is added afterwards, once.
+ *  2. What decides is when something happened, not when somebody noticed: a login after the deadline completes
+ *     nothing, also when the deadline was not yet acted upon.
+ *  3. Durations come from the monotonic clock and are never negative; a step of the wall clock moves stamps only.
+ *  4. A wakeup that was answered 50402 never fails and never expires aloud: a login completes it, or it stays unknown.
+ *
+ * Source: events.md; decisions.md, Wakeup.
  */
 import type { MemberId } from '../cluster.ts';
-import type { RequestId, SessionId } from '../ids.ts';
+import type { RequestId, SessionId, WakeupId } from '../ids.ts';
 import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../limits.ts';
 import type { WakeCause } from '../signal.ts';
 import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';
@@ -25,6 +29,8 @@ interface Login {
 interface Writing {
   readonly kind: 'writing';
   readonly request: WakeupRequest;
+  /** In lowercase hex. */
+  readonly packet: string;
   readonly sleepEpoch: number;
   /** Of this machine; null: alone. */
   readonly watcher: MemberId | null;
@@ -58,9 +64,9 @@ export type WakeupState = Writing | Pending | Settled;
 
 export type WakeupEvent =
   /** The kernel has the packet. */
-  | { readonly kind: 'written'; readonly nowMs: number; readonly atMs: number }
+  | { readonly kind: 'written'; readonly id: WakeupId; readonly nowMs: number; readonly atMs: number }
   /** It is answered 50402. */
-  | { readonly kind: 'unknown' }
+  | { readonly kind: 'unknown'; readonly id: WakeupId }
   | ({ readonly kind: 'login' } & Login)
   /** The sleep session of this epoch ended with `reset`. */
   | { readonly kind: 'reset'; readonly epoch: number; readonly nowMs: number }
@@ -104,7 +110,7 @@ function reduceWriting(state: Writing, event: WakeupEvent): WakeupStep {
     case 'written':
       return accept(state, event);
     case 'unknown':
-      return doubt(state);
+      return doubt(state, event);
     case 'login':
       return { state: state.login === null ? { ...state, login: event } : state, saves: nothing };
     case 'reset':
@@ -114,9 +120,9 @@ function reduceWriting(state: Writing, event: WakeupEvent): WakeupStep {
   }
 }
 
-function accept(state: Writing, { nowMs, atMs }: Of<'written'>): WakeupStep {
+function accept(state: Writing, { id, nowMs, atMs }: Of<'written'>): WakeupStep {
   const { request, isOnline, login } = state;
-  const accepted = acceptedSave(state, atMs);
+  const accepted = acceptedSave(state, id, atMs);
   const { requestId } = request;
   if (!isOnline && login === null)
     return { state: waiting(requestId, accepted.record, nowMs), saves: [accepted] };
@@ -129,8 +135,8 @@ function accept(state: Writing, { nowMs, atMs }: Of<'written'>): WakeupStep {
 }
 
 /** Whether the packet went out is not known; a login says that it did, or that it was not needed. */
-function doubt(state: Writing): WakeupStep {
-  const unknown = unknownSave(state);
+function doubt(state: Writing, { id }: Of<'unknown'>): WakeupStep {
+  const unknown = unknownSave(state, id);
   const pending = waiting(state.request.requestId, unknown.record, state.begunMs);
   return state.login === null ? { state: pending, saves: [unknown] } : loggedIn(pending, state.login);
 }

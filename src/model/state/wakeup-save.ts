@@ -4,7 +4,7 @@
  */
 import type { MemberId } from '../cluster.ts';
 import type { EventDraft } from '../events.ts';
-import type { RequestId } from '../ids.ts';
+import type { RequestId, WakeupId } from '../ids.ts';
 import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';
 
 /** Keep this record, and put the event into the log with it. */
@@ -16,6 +16,8 @@ export interface WakeupSave {
 /** A wakeup and the write that carries it. */
 export interface WakeupWrite {
   readonly request: WakeupRequest;
+  /** In lowercase hex. */
+  readonly packet: string;
   readonly sleepEpoch: number;
   /** Null: alone. */
   readonly watcher: MemberId | null;
@@ -23,10 +25,10 @@ export interface WakeupWrite {
   readonly begunAtMs: number;
 }
 
-export function acceptedSave(write: WakeupWrite, atMs: number): WakeupSave {
+export function acceptedSave(write: WakeupWrite, id: WakeupId, atMs: number): WakeupSave {
   const { deviceId, requestId: request_id, customDataText: custom_data } = write.request;
   return {
-    record: firstRecord(write, 'accepted', atMs),
+    record: firstRecord(write, id, 'accepted', atMs),
     event: {
       type: 'device.wakeup.accepted',
       data: { request_id, custom_data },
@@ -38,8 +40,8 @@ export function acceptedSave(write: WakeupWrite, atMs: number): WakeupSave {
 }
 
 /** Nobody is told: what became of the packet is not known. */
-export function unknownSave(write: WakeupWrite): WakeupSave {
-  return { record: firstRecord(write, 'unknown', null), event: null };
+export function unknownSave(write: WakeupWrite, id: WakeupId): WakeupSave {
+  return { record: firstRecord(write, id, 'unknown', null), event: null };
 }
 
 export function completedSave(
@@ -91,13 +93,14 @@ export function ranOutSave(
 }
 
 function firstRecord(
-  { request, sleepEpoch, watcher, begunAtMs }: WakeupWrite,
+  { request, packet, sleepEpoch, watcher, begunAtMs }: WakeupWrite,
+  id: WakeupId,
   status: 'accepted' | 'unknown',
   acceptedAtMs: number | null,
 ): WakeupRecord {
-  const { deviceId, isCallersId, bodySha256 } = request;
   return {
-    deviceId,
+    id,
+    deviceId: request.deviceId,
     status,
     isAwaited: true,
     begunAtMs,
@@ -107,8 +110,7 @@ function firstRecord(
     alreadyOnline: false,
     cause: null,
     sleepEpoch,
-    isCallersId,
-    bodySha256,
+    packet,
     watcher,
   };
 }

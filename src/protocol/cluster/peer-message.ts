@@ -7,11 +7,10 @@ import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { peerMessageBytesMax } from '../../model/limits.ts';
+import { batchDevicesMax, peerMessageBytesMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { wakeCauses } from '../../model/signal.ts';
 import {
-  applicationId,
   customData,
   deviceId,
   digest,
@@ -20,25 +19,28 @@ import {
   memberId,
   requestId,
   stamp,
-} from './name-values.ts';
+  decodeVersioned,
+  encodeVersioned,
+  unpackVersioned,
+  result,
+} from './wire-values.ts';
+import { callEnd, callEndOrder, callOrder, callRejection, callSessions } from './call-values.ts';
+import { deviceOutcomes, provisioningRefusal, provisioningRequest } from './provisioning-values.ts';
 import {
-  callOrder,
-  callSessions,
+  callEndRefusal,
   deviceSlots,
   memberStatus,
   sessionHeartbeat,
   sessionId,
-} from './session-values.ts';
-import { decodeVersioned, encodeVersioned, unpackVersioned } from './versioned.ts';
-import {
   callRefusal,
   messageReceipt,
   messageRefusal,
   messageRequest,
-  wakeupReceipt,
   wakeupRefusal,
+  wakeupReceipt,
   wakeupRequest,
-} from './wakeup-values.ts';
+  wakeupsKnown,
+} from './member-values.ts';
 
 /** First from both ends: processes of one release only go on. The connection ends behind `refused`. */
 export type PeerHello =
@@ -60,13 +62,17 @@ export function decodePeerHello(bytes: Uint8Array): Result<PeerHello, string> {
 }
 
 const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('heartbeats'), deviceId }),
+  z.strictObject({ kind: z.literal('heartbeats'), deviceIds: z.array(deviceId).max(batchDevicesMax) }),
   z.strictObject({ kind: z.literal('wake'), request: wakeupRequest, slots: deviceSlots }),
   z.strictObject({ kind: z.literal('write'), deviceId, session: sessionId, customData }),
   z.strictObject({ kind: z.literal('message'), request: messageRequest }),
   z.strictObject({ kind: z.literal('issue-call'), order: callOrder }),
+  z.strictObject({ kind: z.literal('end-call'), order: callEndOrder }),
+  z.strictObject({ kind: z.literal('reject-call'), deviceId, rejection: callRejection }),
+  z.strictObject({ kind: z.literal('provision'), request: provisioningRequest }),
   z.strictObject({ kind: z.literal('take-calls'), sessionId }),
   z.strictObject({ kind: z.literal('disconnect'), deviceId }),
+  z.strictObject({ kind: z.literal('wakeups'), requestId, deviceId: deviceId.nullable() }),
   z.strictObject({ kind: z.literal('metrics') }),
   z.strictObject({ kind: z.literal('status') }),
 ]);
@@ -74,29 +80,25 @@ const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
 const text = z.string().max(peerMessageBytesMax);
 
 const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
-  heartbeats: z.strictObject({ sleep: sessionHeartbeat.nullable(), signal: sessionHeartbeat.nullable() }),
+  heartbeats: z
+    .array(z.strictObject({ sleep: sessionHeartbeat.nullable(), signal: sessionHeartbeat.nullable() }))
+    .max(batchDevicesMax),
   wake: result(wakeupReceipt, wakeupRefusal),
   write: z.enum(['written', 'refused', 'unknown', 'busy', 'absent', 'unwakeable']),
   message: result(messageReceipt, messageRefusal),
-  'issue-call': result(z.strictObject({ peerId: text, token: text }), callRefusal),
+  'issue-call': result(z.strictObject({ peerId: text, token: text, mediaUrl: text.nullable() }), callRefusal),
+  'end-call': result(callEnd, callEndRefusal),
+  'reject-call': z.enum(['taken', 'stray']),
+  provision: result(deviceOutcomes, provisioningRefusal),
   'take-calls': z.discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('given'), deviceId, sessions: callSessions }),
     z.strictObject({ kind: z.enum(['in-use', 'absent']) }),
   ]),
   disconnect: z.boolean(),
+  wakeups: wakeupsKnown,
   metrics: text,
   status: memberStatus,
 };
-
-function result<Value, Failure>(
-  value: z.ZodType<Value>,
-  error: z.ZodType<Failure>,
-): z.ZodType<Result<Value, Failure>> {
-  return z.discriminatedUnion('ok', [
-    z.strictObject({ ok: z.literal(true), value }),
-    z.strictObject({ ok: z.literal(false), error }),
-  ]);
-}
 
 const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -107,13 +109,15 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('wakeup-accepted'),
-    appId: applicationId,
-    requestId,
-    isCallersId: z.boolean(),
     signature: digest,
     signatureExpiresMs: stamp,
-    bodySha256: digest,
     receipt: wakeupReceipt,
+  }),
+  z.strictObject({
+    kind: z.literal('message-answered'),
+    signature: digest,
+    signatureExpiresMs: stamp,
+    answer: result(messageReceipt, messageRefusal),
   }),
   z.strictObject({
     kind: z.literal('wake-reported'),
@@ -128,6 +132,13 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
     sessionId,
     peerId: text,
     token: text,
+    mediaUrl: text.nullable(),
+  }),
+  z.strictObject({
+    kind: z.literal('call-end-answered'),
+    signature: digest,
+    signatureExpiresMs: stamp,
+    end: callEnd.nullable(),
   }),
   z.strictObject({ kind: z.literal('registry-changed') }),
   z.strictObject({ kind: z.literal('log-grew') }),
@@ -169,8 +180,12 @@ const message = z.discriminatedUnion('kind', [
     answerTo('write'),
     answerTo('message'),
     answerTo('issue-call'),
+    answerTo('end-call'),
+    answerTo('reject-call'),
+    answerTo('provision'),
     answerTo('take-calls'),
     answerTo('disconnect'),
+    answerTo('wakeups'),
     answerTo('metrics'),
     answerTo('status'),
   ]),

@@ -6,15 +6,85 @@
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import type { ConnectionKind, DeviceCallsKept, DeviceRow, MemberStatus } from '../../model/cluster.ts';
-import type { EventDraft } from '../../model/events.ts';
-import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';
+import { deviceTerms, type EventDraft } from '../../model/events.ts';
+import type {
+  ApplicationId,
+  DeviceId,
+  EventId,
+  ProductId,
+  RequestId,
+  SessionId,
+  WakeupId,
+} from '../../model/ids.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
-import { eventDraft, plainDraft } from './event-values.ts';
-import { applicationId, deviceId, memberId, productId, requestId, stamp, word } from './name-values.ts';
-import { callSessions, deviceRow, memberStatus, plainDeviceRow, sessionId } from './session-values.ts';
-import { decodeVersioned, encodeVersioned } from './versioned.ts';
-import { wakeupRecord } from './wakeup-values.ts';
+import {
+  applicationId,
+  deviceId,
+  memberId,
+  productId,
+  requestId,
+  stamp,
+  word,
+  decodeVersioned,
+  encodeVersioned,
+  encodeJsonObject,
+  jsonObject,
+  line,
+  whole,
+} from './wire-values.ts';
+import { callSessions } from './call-values.ts';
+import {
+  deviceRow,
+  earlierWakeupRecord,
+  fromEarlierWakeup,
+  memberStatus,
+  plainDeviceRow,
+  sessionId,
+  wakeupRecord,
+} from './member-values.ts';
+import { callEndReasons, callStates } from '../../model/call.ts';
+import { signalEndReasons } from '../../model/signal.ts';
+import { sleepEndReasons } from '../../model/sleep.ts';
+
+const common = { deviceId, atMs: stamp, epoch: whole.nullable() };
+const login = {
+  session: sessionId,
+  node: line,
+  replaced: z.boolean(),
+  recovered: z.literal(true).exactOptional(),
+};
+
+function draftOf<Type extends EventDraft['type'], Data extends z.ZodRawShape>(type: Type, data: Data) {
+  return z.strictObject({ type: z.literal(type), data: z.strictObject(data), ...common });
+}
+
+const call = { session: sessionId, state: z.enum(callStates), reason: z.enum(callEndReasons).nullable() };
+
+const registered = { product_id: productId, by: applicationId.nullable() };
+
+export const eventDraft: z.ZodType<EventDraft> = z.discriminatedUnion('type', [
+  draftOf('device.signal.online', { ...login, media: jsonObject.exactOptional() }),
+  draftOf('device.sleep.login', login),
+  draftOf('device.signal.offline', { session: sessionId, node: line, reason: z.enum(signalEndReasons) }),
+  draftOf('device.sleep.offline', { session: sessionId, node: line, reason: z.enum(sleepEndReasons) }),
+  draftOf('device.wakeup.accepted', { request_id: requestId, custom_data: word<string>().nullable() }),
+  draftOf('device.wakeup.failed', { request_id: requestId, reason: z.enum(sleepEndReasons) }),
+  draftOf('device.wakeup.completed', { request_id: requestId, woke_after_ms: whole }),
+  draftOf('device.wakeup.expired', { request_id: requestId }),
+  draftOf('call.started', call),
+  draftOf('call.state', call),
+  draftOf('call.ended', call),
+  draftOf('device.registry.added', registered),
+  draftOf('device.registry.removed', registered),
+  draftOf('device.registry.changed', { ...registered, changed: z.array(z.enum(deviceTerms)) }),
+]);
+
+/** As `eventDraft` reads it. */
+export function plainDraft(draft: EventDraft): object {
+  if (draft.type !== 'device.signal.online' || draft.data.media === undefined) return draft;
+  return { ...draft, data: { ...draft.data, media: encodeJsonObject(draft.data.media) } };
+}
 
 export interface StoredRow {
   readonly deviceId: DeviceId;
@@ -119,6 +189,34 @@ export function encodeWakeupRecord({ appId, requestId, record }: StoredWakeup): 
 
 export function decodeWakeupRecord(bytes: Uint8Array): Result<StoredWakeup, string> {
   return decodeVersioned(bytes, storedWakeup);
+}
+
+/** The latest of the wakeups that bear one request id: of an application's, or of a device's. */
+export interface LatestWakeup {
+  readonly appId: ApplicationId;
+  readonly requestId: RequestId;
+  readonly deviceId: DeviceId | null;
+  readonly id: WakeupId;
+  /** The wakeup itself, where an earlier release kept it in this place. */
+  readonly earlier?: WakeupRecord;
+}
+
+const latestWakeup: z.ZodType<LatestWakeup> = z.union([
+  z.strictObject({ appId: applicationId, requestId, deviceId: deviceId.nullable(), id: word<WakeupId>() }),
+  z
+    .strictObject({ appId: applicationId, requestId, record: earlierWakeupRecord })
+    .transform(({ appId, requestId, record }) => {
+      const earlier = fromEarlierWakeup(appId, requestId, record);
+      return { appId, requestId, deviceId: null, id: earlier.id, earlier };
+    }),
+]);
+
+export function encodeLatestWakeup({ appId, requestId, deviceId, id }: LatestWakeup): Uint8Array {
+  return encodeVersioned({ appId, requestId, deviceId, id });
+}
+
+export function decodeLatestWakeup(bytes: Uint8Array): Result<LatestWakeup, string> {
+  return decodeVersioned(bytes, latestWakeup);
 }
 
 export interface DeviceCalls extends DeviceCallsKept {

@@ -1,5 +1,22 @@
-/** The text messages of the server to a leg: JSON, its fields in the documented order. Source: calls-and-media.md, Legs. */
-import type { CallMedia, CallRoom, LegMessage, VideoRequest } from '../../model/call.ts';
+/**
+ * The text messages between the server and its legs: JSON of the server to a leg, its fields in the documented order; the
+ * texts of bridges and devices, from bytes to values, strict where a field is known, blind to fields that are not; and
+ * the close codes, with the word in the close frame. Source: calls-and-media.md, Legs.
+ */
+import {
+  type CallMedia,
+  type CallRoom,
+  type LegMessage,
+  type VideoRequest,
+  callEndReasons,
+  type CallEndReason,
+  type CallReport,
+  type ReportedState,
+  type LegCloseReason,
+} from '../../model/call.ts';
+import { decodeJsonObject } from '../../lib/utf8.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import type { JsonObject } from '../../model/json.ts';
 
 export function encodeLegMessage(message: LegMessage): string {
   switch (message.kind) {
@@ -46,3 +63,121 @@ function encodeStart(room: CallRoom, request: VideoRequest | null, media: CallMe
 function encodeRequest({ width, height, rotation, maxFps }: VideoRequest): object {
   return { width, height, rotation, max_fps: maxFps };
 }
+
+export type BridgeText =
+  /** Whether it takes the call that it was asked to take. */
+  | { readonly kind: 'answer'; readonly accepted: boolean }
+  /** `about`: the session it names; null: none, so its own. */
+  | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null };
+
+const accepts: BridgeText = { kind: 'answer', accepted: true };
+const refuses: BridgeText = { kind: 'answer', accepted: false };
+const reportedStates: readonly ReportedState[] = ['ringing', 'attempting', 'connected'];
+
+function decodeTyped(text: Uint8Array): Result<JsonObject, string> {
+  const decoded = decodeJsonObject(text);
+  return decoded.ok ? decoded : fail(`a text message is a JSON object with a type: ${decoded.error}`);
+}
+
+/** Keeps nothing of `text`. The failure says what is wrong with it, and what is expected. */
+export function parseBridgeText(text: Uint8Array): Result<BridgeText, string> {
+  const decoded = decodeTyped(text);
+  if (!decoded.ok) return decoded;
+  switch (decoded.value['type']) {
+    case 'accept':
+      return succeed(accepts);
+    case 'refuse':
+      return succeed(refuses);
+    case 'state':
+      return parseState(decoded.value);
+    default:
+      return fail('the type of a bridge is accept, refuse or state');
+  }
+}
+
+function parseState({ state: given, reason, session }: JsonObject): Result<BridgeText, string> {
+  const about = sessionNamed(session);
+  if (given === 'ended')
+    return succeed({ kind: 'report', report: { kind: 'end', reason: endReason(reason) }, about });
+  const state = reportedStates.find((known) => known === given);
+  if (state === undefined) return fail('the state is ringing, attempting, connected or ended');
+  return succeed({ kind: 'report', report: { kind: 'progress', state }, about });
+}
+
+/** Anything but text names no session that could exist. */
+function sessionNamed(given: unknown): string | null {
+  if (given === undefined || given === null) return null;
+  return typeof given === 'string' ? given : '';
+}
+
+/** A call is over whatever its bridge calls it. */
+function endReason(given: unknown): CallEndReason {
+  if (given === undefined || given === null) return 'hangup_phone';
+  return callEndReasons.find((known) => known === given) ?? 'error';
+}
+
+const accepted: CallReport = { kind: 'progress', state: 'attempting' };
+const rejected: CallReport = { kind: 'end', reason: 'rejected' };
+
+/**
+ * By the number that the device says: 0 unknown, 1 manual, 2 system phone, 3 other app, 4 device, 5 busy, 6 timeout,
+ * 7 reject, 8 exception.
+ */
+const hangupReasons: readonly CallEndReason[] = [
+  'hangup_device',
+  'hangup_device',
+  'hangup_device',
+  'hangup_device',
+  'hangup_device',
+  'busy',
+  'timeout',
+  'rejected',
+  'error',
+];
+const unsaidReason = 0;
+
+/** Keeps nothing of `text`. The failure says what is wrong with it, and what is expected. */
+export function parseDeviceText(text: Uint8Array): Result<CallReport, string> {
+  const decoded = decodeTyped(text);
+  if (!decoded.ok) return decoded;
+  const { type, reason = unsaidReason } = decoded.value;
+  switch (type) {
+    case 'accept':
+      return succeed(accepted);
+    case 'reject':
+      return succeed(rejected);
+    case 'hangup':
+      return succeed(hungUp(reason));
+    default:
+      return fail('the type of a device is accept, reject or hangup');
+  }
+}
+
+/** A device that hangs up has hung up, whatever its number says. */
+function hungUp(given: unknown): CallReport {
+  const known = typeof given === 'number' ? hangupReasons[given] : undefined;
+  return { kind: 'end', reason: known ?? 'hangup_device' };
+}
+
+export interface LegClose {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** Those that the leg service asks for. */
+export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
+  ended: { code: 1000, reason: 'ended' },
+  revoked: { code: 4401, reason: 'revoked' },
+  replaced: { code: 4409, reason: 'replaced' },
+  drain: { code: 4503, reason: 'draining' },
+};
+
+/** Those that the peer caused. */
+export const faultCloses = {
+  tooLarge: { code: 1009, reason: 'too_large' },
+  malformed: { code: 4400, reason: 'malformed' },
+  tooMuch: { code: 4429, reason: 'too_much' },
+} as const satisfies Record<string, LegClose>;
+
+/** That of the legs themselves: nobody can carry the frames. */
+export const fullClose: LegClose = { code: 4503, reason: 'media_full' };

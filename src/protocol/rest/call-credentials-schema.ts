@@ -1,7 +1,7 @@
 /**
  * The body of POST /v1/token/msgvoip, field by field in the order of the source's table: what it is decoded by, and
  * what the component CallCredentialsRequest of docs/openapi.yaml is made from (test/support/openapi-schemas.ts). What
- * fields ask of one another is in call-media.ts. Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
+ * fields ask of one another is in call-media.ts, what a product fills in in media-profile.ts. Source: API doc, Endpoint 4; calls-and-media.md, Credential issuance.
  */
 import { z } from 'zod';
 import {
@@ -41,12 +41,19 @@ const deviceId = z
 
 const description = `What the messaging app's \`join_voip_room\` notification says, and what the device can take and give. In an
 optional field \`""\` and \`null\` count as left out; fields that are not listed are ignored. Lengths are bytes of
-UTF-8. Beyond what each field says of itself, 40003 is answered when
+UTF-8. Media fields that are left out come from the defaults of the device's product, where it has some, and else from
+those here; the whole is checked as if it had been sent, and a message says which field came from the product. Without
+video (\`no_video\`, or \`none\` in both directions) nothing of video is taken from there, with \`video_mt\` neither format.
+Beyond what each field says of itself, 40003 is answered when
 
+- \`audio_rate\` or \`audio_channels\` is left out, and the device's product has no default for it;
 - \`video_mt\` is given with \`up_video_mt\` or \`down_video_mt\` and not all that are given agree;
-- \`screen_width\` or \`screen_height\` is left out and \`no_video\` is not true;
+- both \`up_video_mt\` and \`down_video_mt\` are given, are not the same, and the server is set to refuse that
+  (\`calls.mixed_formats\`);
+- with video, one of \`screen_width\` and \`screen_height\` is given without the other, or is no integer from 1 to
+  ${screenSideMax}; without video (\`no_video\`, or \`none\` in both directions) any number will do, and is not used;
 - \`video_res_mode\` is \`fit_screen\` or \`fill_screen\` and the format of the video to the device is not \`mjpeg\`, as
-  with \`no_video\`, or a side of the screen is below 2 or, for \`fill_screen\`, odd;
+  with \`no_video\`, or the screen is left out, or a side of it is below 2 or, for \`fill_screen\`, odd;
 - \`device_id\` is so full of control characters that a token has no room for it.
 `;
 
@@ -67,8 +74,8 @@ export const callCredentialsSchema = z
       'Hardware model id, as the messaging app knows it.',
     ),
     msg_payload: optionalText(callPayloadBytesMax).describe('Passed through to the bridge.'),
-    calling_timeout_sec: optionalInteger(1, callingTimeoutSecondsMax, callingTimeoutSecondsDefault).describe(
-      'Seconds that it may ring.',
+    calling_timeout_sec: optionalSeconds(callingTimeoutSecondsMax, callingTimeoutSecondsDefault).describe(
+      'Seconds that it may ring; a fraction is rounded up.',
     ),
     no_video: optionalChoice([true, false], false).describe(
       'True: audio only, whatever the video formats say.',
@@ -84,15 +91,21 @@ export const callCredentialsSchema = z
       "Orientation of the video to the device. 0: as the messaging app's SDK does it. 1: an upright stream, while the " +
         'mini program sets `encodeVideoRotation=1`. 2: the rotated stream is kept.',
     ),
-    screen_width: optionalInteger(1, screenSideMax, undefined).describe('Pixels.'),
-    screen_height: optionalInteger(1, screenSideMax, undefined).describe('Pixels.'),
+    screen_width: optionalSide().describe(
+      'Pixels; left out together with `screen_height`, `auto` asks for a landscape picture of 320 × 240.',
+    ),
+    screen_height: optionalSide().describe('Pixels.'),
     video_res_mode: optionalChoice(resolutionModes, 'auto').describe(
       'How the video to the device meets its screen. `auto`: passed through. `fit_screen`: scaled down to fit inside. ' +
         '`fill_screen`: scaled and cropped to fill it exactly.',
     ),
     down_audio_mt: optionalChoice(downlinkAudioFormats, 'alaw').describe('Audio format to the device.'),
-    audio_rate: requiredChoice(audioRates).describe('Samples per second.'),
-    audio_channels: requiredChoice(audioChannelCounts).describe('Channels.'),
+    audio_rate: requiredChoice(audioRates).describe(
+      "Samples per second; may be left out where the device's product has a default.",
+    ),
+    audio_channels: requiredChoice(audioChannelCounts).describe(
+      "Channels; may be left out where the device's product has a default.",
+    ),
   })
   .describe(description);
 
@@ -146,15 +159,17 @@ function optionalChoice<const Choice extends Scalar, const Otherwise extends Cho
   return orElse(z.literal([...choices, '', null], oneOf(choices)), otherwise);
 }
 
-/** Left out, it is `otherwise`. `1.0` is an integer: JSON has numbers, and no other kind. */
-function optionalInteger<const Otherwise extends number | undefined>(
-  min: number,
-  max: number,
-  otherwise: Otherwise,
-) {
-  const params = mustBe(`an integer from ${min} to ${max}`);
-  const integer = z.int(params).min(min, params).max(max, params);
-  return orElse(z.union([integer, z.literal(['', null])], params), otherwise);
+/** Left out, it is `otherwise`. A fraction is rounded up. */
+function optionalSeconds(max: number, otherwise: number) {
+  const params = mustBe(`a number from 1 to ${max}`);
+  const seconds = z.number(params).min(1, params).max(max, params);
+  return orElse(z.union([seconds, z.literal(['', null])], params), otherwise).transform(Math.ceil);
+}
+
+/** Whether it has to be in that range depends on other fields. */
+function optionalSide() {
+  const params = mustBe(`an integer from 1 to ${screenSideMax}`);
+  return orElse(z.union([z.number(params), z.literal(['', null])], params), undefined);
 }
 
 function oneOf(choices: readonly Scalar[]) {
@@ -169,6 +184,7 @@ function orElse<Field extends z.ZodType, Otherwise>(field: Field, otherwise: Oth
     .transform((given): Given | Otherwise => (isBlank(given) ? otherwise : (given as Given)));
 }
 
-function isBlank(given: unknown): given is Blank {
+/** Counts as left out, in a field that may be. */
+export function isBlank(given: unknown): given is Blank {
   return given === undefined || given === null || given === '';
 }

@@ -1,26 +1,42 @@
 /**
- * Rules across the media fields of a request for call credentials. What one field may be by itself is in
- * call-credentials-schema.ts. Source: calls-and-media.md, Credential issuance; API doc, Endpoint 4, Restrictions.
+ * The rules across the media fields of POST /v1/token/msgvoip, and the media that they come to. A mistake names the field
+ * and its rule, and the other field that the rule comes from, where there is one. Source: API doc, Endpoint 4;
+ * calls-and-media.md, Credential issuance.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallMedia, DownlinkVideoFormat, UplinkVideoFormat } from '../../model/call.ts';
 import { screenSideMax } from '../../model/limits.ts';
 import type { CallCredentialsFields } from './call-credentials-schema.ts';
 
-/** The media, or the first mistake in the order of the source's table, in words for the caller. */
-export function combineCallMedia(fields: CallCredentialsFields): Result<CallMedia, string> {
-  const formats = combineFormats(fields);
+/** Whether the two directions may have unlike formats: the setting `calls.mixed_formats`. */
+export type MixedFormats = 'allow' | 'refuse';
+
+/** In words for the caller: `field`, a space, `rule`. */
+export interface FieldMistake {
+  readonly field: string;
+  readonly rule: string;
+  /** The field because of which the rule holds. */
+  readonly because?: keyof CallCredentialsFields;
+}
+
+/** The media, or the first mistake in the order of the source's table. */
+export function combineCallMedia(
+  fields: CallCredentialsFields,
+  mixed: MixedFormats,
+): Result<CallMedia, FieldMistake> {
+  const formats = combineFormats(fields, mixed);
   if (!formats.ok) return formats;
   const { upVideo, downVideo } = formats.value;
-  const mistake = findScreenMistake(fields) ?? findModeMistake(fields, downVideo);
+  const noVideo = upVideo === 'none' && downVideo === 'none';
+  const mistake = (noVideo ? null : findScreenMistake(fields)) ?? findModeMistake(fields, downVideo);
   if (mistake !== null) return fail(mistake);
   return succeed({
-    noVideo: fields.no_video,
+    noVideo,
     upVideo,
     downVideo,
     // JSON has a zero with a minus; it is no other rotation.
     rotation: fields.down_video_rotation || 0,
-    screen: screenOf(fields),
+    screen: noVideo ? null : screenOf(fields),
     resolution: fields.video_res_mode,
     downAudio: fields.down_audio_mt,
     audioRate: fields.audio_rate,
@@ -36,45 +52,71 @@ interface VideoFormats {
 const audioOnly: VideoFormats = { upVideo: 'none', downVideo: 'none' };
 
 /** Formats that contradict one another are a mistake also where `no_video` then makes nothing of them. */
-function combineFormats({
-  no_video: noVideo,
-  video_mt: both,
-  up_video_mt: up,
-  down_video_mt: down,
-}: CallCredentialsFields): Result<VideoFormats, string> {
+function combineFormats(
+  { no_video: noVideo, video_mt: both, up_video_mt: up, down_video_mt: down }: CallCredentialsFields,
+  mixed: MixedFormats,
+): Result<VideoFormats, FieldMistake> {
   if (both !== undefined && ((up ?? both) !== both || (down ?? both) !== both))
-    return fail('video_mt must agree with the up_video_mt and down_video_mt that are given with it');
+    return fail({
+      field: 'video_mt',
+      rule: 'must agree with the up_video_mt and down_video_mt that are given with it',
+    });
+  if (mixed === 'refuse' && up !== undefined && down !== undefined && up !== down)
+    return fail({
+      field: 'up_video_mt',
+      rule: 'and down_video_mt must be the same: this server is set to refuse unlike formats',
+      because: 'down_video_mt',
+    });
   if (noVideo) return succeed(audioOnly);
   return succeed({ upVideo: up ?? both ?? 'h264', downVideo: down ?? both ?? 'h264' });
 }
 
-const sides = ['screen_width', 'screen_height'] as const;
+const sides = [
+  ['screen_width', 'screen_height'],
+  ['screen_height', 'screen_width'],
+] as const;
 
-/** With `no_video` no side is asked for, but one that is given is looked at like any other. */
-function findScreenMistake(fields: CallCredentialsFields): string | null {
-  const { no_video: noVideo, video_res_mode: mode } = fields;
-  for (const name of sides) {
-    const side = fields[name];
-    if (side === undefined) {
-      if (!noVideo) return `${name} is missing; only with no_video may it be`;
-    } else if (mode !== 'auto' && side < 2)
-      return `${name} must be an integer from 2 to ${screenSideMax} with ${mode}`;
-    else if (mode === 'fill_screen' && side % 2 !== 0) return `${name} must be even with fill_screen`;
+function findScreenMistake(fields: CallCredentialsFields): FieldMistake | null {
+  for (const [field, other] of sides) {
+    const mistake = findSideMistake(fields, field, other);
+    if (mistake !== null) return mistake;
   }
   return null;
 }
 
-/** So neither mode goes with `no_video`: there is no MJPEG to the device. */
+type Side = 'screen_width' | 'screen_height';
+
+function findSideMistake(fields: CallCredentialsFields, field: Side, other: Side): FieldMistake | null {
+  const { video_res_mode: mode, [field]: side } = fields;
+  const because = 'video_res_mode';
+  const min = mode === 'auto' ? 1 : 2;
+  if (side === undefined) {
+    if (mode !== 'auto') return { field, rule: `is missing: ${mode} needs the screen`, because };
+    if (fields[other] === undefined) return null;
+    return { field, rule: `is missing: it comes together with ${other}`, because: other };
+  }
+  if (!Number.isInteger(side) || side < min || side > screenSideMax) {
+    const rule = `must be an integer from ${min} to ${screenSideMax}`;
+    return mode === 'auto' ? { field, rule } : { field, rule: `${rule} with ${mode}`, because };
+  }
+  if (mode !== 'fill_screen' || side % 2 === 0) return null;
+  return { field, rule: 'must be even with fill_screen', because };
+}
+
+/** So neither mode goes with a call of audio only: there is no MJPEG to the device. */
 function findModeMistake(
   { video_res_mode: mode }: CallCredentialsFields,
   down: DownlinkVideoFormat,
-): string | null {
-  return mode === 'auto' || down === 'mjpeg'
-    ? null
-    : `video_res_mode must be auto unless the video format to the device is mjpeg`;
+): FieldMistake | null {
+  if (mode === 'auto' || down === 'mjpeg') return null;
+  return {
+    field: 'video_res_mode',
+    rule: 'must be auto unless the video format to the device is mjpeg',
+    because: 'down_video_mt',
+  };
 }
 
-/** One side alone is no screen; only `no_video` lets it come so far. */
+/** Null: none was given. */
 function screenOf({
   screen_width: width,
   screen_height: height,

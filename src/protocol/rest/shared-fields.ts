@@ -3,7 +3,7 @@
  * going out. Source: decisions.md, HTTP; API doc, Device and Response envelopes.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { decodeJsonObject } from '../../lib/json-object.ts';
+import { decodeJsonObject } from '../../lib/utf8.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import { longPollSecondsMax } from '../../model/limits.ts';
@@ -90,16 +90,23 @@ export function formatTimestamp(wallMs: number): string {
  */
 export type EnvelopeShape = 'plain' | 'with-request-id' | 'msg';
 
-/** `data` is JSON text. */
+const closing = Buffer.from('}');
+
+/** JSON text, and as UTF-8 where it is large. */
+export type JsonText = string | Uint8Array;
+
+/** `data` is JSON text; the envelope is bytes where that is. */
 export function encodeEnvelope(
   shape: EnvelopeShape,
   code: number,
   message: string,
   requestId: string,
-  data: string | null,
-): string {
+  data: JsonText | null,
+): JsonText {
   const text = shape === 'msg' ? 'msg' : 'message';
   const head = shape === 'with-request-id' ? `{"request_id":${JSON.stringify(requestId)},` : '{';
-  const tail = data === null ? '}' : `,"data":${data}}`;
-  return `${head}"code":${code},"${text}":${JSON.stringify(message)}${tail}`;
+  const told = `${head}"code":${code},"${text}":${JSON.stringify(message)}`;
+  if (data === null) return `${told}}`;
+  if (typeof data === 'string') return `${told},"data":${data}}`;
+  return Buffer.concat([Buffer.from(`${told},"data":`), data, closing]);
 }

@@ -2,8 +2,9 @@
  * Messages of a controller, from the bytes of a WebSocket message to values. Strict where a field is known, blind to
  * fields that are not; whether a message is known depends on whether the login is over. Source: signal-wire.md.
  */
-import { decodeJsonObject } from '../../lib/json-object.ts';
-import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
+import { decodeJsonObject } from '../../lib/utf8.ts';
+import { rejectionReasons, type CallRejection } from '../../model/call.ts';
+import { parseDeviceId, parseRequestId, parseSessionId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { signalMediaBytesMax } from '../../model/limits.ts';
 import { wakeCauses, type SignalLogin, type WakeReport } from '../../model/signal.ts';
@@ -18,6 +19,7 @@ export type ControllerMessage =
   | { readonly kind: 'wake-report'; readonly report: WakeReport }
   /** `id`: of the message acknowledged, or of none. */
   | { readonly kind: 'ack'; readonly id: string }
+  | { readonly kind: 'call-reject'; readonly rejection: CallRejection }
   | { readonly kind: 'bye' }
   /** Malformed, unknown, or out of order: 4400. */
   | { readonly kind: 'invalid' };
@@ -61,6 +63,8 @@ function decodeInSession(fields: JsonObject): ControllerMessage {
       return typeof fields['id'] === 'string' ? { kind: 'ack', id: fields['id'] } : invalid;
     case 'wake_report':
       return decodeWakeReport(fields);
+    case 'call_reject':
+      return decodeCallReject(fields);
     case 'bye':
       return decodeBye(fields);
     default:
@@ -97,6 +101,13 @@ function decodeWakeReport({ cause: given, request_id: id }: JsonObject): Control
   if (id === undefined) return { kind: 'wake-report', report: { cause, requestId: null } };
   const requestId = typeof id === 'string' ? parseRequestId(id) : null;
   return requestId === null ? invalid : { kind: 'wake-report', report: { cause, requestId } };
+}
+
+function decodeCallReject({ session, reason: given }: JsonObject): ControllerMessage {
+  const sessionId = typeof session === 'string' ? parseSessionId(session) : null;
+  const reason = rejectionReasons.find((known) => known === given);
+  if (sessionId === null || reason === undefined) return invalid;
+  return { kind: 'call-reject', rejection: { sessionId, reason } };
 }
 
 function decodeBye({ reason }: JsonObject): ControllerMessage {

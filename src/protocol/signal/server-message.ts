@@ -26,13 +26,15 @@ export interface Welcome {
   /** Whole Unix seconds. */
   readonly serverTime: number;
   readonly sleep: SleepAdvice;
+  /** Where the legs of calls connect: `ws://host:port` or `wss://host:port`; null: not known. */
+  readonly mediaUrl: string | null;
 }
 
 export function encodeChallenge(sessionKey: string): string {
   return `{"type":"challenge","session_key":"${sessionKey}"}`;
 }
 
-export function encodeWelcome({ epoch, heartbeatSeconds, serverTime, sleep }: Welcome): string {
+export function encodeWelcome({ epoch, heartbeatSeconds, serverTime, sleep, mediaUrl }: Welcome): string {
   return JSON.stringify({
     type: 'welcome',
     epoch,
@@ -50,6 +52,7 @@ export function encodeWelcome({ epoch, heartbeatSeconds, serverTime, sleep }: We
         jitter: sleep.retry.jitter,
       },
     },
+    ...(mediaUrl !== null && { media: { url: mediaUrl } }),
   });
 }
 

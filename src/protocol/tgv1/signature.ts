@@ -39,7 +39,7 @@ export function canonicalPath(path: string): string {
 }
 
 /** `query` is raw, without its question mark. */
-export function canonicalQuery(method: string, query: string): string {
+function canonicalQuery(method: string, query: string): string {
   if (hasBody(method)) return '';
   return query.includes('+') ? query.replaceAll('+', '%20') : query;
 }

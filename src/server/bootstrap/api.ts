@@ -1,26 +1,52 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
+import { FairQueue } from '../../lib/fair-queue.ts';
+import { ListeningApps } from '../../lib/uws.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
-import { readersMax, readersPerApplicationMax } from '../../model/limits.ts';
+import { formatListenAddress, tlsFiles, type ListenAddress } from '../../model/settings-values.ts';
+import {
+  batchesMax,
+  batchesPerApplicationMax,
+  messagesKnownMax,
+  readersMax,
+  readersPerApplicationMax,
+  wakingMessagesMax,
+  wakingMessagesPerApplicationMax,
+} from '../../model/limits.ts';
+import { AnswerMemory } from '../../core/messages/answer-memory.ts';
+import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
-import { callCredentialsRoute, callStatusRoute } from '../../gateways/api/call-routes.ts';
-import { connectivityRoute, messageRoute } from '../../gateways/api/device-routes.ts';
-import { eventsRoute } from '../../gateways/api/events-route.ts';
+import { callCredentialsRoute, callEndRoute, callStatusRoute } from '../../gateways/api/call-endpoints.ts';
+import {
+  connectivityBatchRoute,
+  connectivityRoute,
+  eventsRoute,
+  wakeupOutcomeRoute,
+  wakeupRoute,
+} from '../../gateways/api/endpoints.ts';
+import { messageRoute } from '../../gateways/api/message-endpoint.ts';
+import {
+  deviceChangeRoute,
+  deviceRemoveRoute,
+  devicesAddRoute,
+  devicesListRoute,
+  type Provision,
+} from '../../gateways/api/device-endpoints.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
 import type { Route } from '../../gateways/api/route.ts';
-import { wakeupOutcomeRoute, wakeupRoute } from '../../gateways/api/wakeup-routes.ts';
+import { DeviceList } from '../../core/devices/list-devices.ts';
 import { ApplicationLimit } from '../../core/devices/request-limits.ts';
+import { batchQueueShape } from '../../core/devices/query-connectivity-batch.ts';
 import { EventWaiters } from '../../core/events/event-waiters.ts';
-import { FairEventQueue } from '../../core/events/fair-event-queue.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';
 import { OutcomeWaiters } from '../../core/wakeups/log-followers.ts';
+import { scanQueueShape } from '../../core/events/read-events.ts';
 import { WaitingReaders } from '../../core/events/waiting-readers.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
-import { HmacPool } from '../../gateways/verification/hmac-pool.ts';
-import { InlineVerifier } from '../../gateways/verification/inline-verifier.ts';
+import { HmacPool, InlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import type { ServerContext } from './server-context.ts';
-import { callRates, verifierThreads, type CallRates } from '../config/gateway-settings.ts';
+import { callRates, verifierThreads, type CallRates } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */
@@ -29,87 +55,166 @@ export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys
 
 export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;
+  /** Who changes the devices of the registry. */
+  readonly provision: Provision;
 }
 
-export interface Api {
-  readonly pipeline: Pipeline;
-  /** For a drain: who waits for an event or an outcome is answered now. */
-  endWaits(): void;
-  close(): Promise<void>;
-}
+/** What answers callers: its listener, and the pipeline behind it. */
+export class Api {
+  readonly #listen: ListenAddress;
+  readonly #apps: ListeningApps;
+  readonly #pipeline: Pipeline;
+  readonly #verifier: SignatureVerifier;
+  readonly #readers: Readers;
 
-export async function composeApi(settings: Settings, context: ApiDeps): Promise<Api> {
-  const verifier = await startVerifier(settings, context.log);
-  const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
-  const authenticator = new Authenticator(
-    { ...context, verifier },
-    { windowMs: windowS * 1000, explainMismatch },
-  );
-  const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
-  const outcomeReaders = new WaitingReaders(context.clock, limits);
-  const eventReaders = new WaitingReaders(context.clock, limits);
-  const routes = composeRoutes(settings, context, { outcomeReaders, eventReaders });
-  return {
-    pipeline: new Pipeline({ ...context, routes, authenticator, connections: context.connections.api }),
-    endWaits() {
-      outcomeReaders.wakeAll();
-      eventReaders.wakeAll();
-    },
-    close: () => verifier.close(),
-  };
+  /** Throws when TLS is asked for and its files are not in order. */
+  private constructor(context: ApiDeps, verifier: SignatureVerifier, sharesPort: boolean) {
+    const { settings, clock, connections } = context;
+    const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
+    const verification = { windowMs: windowS * 1000, explainMismatch };
+    const authenticator = new Authenticator({ ...context, verifier }, verification);
+    const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
+    const readers = {
+      outcomes: new WaitingReaders(clock, limits),
+      events: new WaitingReaders(clock, limits),
+      wakings: new WaitingReaders(clock, {
+        max: wakingMessagesMax,
+        perApplicationMax: wakingMessagesPerApplicationMax,
+      }),
+    };
+    const routes = composeRoutes(context, readers);
+    const pipeline = new Pipeline({ ...context, routes, authenticator, connections: connections.api });
+    this.#listen = settings.api.listen;
+    this.#pipeline = pipeline;
+    this.#verifier = verifier;
+    this.#readers = readers;
+    this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api), sharesPort }, (app) => {
+      connections.api.watch(app).any('/*', pipeline.handle);
+    });
+  }
+
+  /** `sharesPort`: other processes of this server listen on it, too. Rejects when it cannot be put together. */
+  static async compose(context: ApiDeps, sharesPort: boolean): Promise<Api> {
+    const verifier = await startVerifier(context.settings, context.log);
+    try {
+      return new Api(context, verifier, sharesPort);
+    } catch (error) {
+      await verifier.close();
+      throw error;
+    }
+  }
+
+  /** Resolves to the real address. Rejects when it cannot be had, or is another server's. */
+  async listen(): Promise<string> {
+    await this.#apps.listen();
+    return formatListenAddress({ host: this.#listen.host, port: this.#apps.port });
+  }
+
+  /** Throws, and changes nothing, when the files of the certificate are not in order. */
+  reloadTls(): void {
+    this.#apps.reloadTls();
+  }
+
+  /** For a drain: who waits for an event, an outcome or a device is answered now. */
+  endWaits(): void {
+    this.#readers.outcomes.wakeAll();
+    this.#readers.events.wakeAll();
+    this.#readers.wakings.wakeAll();
+  }
+
+  /** Takes no more connections. Resolves when every request that was taken is answered. */
+  finish(): Promise<void> {
+    this.#apps.stopListening();
+    return this.#pipeline.idle();
+  }
+
+  /** Ends every connection, answered or not. */
+  close(): Promise<void> {
+    this.#apps.close();
+    return this.#verifier.close();
+  }
 }
 
 interface Readers {
-  readonly outcomeReaders: WaitingReaders;
-  readonly eventReaders: WaitingReaders;
+  readonly outcomes: WaitingReaders;
+  readonly events: WaitingReaders;
+  readonly wakings: WaitingReaders;
 }
 
-function composeRoutes(
-  settings: Settings,
-  context: ApiDeps,
-  { outcomeReaders, eventReaders }: Readers,
-): Route[] {
-  const { registry, records, messages, calls } = context;
+function composeRoutes(context: ApiDeps, readers: Readers): Route[] {
+  const { settings, clock, registry, records, messages, calls } = context;
   const { wakeups: wakeupRecords, calls: callRecords, events } = records;
-  const waiters = context.cluster === null ? null : new OutcomeWaiters(events);
+  const waiters = new OutcomeWaiters(events);
   const reading = {
     ...context,
     events,
-    readers: eventReaders,
-    queue: new FairEventQueue(),
+    readers: readers.events,
+    queue: new FairQueue(scanQueueShape),
     waiters: new EventWaiters({ registry, events, log: context.log }),
   };
+  const batching = {
+    batches: new WaitingReaders(clock, { max: batchesMax, perApplicationMax: batchesPerApplicationMax }),
+    queue: new FairQueue(batchQueueShape),
+  };
+  const outcomes = { ...context, wakeupRecords, waiters };
+  const messaging = {
+    ...context,
+    memory: messages,
+    wakeups: context,
+    outcomes,
+    waiting: readers.wakings,
+    wakings: new AnswerMemory<MessageAnswer>(context.clock, messagesKnownMax),
+  };
   const calling = { ...context, ...calls, records: callRecords };
-  const { queries, issuances, messages: sendings, eventReads } = applicationLimits(settings, context);
+  const { allow_short_secrets: allowShortSecrets } = settings.registry;
+  const provisioning = { ...context, secretRules: { allowShortSecrets } };
+  const limits = applicationLimits(context);
+  const { queries, issuances, callEnds, messages: sendings, eventReads, provisionings } = limits;
   return [
     { ...connectivityRoute(context), limit: queries },
+    connectivityBatchRoute({ ...context, ...batching, queries }),
     // Wakeups have limits of their own, behind their other checks.
-    wakeupRoute(context),
+    wakeupRoute(context, context.answeredWakeups),
     {
-      ...wakeupOutcomeRoute({ ...context, wakeupRecords, readers: outcomeReaders, waiters }),
+      ...wakeupOutcomeRoute({ ...outcomes, readers: readers.outcomes }),
       limit: queries,
     },
-    { ...messageRoute({ ...context, memory: messages }), limit: sendings },
+    { ...messageRoute(messaging), limit: sendings },
     { ...eventsRoute(reading), limit: eventReads },
     { ...callStatusRoute(calling), limit: queries },
+    { ...callEndRoute(context.callEnds), limit: callEnds },
     {
-      ...callCredentialsRoute({ ...calling, requireBridge: settings.calls.require_bridge }),
+      ...callCredentialsRoute(
+        {
+          ...calling,
+          requireBridge: settings.calls.require_bridge,
+          addressInPeerId: settings.calls.address_in_peer_id,
+        },
+        settings.calls.mixed_formats,
+      ),
       limit: issuances,
     },
+    { ...devicesListRoute(new DeviceList(context)), limit: provisionings },
+    { ...devicesAddRoute(provisioning), limit: provisionings },
+    { ...deviceChangeRoute(provisioning), limit: provisionings },
+    { ...deviceRemoveRoute(provisioning), limit: provisionings },
   ];
 }
 
-type ApplicationLimits = Readonly<Record<keyof CallRates, ApplicationLimit | null>>;
+type ApplicationLimits = Readonly<Record<keyof CallRates | 'callEnds', ApplicationLimit | null>>;
 
-function applicationLimits(settings: Settings, { clock, sharers }: ApiDeps): ApplicationLimits {
+function applicationLimits({ settings, clock, sharers }: ApiDeps): ApplicationLimits {
   const rates = callRates(settings);
   const limit = (rate: Rate | null): ApplicationLimit | null =>
     rate === null ? null : new ApplicationLimit(clock, rate, sharers);
   return {
     queries: limit(rates.queries),
     issuances: limit(rates.issuances),
+    // As often as it may begin calls.
+    callEnds: limit(rates.issuances),
     messages: limit(rates.messages),
     eventReads: limit(rates.eventReads),
+    provisionings: limit(rates.provisionings),
   };
 }
 

@@ -7,23 +7,24 @@ import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
-import { ViewerTickets, WatchKeys } from '../../core/calls/viewer-keys.ts';
+import { CalledDevices } from '../../core/calls/called-devices.ts';
+import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
+import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
+import { ViewerTickets, WatchKeys } from '../../core/calls/viewers.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../gateways/ops/viewer-service.ts';
-import type { CallRecords } from '../../core/ports/call-records.ts';
+import type { ViewerRoute } from '../../gateways/ops/ops-listener.ts';
+import type { CallRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { callRoutes } from '../../gateways/admin/call-routes.ts';
-import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
-import type { MediaCarrier } from '../supervisor/media-child.ts';
+import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
+import { type MediaCarrier, mediaSupply, type MediaSupply } from '../supervisor/media-supervisor.ts';
 import { MediaConnection } from './media-connection.ts';
-import { mediaOrigin } from './media-origin.ts';
-import { mediaSupply, type MediaSupply } from '../supervisor/media-supervisor.ts';
+import { mediaOrigin } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import { formatListenAddress, reachableHere, type ListenAddress } from '../config/settings-values.ts';
-import { watchViewerRoutes } from '../../gateways/watch/watch-viewers.ts';
-import { watchRoutes } from '../../gateways/watch/watch-routes.ts';
+import { formatListenAddress, reachableHere, type ListenAddress } from '../../model/settings-values.ts';
+import { watchViewerRoutes, watchRoutes } from '../../gateways/watch/watch-routes.ts';
 
 export interface CallServiceDeps {
   readonly settings: Settings;
@@ -36,6 +37,10 @@ export interface CallServiceDeps {
   /** Of a child; a test has one within its own process. */
   readonly startMedia: () => MediaCarrier;
   readonly callDirectory: CallDirectory;
+  /** Through which a bridge wakes the device of its call. */
+  readonly wakeups: WakeupDeps;
+  /** Where a bridge's wakeup that is refused leaves its line. */
+  readonly answeredWakeups: AnsweredWakeups;
   /** Brings calls here that another member keeps. */
   readonly fetchCall: FetchCall;
   /** Of the ops listener. */
@@ -62,6 +67,8 @@ export class CallService {
     this.directory = deps.callDirectory;
     this.bridges = new BridgePool({ ...deps, directory: this.directory, assign: settings.calls.assign });
     this.directory.follow(this.bridges);
+    if (settings.calls.wake_device)
+      this.directory.follow(new CalledDevices({ ...deps, directory: this.directory }));
     const tickets = new ViewerTickets(clock);
     this.service = new LocalLegService({
       ...deps,

@@ -3,26 +3,31 @@
  * process. How it opens, drains and closes.
  */
 import { join } from 'node:path';
+import { assert } from '../../lib/assert.ts';
+import { Provisioner } from '../../core/devices/provision-devices.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
-import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
-import { RegistryWriter } from '../../storage/registry/registry-write.ts';
+import type { ImportResult } from '../../storage/registry/registry-import.ts';
+import { NoticeTeller } from '../../storage/registry/notice-teller.ts';
+import { noticesWaitingMax } from '../../storage/lmdb/store-limits.ts';
+import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
-import { bridgeRoutes } from '../../gateways/admin/bridge-routes.ts';
+import { bridgeRoutes, registryRoutes } from '../../gateways/admin/registry-routes.ts';
 import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
-import { registryRoutes } from '../../gateways/admin/registry-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
+import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
-import { opsTokenRoutes } from '../../gateways/admin/ops-token-routes.ts';
+import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
 import type { Member } from '../membership/membership.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
-import { formatListenAddress } from '../config/settings-values.ts';
-import { tokenKeyRoutes } from '../../gateways/admin/token-key-routes.ts';
+import { reportExposedFiles, reportRisks } from '../config/risks.ts';
+import { fillRegistry, type DemoRegistry } from './unasked-changes.ts';
+import { formatListenAddress } from '../../model/settings-values.ts';
 import type { WebhookService } from './webhook-service.ts';
 
 export interface ControlPlaneDeps {
@@ -34,6 +39,14 @@ export interface ControlPlaneDeps {
   readonly announce: Logging['announce'];
 }
 
+/** What is open before devices and callers are let in. */
+export interface Recovered {
+  /** The address of the ops listener; empty: another process has it. */
+  readonly ops: string;
+  /** What a first start with nothing configured made; null otherwise. */
+  readonly demo: DemoRegistry | null;
+}
+
 export class ControlPlane {
   readonly writer: RegistryWriter;
   readonly refresh: RegistryRefresh;
@@ -42,9 +55,12 @@ export class ControlPlane {
   /** Of everything that an operator changes here. */
   readonly audit: AuditLog;
   readonly operators: Operators;
+  /** Carries out what applications ask for their devices. */
+  readonly provisioner: Provisioner;
+  readonly #teller: NoticeTeller;
   readonly #context: ServerContext;
   readonly #webhooks: WebhookService;
-  readonly #written: () => void;
+  readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
   readonly #ops: OpsListener;
 
@@ -53,7 +69,7 @@ export class ControlPlane {
     const { settings, clock, log, registry, records, telemetry, signingKeys } = context;
     const { dataDirectory: directory, tables, startMedia, member } = deps;
     this.#context = context;
-    this.#written = () => member.registryWritten();
+    this.#member = member;
     this.tables = tables;
     this.audit = new AuditLog({
       directory,
@@ -68,7 +84,22 @@ export class ControlPlane {
       clock,
       log,
     });
-    this.writer = new RegistryWriter(tables, registry, this.#written);
+    const { notices } = tables;
+    assert(notices !== null, 'a store that is written has notices');
+    this.#teller = new NoticeTeller({ clock, log, notices, events: records.registryEvents });
+    const written = (): void => {
+      member.registryWritten();
+      this.#teller.poke();
+    };
+    this.writer = new RegistryWriter(tables, registry, written, clock);
+    this.provisioner = new Provisioner({
+      ...context,
+      devices: this.writer,
+      audit: this.audit,
+      makeSecret: generateSecret,
+      isBehind: () => notices.length > noticesWaitingMax,
+      changed: () => this.#changed(),
+    });
     this.refresh = new RegistryRefresh({
       directory,
       mode: tables.environment.mode,
@@ -90,6 +121,7 @@ export class ControlPlane {
       ...context,
       startMedia,
       fetchCall: member.fetchCall,
+      wakeups: context,
       records: records.calls,
       opsAddress: () => this.#ops.address,
     });
@@ -97,15 +129,17 @@ export class ControlPlane {
     this.#ops = this.#composeOps(deps);
   }
 
-  /** Resolves to the ops listener's real address: probes can see a start. */
-  async listen(): Promise<string> {
-    const { host } = this.#context.settings.ops.listen;
-    return formatListenAddress({ host, port: await this.#ops.listen() });
-  }
-
-  /** With the registry in, and before anything happens that a webhook is to be told of. */
-  async startWebhooks(): Promise<void> {
+  /** Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. */
+  async recover(): Promise<Recovered> {
+    const { settings, log } = this.#context;
+    reportRisks(settings, log);
+    reportExposedFiles(settings, log);
+    const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
+    await this.#member.prepare(this.#context, this);
+    const demo = await fillRegistry(this.#context, this);
+    await this.#teller.start();
     await this.#webhooks.start();
+    return { ops, demo };
   }
 
   /** Takes up the calls of the last stop. Resolves to where media is, once that listens: it takes its time. */
@@ -121,7 +155,9 @@ export class ControlPlane {
    * nothing. Resolves to what became of the file; null: none is set.
    */
   async reload(): Promise<ImportResult | null> {
-    const { file } = this.#context.settings.registry;
+    const { settings, log } = this.#context;
+    const { file } = settings.registry;
+    reportExposedFiles(settings, log);
     const imported =
       file === null ? null : await this.refresh.import({ file, replace: false, skipUnchanged: false });
     await this.operators.reload();
@@ -133,13 +169,9 @@ export class ControlPlane {
     this.#eventRoutes.endWaits();
   }
 
-  drain(): Promise<void> {
-    return this.calls.drain();
-  }
-
-  /** Before the records are closed. */
-  closeCalls(): void {
-    this.calls.close();
+  /** Before the records are closed: what the registry has to tell is in them, or told after the next start. */
+  async stopTelling(): Promise<void> {
+    await this.#teller.stop();
   }
 
   /** Behind the records: webhooks have seen what was committed last. */
@@ -168,6 +200,7 @@ export class ControlPlane {
       ...bridgeRoutes(context),
       ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
       ...this.#eventRoutes.routes,
+      ...wakeupRoutes({ ...context, wakeupRecords: records.wakeups, events }),
       ...this.#webhooks.routes,
       ...this.calls.routes,
       ...tokenKeyRoutes(context.tokenKeys),
@@ -202,7 +235,7 @@ export class ControlPlane {
   }
 
   #imported(): void {
-    this.#written();
+    this.#member.registryWritten();
     this.#webhooks.registryChanged();
     this.#changed();
   }
@@ -219,6 +252,6 @@ export class ControlPlane {
   }
 
   #notifyOthers(): void {
-    this.#context.cluster?.peers.notify('everybody', { kind: 'registry-changed' });
+    this.#context.peers.notify('everybody', { kind: 'registry-changed' });
   }
 }

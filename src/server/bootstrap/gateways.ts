@@ -4,70 +4,58 @@
  */
 import type { Cancel } from '../../lib/clock.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
-import { ApiListener } from '../../gateways/api/listener.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
-import { composeApi, type Api, type ApiCalls } from './api.ts';
+import { Api, type ApiDeps } from './api.ts';
 import type { ServerContext } from './server-context.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
-import {
-  apiListenerSettings,
-  signalGatewaySettings,
-  sleepGatewaySettings,
-} from '../config/gateway-settings.ts';
-import { formatListenAddress } from '../config/settings-values.ts';
+import { formatListenAddress } from '../../model/settings-values.ts';
 import { signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
-import { reportWake } from '../../core/wakeups/report-wake.ts';
+import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener } from '../../gateways/sleep/listener.ts';
-import type { Settings } from '../config/settings-schema.ts';
-
-export interface GatewaysDeps {
-  /** Among other processes of this server, behind the same ports; null: nobody else has them. */
-  readonly handle: WorkerHandle | null;
-}
 
 export class Gateways {
   readonly deviceListeners: DeviceListeners;
   readonly #context: ServerContext;
-  readonly #deps: GatewaysDeps;
+  readonly #sharesPorts: boolean;
   readonly #saver: HeartbeatSaver;
   #stopSaving: Cancel = () => undefined;
   #api: Api | null = null;
-  #apiListener: ApiListener | null = null;
 
-  /** Throws when TLS is asked for and its files are not in order. */
-  constructor(context: ServerContext, deps: GatewaysDeps) {
+  /**
+   * `handle`: among other processes behind the same ports; null: nobody else has them. Throws when TLS is asked for and its
+   * files are not in order.
+   */
+  constructor(context: ServerContext, handle: WorkerHandle | null) {
     this.#context = context;
-    this.#deps = deps;
+    this.#sharesPorts = handle !== null;
     this.#saver = new HeartbeatSaver(context.directory);
-    this.deviceListeners = composeDeviceListeners(context, deps.handle);
+    this.deviceListeners = composeDeviceListeners(context, this.#sharesPorts);
+    handle?.sleepPort(this.deviceListeners.sleep);
   }
 
   /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
   async listen(
-    calls: ApiCalls,
+    elsewhere: Pick<ApiDeps, 'calls' | 'provision'>,
     others: Promise<unknown>,
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
-    const { settings, clock } = this.#context;
-    const { handle } = this.#deps;
-    this.#api = await composeApi(settings, { ...this.#context, calls });
-    const apiSettings = { ...apiListenerSettings(settings), sharesPort: handle !== null };
-    this.#apiListener = new ApiListener(apiSettings, this.#api.pipeline, this.#context.connections.api);
-    await this.deviceListeners.sleep.listen();
-    await this.deviceListeners.signal.listen();
+    const { sleep, signal } = this.deviceListeners;
+    const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesPorts);
+    this.#api = api;
+    await sleep.listen();
+    await signal.listen();
     await others;
-    this.#stopSaving = this.#saver.start(clock);
-    const apiPort = await this.#apiListener.listen();
+    this.#stopSaving = this.#saver.start(this.#context.clock);
     return {
-      api: formatListenAddress({ host: settings.api.listen.host, port: apiPort }),
-      sleep: formatListenAddress(this.deviceListeners.sleep.address),
-      signal: formatListenAddress(this.deviceListeners.signal.address),
+      api: await api.listen(),
+      sleep: formatListenAddress(sleep.address),
+      signal: formatListenAddress(signal.address),
     };
   }
 
   /** Failures are logged and change nothing. */
   reloadTls(): void {
-    for (const [name, listener] of Object.entries({ ...this.deviceListeners, api: this.#apiListener }))
+    for (const [name, listener] of Object.entries({ ...this.deviceListeners, api: this.#api }))
       try {
         listener?.reloadTls();
       } catch (error) {
@@ -92,18 +80,17 @@ export class Gateways {
 
   /** Resolves when every request that was taken is answered. */
   async finish(): Promise<void> {
-    this.#apiListener?.stopListening();
-    await this.#api?.pipeline.idle();
+    await this.#api?.finish();
   }
 
   /** What was observed is in the records, and no socket is left. */
   async close(): Promise<void> {
-    this.#apiListener?.close();
+    const closing = this.#api?.close();
     this.#stopSaving();
     this.#saver.saveAll();
     this.deviceListeners.signal.close();
     await this.deviceListeners.sleep.close();
-    await this.#api?.close();
+    await closing;
   }
 
   async #drain(name: keyof DeviceListeners): Promise<void> {
@@ -114,47 +101,38 @@ export class Gateways {
   }
 }
 
-type Reported = Parameters<ServerContext['watch']['reported']>;
-
-export interface DeviceListeners {
+interface DeviceListeners {
   readonly sleep: SleepListener;
   readonly signal: SignalListener;
 }
 
-/** `place`: among other processes of this server; null: nobody else has these ports. Throws when TLS is asked for and its files are not in order. */
-export function composeDeviceListeners(context: ServerContext, handle: WorkerHandle | null): DeviceListeners {
+type Reported = Parameters<ServerContext['watch']['reported']>;
+
+function composeDeviceListeners(context: ServerContext, sharesPorts: boolean): DeviceListeners {
   const { settings, clock, log, telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
-  const admission = {
-    ...context,
-    wakeups: {
-      reported: (...[deviceId, sessionId, report]: Reported) =>
-        reportWake(context, deviceId, sessionId, report),
-    },
-    isOverloaded: () => records.isOverloaded(),
-  };
-  const sleep: SleepListener = new SleepListener(sleepGatewaySettings(settings), {
+  const { isOverloaded } = records;
+  const wakeups = { reported: (...reported: Reported) => reportWake(context, ...reported) };
+  const admission = { ...context, wakeups, isOverloaded };
+  const sleep = new SleepListener(settings.sleep, {
     ...common,
     sessions: sleepSessions(admission),
     otherSockets: () => connections.othersOf('sleep'),
-    isHanded: handle !== null,
+    isHanded: sharesPorts,
   });
-  const signal: SignalListener = new SignalListener(
-    { ...signalGatewaySettings(settings), sharesPort: handle !== null },
-    {
-      ...common,
-      sessions: signalSessions(admission),
-      sleepServers: () => advertisedSleepServers(settings, sleep),
-      otherSockets: () => connections.othersOf('signal'),
-    },
-  );
+  // What controllers are told to have their modules log in to.
+  const { advertise } = settings.sleep;
+  const sleepServers = (): readonly string[] =>
+    advertise.length > 0 ? advertise : [formatListenAddress(sleep.address)];
+  const signal = new SignalListener(settings.signal, {
+    ...common,
+    sessions: signalSessions(admission),
+    sleepServers,
+    mediaUrl: () => context.mediaUrl(),
+    otherSockets: () => connections.othersOf('signal'),
+    sharesPort: sharesPorts,
+  });
   connections.join('sleep', sleep);
   connections.join('signal', signal);
-  handle?.sleepPort(sleep);
   return { sleep, signal };
-}
-
-/** What controllers are told to have their modules log in to: what is set, or where the sleep port listens. */
-function advertisedSleepServers({ sleep }: Settings, listener: SleepListener): readonly string[] {
-  return sleep.advertise.length > 0 ? sleep.advertise : [formatListenAddress(listener.address)];
 }

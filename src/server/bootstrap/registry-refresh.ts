@@ -7,7 +7,7 @@ import type { AdminReply, Upload, UploadRoute } from '../../gateways/ops/admin-r
 import type { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import type { EnvironmentMode } from '../../storage/lmdb/environment.ts';
 import { importInWorker } from '../../storage/registry/import-in-worker.ts';
-import type { ImportRequest, ImportResult } from '../../storage/registry/registry-import-messages.ts';
+import type { ImportRequest, ImportResult } from '../../storage/registry/registry-import.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 
 export interface RefreshDeps {
@@ -23,23 +23,10 @@ export interface RefreshDeps {
 }
 
 export class RegistryRefresh {
-  readonly #directory: string;
-  readonly #mode: EnvironmentMode;
-  readonly #allowShortSecrets: boolean;
-  readonly #registry: RegistryStore;
-  readonly #signingKeys: SigningKeyCache;
-  readonly #log: Log;
-
-  readonly #changed: () => void;
+  readonly #deps: RefreshDeps;
 
   constructor(deps: RefreshDeps) {
-    this.#directory = deps.directory;
-    this.#mode = deps.mode;
-    this.#allowShortSecrets = deps.allowShortSecrets;
-    this.#registry = deps.registry;
-    this.#signingKeys = deps.signingKeys;
-    this.#log = deps.log;
-    this.#changed = deps.changed;
+    this.#deps = deps;
   }
 
   /** Never rejects: the outcome is in the result, and in the log. */
@@ -47,14 +34,14 @@ export class RegistryRefresh {
     request: Omit<ImportRequest, 'allowShortSecrets'>,
     onProgress?: (entries: number) => void,
   ): Promise<ImportResult> {
-    const ruled = { ...request, allowShortSecrets: this.#allowShortSecrets };
-    const result = await importInWorker(this.#directory, ruled, onProgress, this.#mode);
-    this.#registry.purge();
-    this.#signingKeys.purgeAll();
-    this.#changed();
-    if (result.ok) this.#log.info({ ...result.value }, 'registry imported');
+    const { directory, mode, allowShortSecrets, registry, signingKeys, log, changed } = this.#deps;
+    const result = await importInWorker(directory, { ...request, allowShortSecrets }, onProgress, mode);
+    registry.purge();
+    signingKeys.purgeAll();
+    changed();
+    if (result.ok) log.info({ ...result.value }, 'registry imported');
     else
-      this.#log.error(
+      log.error(
         { file: request.file, reason: result.error.message },
         'registry not imported; nothing changed',
       );

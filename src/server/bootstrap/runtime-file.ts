@@ -4,7 +4,7 @@
  */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { livingPid } from '../../storage/lmdb/server-lock.ts';
+import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 export interface Runtime {

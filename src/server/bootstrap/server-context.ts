@@ -13,30 +13,43 @@ import { messagesKnownMax } from '../../model/limits.ts';
 import { AnswerMemory } from '../../core/messages/answer-memory.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
 import { deviceReview } from '../../core/devices/disconnect-device.ts';
+import { AnsweredEnds, type CallEndDeps, type CallLocator } from '../../core/calls/end-call.ts';
+import { EndedCalls } from '../../core/calls/ended-calls.ts';
+import { CallRejections } from '../../core/calls/reject-call.ts';
+import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import type { RegistryReview } from '../../core/devices/registry-review.ts';
 import { WakeupLimits } from '../../core/devices/request-limits.ts';
+import { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../core/wakeups/wakeup-memory.ts';
-import { createMetrics, type Exposition } from '../../telemetry/metrics.ts';
+import {
+  createMetrics,
+  type Exposition,
+  type ClusterFigures,
+  type MetricSources,
+} from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { Peers } from '../../core/ports/peers.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import { ListenerConnections } from './listener-connections.ts';
-import type { LiveTokenKeys } from '../../storage/keys/live-token-keys.ts';
-import { openRecords, type Records, type SharedStoreDeps } from './records.ts';
+import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
+import { openRecords, type Records } from './records.ts';
+import type { RecordStore } from '../../storage/journal/committer.ts';
+import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { PeerNotice } from '../../model/peer.ts';
-import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
-import { metricSources, type CountedParts } from './metric-sources.ts';
-import { hasControlPlane, type ServerRole } from '../supervisor/roles.ts';
-import { wakeupLimitSettings } from '../config/gateway-settings.ts';
+import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
+import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
+import { liveCallStates } from '../../model/call.ts';
+import type { CallService } from './call-service.ts';
 
 /** What a process has before it knows of any other. */
 export interface OpenContext {
@@ -55,6 +68,8 @@ export interface OpenContext {
   readonly directory: DeviceDirectory;
   /** The calls that are kept here: none where another process keeps them all. */
   readonly callDirectory: CallDirectory;
+  /** Those of them that have ended. */
+  readonly endedCalls: EndedCalls;
   /** To be begun after every change of the registry. */
   readonly deviceReview: RegistryReview<DeviceActor>;
   readonly watch: WakeupWatch;
@@ -63,36 +78,47 @@ export interface OpenContext {
   readonly telemetry: Telemetry;
   readonly tokenKeys: LiveTokenKeys;
   readonly memory: WakeupMemory;
+  readonly answeredWakeups: AnsweredWakeups;
   readonly messages: AnswerMemory<MessageAnswer>;
   readonly connections: ListenerConnections;
   readonly own: CountedParts;
   /** True while it is being stopped: nothing new is begun. */
   isDraining(): boolean;
+  /** `ws://host:port` or `wss://host:port`, by which devices reach the media listener of this server; null: none is known. */
+  mediaUrl(): string | null;
 }
 
 export interface ServerContext extends OpenContext {
+  readonly peers: Peers;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   /** Members that share what an application may do; at least 1. */
   readonly sharers: () => number;
   readonly limits: WakeupLimits;
   readonly issued: IssuedCalls;
+  /** The ends of calls that backends and controllers ask for. */
+  readonly callEnds: CallEndDeps;
+  readonly rejections: CallRejections;
 }
 
 /** What records and the context need of a membership; all of it is in membership.ts. */
 export interface RecordsMembership {
   readonly role: ServerRole;
-  /** Null: this process writes its store alone. */
-  readonly shared: SharedStoreDeps | null;
-  /** Whose outbox commits go to; null: nobody's. */
-  readonly outboxOf: MemberId | null;
+  /** Whose the wakeups are that are begun here; null: there is nobody else. */
+  readonly watcher: MemberId | null;
+  /** It counts the events of a log that several have in common. */
+  readonly countsEvents: boolean;
+  /** How this member keeps what is committed. Once. Throws when the store cannot be read. */
+  openRecordStore(state: StateTables, node: string, log: Log): RecordStore;
   /** The records as others have to know them: where there are others, logins are committed when all know them. */
   claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords;
 }
 
 export interface ContextMember {
+  readonly peers: Peers;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
+  readonly callLocator: CallLocator;
   /** Members that share what an application may do; at least 1. */
   sharers(): number;
   /** This process has answered an issuance, which may be repeated elsewhere. Must not throw. */
@@ -116,31 +142,35 @@ export function nodeName({ cluster }: Pick<Settings, 'cluster'>): string {
 /** Throws when the store cannot be read. */
 export function openContext(settings: Settings, store: Store, deps: ContextDeps): OpenContext {
   const { clock, log, tokenKeys, membership } = deps;
-  const { shared, outboxOf } = membership;
   const node = nodeName(settings);
   const readiness = new Readiness();
   const registry = new RegistryStore(store.registry);
   const connections = new ListenerConnections(settings);
-  const own: CountedParts = { deviceListeners: null, calls: null, member: null };
+  const own: CountedParts = { deviceListeners: noSessions, calls: null, member: null, provisioner: null };
   const metrics = createMetrics(metricSources(own, connections));
-  // All see every event of a log that they have in common: one of them counts it.
-  const countsEvents = hasControlPlane(membership.role) && outboxOf === null;
   const records = openRecords(store.state, settings, {
     clock,
     log,
     readiness,
     node,
-    shared,
-    outboxOf,
+    store: membership.openRecordStore(store.state, node, log),
+    isCoordinator: hasControlPlane(membership.role),
     productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
-    ...(countsEvents && { onEvent: (type) => metrics.event(type) }),
+    ...(membership.countsEvents && { onEvent: (type) => metrics.event(type) }),
   });
   const sleepRecords = membership.claimed(records.sleep, 'sleep');
   const signalRecords = membership.claimed(records.signal, 'signal');
   const directory = new DeviceDirectory({ sleepRecords, signalRecords, node });
-  const self = shared?.member ?? outboxOf;
-  const watch = new WakeupWatch({ clock, records: records.wakeups, telemetry: metrics, self });
+  const watch = new WakeupWatch({
+    clock,
+    records: records.wakeups,
+    telemetry: metrics,
+    self: membership.watcher,
+  });
   directory.follow(watch);
+  const callDirectory = new CallDirectory({ clock, records: records.calls, telemetry: metrics });
+  const endedCalls = new EndedCalls(clock);
+  callDirectory.follow(endedCalls);
   return {
     settings,
     clock,
@@ -153,29 +183,74 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     sleepRecords,
     signalRecords,
     directory,
-    callDirectory: new CallDirectory({ clock, records: records.calls, telemetry: metrics }),
+    callDirectory,
+    endedCalls,
     deviceReview: deviceReview({ clock, registry, directory, log }),
     watch,
     metrics,
     telemetry: metrics,
     tokenKeys,
+    answeredWakeups: new AnsweredWakeups(clock, log),
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     messages: new AnswerMemory(clock, messagesKnownMax),
     connections,
     own,
-    isDraining: () => readiness.has('draining'),
+    isDraining: readiness.isDraining,
+    mediaUrl: () => mediaUrl(settings, own.calls?.mediaConnection.lastAddress ?? null),
   };
 }
 
 export function joinContext(open: OpenContext, member: ContextMember): ServerContext {
-  const { clock, settings, own } = open;
+  const { clock, settings, own, telemetry, callDirectory } = open;
+  const { callLocator: locator } = member;
   own.member = member;
   const sharers = (): number => member.sharers();
   return {
     ...open,
+    peers: member.peers,
     cluster: member.cluster,
     sharers,
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
     issued: new IssuedCalls(clock, (issued) => member.callIssued(issued)),
+    callEnds: callEnds(open, member),
+    rejections: new CallRejections({ directory: callDirectory, locator, telemetry }),
+  };
+}
+
+function callEnds(open: OpenContext, { peers, callLocator: locator }: ContextMember): CallEndDeps {
+  const { clock, records, callDirectory: directory, endedCalls: ended } = open;
+  const { calls, events } = records;
+  const answered = new AnsweredEnds(clock, (answer) => peers.notify('everybody', answer));
+  return { ...open, directory, records: calls, events, ended, locator, answered };
+}
+
+const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as ReturnType<
+  MetricSources['calls']
+>;
+const noSessions = { sleep: { sessionCount: 0 }, signal: { sessionCount: 0 } };
+const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
+
+interface SessionCount {
+  readonly sessionCount: number;
+}
+
+/** The parts that come later in the order of a start; null: not yet, or another process has it. */
+interface CountedParts {
+  deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount };
+  calls: CallService | null;
+  provisioner: Pick<Provisioner, 'carryOut'> | null;
+  member: { figures(): ClusterFigures | null } | null;
+}
+
+function metricSources(own: CountedParts, connections: ListenerConnections): MetricSources {
+  return {
+    sleepSessions: () => own.deviceListeners.sleep.sessionCount,
+    signalSessions: () => own.deviceListeners.signal.sessionCount,
+    calls: () => own.calls?.directory.countByState() ?? noCalls,
+    mediaLegs: () => own.calls?.service.counts() ?? noLegs,
+    mediaLoads: () => own.calls?.mediaConnection.counts()?.loads ?? [],
+    mediaIsUp: () => (own.calls?.mediaConnection.address ?? null) !== null,
+    connections: () => connections.counts(),
+    cluster: () => own.member?.figures() ?? null,
   };
 }

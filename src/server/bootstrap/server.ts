@@ -3,36 +3,31 @@
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
-import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
-import { ControlPlane } from './control-plane.ts';
-import type { DemoRegistry } from '../config/demo-seed.ts';
-import { reportExposedFiles } from '../config/exposed-files.ts';
-import { recordReload, recordRestart } from './unasked-changes.ts';
+import type { ImportResult } from '../../storage/registry/registry-import.ts';
+import { ControlPlane, type Recovered } from './control-plane.ts';
+import { type DemoRegistry, recordReload, recordRestart } from './unasked-changes.ts';
+import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
-import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/live-token-keys.ts';
-import { startMediaChild, type MediaCarrier } from '../supervisor/media-child.ts';
+import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
+import { startMediaChild, type MediaCarrier } from '../supervisor/media-supervisor.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
-import type { ListenerName } from '../supervisor/process-messages.ts';
-import { reportRisks } from '../config/risks.ts';
-import { hasControlPlane, hasGateways } from '../supervisor/roles.ts';
+import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
-import type { Settings } from '../config/settings-schema.ts';
-import { fillRegistry } from './start-up.ts';
+import type { ListenerName, Settings } from '../config/settings-schema.ts';
 
 export interface ServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Left out: a child. */
   readonly startMedia?: () => MediaCarrier;
-  /** Of one process among several; left out: it is the whole server. */
-  readonly handle?: WorkerHandle;
+  /** Of one process among several; null: it is the whole server. */
+  readonly handle: WorkerHandle | null;
   /** Writes to the log whatever its level; left out: as what is of interest. */
   readonly announce?: Logging['announce'];
 }
@@ -42,7 +37,8 @@ export interface RunningServer {
   readonly listeners: Readonly<Record<ListenerName, string>>;
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
   readonly demo: DemoRegistry | null;
-  readonly events: EventLog;
+  /** For who measures it from within. */
+  readonly records: Records;
   /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
   /** SIGUSR2, of the coordinator of several processes: asks the supervisor for it. Never rejects. */
@@ -64,13 +60,12 @@ export async function startServer(settings: Settings, deps: ServerDeps): Promise
 
 /** Rejects with a sentence when the others cannot be sought. */
 async function becomeMember(settings: Settings, { clock, log, handle }: ServerDeps): Promise<Membership> {
-  const node = nodeName(settings);
-  if (handle !== undefined) return new ProcessMembership(handle, node, { clock, log });
+  if (handle !== null) return new ProcessMembership(handle, { clock, log });
   const { nats_url: url } = settings.cluster;
   if (url === null) return new AloneMembership();
   // Loaded only here: a server without a cluster runs without the client of NATS.
   const { NodeMembership } = await import('../membership/node-membership.ts');
-  return NodeMembership.open(settings, url, { clock, log, node });
+  return NodeMembership.open(settings, url, { clock, log, node: nodeName(settings) });
 }
 
 async function startMember(
@@ -79,16 +74,14 @@ async function startMember(
   membership: Membership,
 ): Promise<RunningServer> {
   // Several processes have one that supervises them, and has taken the lock for all.
-  const store = openStore(settings.data.dir, { lock: deps.handle === undefined ? 'taken' : 'held' });
+  const store = openStore(settings.data.dir, { lock: deps.handle === null ? 'taken' : 'held' });
   let server: Server | null = null;
   try {
     const tokenKeys = await LiveTokenKeys.open({ ...deps, file: tokenKeyFileOf(settings) });
     const open = openContext(settings, store, { ...deps, tokenKeys, membership });
     const member = membership.join(open);
     server = new Server(joinContext(open, member), { ...deps, membership, member }, store);
-    await server.recover();
-    await server.listen();
-    return server;
+    return await server.listen(await server.recover());
   } catch (error) {
     await (server ?? store).close();
     throw error;
@@ -100,7 +93,7 @@ interface MemberDeps extends ServerDeps {
   readonly member: Member;
 }
 
-class Server implements RunningServer {
+class Server {
   readonly #store: Store;
   readonly #membership: Membership;
   readonly #member: Member;
@@ -109,11 +102,9 @@ class Server implements RunningServer {
   readonly #controlPlane: ControlPlane | null;
   readonly #gateways: Gateways | null;
   readonly #timers: Cancel[] = [];
-  #listeners: RunningServer['listeners'] = { api: '', sleep: '', signal: '', media: '', ops: '' };
-  #demo: DemoRegistry | null = null;
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const { log, membership, member, startMedia = startMediaChild, handle = null } = deps;
+    const { log, membership, member, startMedia = startMediaChild, handle } = deps;
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
@@ -124,72 +115,69 @@ class Server implements RunningServer {
     this.#controlPlane = hasControlPlane(membership.role)
       ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce })
       : null;
-    this.#gateways = hasGateways(membership.role) ? new Gateways(context, { handle }) : null;
+    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle) : null;
     context.own.calls = this.#controlPlane?.calls ?? null;
-    context.own.deviceListeners = this.#gateways?.deviceListeners ?? null;
-  }
-
-  get listeners(): RunningServer['listeners'] {
-    return this.#listeners;
-  }
-
-  get demo(): DemoRegistry | null {
-    return this.#demo;
-  }
-
-  get events(): EventLog {
-    return this.#context.records.events;
+    context.own.provisioner = this.#controlPlane?.provisioner ?? null;
+    if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
   }
 
   /** The registry comes in, the other members are joined, and what a crash left open is closed. */
-  async recover(): Promise<void> {
-    const { log } = this.#context;
-    logOpened(this.#store, log);
-    if (this.#controlPlane !== null) await this.#openControlPlane(this.#controlPlane);
+  async recover(): Promise<Recovered> {
+    logOpened(this.#store, this.#context.log);
+    const recovered = (await this.#controlPlane?.recover()) ?? { ops: '', demo: null };
     await this.#member.open(this.#context);
     await this.#member.recover(this.#context);
+    return recovered;
   }
 
   /** Devices and callers are let in. */
-  async listen(): Promise<void> {
-    const { watch, readiness, log, clock, connections, settings } = this.#context;
+  async listen({ ops, demo }: Recovered): Promise<RunningServer> {
+    const { watch, readiness, log, clock, connections, settings, records } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
     const media = this.#controlPlane?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);
-    const listening = await this.#gateways?.listen(this.#member.apiCalls(this.#context), media);
-    this.#listeners = { ...this.#listeners, ...listening, media: await media };
-    if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, this.#listeners, settings);
+    const calls = this.#member.apiCalls(this.#context);
+    const provision = this.#member.provision(this.#context);
+    const listening = await this.#gateways?.listen({ calls, provision }, media);
+    const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
+    if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
+    return {
+      listeners,
+      demo,
+      records,
+      reload: () => this.#reload(),
+      restartWorkers: () => this.#restartWorkers(),
+      stop: (isHurried) => this.#stop(isHurried),
+    };
   }
 
-  async reload(): Promise<void> {
+  async #reload(): Promise<void> {
     // Of several processes the coordinator has the audit log.
-    if (this.#controlPlane === null) await this.#reload();
-    else await recordReload(this.#controlPlane.audit, this.#context, () => this.#reload());
+    if (this.#controlPlane === null) await this.#reloadAll();
+    else await recordReload(this.#controlPlane.audit, this.#context, () => this.#reloadAll());
   }
 
-  async restartWorkers(): Promise<void> {
+  async #restartWorkers(): Promise<void> {
     const restart = (): void => this.#handle?.report({ kind: 'restart-workers' });
     if (this.#controlPlane !== null) await recordRestart(this.#controlPlane.audit, this.#context, restart);
   }
 
-  async #reload(): Promise<ImportResult | null> {
-    const { settings, log } = this.#context;
-    if (this.#controlPlane !== null) reportExposedFiles(settings, log);
+  async #reloadAll(): Promise<ImportResult | null> {
     const imported = (await this.#controlPlane?.reload()) ?? null;
     this.#gateways?.reloadTls();
     await this.#context.tokenKeys.reload();
     return imported;
   }
 
-  async stop(isHurried = false): Promise<void> {
+  async #stop(isHurried = false): Promise<void> {
     const { readiness, directory, log } = this.#context;
     readiness.set('draining');
     this.#member.draining();
     log.info({ devices: directory.size }, 'draining');
     this.#gateways?.endWaits();
     this.#controlPlane?.endWaits();
-    await Promise.all([this.#controlPlane?.drain(), this.#gateways?.drain(isHurried)]);
+    await Promise.all([this.#controlPlane?.calls.drain(), this.#gateways?.drain(isHurried)]);
     await this.#gateways?.finish();
     await this.close();
     log.info({}, 'stopped');
@@ -198,25 +186,15 @@ class Server implements RunningServer {
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
   async close(): Promise<void> {
     this.#context.deviceReview.stop();
-    this.#controlPlane?.closeCalls();
+    this.#controlPlane?.calls.close();
     for (const stop of this.#timers.splice(0)) stop();
     await this.#gateways?.close();
     await this.#member.close();
+    await this.#controlPlane?.stopTelling();
     await this.#context.records.close();
     await this.#controlPlane?.close();
     await this.#membership.hangUp();
     if (this.#membership.role === 'alone') removeRuntimeFile(this.#store.directory);
     await this.#store.close();
-  }
-
-  /** Probes can see a start. */
-  async #openControlPlane(controlPlane: ControlPlane): Promise<void> {
-    const { settings, log } = this.#context;
-    reportRisks(settings, log);
-    reportExposedFiles(settings, log);
-    this.#listeners = { ...this.#listeners, ops: await controlPlane.listen() };
-    await this.#member.prepare(this.#context, controlPlane);
-    this.#demo = await fillRegistry(settings, this.#context, controlPlane);
-    await controlPlane.startWebhooks();
   }
 }

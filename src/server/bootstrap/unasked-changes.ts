@@ -1,26 +1,106 @@
-/** The changes that no token stands behind, as the audit log tells them: the start of the server, and signals to it. */
+/**
+ * The changes that no token stands behind, with their lines in the audit log: what the start of the server makes of its
+ * registry, and signals to it.
+ */
 import { messageOf } from '../../lib/result.ts';
 import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
-import type { ImportResult } from '../../storage/registry/registry-import-messages.ts';
-import type { DemoRegistry } from '../config/demo-seed.ts';
+import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import type { ServerContext } from './server-context.ts';
+import { assert } from '../../lib/assert.ts';
+import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
+import type { Credential, Device } from '../../model/registry.ts';
+import {
+  generateAccessKeyId,
+  generateSecret,
+  type RegistryWriter,
+} from '../../storage/registry/registry-write.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import { isLoopback } from '../../model/settings-values.ts';
+import type { RegistryRefresh } from './registry-refresh.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 
-/** The registry file at the start. Rejects with an AuditRefusal, and does nothing, like `recordSeed`. */
-export function recordFirstImport(
-  audit: Audit,
-  file: string,
-  act: () => Promise<ImportResult>,
-): Promise<ImportResult> {
-  return audit.record(intentOf('start', 'registry.import', { file, replace: false }), act, importOutcome);
+interface RegistryFilling {
+  readonly writer: RegistryWriter;
+  readonly refresh: RegistryRefresh;
+  readonly audit: AuditLog;
 }
 
-export function recordSeed(audit: Audit, act: () => Promise<DemoRegistry>): Promise<DemoRegistry> {
-  return audit.record(intentOf('start', 'registry.seed', {}), act, ({ credential }) => {
-    return { result: 'ok', ids: { access_key_id: credential.accessKeyId, app_id: credential.appId } };
+/**
+ * The registry at the start: from its file, or, where nothing is configured, one that a newcomer can try. Resolves to the
+ * latter; null: nothing was made. Rejects when the file cannot come in, or with an AuditRefusal.
+ */
+export async function fillRegistry(
+  { settings, registry, log }: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
+  { writer, refresh, audit }: RegistryFilling,
+): Promise<DemoRegistry | null> {
+  const { file } = settings.registry;
+  if (file !== null) {
+    const intent = intentOf('start', 'registry.import', { file, replace: false });
+    const importing = (): Promise<ImportResult> =>
+      refresh.import({ file, replace: false, skipUnchanged: true });
+    const result = await audit.record(intent, importing, importOutcome);
+    if (!result.ok) throw new Error(result.error.message);
+  } else if (wantsDemo(settings, registry)) {
+    const seeding = (): Promise<DemoRegistry> => seedDemo(writer);
+    return audit.record(intentOf('start', 'registry.seed', {}), seeding, ({ credential }) => {
+      return { result: 'ok', ids: { access_key_id: credential.accessKeyId, app_id: credential.appId } };
+    });
+  }
+  if (registry.isEmpty())
+    log.warn(
+      {},
+      'the registry is empty: nobody can call and no device can log in; see reveille registry import --help',
+    );
+  return null;
+}
+
+/**
+ * What a first start with nothing configured makes, so that a newcomer has a device to wake; all secrets are random. Source:
+ * running.md, Data.
+ */
+export interface DemoRegistry {
+  readonly credential: Credential;
+  readonly devices: readonly Device[];
+}
+
+/** Nothing configured, an empty store and loopback listeners; in every other case an empty store stays empty. */
+function wantsDemo(settings: Settings, registry: RegistryStore): boolean {
+  const { api, sleep, signal, media, ops } = settings;
+  const local = [api, sleep, signal, media, ops].every(({ listen }) => isLoopback(listen));
+  return local && settings.registry.file === null && registry.isEmpty();
+}
+
+const appId = '2818153' as ApplicationId;
+const productId = 'doorbell' as ProductId;
+const deviceIds = ['DEMO-DOORBELL-1', 'DEMO-DOORBELL-2'] as DeviceId[];
+
+async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
+  const credential: Credential = {
+    accessKeyId: generateAccessKeyId(),
+    secretKey: generateSecret(),
+    appId,
+    grants: ['*'],
+    notBefore: null,
+    notAfter: null,
+    revoked: false,
+  };
+  const devices = deviceIds.map((deviceId): Device => {
+    return { deviceId, productId, secret: generateSecret(), expiresAt: null, disabled: false };
   });
+  const puts: { readonly ok: boolean }[] = [
+    await writer.put('application', { appId, name: 'demo' }),
+    await writer.put('credential', credential),
+    await writer.put('product', { productId, appIds: [appId] }),
+  ];
+  for (const device of devices) puts.push(await writer.putDevice(device));
+  assert(
+    puts.every(({ ok }) => ok),
+    'what the demo refers to was put before it',
+  );
+  return { credential, devices };
 }
 
 /** SIGHUP. `act` resolves to what became of the registry file; null: none is set. Never rejects. */

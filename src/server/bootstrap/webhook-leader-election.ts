@@ -16,7 +16,7 @@ import type {
   WebhookReply,
 } from '../../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
-import { seedDeliveryStore } from '../../webhooks/worker/webhook-seed.ts';
+import { seedDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
 
 export interface WebhookLeadership {

@@ -84,7 +84,9 @@ export class Webhooks implements WebhookService {
     this.#thread.post({ kind: 'registry-changed' });
   }
 
-  /** Resolves when the thread is gone; attempts under way have some seconds. What was not delivered comes after the next start. */
+  /**
+   * Resolves when the thread is gone; attempts under way have some seconds. What was not delivered comes after the next start.
+   */
   async stop(): Promise<void> {
     this.#unfollow();
     await this.#thread.stop();

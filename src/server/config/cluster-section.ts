@@ -1,7 +1,7 @@
 /** The settings of several processes or nodes that are one server. Source: cluster.md; what it leaves open is chosen here. */
 import { z } from 'zod';
 import { processesMax } from '../../model/limits.ts';
-import { section, setting, optionalText, wholeNumber } from './settings-values.ts';
+import { section, setting, optionalText, wholeNumber } from '../../model/settings-values.ts';
 
 const serversExpected =
   'URLs of NATS such as nats://host:4222 or tls://host:4222, comma separated, or nothing';

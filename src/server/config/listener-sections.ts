@@ -1,9 +1,9 @@
 /**
- * The settings of the listeners of a server process: API, sleep, signal and ops. Source: running.md, sleep-wire.md and
- * signal-wire.md; what they leave open is chosen here.
+ * The settings of the API, of the ops listener, and of the media process with its listener. Those of the listeners for
+ * devices stand with them. Source: running.md and calls-and-media.md; what they leave open is chosen here.
  */
 import type { z } from 'zod';
-import { opsConnectionsReserved } from '../../model/limits.ts';
+import { opsConnectionsReserved, sourceSideMax } from '../../model/limits.ts';
 import {
   setting,
   section,
@@ -11,41 +11,15 @@ import {
   optionalText,
   textList,
   wholeNumber,
-  addressList,
+  pairedTlsFiles,
+  tlsSettings,
   onOff,
-} from './settings-values.ts';
-
-/** Of every listener that can have a certificate. */
-export const tlsSettings = {
-  tls_cert_file: setting(optionalText('the path of a PEM file'), null, 'Certificate chain; nothing: no TLS.'),
-  tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
-};
-
-/** Both listeners for devices, sleep and signal. */
-const deviceListenerSettings = {
-  drain_per_second: setting(
-    wholeNumber(1, 1_000_000),
-    2000,
-    'Sessions closed per second at an orderly stop.',
-  ),
-  drain_deadline_ms: setting(
-    wholeNumber(0, 600_000),
-    30_000,
-    'Sessions still open this long after the stop began are left to the kernel.',
-  ),
-  ...tlsSettings,
-};
-
-/** A certificate and its key are given together or not at all. */
-export function pairedTlsFiles(
-  given: { readonly tls_cert_file: string | null; readonly tls_key_file: string | null },
-  context: z.core.$RefinementCtx,
-): void {
-  if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
-  const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
-  const message = 'a path: a certificate and its key are given together';
-  context.addIssue({ code: 'custom', path: [missing], input: null, message });
-}
+  bearerKeyList,
+  numberBetween,
+  oneOf,
+  optionalOrigin,
+  type ListenAddress,
+} from '../../model/settings-values.ts';
 
 export const apiSection = section({
   listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
@@ -85,77 +59,100 @@ export const opsSection = section({
   ),
 });
 
-const milliseconds = (max: number) => wholeNumber(1, max);
-
-export const sleepSection = section({
-  listen: setting(listenAddress, '127.0.0.1:8081', 'Where low-power modules log in.'),
+export const mediaSection = section({
+  listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),
   advertise: setting(
-    addressList,
-    [],
-    'Sleep servers that devices are told of, in the order to try; empty: the address listened on.',
+    optionalOrigin('host:port or an origin such as wss://media.example:8083'),
+    null,
+    'By what devices and people reach the media listener: told to devices, and in the links of viewer tickets; ws and http are one, wss and https are one, and without a scheme it is that of the listener; nothing: where it listens.',
   ),
-  max_sessions: setting(
-    wholeNumber(1, 10_000_000),
-    1_000_000,
-    'Sleep sessions at once; the limit of open files less 1024 may lower it.',
+  bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
+  legs_max: setting(
+    wholeNumber(1, 1_000_000),
+    4000,
+    'Legs, idle bridges and viewers connected at once; another is answered 503.',
   ),
-  accepts_per_second: setting(wholeNumber(1, 1_000_000), 20_000, 'Session keys given per second.'),
-  accept_ramp_s: setting(
-    wholeNumber(0, 3600),
-    0,
-    'Seconds after a start until that rate is reached, from a tenth of it; 0: at once.',
+  handshakes_max: setting(
+    wholeNumber(1, 1_000_000),
+    1000,
+    'Connections that have not been let in yet, at once.',
   ),
-  handshakes_max: setting(wholeNumber(1, 1_000_000), 20_000, 'Logins in progress at once.'),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
-    1000,
-    'Logins in progress from one address (IPv6: one /64); 0: no such bound.',
+    250,
+    'Those of one address (IPv6: one /64); 0, as it must be behind a proxy: no such bound.',
   ),
-  admission_queue_max: setting(
-    wholeNumber(0, 1_000_000),
-    20_000,
-    'Connections that wait for their session key; beyond it they are closed as busy.',
+  max_fps: setting(
+    wholeNumber(1, 60),
+    15,
+    'Frames per second that a bridge asks the phone for, and that pictures are made of at most.',
   ),
-  admission_wait_ms: setting(milliseconds(600_000), 5000, 'How long one may wait for its session key.'),
-  login_deadline_ms: setting(milliseconds(600_000), 10_000, 'From the session key to the whole login line.'),
-  write_deadline_ms: setting(
-    milliseconds(2000),
-    1000,
-    'A wakeup whose bytes the kernel has not taken by then is answered 50402.',
+  process: setting(
+    oneOf('child', 'elsewhere', 'none'),
+    'child',
+    'Who carries media: a process that the server starts and watches, one that connects to media.link_listen, or nobody.',
   ),
-  write_stuck_ms: setting(milliseconds(600_000), 10_000, 'A packet unsent for this long ends its session.'),
-  flood_bytes_max: setting(
-    wholeNumber(64, 1_048_576),
-    4096,
-    'A peer that sends more within the flood window is closed.',
-  ),
-  flood_window_ms: setting(milliseconds(600_000), 10_000, 'The flood window.'),
-  behind_balancer: setting(
+  spare: setting(
     onOff,
-    false,
-    'Connections come through a balancer: without the PROXY protocol they share its address, and the bound per address is off.',
+    true,
+    'A second process waits to take over at once from a child that dies; it takes some 60 MB of memory.',
   ),
-  proxy_protocol: setting(onOff, false, 'Every connection begins with a PROXY protocol v2 header.'),
-  ...deviceListenerSettings,
-}).superRefine(pairedTlsFiles);
+  link_listen: setting(
+    listenAddress.nullable(),
+    null,
+    'Where a media process elsewhere connects, with media.process elsewhere; needs media.link_key_file.',
+  ),
+  link_server: setting(
+    listenAddress.nullable(),
+    null,
+    'Of serve --only media: the media.link_listen of its server.',
+  ),
+  link_key_file: setting(
+    optionalText('the path of a file'),
+    null,
+    'At least 32 bytes that a server and its media process elsewhere share; they encrypt the link, too.',
+  ),
+  workers: setting(
+    wholeNumber(0, 256),
+    0,
+    'Threads that decode, scale and encode; 0: one less than there are processors.',
+  ),
+  load_max: setting(
+    numberBetween(0.05, 1),
+    0.85,
+    "Share of the workers' time that calls may take; a call beyond it is refused.",
+  ),
+  quality: setting(wholeNumber(1, 100), 80, 'Of JPEGs, on the scale of libjpeg.'),
+  frame_width_max: setting(
+    wholeNumber(16, sourceSideMax),
+    1920,
+    'Pixels of the long side of a source frame; a larger one is dropped before it is decoded.',
+  ),
+  frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
+  ...tlsSettings,
+})
+  .superRefine(pairedTlsFiles)
+  .superRefine(linkedElsewhere);
 
-export const signalSection = section({
-  listen: setting(listenAddress, '127.0.0.1:8082', 'Where device controllers connect.'),
-  max_sessions: setting(
-    wholeNumber(1, 10_000_000),
-    1_000_000,
-    'Signal sessions at once; with the sleep sessions they stay below the limit of open files less 1024.',
-  ),
-  handshakes_max: setting(wholeNumber(1, 1_000_000), 20_000, 'Controllers not yet logged in, at once.'),
-  handshakes_per_address_max: setting(
-    wholeNumber(0, 1_000_000),
-    1000,
-    'Controllers not yet logged in from one address (IPv6: one /64); 0: no such bound.',
-  ),
-  login_deadline_ms: setting(
-    wholeNumber(1, 600_000),
-    10_000,
-    'From the challenge to the login; then the connection is closed with 4408.',
-  ),
-  ...deviceListenerSettings,
-}).superRefine(pairedTlsFiles);
+/** A server that waits for its media process has a place and a key to wait with. */
+function linkedElsewhere(
+  given: {
+    readonly process: 'child' | 'elsewhere' | 'none';
+    readonly link_listen: ListenAddress | null;
+    readonly link_key_file: string | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.process !== 'elsewhere') return;
+  for (const [name, what] of [
+    ['link_listen', 'an address'],
+    ['link_key_file', 'a path'],
+  ] as const)
+    if (given[name] === null)
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        input: null,
+        message: `${what}, since media.process is elsewhere`,
+      });
+}

@@ -7,7 +7,9 @@
 import { z } from 'zod';
 import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
-import { apiSection, opsSection, signalSection, sleepSection } from './listener-sections.ts';
+import { apiSection, mediaSection, opsSection } from './listener-sections.ts';
+import { signalSection } from '../../gateways/signal/settings.ts';
+import { sleepSection } from '../../gateways/sleep/settings.ts';
 import {
   burst,
   numberBetween,
@@ -19,8 +21,7 @@ import {
   wholeNumber,
   section,
   setting,
-} from './settings-values.ts';
-import { mediaSection } from './media-section.ts';
+} from '../../model/settings-values.ts';
 
 const dataDirectory = section({
   dir: setting(
@@ -95,7 +96,7 @@ const wakeup = section({
   known_max: setting(
     wholeNumber(1, 1_000_000_000),
     20_000_000,
-    'Accepted request ids remembered, in the store, for 24 hours; full is 42901.',
+    'Wakeups whose outcome is remembered, in the store, for 24 hours; full is 42901.',
   ),
 });
 
@@ -108,10 +109,11 @@ function atOnce(what: string) {
   return setting(burst.nullable(), null, description);
 }
 
-const queries = 'Queries (connectivity, call status, outcome of a wakeup)';
-const issuances = 'Issuances of call credentials';
+const queries = 'Queries (connectivity, one for each device of a batch, call status, outcome of a wakeup)';
+const issuances = 'Issuances of call credentials, and counted apart from them ends of calls,';
 const messages = 'Messages to devices';
 const eventReads = 'Reads of the event log';
+const provisionings = 'Requests that list or change devices of the registry';
 
 /**
  * How often one application may call the API, by what it asks for. Off until it is set: a deployment that is shared by
@@ -126,9 +128,11 @@ const limits = section({
   messages_burst: atOnce(messages),
   event_reads_per_second: perSecond(eventReads),
   event_reads_burst: atOnce(eventReads),
+  provisionings_per_second: perSecond(provisionings),
+  provisionings_burst: atOnce(provisionings),
 }).superRefine(burstsOfRates);
 
-const kinds = ['queries', 'issuances', 'messages', 'event_reads'] as const;
+const kinds = ['queries', 'issuances', 'messages', 'event_reads', 'provisionings'] as const;
 
 type Limits = Readonly<
   Record<`${(typeof kinds)[number]}_per_second` | `${(typeof kinds)[number]}_burst`, number | null>
@@ -165,6 +169,21 @@ const calls = section({
     onOff,
     false,
     'Whether issuance is answered 50301 while no bridge of the application is idle; else the call waits for one.',
+  ),
+  wake_device: setting(
+    onOff,
+    true,
+    'Whether a bridge that connects to a call whose device is not connected, not online, and sleeps, wakes it: once a call.',
+  ),
+  mixed_formats: setting(
+    oneOf('allow', 'refuse'),
+    'allow',
+    'Whether up_video_mt and down_video_mt of one call may be unlike; refuse: such a request is answered 40003.',
+  ),
+  address_in_peer_id: setting(
+    onOff,
+    false,
+    'Whether the peer_id of call credentials names the media listener, too, as x_media; media_url beside it always does.',
   ),
   token_keys_file: setting(
     optionalText('the path of a JSON file'),
@@ -208,6 +227,10 @@ export const settingsSchema = z
     log,
   })
   .readonly();
+
+/** Sections that have a listener. */
+export const listenerNames = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
+export type ListenerName = (typeof listenerNames)[number];
 
 /** Read-only all the way down, in the type and in memory. */
 export type Settings = z.output<typeof settingsSchema>;

@@ -7,15 +7,19 @@
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import { assert } from '../../lib/assert.ts';
+import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
+import { issuedHere } from '../../core/calls/issue-call-credentials.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import type { Provision } from '../../gateways/api/device-endpoints.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
-import type { Exposition } from '../../telemetry/metrics.ts';
-import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
+import type { ClusterFigures, Exposition } from '../../telemetry/metrics.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
+import { noPeers, type Peers } from '../../core/ports/peers.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
+import { provisionHere } from '../supervisor/process-answers.ts';
 import { clusterRoute, memberJson, type MemberJson } from './cluster-json.ts';
 import type {
   ContextMember,
@@ -23,8 +27,12 @@ import type {
   RecordsMembership,
   ServerContext,
 } from '../bootstrap/server-context.ts';
-import { endOpenSessions } from '../bootstrap/start-up.ts';
+import { endOpenSessions } from '../bootstrap/records.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from '../bootstrap/webhook-service.ts';
+import type { RecordStore } from '../../storage/journal/committer.ts';
+import { SharedRecords } from '../../storage/journal/shared-records.ts';
+import type { StateTables } from '../../storage/lmdb/state-tables.ts';
+import { onlyMember } from '../../storage/records/connection-rows.ts';
 import { readVersion } from '../../lib/package-version.ts';
 
 export interface Membership extends RecordsMembership {
@@ -61,6 +69,8 @@ export interface Member extends ContextMember {
   recover(context: ServerContext): Promise<void>;
   /** Who issues calls, for the API. */
   apiCalls(context: ServerContext): ApiCalls;
+  /** Who changes the devices of the registry, for the API. Never rejects. */
+  provision(context: ServerContext): Provision;
   /** This process has changed the registry. */
   registryWritten(): void;
   /** It is about to stop. */
@@ -71,8 +81,12 @@ export interface Member extends ContextMember {
 
 export class AloneMembership implements Membership {
   readonly role = 'alone';
-  readonly shared = null;
-  readonly outboxOf = null;
+  readonly watcher = null;
+  readonly countsEvents = true;
+
+  openRecordStore(state: StateTables, node: string): RecordStore {
+    return new SharedRecords(state, { member: onlyMember, node, grew: () => undefined });
+  }
 
   claimed(records: ConnectionRecords): ConnectionRecords {
     return records;
@@ -88,7 +102,9 @@ export class AloneMembership implements Membership {
 
 /** The only member, with everything that a server has. */
 export class AloneMember implements Member {
+  readonly peers: Peers = noPeers;
   readonly cluster: ClusterDeps | null = null;
+  readonly callLocator: CallLocator = locatedHere;
   protected readonly known: OpenContext;
   readonly #life: OwnLife;
 
@@ -123,7 +139,12 @@ export class AloneMember implements Member {
   }
 
   apiCalls(_context: ServerContext): ApiCalls {
-    return this.ownCalls;
+    const { directory, bridges, keys } = this.ownCalls;
+    return { directory, bridges, keys, placement: issuedHere, keptElsewhere: () => [] };
+  }
+
+  provision(context: ServerContext): Provision {
+    return (request) => provisionHere(context, request);
   }
 
   registryWritten(): void {}
@@ -157,10 +178,10 @@ function memberStatus({ node, readiness, own }: OpenContext, life: OwnLife): Mem
   return {
     ...life,
     node,
-    state: readiness.has('draining') ? 'draining' : 'up',
+    state: readiness.isDraining() ? 'draining' : 'up',
     version: readVersion(),
-    sleepSessions: deviceListeners?.sleep.sessionCount ?? 0,
-    signalSessions: deviceListeners?.signal.sessionCount ?? 0,
+    sleepSessions: deviceListeners.sleep.sessionCount,
+    signalSessions: deviceListeners.signal.sessionCount,
     outboxLength: 0,
     eventLag: 0,
     leaseAgeMs: 0,

@@ -4,15 +4,16 @@ import { followLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { NatsLink } from '../../cluster/nats/nats-link.ts';
-import { PendingClaims } from '../../cluster/ownership/pending-claims.ts';
-import { ClaimedRecords } from '../../cluster/records/claimed-records.ts';
+import { PendingClaims, ClaimedRecords } from '../../cluster/ownership/pending-claims.ts';
 import type { ConnectionKind, MemberId, MemberStatus } from '../../model/cluster.ts';
 import { outboxDrainMsMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
+import type { CallLocator } from '../../core/calls/end-call.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import type { ClusterFigures } from '../../telemetry/metric-gauges.ts';
-import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
+import type { ClusterFigures } from '../../telemetry/metrics.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
+import type { Peers } from '../../core/ports/peers.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import { clusterRoute, memberJson } from './cluster-json.ts';
@@ -26,7 +27,11 @@ import {
 } from './membership.ts';
 import type { OpenContext, ServerContext } from '../bootstrap/server-context.ts';
 import { applyRegistryChanges, NodeRegistry } from './node-registry.ts';
-import { NodeShares } from './node-shares.ts';
+import { NodeShares, type NodeSharesDeps, type NodeStore } from './node-shares.ts';
+import type { RecordStore } from '../../storage/journal/committer.ts';
+import { OutboxRecords } from '../../storage/journal/outbox-records.ts';
+import { OutboxStore } from '../../storage/journal/outbox-store.ts';
+import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { nodeWebhooks } from './node-webhooks.ts';
 import { processAnswers } from '../supervisor/process-answers.ts';
 import type { Settings } from '../config/settings-schema.ts';
@@ -42,17 +47,20 @@ export interface NodeDeps {
 
 export class NodeMembership implements Membership {
   readonly role = 'alone';
-  readonly shared = null;
-  readonly outboxOf: MemberId;
+  readonly watcher: MemberId;
+  /** Who brings an event to the log of all counts it. */
+  readonly countsEvents = false;
   readonly #link: NatsLink;
   readonly #claims: PendingClaims;
   readonly #startedAtMs: number;
+  /** Null: it is not open yet. */
+  #store: NodeStore | null = null;
 
   private constructor(link: NatsLink, { clock, node }: NodeDeps) {
     this.#link = link;
     this.#claims = new PendingClaims(clock, () => link.isUnavailable);
     this.#startedAtMs = clock.wallMs();
-    this.outboxOf = `${node}/0@${randomBytes(8).toString('hex')}` as MemberId;
+    this.watcher = `${node}/0@${randomBytes(8).toString('hex')}` as MemberId;
   }
 
   /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
@@ -73,13 +81,21 @@ export class NodeMembership implements Membership {
     return new NodeMembership(link, frame);
   }
 
+  openRecordStore(state: StateTables, _node: string, log: Log): RecordStore {
+    const outbox = new OutboxStore(state, log);
+    this.#store = { state, outbox };
+    return new OutboxRecords(outbox, this.watcher);
+  }
+
   claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords {
     return new ClaimedRecords(records, connection, this.#claims);
   }
 
   join(open: OpenContext): Member {
-    return new NodeMember(open, this.#link, this.#claims, {
-      member: this.outboxOf,
+    assert(this.#store !== null, 'its store is open');
+    const shared = { link: this.#link, claims: this.#claims, store: this.#store };
+    return new NodeMember(open, shared, {
+      member: this.watcher,
       process: 0,
       startedAtMs: this.#startedAtMs,
     });
@@ -91,25 +107,34 @@ export class NodeMembership implements Membership {
 }
 
 class NodeMember extends AloneMember {
+  override readonly peers: Peers;
   override readonly cluster: ClusterDeps;
+  override readonly callLocator: CallLocator;
   override readonly fetchCall: FetchCall;
   readonly #link: NatsLink;
+  readonly #outbox: OutboxStore;
   readonly #self: MemberId;
   readonly #shares: NodeShares;
   /** Null: it is not sought yet. */
   #registry: NodeRegistry | null = null;
 
-  constructor(open: OpenContext, link: NatsLink, claims: PendingClaims, life: OwnLife) {
+  constructor(open: OpenContext, shared: Pick<NodeSharesDeps, 'link' | 'claims' | 'store'>, life: OwnLife) {
     super(open, life);
-    this.#link = link;
+    this.#link = shared.link;
+    this.#outbox = shared.store.outbox;
     this.#self = life.member;
-    this.#shares = new NodeShares({ link, self: life.member, claims, open, status: () => this.status() });
+    this.#shares = new NodeShares({ ...shared, self: life.member, open, status: () => this.status() });
+    this.peers = this.#shares.peers;
     this.cluster = this.#shares.cluster;
+    this.callLocator = {
+      locate: (deviceId) => this.#shares.placement.locate(deviceId),
+      ask: (member, question, waitMs) => this.peers.ask(member, question, waitMs),
+    };
     this.fetchCall = (sessionId, deviceId) => this.#shares.placement.fetch(sessionId, deviceId);
   }
 
   override sharers(): number {
-    return this.cluster.peers.alive().length;
+    return this.peers.alive().length;
   }
 
   override view({ metrics }: ServerContext): MembershipView {
@@ -165,7 +190,7 @@ class NodeMember extends AloneMember {
         coordinatorOf: (deviceId) => placement.coordinatorOf(deviceId),
         settled: (deviceId) => placement.settled(deviceId),
         issueAt: (member, order, waitMs) =>
-          this.cluster.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
+          this.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
       },
       keptElsewhere: (deviceId) => placement.sessionsOf(deviceId),
     };
@@ -177,7 +202,7 @@ class NodeMember extends AloneMember {
 
   /** Any node may keep the device's next call. */
   override callIssued(issued: PeerNotice): void {
-    this.cluster.peers.notify('everybody', issued);
+    this.peers.notify('everybody', issued);
   }
 
   override figures(): ClusterFigures {
@@ -186,7 +211,7 @@ class NodeMember extends AloneMember {
     return {
       members,
       natsIsThere: !this.#link.isUnavailable,
-      outboxLength: this.known.records.outbox?.length ?? 0,
+      outboxLength: this.#outbox.length,
       eventLag: this.#shares.log.lag,
       registryLag: this.#registry?.lag ?? 0,
     };
@@ -206,8 +231,7 @@ class NodeMember extends AloneMember {
   }
 
   protected override status(): MemberStatus {
-    const outboxLength = this.known.records.outbox?.length ?? 0;
-    return { ...super.status(), outboxLength, eventLag: this.#shares.log.lag };
+    return { ...super.status(), outboxLength: this.#outbox.length, eventLag: this.#shares.log.lag };
   }
 
   /** Without the others a node serves its own devices, and should be sent no callers who ask for others'. */

@@ -19,17 +19,37 @@ import { assert } from '../../lib/assert.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { CallPlacement } from '../../core/calls/call-placement.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import { MemberSearch } from '../../core/devices/member-search.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
-import { NodeLog } from './node-log.ts';
+import { MirroredLogStore } from '../../storage/events/mirrored-log.ts';
+import type { OutboxStore } from '../../storage/journal/outbox-store.ts';
+import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { OpenContext } from '../bootstrap/server-context.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
-import type { SharedEpochOf } from '../../cluster/events/outbox-changes.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { answeredWithin } from '../../cluster/nats/answered-within.ts';
+import { StreamedDeviceEvents } from '../../cluster/events/device-events.ts';
+import { EventMirror } from '../../cluster/events/event-mirror.ts';
+import { EventStream } from '../../cluster/events/event-stream.ts';
+import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
+import { streamLastMsMax } from '../../cluster/events/log-limits.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { EventLog } from '../../core/ports/event-log.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { OutboxEvent } from '../../core/ports/outbox.ts';
+
+/** What a node keeps for itself. */
+export interface NodeStore {
+  readonly state: StateTables;
+  readonly outbox: OutboxStore;
+}
 
 export interface NodeSharesDeps {
   readonly link: NatsLink;
   readonly self: MemberId;
   readonly claims: PendingClaims;
+  readonly store: NodeStore;
   readonly open: OpenContext;
   /** Of this node, for the others. */
   readonly status: () => MemberStatus;
@@ -42,15 +62,16 @@ export class NodeShares {
   readonly log: NodeLog;
   readonly placement: CallPlacement;
   readonly #natsPeers: NatsPeers;
+  readonly #search: MemberSearch;
   readonly #wakeups: WakeupRepository;
   /** Null: nobody can ask it yet. */
   #host: PeerHost | null = null;
 
   constructor(deps: NodeSharesDeps) {
-    const { link, self, open, claims, status } = deps;
+    const { link, self, open, claims, store: own, status } = deps;
     const { clock, log, node, records, registry, directory, telemetry } = open;
-    const { outbox, mirror, events } = records;
-    assert(outbox !== null && mirror !== null, 'a node has an outbox and a mirror');
+    const { events } = records;
+    const batch = (write: () => void): Promise<void> => own.state.environment.batch(write);
     const store = (bucket: BucketName): KvStore => new NatsKvStore(link, bucket, clock);
     this.members = new NatsMembers({
       link,
@@ -68,6 +89,7 @@ export class NodeShares {
     };
     this.#natsPeers = new NatsPeers({ link, clock, log, self, host, members: this.members });
     this.peers = new MeasuredPeers(this.#natsPeers, { clock, telemetry });
+    this.#search = new MemberSearch(clock, this.peers);
     const placements = new CallRepository({ kv: store('calls'), clock, log });
     this.placement = new CallPlacement({
       log,
@@ -81,7 +103,7 @@ export class NodeShares {
       clock,
       log,
       events,
-      mirror,
+      mirror: new MirroredLogStore(own.state, { events, batch }),
       saw: (event) => this.ownership.noticed(event),
     });
     this.ownership = new Ownership({
@@ -89,21 +111,20 @@ export class NodeShares {
       clock,
       log,
       self,
-      outbox,
+      outbox: own.outbox,
       node,
       claims,
       random: Math.random,
       rows: store('rows'),
       heartbeats: store('beats'),
       sessions: liveSessions(directory),
-      sharedEpochOf: sharedEpochs(directory),
       follower: new SlotReconciler({ directory, peers: this.peers, telemetry }),
       productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
       publish: async (event) => {
         await this.log.publish(event);
         telemetry.event(event.draft.type);
       },
-      putWakeup: ({ appId, requestId, record }) => this.#wakeups.put(appId, requestId, record),
+      putWakeup: (item) => this.#wakeups.put(item),
       putCalls: ({ deviceId, sessions }) => this.placement.save(deviceId, sessions),
     });
   }
@@ -112,7 +133,8 @@ export class NodeShares {
     return {
       peers: this.peers,
       locator: this.ownership.locator,
-      recallWakeup: (appId, requestId, waitMs) => this.#wakeups.find(appId, requestId, waitMs),
+      search: this.#search,
+      recallWakeup: (name, waitMs) => this.#wakeups.find(name, waitMs),
       logReaches: (sequence) => this.log.reaches(sequence),
     };
   }
@@ -152,10 +174,68 @@ function liveSessions(directory: DeviceDirectory): LiveSessions {
   };
 }
 
-/** What was noted of a session before all knew it is told by the epoch that all know. */
-function sharedEpochs(directory: DeviceDirectory): SharedEpochOf {
-  return (deviceId, localEpoch) => {
-    const actor = directory.find(deviceId);
-    return actor?.epoch('sleep') === localEpoch ? actor.toldEpoch('sleep') : localEpoch;
-  };
+interface NodeLogDeps {
+  readonly link: NatsLink;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventLog;
+  readonly mirror: MirroredLogStore;
+  /** Told of every event that has come back, this node's own among them. */
+  readonly saw: (event: LoggedEvent) => void;
+}
+
+/** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
+class NodeLog {
+  readonly #stream: EventStream;
+  readonly #mirror: EventMirror;
+  readonly #source: JetStreamSource;
+  readonly #clock: Clock;
+
+  constructor({ link, clock, log, events, mirror, saw }: NodeLogDeps) {
+    this.#clock = clock;
+    this.#source = new JetStreamSource(link, link.names.eventStream);
+    this.#stream = new EventStream({
+      clock,
+      events: new StreamedDeviceEvents(link),
+      seqOf: (deviceId) => mirror.seqOf(deviceId),
+      recentOf: (deviceId) => events.recentOf(deviceId),
+    });
+    this.#mirror = new EventMirror({
+      source: this.#source,
+      mirror,
+      clock,
+      log,
+      saw: (event) => {
+        this.#stream.saw(event);
+        saw(event);
+      },
+    });
+  }
+
+  /** Events that are in the stream and not here yet. */
+  get lag(): number {
+    return this.#mirror.lag;
+  }
+
+  /** Whether the stream has come so far. True while NATS cannot tell. Never rejects. */
+  async reaches(sequence: number): Promise<boolean> {
+    try {
+      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#source.last()));
+    } catch {
+      return true;
+    }
+  }
+
+  /** Resolves when it is in the stream, once; rejects while NATS is away. */
+  publish(event: OutboxEvent): Promise<void> {
+    return this.#stream.publish(event);
+  }
+
+  start(): void {
+    this.#mirror.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#mirror.stop();
+  }
 }

@@ -1,17 +1,25 @@
 /**
  * The answers of one process to the others of its server: for its devices as any member gives, and its metrics, its
- * status and, at the coordinator, the calls it issues, which has the bridges and the media process; and a worker's
- * question for such a call. Source: cluster.md, Several processes on one machine.
+ * status and, at the coordinator, the calls it issues, which has the bridges and the media process, and the changes of the
+ * registry, which has the audit log; and a worker's questions for both. Source: cluster.md, Several processes on one machine.
  */
 import { pause, type Clock } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import type { SignedCallOrder } from '../../model/call.ts';
 import type { MemberStatus } from '../../model/cluster.ts';
 import { refusal } from '../../model/codes.ts';
-import type { SessionId } from '../../model/ids.ts';
-import type { PeerAnswer, PeerFailure } from '../../model/peer.ts';
+import { provisioningMsMax } from '../../model/provisioning-limits.ts';
+import type { PeerAnswer, PeerFailure, PeerQuestion } from '../../model/peer.ts';
+import type { ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
+import type { Provision } from '../../gateways/api/device-endpoints.ts';
 import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
-import { issueCallCredentials, type IssuingPlacement } from '../../core/calls/issue-call-credentials.ts';
+import type { CallLocator } from '../../core/calls/end-call.ts';
+import type { DeviceId, RequestId, SessionId } from '../../model/ids.ts';
+import { findOwnWakeups } from '../../core/wakeups/find-wakeups.ts';
+import {
+  issueCallCredentials,
+  issuedHere,
+  type IssuingPlacement,
+} from '../../core/calls/issue-call-credentials.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
@@ -22,8 +30,8 @@ export interface AnsweringDeps {
   status(): MemberStatus;
   /** Null: another process has them. */
   readonly calls: CallService | null;
-  /** Gives calls up to the asker; left out: they are all where they can be. */
-  readonly takeCalls?: (sessionId: SessionId) => PeerAnswer<'take-calls'>;
+  /** Gives calls up to the asker, where calls move. */
+  takeCalls(sessionId: SessionId): PeerAnswer<'take-calls'>;
 }
 
 export function processAnswers(context: ServerContext, deps: AnsweringDeps): PeerHost {
@@ -32,10 +40,13 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
     ...context,
     wakeups: context,
     messages: { ...context, memory: context.messages },
+    ends: context.callEnds,
     others: {
       'issue-call': ({ order }) =>
         calls === null ? fail(refusal(50301)) : issueCallCredentials(issuingDeps(context, calls), order),
-      'take-calls': ({ sessionId }) => deps.takeCalls?.(sessionId) ?? { kind: 'absent' },
+      provision: ({ request }) => provisionHere(context, request),
+      'take-calls': ({ sessionId }) => deps.takeCalls(sessionId),
+      wakeups: ({ requestId, deviceId }) => wakeupsKnownTo(context, requestId, deviceId),
       metrics: () => context.metrics.expose(),
       status: () => deps.status(),
     },
@@ -47,21 +58,52 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
   });
 }
 
+/** None where the store cannot be read. */
+function wakeupsKnownTo(
+  context: ServerContext,
+  requestId: RequestId,
+  deviceId: DeviceId | null,
+): PeerAnswer<'wakeups'> {
+  const { answeredWakeups, records, log } = context;
+  try {
+    return findOwnWakeups({ answeredWakeups, wakeupRecords: records.wakeups }, requestId, deviceId);
+  } catch (error) {
+    log.error({ err: error }, 'wakeups cannot be read for an operator');
+    return { wakeups: [], refused: [] };
+  }
+}
+
+const registryUnavailable = { ...refusal(50301, 'the registry cannot be changed now'), retryAfterS: 1 };
+
+/** Never rejects. */
+export async function provisionHere(
+  { own, log }: Pick<ServerContext, 'own' | 'log'>,
+  request: ProvisioningRequest,
+): Promise<ProvisioningAnswer> {
+  if (own.provisioner === null) return fail(registryUnavailable);
+  try {
+    return await own.provisioner.carryOut(request);
+  } catch (error) {
+    log.error({ err: error }, 'what a change of devices is about cannot be read');
+    return fail(registryUnavailable);
+  }
+}
+
 /** The registry's cached rows are old, and connected devices may have lost the right to be here. */
-export function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext): void {
+function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext): void {
   registry.purge();
   signingKeys.purgeAll();
   deviceReview.begin();
 }
 
 function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {
-  const { require_bridge: requireBridge } = context.settings.calls;
-  return { ...context, directory, bridges, keys, requireBridge, records: context.records.calls };
+  const { require_bridge: requireBridge, address_in_peer_id: addressInPeerId } = context.settings.calls;
+  const { calls: records } = context.records;
+  const settings = { requireBridge, addressInPeerId };
+  return { ...context, ...settings, directory, bridges, keys, records, placement: issuedHere };
 }
 
 const coordinatorRetryMs = 50;
-
-type Asked = Result<PeerAnswer<'issue-call'>, PeerFailure>;
 
 /** For the API of a worker. While the coordinator is being started again it is waited for. */
 export function callsAtCoordinator(
@@ -73,7 +115,8 @@ export function callsAtCoordinator(
     coordinatorOf: () => workerSet.lastCoordinator ?? 'unavailable',
     // It is never here.
     settled: () => undefined,
-    issueAt: (_, order, waitMs) => issueAtCoordinator({ clock, peers }, workerSet, order, waitMs),
+    issueAt: (_, order, waitMs) =>
+      askCoordinator<'issue-call'>(clock, peers, workerSet, { kind: 'issue-call', order }, waitMs),
   };
   return {
     // A worker has no call and will have none: they are all the coordinator's.
@@ -81,22 +124,48 @@ export function callsAtCoordinator(
     bridges: { hasIdleFor: () => false },
     keys: tokenKeys.keys,
     placement,
+    keptElsewhere: () => [],
   };
 }
 
-/** Never rejects; within `waitMs`. A call that is certainly not issued yet is asked of the next coordinator. */
-async function issueAtCoordinator(
-  { clock, peers }: { readonly clock: Clock; readonly peers: Peers },
+/** For a worker: all calls are the coordinator's. */
+export function locatedAtCoordinator(clock: Clock, peers: Peers, workerSet: WorkerSet): CallLocator {
+  return {
+    locate: () => ({ member: workerSet.lastCoordinator ?? 'unavailable', sessions: [] }),
+    ask: (_, question, waitMs) => askCoordinator(clock, peers, workerSet, question, waitMs),
+  };
+}
+
+/** For the API of a worker: the registry is changed by the coordinator, which has the audit log. Never rejects. */
+export function provisionAtCoordinator(
+  { clock, registry }: ServerContext,
+  peers: Peers,
   workerSet: WorkerSet,
-  order: SignedCallOrder,
+): Provision {
+  return async (request) => {
+    const question = { kind: 'provision', request } as const;
+    const asked = await askCoordinator<'provision'>(clock, peers, workerSet, question, provisioningMsMax);
+    // What was changed there is read here by who asks next.
+    registry.purge();
+    if (asked.ok) return asked.value;
+    return fail(asked.error === 'unanswered' ? refusal(50402) : registryUnavailable);
+  };
+}
+
+/** Never rejects; within `waitMs`. What the coordinator has certainly not got yet is asked of the next one. */
+async function askCoordinator<Kind extends 'issue-call' | 'end-call' | 'reject-call' | 'provision'>(
+  clock: Clock,
+  peers: Peers,
+  workerSet: WorkerSet,
+  question: PeerQuestion<Kind>,
   waitMs: number,
-): Promise<Asked> {
+): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
   const endMs = clock.monotonicMs() + waitMs;
   for (;;) {
     const coordinator = await workerSet.coordinator(endMs - clock.monotonicMs());
     const leftMs = endMs - clock.monotonicMs();
     if (coordinator === null || leftMs <= 0) return fail('nobody');
-    const asked = await peers.ask<'issue-call'>(coordinator, { kind: 'issue-call', order }, leftMs);
+    const asked = await peers.ask<Kind>(coordinator, question, leftMs);
     if (asked.ok || asked.error === 'unanswered') return asked;
     // It is not known to be gone yet.
     await pause(clock, coordinatorRetryMs);

@@ -1,22 +1,34 @@
 /**
- * The messages between the supervisor and its processes, over the channel that Node gives to a child. Nobody else can
+ * The roles of server processes, and the messages between the supervisor and its processes, over the channel that Node gives to a child. Nobody else can
  * write there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
  */
 import type { Socket } from 'node:net';
 import type { MemberId } from '../../model/cluster.ts';
-import type { ListenAddress } from '../config/settings-values.ts';
+import type { ListenAddress } from '../../model/settings-values.ts';
+import type { ListenerName } from '../config/settings-schema.ts';
 import type { Child } from './child.ts';
 
 /** `coordinator`: what there is one of on a machine; `worker`: listeners for devices and callers. */
 export type ProcessRole = 'coordinator' | 'worker';
+
+/** A server process's part of the server: everything, alone; or its part among several. */
+export type ServerRole = 'alone' | ProcessRole;
+
+/** Devices and callers reach it. */
+export function hasGateways(role: ServerRole): boolean {
+  return role !== 'coordinator';
+}
+
+/** It has what there is one of. */
+export function hasControlPlane(role: ServerRole): boolean {
+  return role !== 'worker';
+}
 
 /** The coordinator's number; workers count from 1. */
 export const coordinatorNumber = 0;
 
 /** `down`: it died and has not been started again. */
 export type ProcessState = 'starting' | 'up' | 'draining' | 'down';
-
-export type ListenerName = 'api' | 'sleep' | 'signal' | 'media' | 'ops';
 
 /** One life of one process. */
 export interface ProcessTask {

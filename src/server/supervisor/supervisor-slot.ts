@@ -5,6 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
+import type { ListenerName } from '../config/settings-schema.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import {
   processRestartMsMax,
@@ -15,7 +16,6 @@ import {
 import type { Log } from '../../core/ports/log.ts';
 import { endOrKill, soundLifeMs } from './child.ts';
 import type {
-  ListenerName,
   ProcessFacts,
   ProcessFork,
   ProcessReport,
@@ -23,7 +23,7 @@ import type {
   ProcessTask,
   WorkerSetState,
 } from './process-messages.ts';
-import { ConnectionHandoff } from './supervisor-sleep-port.ts';
+import { ConnectionHandoff } from './process-ports.ts';
 
 export interface SlotDeps {
   readonly clock: Clock;

@@ -5,19 +5,19 @@
  * Source: cluster.md, Several processes on one machine.
  */
 import { randomUUID } from 'node:crypto';
+import type { ListenerName } from '../config/settings-schema.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { processHeartbeatMs, processSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import {
   coordinatorNumber,
-  type ListenerName,
   type WorkerSetState,
   type ProcessFork,
   type ProcessTask,
 } from './process-messages.ts';
 import { Spare } from './child.ts';
-import type { ConnectionHandoff, SupervisorSleepPort } from './supervisor-sleep-port.ts';
+import type { ConnectionHandoff, SupervisorSleepPort } from './process-ports.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
 
 export interface SupervisorDeps {

@@ -9,7 +9,6 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { WorkerSetState, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
-import type { SharedStoreDeps } from '../bootstrap/records.ts';
 
 /** A port whose connections the supervisor accepts. */
 export interface HandedPort {
@@ -61,13 +60,6 @@ export class WorkerSet {
 
   get isStopping(): boolean {
     return this.#facts.isStopping;
-  }
-
-  /** For `openRecords`. */
-  shared(node: string): SharedStoreDeps {
-    const { member, role } = this.handle.task;
-    const grew = (): void => this.peers.notify('everybody', { kind: 'log-grew' });
-    return { member, node, isCoordinator: role === 'coordinator', grew };
   }
 
   /** Resolves when others can reach it; `host` answers them. */

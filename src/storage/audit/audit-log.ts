@@ -8,8 +8,7 @@ import { messageOf } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/queues.ts';
 import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../model/limits.ts';
 import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
-import { auditPath } from './audit-files.ts';
-import { begunLine, encodeBegun, encodeEnded, endedLine } from './audit-line.ts';
+import { auditPath, begunLine, encodeBegun, encodeEnded, endedLine } from './audit-files.ts';
 import { syncDirectory } from '../keys/private-file.ts';
 
 /** The change was not begun: nobody would know of it. */

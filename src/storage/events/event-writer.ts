@@ -1,7 +1,7 @@
 /**
- * Gives events their places in the log and writes them. The places of a batch are given when it is handed over, one
- * batch at a time and in the order in which the events happened, so both the log's sequence and each device's seq
- * go on without a gap from what is committed, whenever a crash comes. Source: events.md, The log.
+ * Gives events their places in the log and writes them. The places of a batch are given in its transaction, one batch at a
+ * time and in the order in which the events happened, so both the log's sequence and each device's seq go on without a gap
+ * from what is committed, whenever a crash comes and whoever else writes. Source: events.md, The log.
  */
 import { assert } from '../../lib/assert.ts';
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
@@ -26,36 +26,22 @@ export interface PlacedEvents {
 export class EventWriter {
   readonly #tables: EventTables;
   readonly #stored: StoredEvents;
-  #sequence = 0;
-  /** Of the newest id: the wall clock may step back, ids do not. */
-  #idMs = 0;
 
-  /** Throws when the store cannot be read. */
   constructor(state: StateTables) {
     assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
     this.#stored = new StoredEvents(state);
-    this.catchUp();
   }
 
-  /**
-   * Goes on from what is in the log. Where others write it too: in the transaction in which the events are placed.
-   * Throws when it cannot be read.
-   */
-  catchUp(): void {
-    const { sequence, idMs } = this.#stored.newest();
-    this.#sequence = sequence;
-    this.#idMs = idMs;
-  }
-
-  /** Call it once a batch, and then only put what it returns. Throws when the store cannot be read, and has placed none. */
+  /** Inside a transaction: behind what is in the log. Throws when the store cannot be read. */
   place(batch: readonly Happened[]): PlacedEvents {
+    const newest = batch.length === 0 ? { sequence: 0, idMs: 0 } : { ...this.#stored.newest() };
     const seqs = new Map<DeviceId, SeqsRow>();
-    for (const { event } of batch)
-      if (!seqs.has(event.deviceId)) seqs.set(event.deviceId, this.#readSeqs(event.deviceId));
-    const events = batch.map(({ event, productId }) =>
-      this.#placeOne(event, productId, seqs.get(event.deviceId)),
-    );
+    const events = batch.map(({ event, productId }) => {
+      const row = seqs.get(event.deviceId) ?? this.#readSeqs(event.deviceId);
+      seqs.set(event.deviceId, row);
+      return placeOne(event, productId, newest, row);
+    });
     return { events, seqs };
   }
 
@@ -79,18 +65,23 @@ export class EventWriter {
     const row = this.#tables.seqs.get(Buffer.from(deviceId));
     return row === undefined ? [0] : [...row];
   }
+}
 
-  #placeOne(draft: EventDraft, productId: ProductId | null, row: SeqsRow | undefined): LoggedEvent {
-    assert(row !== undefined, 'the rows of a batch are read before its events are placed');
-    const { type, data, deviceId, atMs, epoch } = draft;
-    const sequence = ++this.#sequence;
-    const seq = ++row[0];
-    if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
-    row.push(sequence);
-    this.#idMs = Math.max(this.#idMs, Math.floor(atMs));
-    const id = generateEventId(this.#idMs, sequence);
-    return { type, data, deviceId, atMs, epoch, id, sequence, seq, productId } as LoggedEvent;
-  }
+/** `newest` and `row` go on with it. The wall clock may step back, ids do not. */
+function placeOne(
+  draft: EventDraft,
+  productId: ProductId | null,
+  newest: { sequence: number; idMs: number },
+  row: SeqsRow,
+): LoggedEvent {
+  const { type, data, deviceId, atMs, epoch } = draft;
+  const sequence = ++newest.sequence;
+  const seq = ++row[0];
+  if (row.length > recentEventsOfDeviceMax) row.splice(1, 1);
+  row.push(sequence);
+  newest.idMs = Math.max(newest.idMs, Math.floor(atMs));
+  const id = generateEventId(newest.idMs, sequence);
+  return { type, data, deviceId, atMs, epoch, id, sequence, seq, productId } as LoggedEvent;
 }
 
 type SeqsRow = [seq: number, ...latest: number[]];

@@ -1,87 +1,94 @@
 /**
- * How the journal brings a batch to where it survives, and how a store is committed that one process writes: others have to
- * agree with those who write beside them. Source: cluster.md.
+ * The one way a member commits a batch of transitions, in every topology: in one transaction of its store, decided there
+ * against what is committed, and told once it can be seen. What the transitions come to is the record store's: rows that all
+ * who write this file share (shared-records.ts), or rows of its own and an outbox (outbox-records.ts). Source: cluster.md.
  */
+import type { MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ProductId } from '../../model/ids.ts';
-import { type Transition, eventOf } from './transition.ts';
+import { deviceOfEvent, type Transition } from './transition.ts';
 import type { Sight } from '../lmdb/environment.ts';
-import type { EventWriter, Happened, PlacedEvents } from '../events/event-writer.ts';
 
-/** One write, as a committer sees it: handed over, so that what it says is fixed. */
+/** One write, as a record store sees it: handed over, so that what it says is fixed. */
 export interface CommitEntry {
   readonly transition: Transition;
   /** What the device of its event was of when it happened; null: nothing, or there is no event. */
   readonly productId: ProductId | null;
-  /** Puts what the entry says of the state, without its event. Inside a batch. Never throws. */
+  /** Puts what the entry says of the state, without its event. Inside a transaction. Never throws. */
   put(): void;
 }
 
-export interface Committer {
+/** Told of a batch's events as they stand in the log: none, where they get their places elsewhere. */
+export type Seen = (events: readonly LoggedEvent[]) => void;
+
+export interface RecordStore {
+  /** Whose sessions are open in its rows. */
+  readonly member: MemberId;
+  /** Inside a transaction: decides the batch in its order, then puts it. Throws when the store cannot be read, and has put nothing. */
+  write(entries: readonly CommitEntry[]): WrittenBatch;
+}
+
+/** What one transaction has put. */
+export interface WrittenBatch {
+  /** This batch, and not what another put there; false where it has nothing to be told. Never throws. */
+  isVisible(): boolean;
+  /** Once it is committed: whose sessions they are hears first, then `seen`, then who else follows. Never throws. */
+  tell(seen: Seen): void;
+}
+
+/** How a batch is committed, all or nothing; as an environment does. */
+export interface Transactions {
+  transaction(write: () => void, sight: Sight | null): Promise<void>;
+  refresh(): void;
+}
+
+export class Committer {
+  readonly #transactions: Transactions;
+  readonly #store: RecordStore;
+  /** Put, and not yet told; null: nothing is under way, or it was told. */
+  #landing: { readonly batch: WrittenBatch; readonly seen: Seen } | null = null;
+
+  constructor(transactions: Transactions, store: RecordStore) {
+    this.#transactions = transactions;
+    this.#store = store;
+  }
+
   /**
-   * All or nothing, in the order given: rejects when none of it is there, and is then handed the same array again,
-   * unless `seen` was told. One call at a time. `seen` is told at most once and before the promise resolves, when what
-   * was put is visible and proof against `kill -9`, though the disk may not have it; it may be left out. Both give the
-   * events as they stand in the log.
+   * All or nothing, in the order given: rejects when none of it is there, and may then be called again, unless `seen` was
+   * told. One call at a time. `seen` is told once and before the promise resolves, when what was put is visible and proof
+   * against `kill -9`, though the disk may not have it.
    */
-  commit(
-    entries: readonly CommitEntry[],
-    seen: (events: readonly LoggedEvent[]) => void,
-  ): Promise<readonly LoggedEvent[]>;
-}
-
-/**
- * Commits what `write` puts, all or nothing: it rejects when none of it is there. `sight` is told where it is
- * committed, and visible, before the disk has it, which the promise waits for.
- */
-export type Batch = (write: () => void, sight: Sight | null) => Promise<void>;
-
-/** Commits what the only process that writes this store hands over. */
-export class LocalCommitter implements Committer {
-  readonly #events: EventWriter;
-  readonly #batch: Batch;
-  #entries: readonly CommitEntry[] | null = null;
-  /** Of `#entries`: a batch that is tried again keeps its places. */
-  #placed: PlacedEvents | null = null;
-
-  constructor(events: EventWriter, batch: Batch) {
-    this.#events = events;
-    this.#batch = batch;
+  async commit(entries: readonly CommitEntry[], seen: Seen): Promise<void> {
+    // Nobody but who is told of events is in a hurry.
+    const isAwaited = entries.some(({ transition }) => deviceOfEvent(transition) !== null);
+    const sight = isAwaited ? { isVisible: () => this.#isVisible(), seen: () => this.#land() } : null;
+    try {
+      await this.#transactions.transaction(() => {
+        this.#landing = { batch: this.#store.write(entries), seen };
+      }, sight);
+      this.#land();
+    } catch (error) {
+      this.#transactions.refresh();
+      this.look();
+      this.#landing = null;
+      throw error;
+    }
   }
 
-  async commit(
-    entries: readonly CommitEntry[],
-    seen: (events: readonly LoggedEvent[]) => void,
-  ): Promise<readonly LoggedEvent[]> {
-    const placed = this.#place(entries);
-    const write = (): void => {
-      for (const entry of entries) entry.put();
-      this.#events.put(placed);
-    };
-    await this.#batch(write, this.#sightOf(placed, seen));
-    this.#entries = this.#placed = null;
-    return placed.events;
+  /** Tells of what is under way if it can be seen by now: before this process reads what others wrote behind it. */
+  look(): void {
+    if (this.#isVisible()) this.#land();
   }
 
-  #place(entries: readonly CommitEntry[]): PlacedEvents {
-    if (this.#placed !== null && this.#entries === entries) return this.#placed;
-    this.#placed = this.#events.place(happenedIn(entries));
-    this.#entries = entries;
-    return this.#placed;
+  #isVisible(): boolean {
+    return this.#landing !== null && this.#landing.batch.isVisible();
   }
 
-  /** Nobody but who is told of events is in a hurry. */
-  #sightOf(placed: PlacedEvents, seen: (events: readonly LoggedEvent[]) => void): Sight | null {
-    if (placed.events.length === 0) return null;
-    return { isVisible: () => this.#events.isVisible(placed), seen: () => seen(placed.events) };
+  /** Once a batch. */
+  #land(): void {
+    if (this.#landing === null) return;
+    const { batch, seen } = this.#landing;
+    this.#landing = null;
+    batch.tell(seen);
   }
-}
-
-function happenedIn(entries: readonly CommitEntry[]): Happened[] {
-  const happened: Happened[] = [];
-  for (const { transition, productId } of entries) {
-    const event = eventOf(transition);
-    if (event !== null) happened.push({ event, productId });
-  }
-  return happened;
 }

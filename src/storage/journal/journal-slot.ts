@@ -37,11 +37,14 @@ export type Put<Value extends Transition> = (key: string, value: Value) => void;
 export class JournalSlot<Value extends Transition> {
   readonly #journal: EntryTaker;
   readonly #put: Put<Value>;
+  readonly #settled: (value: Value) => void;
   readonly #newest = new Map<string, SlotEntry<Value>>();
 
-  constructor(journal: EntryTaker, put: Put<Value>) {
+  /** `settled`: told of a key's newest transition once it is committed. Must not throw. */
+  constructor(journal: EntryTaker, put: Put<Value>, settled: (value: Value) => void = () => undefined) {
     this.#journal = journal;
     this.#put = put;
+    this.#settled = settled;
   }
 
   /** The newest transition that is not committed; undefined: ask the table. */
@@ -57,7 +60,7 @@ export class JournalSlot<Value extends Transition> {
   /** Behind everything written so far. */
   write(key: string, transition: Value, isAwaited: boolean): void {
     const productId = this.#journal.productOf(transition);
-    const entry = new SlotEntry(this.#newest, this.#put, key, transition, productId);
+    const entry = new SlotEntry(this.#newest, this.#put, this.#settled, key, transition, productId);
     this.#newest.set(key, entry);
     this.#journal.take(entry, isAwaited);
   }
@@ -86,17 +89,20 @@ class SlotEntry<Value extends Transition> implements JournalEntry {
   isHandedOver = false;
   readonly #newest: Map<string, SlotEntry<Value>>;
   readonly #put: Put<Value>;
+  readonly #settled: (value: Value) => void;
   readonly #key: string;
 
   constructor(
     newest: Map<string, SlotEntry<Value>>,
     put: Put<Value>,
+    settled: (value: Value) => void,
     key: string,
     transition: Value,
     productId: ProductId | null,
   ) {
     this.#newest = newest;
     this.#put = put;
+    this.#settled = settled;
     this.#key = key;
     this.transition = transition;
     this.productId = productId;
@@ -107,6 +113,8 @@ class SlotEntry<Value extends Transition> implements JournalEntry {
   }
 
   settle(): void {
-    if (this.#newest.get(this.#key) === this) this.#newest.delete(this.#key);
+    if (this.#newest.get(this.#key) !== this) return;
+    this.#newest.delete(this.#key);
+    this.#settled(this.transition);
   }
 }

@@ -13,11 +13,11 @@
  */
 import { BoundedQueue } from '../../lib/queues.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { EventDraft, LoggedEvent } from '../../model/events.ts';
+import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { Committer } from './committer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
-import { deviceOfEvent, type EventTransition, type Transition } from './transition.ts';
+import { deviceOfEvent, type Transition } from './transition.ts';
 import {
   collectedMax,
   collectMsMax,
@@ -28,7 +28,7 @@ import {
 
 export interface JournalDeps {
   readonly clock: Clock;
-  readonly committer: Committer;
+  readonly committer: Pick<Committer, 'commit'>;
   /** The device's product now; null: it has none. What it throws counts as none. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** Entries in memory past which the store is overloaded. */
@@ -81,13 +81,8 @@ export class Journal implements EntryTaker {
     this.#told = told;
   }
 
-  /** An event without a record. */
-  append(event: EventDraft): void {
-    const transition = { kind: 'event', event } as const;
-    this.take(new EventEntry(transition, this.productOf(transition)), true);
-  }
-
   productOf(transition: Transition): ProductId | null {
+    if (transition.kind === 'registry') return transition.productId;
     const deviceId = deviceOfEvent(transition);
     if (deviceId === null) return null;
     try {
@@ -150,8 +145,7 @@ export class Journal implements EntryTaker {
     const { committer, clock } = this.#deps;
     const batch = this.#batch;
     try {
-      const events = await committer.commit(batch, (seen) => this.#settle(batch, seen));
-      this.#settle(batch, events);
+      await committer.commit(batch, (events) => this.#settle(batch, events));
     } catch (error) {
       this.#turn(false, error);
       clock.after(commitRetryMs, () => this.#tryAgain());
@@ -167,9 +161,8 @@ export class Journal implements EntryTaker {
     else this.#goOn();
   }
 
-  /** The batch is committed: reads find it in the store, and who waits for it goes on. Once. */
+  /** The batch is committed: reads find it in the store, and who waits for it goes on. */
   #settle(committed: readonly JournalEntry[], events: readonly LoggedEvent[]): void {
-    if (this.#batch !== committed) return;
     this.#batch = [];
     if (committed.at(-1) === this.#last) this.#last = null;
     for (const entry of committed) {
@@ -194,22 +187,6 @@ export class Journal implements EntryTaker {
     this.#isHealthy = isHealthy;
     this.#deps.onHealth?.(failure);
   }
-}
-
-class EventEntry implements JournalEntry {
-  readonly transition: EventTransition;
-  readonly productId: ProductId | null;
-  waiter: Waiter | null = null;
-  isHandedOver = false;
-
-  constructor(transition: EventTransition, productId: ProductId | null) {
-    this.transition = transition;
-    this.productId = productId;
-  }
-
-  put(): void {}
-
-  settle(): void {}
 }
 
 const unsettled = (): void => undefined;

@@ -3,6 +3,7 @@
  * several processes write the store, its transaction passes over a session that has no slot any more, so no session ends
  * twice whoever does the same at the same time. Source: cluster.md; decisions.md, Durable.
  */
+import { nextTurn } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
@@ -116,10 +117,4 @@ class LostEntry implements JournalEntry {
   }
 
   settle(): void {}
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
-import { eventDraft, plainDraft } from '../../protocol/cluster/event-values.ts';
+import { eventDraft, plainDraft } from '../../protocol/cluster/stored-values.ts';
 import {
   applicationId,
   deviceId,
@@ -15,9 +15,14 @@ import {
   productId,
   requestId,
   word,
-} from '../../protocol/cluster/name-values.ts';
-import { callSessions, sessionId } from '../../protocol/cluster/session-values.ts';
-import { wakeupRecord } from '../../protocol/cluster/wakeup-values.ts';
+} from '../../protocol/cluster/wire-values.ts';
+import { callSessions } from '../../protocol/cluster/call-values.ts';
+import {
+  earlierWakeupRecord,
+  fromEarlierWakeup,
+  sessionId,
+  wakeupRecord,
+} from '../../protocol/cluster/member-values.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
 import type { Table } from '../lmdb/environment.ts';
@@ -63,14 +68,27 @@ const row: z.ZodType<OutboxItem> = z.union([
   z
     .tuple([z.literal('event'), deviceId, event])
     .transform(([kind, deviceId, event]) => ({ kind, deviceId, event })),
+  // Of a release whose wakeups had no id of their own.
   z
-    .tuple([z.literal('wakeup'), applicationId, requestId, wakeupRecord, event.nullable()])
-    .transform(([kind, appId, requestId, record, event]) => ({
+    .tuple([z.literal('wakeup'), applicationId, requestId, earlierWakeupRecord, event.nullable()])
+    .transform(([kind, appId, requestId, earlier, event]) => ({
       kind,
+      deviceId: earlier.deviceId,
+      appId,
+      requestId,
+      record: fromEarlierWakeup(appId, requestId, earlier),
+      isFirst: true,
+      event,
+    })),
+  z
+    .tuple([z.literal('wakeup-by-id'), applicationId, requestId, wakeupRecord, z.boolean(), event.nullable()])
+    .transform(([, appId, requestId, record, isFirst, event]) => ({
+      kind: 'wakeup' as const,
       deviceId: record.deviceId,
       appId,
       requestId,
       record,
+      isFirst,
       event,
     })),
   z
@@ -102,7 +120,14 @@ function fieldsOf(item: OutboxItem): readonly unknown[] {
     case 'event':
       return [kind, deviceId, fieldsOfEvent(item.event)];
     case 'wakeup':
-      return [kind, item.appId, item.requestId, item.record, fieldsOfEvent(item.event)];
+      return [
+        'wakeup-by-id',
+        item.appId,
+        item.requestId,
+        item.record,
+        item.isFirst,
+        fieldsOfEvent(item.event),
+      ];
     case 'calls':
       return [kind, deviceId, item.sessions, fieldsOfEvent(item.event)];
   }

@@ -19,14 +19,11 @@ export class OutboxStore implements Outbox {
   readonly #followers = new Set<{ readonly told: () => void }>();
   /** Places of rows that cannot be read, once that is said. */
   readonly #unreadable = new Set<number>();
-  #lastPlace: number;
 
-  /** Throws when the store cannot be read. */
   constructor(state: StateTables, log: Log) {
     this.#environment = state.environment;
     this.#tables = state.outbox;
     this.#log = log;
-    this.#lastPlace = this.#tables.places.get(lastPlaceKey) ?? 0;
   }
 
   get length(): number {
@@ -56,9 +53,9 @@ export class OutboxStore implements Outbox {
     });
   }
 
-  /** The place of the next item: given once, whatever becomes of the item. */
-  nextPlace(): number {
-    return ++this.#lastPlace;
+  /** Of the newest item that was ever put: what follows it is given once. Throws when the store cannot be read. */
+  get lastPlace(): number {
+    return this.#tables.places.get(lastPlaceKey) ?? 0;
   }
 
   /** Inside a batch only; in the order of their places. */
@@ -69,8 +66,8 @@ export class OutboxStore implements Outbox {
     if (last !== undefined) void this.#tables.places.put(lastPlaceKey, last.place);
   }
 
-  /** Whether the batch that put an item at `place`, and none before it, is visible. Never throws. */
-  isVisible(place: number): boolean {
+  /** Whether the batch that put it is visible, while nobody can have taken it. Never throws. */
+  isVisible({ place }: PlacedItem): boolean {
     try {
       return this.#tables.items.getBinaryFast(eventKey(place)) !== undefined;
     } catch {

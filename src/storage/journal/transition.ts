@@ -3,7 +3,7 @@ import type { CallSession } from '../../model/call.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { EventDraft } from '../../model/events.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
+import type { ApplicationId, DeviceId, ProductId, RequestId } from '../../model/ids.ts';
 import { sessionEvent, type SessionTransition } from '../../model/state/session-event.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
 
@@ -22,6 +22,8 @@ export interface WakeupTransition {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
   readonly record: WakeupRecord;
+  /** Nothing is kept of this wakeup yet. */
+  readonly isFirst: boolean;
   readonly event: EventDraft | null;
 }
 
@@ -33,13 +35,17 @@ export interface CallsTransition {
   readonly event: EventDraft | null;
 }
 
-/** An event that no record goes with. */
-export interface EventTransition {
-  readonly kind: 'event';
-  readonly event: EventDraft | null;
+/** A change of the registry is told; it was committed there. */
+export interface RegistryTransition {
+  readonly kind: 'registry';
+  /** Of its notice. */
+  readonly place: number;
+  /** The device's when it happened: it may be in the registry no more. */
+  readonly productId: ProductId;
+  readonly event: EventDraft;
 }
 
-export type Transition = ConnectionTransition | WakeupTransition | CallsTransition | EventTransition;
+export type Transition = ConnectionTransition | WakeupTransition | CallsTransition | RegistryTransition;
 
 /** What backends are told of it; null: nothing. */
 export function eventOf(transition: Transition): EventDraft | null {

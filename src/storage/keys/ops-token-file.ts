@@ -14,7 +14,7 @@ import {
   type OpsRole,
 } from '../../model/audit.ts';
 import { PrivateFile } from './private-file.ts';
-import { decodeJsonObject } from '../../lib/json-object.ts';
+import { decodeJsonObject } from '../../lib/utf8.ts';
 import { EntryReader, type JsonObject } from '../registry/entry-reader.ts';
 
 export interface StoredOpsToken extends Operator {
@@ -31,7 +31,7 @@ const fileFields: ReadonlySet<string> = new Set(['tokens']);
 const tokenFields: ReadonlySet<string> = new Set(['name', 'role', 'sha256', 'created_at', 'last_used_at']);
 
 /** At most `opsTokensMax` tokens of different names, or what is wrong. */
-export function parseOpsTokens(bytes: Uint8Array): Result<readonly StoredOpsToken[], string> {
+function parseOpsTokens(bytes: Uint8Array): Result<readonly StoredOpsToken[], string> {
   const json = decodeJsonObject(bytes);
   if (!json.ok) return fail(json.error);
   const { error } = new EntryReader(json.value, "file of operators' tokens", fileFields);
@@ -50,7 +50,7 @@ export function parseOpsTokens(bytes: Uint8Array): Result<readonly StoredOpsToke
   return succeed(tokens);
 }
 
-export function writeOpsTokens(tokens: readonly StoredOpsToken[]): string {
+function writeOpsTokens(tokens: readonly StoredOpsToken[]): string {
   const entries = tokens.map(({ name, role, sha256, createdAtS, lastUsedAtS }) => {
     return { name, role, sha256, created_at: createdAtS, last_used_at: lastUsedAtS };
   });

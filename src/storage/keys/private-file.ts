@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { StoreOpenError } from '../lmdb/store-open-error.ts';
+import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface PrivateText {
   readonly bytes: Buffer;

@@ -1,14 +1,20 @@
 /**
- * The file of the keys of call tokens: `{"keys": [{"kid": "…", "secret": "…", "created_at": …}]}`, the newest first, a
- * secret as the base64url of its bytes. Source: calls-and-media.md, Tokens.
+ * The keys of call tokens: their file, `{"keys": [{"kid": "…", "secret": "…", "created_at": …}]}`, the newest first, a
+ * secret as the base64url of its bytes; and those of a running server, changed in both places. What an operator asks for
+ * and SIGHUP go one after the other, so that the last change is the one that is live. Source: calls-and-media.md, Tokens.
  */
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { tokenSecretBytes, type TokenKey } from '../../protocol/call-token/token-keys.ts';
+import { tokenSecretBytes, type TokenKey, TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { PrivateFile } from './private-file.ts';
-import { decodeJsonObject } from '../../lib/json-object.ts';
+import { decodeJsonObject } from '../../lib/utf8.ts';
 import { EntryReader, type JsonObject } from '../registry/entry-reader.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { SerialQueue } from '../../lib/queues.ts';
+import type { Log } from '../../core/ports/log.ts';
+import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface StoredTokenKey extends TokenKey {
   /** Unix seconds; null: whoever made it did not say. */
@@ -20,7 +26,7 @@ const fileFields: ReadonlySet<string> = new Set(['keys']);
 const keyFields: ReadonlySet<string> = new Set(['kid', 'secret', 'created_at']);
 
 /** 1 to `tokenKeysMax` keys of different kids, or what is wrong. */
-export function parseTokenKeys(bytes: Uint8Array): Result<readonly StoredTokenKey[], string> {
+function parseTokenKeys(bytes: Uint8Array): Result<readonly StoredTokenKey[], string> {
   const json = decodeJsonObject(bytes);
   if (!json.ok) return fail(json.error);
   const { error } = new EntryReader(json.value, 'file of token keys', fileFields);
@@ -38,7 +44,7 @@ export function parseTokenKeys(bytes: Uint8Array): Result<readonly StoredTokenKe
   return succeed(keys);
 }
 
-export function writeTokenKeys(keys: readonly StoredTokenKey[]): string {
+function writeTokenKeys(keys: readonly StoredTokenKey[]): string {
   const entries = keys.map(({ kid, secret, createdAtS }) => ({
     kid,
     secret: Buffer.from(secret).toString('base64url'),
@@ -83,7 +89,7 @@ export interface TokenKeyRotation {
 const kidBytes = 4;
 
 /** Every call throws a StoreOpenError, a sentence that names the file and quotes none of it, when it cannot be done. */
-export class TokenKeyFile {
+class TokenKeyFile {
   readonly #file: PrivateFile;
 
   constructor(path: string) {
@@ -135,4 +141,99 @@ export class TokenKeyFile {
 function freshKey(nowS: number): StoredTokenKey {
   const kid = randomBytes(kidBytes).toString('hex');
   return { kid, secret: randomBytes(tokenSecretBytes), createdAtS: nowS };
+}
+
+export interface LiveTokenKeysDeps {
+  readonly file: TokenKeyFile;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export interface TokenKeySettings {
+  readonly calls: { readonly token_keys_file: string | null };
+  readonly data: { readonly dir: string };
+}
+
+/** Where the keys are, by the settings. */
+export function tokenKeyFileOf({ calls, data }: TokenKeySettings): TokenKeyFile {
+  return new TokenKeyFile(calls.token_keys_file ?? join(data.dir, 'token-keys.json'));
+}
+
+export class LiveTokenKeys {
+  /** For who signs and checks: always those that are live. */
+  readonly keys: TokenKeys;
+  readonly #deps: LiveTokenKeysDeps;
+  #stored: readonly StoredTokenKey[];
+  readonly #turns = new SerialQueue();
+  #changed: () => void = () => undefined;
+
+  private constructor(deps: LiveTokenKeysDeps, keys: TokenKeys, stored: readonly StoredTokenKey[]) {
+    this.#deps = deps;
+    this.keys = keys;
+    this.#stored = stored;
+  }
+
+  /** Makes the file where there is none. Rejects with a StoreOpenError when it cannot be used. */
+  static async open(deps: LiveTokenKeysDeps): Promise<LiveTokenKeys> {
+    const stored = await deps.file.ensure(wallSeconds(deps.clock));
+    warnIfOpen(deps, stored);
+    return new LiveTokenKeys(deps, new TokenKeys(stored.keys), stored.keys);
+  }
+
+  /** Those that are live, the one that signs first. */
+  get stored(): readonly StoredTokenKey[] {
+    return this.#stored;
+  }
+
+  /** Told of every change behind it; one listens. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
+  }
+
+  /** SIGHUP. Never rejects: what is wrong with the file is logged, and what is live stays. */
+  async reload(): Promise<void> {
+    try {
+      await this.#turns.run(() => this.#readAgain());
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'token keys not read again; those that are live stay');
+    }
+  }
+
+  /** Rejects with a StoreOpenError, and changes nothing, when the file cannot be read or written. */
+  rotate(): Promise<TokenKeyRotation> {
+    return this.#turns.run(async () => {
+      const rotation = await this.#deps.file.rotate(wallSeconds(this.#deps.clock));
+      this.#adopt(rotation.keys, 'token keys rotated');
+      return rotation;
+    });
+  }
+
+  /** The keys that are left. Rejects like `rotate`. */
+  retire(kid: string): Promise<Result<readonly StoredTokenKey[], 'unknown' | 'last'>> {
+    return this.#turns.run(async () => {
+      const left = await this.#deps.file.retire(kid);
+      if (left.ok) this.#adopt(left.value, 'token key retired');
+      return left;
+    });
+  }
+
+  async #readAgain(): Promise<void> {
+    const found = await this.#deps.file.find();
+    if (found === null) throw new StoreOpenError(`there is no file ${this.#deps.file.path} any more`);
+    warnIfOpen(this.#deps, found);
+    this.#adopt(found.keys, 'token keys read again');
+  }
+
+  #adopt(keys: readonly StoredTokenKey[], message: string): void {
+    this.keys.replace(keys);
+    this.#stored = keys;
+    this.#changed();
+    this.#deps.log.info({ kids: keys.map(({ kid }) => kid) }, message);
+  }
+}
+
+function warnIfOpen({ file, log }: LiveTokenKeysDeps, { openMode }: StoredTokenKeys): void {
+  if (openMode === null) return;
+  const fields = { file: file.path, mode: openMode.toString(8) };
+  log.warn(fields, 'the keys of tokens can be read by others: close the file to them, and rotate');
 }

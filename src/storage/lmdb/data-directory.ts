@@ -1,11 +1,22 @@
 /**
- * The data directory: ours alone, mode 0700, because everything secret is in it.
+ * The data directory: ours alone, mode 0700, because everything secret is in it, and one server's: two would each believe
+ * to know alone who is connected. The holder writes its process id and that process's start into `server.lock`; a lock
+ * whose process is gone, or whose id now names a later process (a container restarted), is stale and taken over.
  * Source: running.md, Data.
  */
-import { chmodSync, mkdirSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  statSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, resolve } from 'node:path';
-import { StoreOpenError } from './store-open-error.ts';
+import { dirname, resolve, join } from 'node:path';
+import { StoreOpenError } from './store-format.ts';
 
 const ownerOnly = 0o700;
 const permissionBits = 0o777;
@@ -51,5 +62,127 @@ function checkNotShared(directory: string, mode: number): void {
   throw new StoreOpenError(
     `the data directory ${directory} is open to others and used for other things: ` +
       `name a directory of its own with REVEILLE_DATA_DIR`,
+  );
+}
+
+interface Holder {
+  readonly pid: number;
+  /** When the process started, in the kernel's own count; null where that cannot be read. */
+  readonly start: string | null;
+}
+
+const lockName = 'server.lock';
+
+export class ServerLock {
+  readonly #path: string;
+  readonly #text: string;
+
+  /** Throws a StoreOpenError that names the holder when a living process has it. */
+  constructor(directory: string) {
+    this.#path = join(directory, lockName);
+    this.#text = JSON.stringify({ pid: process.pid, start: processStat(process.pid)[1] } satisfies Holder);
+    if (this.#take()) return;
+    const held = readLock(this.#path);
+    const holder = held === null ? null : livingHolder(held);
+    if (holder !== null) throw heldBy(holder.pid, directory, this.#path);
+    if (held !== null) this.#removeStale(held);
+    if (!this.#take()) throw heldBy(livingPid(directory), directory, this.#path);
+  }
+
+  /** Does nothing when the lock is no longer ours. */
+  release(): void {
+    if (readLock(this.#path) === this.#text) rmSync(this.#path, { force: true });
+  }
+
+  /** A link appears whole or not at all, and never over another. */
+  #take(): boolean {
+    const own = `${this.#path}.${process.pid}`;
+    writeFileSync(own, this.#text, { mode: 0o600 });
+    try {
+      linkSync(own, this.#path);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      throw error;
+    } finally {
+      rmSync(own, { force: true });
+    }
+  }
+
+  /** Moves it aside before it goes, and puts back what another starter has put there meanwhile. */
+  #removeStale(stale: string): void {
+    const aside = `${this.#path}.stale.${process.pid}`;
+    try {
+      renameSync(this.#path, aside);
+      if (readLock(aside) !== stale) linkSync(aside, this.#path);
+    } catch {
+      // Another starter was faster; taking the lock tells.
+    } finally {
+      rmSync(aside, { force: true });
+    }
+  }
+}
+
+/** The process id of the server that has this directory, or null: the store is at rest. */
+export function livingPid(directory: string): number | null {
+  const held = readLock(join(directory, lockName));
+  return held === null ? null : (livingHolder(held)?.pid ?? null);
+}
+
+function readLock(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+/** Null when the process is gone, or the text was never a lock of ours. */
+function livingHolder(text: string): Holder | null {
+  const holder = parseHolder(text);
+  if (holder === null || !isAlive(holder.pid)) return null;
+  const [state, start] = processStat(holder.pid);
+  // Killed, and its parent has not looked yet: it holds nothing any more.
+  if (state === 'Z') return null;
+  if (start === null || holder.start === null) return holder.pid === process.pid ? null : holder;
+  return start === holder.start ? holder : null;
+}
+
+function parseHolder(text: string): Holder | null {
+  try {
+    const { pid, start } = JSON.parse(text) as Partial<Holder>;
+    return Number.isSafeInteger(pid) && Number(pid) > 0 ? { pid: Number(pid), start: start ?? null } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/**
+ * State and start of a process: the fields 3 and 22 of its stat, counted from behind its name, which may hold
+ * anything and ends at the last parenthesis. Nulls where the system has no such file.
+ */
+function processStat(pid: number): readonly [state: string | null, start: string | null] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [fields[0] ?? null, fields[19] ?? null];
+  } catch {
+    return [null, null];
+  }
+}
+
+function heldBy(pid: number | null, directory: string, path: string): StoreOpenError {
+  return new StoreOpenError(
+    `the data directory ${directory} is in use by process ${pid ?? 'that just started'}: stop that server first, ` +
+      `or name another directory with REVEILLE_DATA_DIR; if that process is no Reveille, delete ${path}`,
   );
 }

@@ -16,6 +16,7 @@
 import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
+import { nextTurn } from '../../lib/clock.ts';
 import { CommitOrder, outOfOrder } from './commit-order.ts';
 import { firstFormat, storeFormat, StoreFormatError } from './store-format.ts';
 import { storeReadersMax } from './store-limits.ts';
@@ -229,14 +230,8 @@ async function settle<Result>(commit: Promise<Result>): Promise<Result> {
     return await commit;
   } catch (error) {
     const cause = (error as { commitError?: Promise<never> }).commitError?.catch((reason: unknown) => reason);
-    throw await Promise.race([cause ?? error, nextTurn(error)]);
+    throw await Promise.race([cause ?? error, nextTurn().then(() => error)]);
   }
-}
-
-function nextTurn<Value>(value: Value): Promise<Value> {
-  return new Promise((resolve) => {
-    setImmediate(resolve, value);
-  });
 }
 
 /** Entries of a table: from the tree's own count, without a walk. */

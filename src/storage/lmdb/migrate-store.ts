@@ -21,13 +21,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../core/ports/log.ts';
+import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { registryFileName } from '../registry/registry-tables.ts';
-import { hasWebhookTables, webhooksFileName } from '../webhooks/webhook-tables.ts';
+import { hasWebhookTables, webhooksFileName } from '../webhooks/lmdb-delivery-store.ts';
 import { Environment } from './environment.ts';
 import { stateFileName } from './state-tables.ts';
-import { firstFormat, releasedMigrations, type Migration } from './store-format.ts';
-import { StoreOpenError } from './store-open-error.ts';
+import { firstFormat, type Migration, storeFormat, StoreOpenError } from './store-format.ts';
+import { giveWakeupsIds } from './wakeup-migration.ts';
 
 export interface MigrationReport {
   readonly from: number;
@@ -49,6 +50,13 @@ export interface MigratedFiles {
   /** Null: nothing was to be migrated. */
   readonly report: MigrationReport | null;
 }
+
+/** In order: the first takes format 1 to format 2. None is ever removed. */
+export const releasedMigrations: readonly Migration[] = [{ state: giveWakeupsIds }];
+assert(
+  firstFormat + releasedMigrations.length === storeFormat,
+  'each format but the first has its migration',
+);
 
 const clock = new SystemClock();
 

@@ -6,13 +6,12 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Log } from '../../core/ports/log.ts';
-import { prepareDataDirectory } from './data-directory.ts';
+import { prepareDataDirectory, ServerLock } from './data-directory.ts';
 import { registryFileName, RegistryTables } from '../registry/registry-tables.ts';
 import type { EnvironmentMode } from './environment.ts';
 import { logMigration, openMigrated, type MigrationDeps, type MigrationReport } from './migrate-store.ts';
-import { ServerLock } from './server-lock.ts';
 import { StateTables } from './state-tables.ts';
-import { StoreOpenError } from './store-open-error.ts';
+import { StoreOpenError } from './store-format.ts';
 
 export interface Store {
   /** Absolute. */

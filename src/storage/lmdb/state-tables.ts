@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { CallRow, CallTable } from '../records/call-rows.ts';
 import type { ConnectionTables } from '../records/connection-rows.ts';
-import { Environment, type EnvironmentMode } from './environment.ts';
+import { Environment, type EnvironmentMode, type Table } from './environment.ts';
 import type { EventRow, EventTables } from '../events/event-rows.ts';
 import type { OutboxTables } from '../journal/outbox-rows.ts';
-import type { WakeupTables } from '../records/wakeup-rows.ts';
+import { type WakeupTables, wakeupTableNames } from '../records/wakeup-rows.ts';
 
 export const stateFileName = 'state.mdb';
 
@@ -22,6 +22,7 @@ export class StateTables {
   #wakeups: WakeupTables | null = null;
   #calls: CallTable | null = null;
   #outbox: OutboxTables | null = null;
+  #toldNotices: Table<number> | null = null;
 
   /** `environment`: the directory's file where it is open already. */
   constructor(
@@ -37,15 +38,21 @@ export class StateTables {
   /** For who writes: made where they are not. */
   get wakeups(): WakeupTables {
     return (this.#wakeups ??= {
-      records: this.environment.table('accepted-wakeups'),
-      times: this.environment.table('accepted-times'),
-      awaited: this.environment.table('awaited-wakeups'),
+      records: this.environment.table(wakeupTableNames.records),
+      times: this.environment.table(wakeupTableNames.times),
+      awaited: this.environment.table(wakeupTableNames.awaited),
+      latest: this.environment.table(wakeupTableNames.latest),
     });
   }
 
   /** The same. */
   get calls(): CallTable {
     return (this.#calls ??= this.environment.table<CallRow>('call-sessions'));
+  }
+
+  /** The same. One row: the place of the newest notice of the registry whose event is in the log. */
+  get toldNotices(): Table<number> {
+    return (this.#toldNotices ??= this.environment.table<number>('told-notices'));
   }
 
   /** The same; only one of several nodes has them. */

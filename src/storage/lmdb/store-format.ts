@@ -1,9 +1,9 @@
 /**
- * The format of a store: a number in each of its files, and the migrations from one format to the next. A field added at
- * the end of a row is no new format; anything that makes an older release misread a row is. Source: docs/adr/0023.
+ * The format of a store: a number in each of its files, the shape of a migration from one format to the next, and the errors of
+ * a store that cannot be opened. A field added at the end of a row is no new format; anything that makes an older release
+ * misread a row is. Source: docs/adr/0023.
  */
 import type { Database } from 'lmdb';
-import { StoreOpenError } from './store-open-error.ts';
 
 /** One file of a store, inside the transaction of its migration. */
 export interface MigratedFile {
@@ -18,14 +18,16 @@ export interface Migration {
   readonly webhooks?: (file: MigratedFile) => void;
 }
 
-/** In order: the first takes format 1 to format 2. None is ever removed. */
-export const releasedMigrations: readonly Migration[] = [];
-
 /** A file that has no number is of this format: the releases before it was written wrote none. */
 export const firstFormat = 1;
 
 /** The format that this release reads and writes. */
-export const storeFormat = firstFormat + releasedMigrations.length;
+export const storeFormat = 2;
+
+/** Why a store cannot be opened: one sentence for the operator, with what to do. The process cannot go on without. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError';
+}
 
 /** A store of another format than this release's. */
 export class StoreFormatError extends StoreOpenError {

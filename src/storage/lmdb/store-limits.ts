@@ -6,9 +6,6 @@ export const registryEntryBytesMax = 64 * 1024;
 export const registryWindowBytes = 1024 * 1024;
 /** Text fields of an entry, in bytes of UTF-8. */
 export const registryNameBytesMax = 255;
-export const registrySecretBytesMax = 1024;
-/** Characters, that is Unicode code points, of a secret; fewer only by a setting. Of a webhook's: behind `whsec_`. */
-export const registrySecretCharactersMin = 16;
 /** Part of a key, and a key of the store ends at 1978 bytes. */
 export const webhookUrlBytesMax = 1024;
 export const webhookTypeBytesMax = 64;
@@ -67,6 +64,14 @@ export const recentEventCharacters = 256;
 /** How often a process looks for events of others, though nobody told it of them, and how many it reads at once. */
 export const refreshLogMs = 1000;
 export const refreshLogSlice = 500;
+/** Changes of the registry that are put into the log at once, and when that is tried again if a store refuses. */
+export const noticesSlice = 500;
+export const noticesRetryMs = 1000;
+/** A store that takes nothing must not keep a server from stopping. */
+export const noticesStopMsMax = 10_000;
+/** Changes of the registry that wait for the log; beyond it the API changes no device and answers 50301. */
+export const noticesWaitingMax = 100_000;
+
 /** Events forgotten between two waits for the store, and how often one looks for them. */
 export const forgetEventsSlice = 500;
 export const forgetEventsMs = 1000;

@@ -5,8 +5,9 @@
 import type { CallSession } from '../../model/call.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { CallRecords } from '../../core/ports/call-records.ts';
+import type { CallRecords } from '../../core/ports/records.ts';
 import { decodeCalls, encodeCalls, type CallTable } from './call-rows.ts';
+import type { Environment } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { CallsTransition } from '../journal/transition.ts';
@@ -19,14 +20,13 @@ export interface DeviceCalls {
 
 export class CallRecordStore implements CallRecords {
   readonly #table: CallTable;
-  readonly #refresh: () => void;
+  readonly #environment: Environment;
   readonly #journal: Journal;
   readonly #slot: JournalSlot<CallsTransition>;
 
-  /** `refresh`: called before the store is read; where another process writes the calls, it has to see what is new. */
-  constructor(state: StateTables, journal: Journal, refresh: () => void = () => undefined) {
+  constructor(state: StateTables, journal: Journal) {
     this.#table = state.calls;
-    this.#refresh = refresh;
+    this.#environment = state.environment;
     this.#journal = journal;
     this.#slot = new JournalSlot(journal, (key, { sessions }) => this.#put(key, sessions));
   }
@@ -60,7 +60,7 @@ export class CallRecordStore implements CallRecords {
   }
 
   #findStored(deviceId: DeviceId): readonly CallSession[] {
-    this.#refresh();
+    if (this.#environment.mode === 'shared') this.#environment.refresh();
     const row = this.#table.get(Buffer.from(deviceId));
     return row === undefined ? [] : decodeCalls(deviceId, row);
   }

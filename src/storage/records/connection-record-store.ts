@@ -3,30 +3,33 @@
  * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
  */
 import type { SessionTransition } from '../../model/state/session-event.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId, DeviceRow } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { ConnectionRecords } from '../../core/ports/connection-records.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
 import {
-  findConnectionRecord,
   findOwnRecord,
+  onlyMember,
   putConnectionRecord,
   type ConnectionTables,
+  findSharedConnection,
 } from './connection-rows.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { ConnectionTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
+import { neverShared } from '../../model/state/shared-connection.ts';
+import type { SessionLocator } from '../../core/ports/session-locator.ts';
 
 export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
   readonly #journal: Journal;
   readonly #kind: ConnectionKind;
   readonly #slot: JournalSlot<ConnectionTransition>;
-  readonly #member: MemberId | null;
+  readonly #member: MemberId;
 
-  /** `member`: who this process is among several that write the store; null: it writes it alone. */
-  constructor(state: StateTables, kind: ConnectionKind, journal: Journal, member: MemberId | null = null) {
+  /** `member`: whose sessions are open here; by default those of a process that writes its store alone. */
+  constructor(state: StateTables, kind: ConnectionKind, journal: Journal, member = onlyMember) {
     const tables = state.connections[kind];
     this.#tables = tables;
     this.#journal = journal;
@@ -36,7 +39,7 @@ export class ConnectionRecordStore implements ConnectionRecords {
   }
 
   read(deviceId: DeviceId): ConnectionRecord | null {
-    return this.#slot.get(deviceId)?.record ?? this.#findStored(deviceId);
+    return this.#slot.get(deviceId)?.record ?? findOwnRecord(this.#tables, deviceId, this.#member);
   }
 
   write(deviceId: DeviceId, record: ConnectionRecord, session: SessionTransition | null): void {
@@ -52,10 +55,27 @@ export class ConnectionRecordStore implements ConnectionRecords {
   allCommitted(): Promise<void> {
     return this.#journal.allCommitted();
   }
+}
 
-  #findStored(deviceId: DeviceId): ConnectionRecord | null {
-    return this.#member === null
-      ? findConnectionRecord(this.#tables, deviceId)
-      : findOwnRecord(this.#tables, deviceId, this.#member);
+/** The session locator over the committed rows of this store. Source: cluster.md. */
+export class StoredSessionLocator implements SessionLocator {
+  readonly #state: StateTables;
+
+  constructor(state: StateTables) {
+    this.#state = state;
+  }
+
+  /** At hand, and as new as what another process has just committed. Throws when the store cannot be read. */
+  find(deviceId: DeviceId): DeviceRow {
+    const { environment, connections } = this.#state;
+    environment.refresh();
+    return {
+      sleep: findSharedConnection(connections.sleep, deviceId) ?? neverShared,
+      signal: findSharedConnection(connections.signal, deviceId) ?? neverShared,
+    };
+  }
+
+  findKept(deviceId: DeviceId): DeviceRow {
+    return this.find(deviceId);
   }
 }

@@ -25,8 +25,8 @@ export interface ConnectionTables {
   readonly open: Table<true>;
 }
 
-/** The member of a session that a process which wrote its store alone left open: never one that lives. */
-export const nobody = '' as MemberId;
+/** The member that writes its store alone, or a node's: its rows have no member. */
+export const onlyMember = '' as MemberId;
 
 /** The committed record, for the server and for who looks on. Throws when the store cannot be read. */
 export function findConnectionRecord(tables: ConnectionTables, deviceId: DeviceId): ConnectionRecord | null {
@@ -34,7 +34,7 @@ export function findConnectionRecord(tables: ConnectionTables, deviceId: DeviceI
   return row === undefined ? null : decodeRow(row);
 }
 
-/** The same as one of several processes has it: the sessions of others are not open for it. */
+/** The same as a member has it: the sessions of others are not open for it. */
 export function findOwnRecord(
   tables: ConnectionTables,
   deviceId: DeviceId,
@@ -43,7 +43,7 @@ export function findOwnRecord(
   const row = tables.records.get(Buffer.from(deviceId));
   if (row === undefined) return null;
   const record = decodeRow(row);
-  return row[4] === null || row[5] === member ? record : { ...record, openSession: null };
+  return row[4] === null || (row[5] ?? onlyMember) === member ? record : { ...record, openSession: null };
 }
 
 /** As all processes have it; null: the device never logged in. Throws when the store cannot be read. */
@@ -90,6 +90,7 @@ function encodeShared(shared: SharedConnection): ConnectionRow {
   const [slot] = slots;
   if (slot === undefined) return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, null];
   const { session, member, node, loginAtMs } = slot;
+  if (member === onlyMember) return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, session];
   return [epoch, lastLoginAt, lastHeartbeatAt, lastOfflineAt, session, member, node, loginAtMs];
 }
 
@@ -105,7 +106,7 @@ function decodeRow(row: ConnectionRow): ConnectionRecord {
 
 /** There is one slot of a kind, so its epoch is the newest that was given. */
 function slotsOf(row: ConnectionRow): readonly SessionSlot[] {
-  const [epoch, lastLoginAt, , , session, member = nobody, node = '', loginAtMs] = row;
+  const [epoch, lastLoginAt, , , session, member = onlyMember, node = '', loginAtMs] = row;
   if (session === null) return [];
   return [
     {

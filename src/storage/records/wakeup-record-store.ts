@@ -1,28 +1,31 @@
 /**
- * The wakeups of the last 24 hours, in the journal. Known by application and request id; a second table has them in
- * the order of their beginning, so that the old ones are found and forgotten a slice at a time, and a third those
- * whose outcome is awaited, so that a start finds them without a walk through a day. Full is said by `isFull` and
- * nothing younger than 24 h is ever forgotten. Source: decisions.md, Repeats; events.md, Reading.
+ * The wakeups of the last 24 hours, in the journal. Known by request id, application and their own id, which is in the order
+ * of their answers; a second table has them in the order of their beginning, so that the old ones are found and forgotten a
+ * slice at a time, a third those whose outcome is awaited, so that a start finds them without a walk through a day, and a
+ * fourth the latest of each device. Full is said by `isFull` and nothing younger than 24 h is ever forgotten.
+ * Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { EventDraft } from '../../model/events.ts';
-import { wakeupKey, type ApplicationId, type RequestId } from '../../model/ids.ts';
+import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import { wakeupKnownMs } from '../../model/limits.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
-import type { KnownWakeup, WakeupRecords } from '../../core/ports/wakeup-records.ts';
+import { latestFirst, type KnownWakeup, type WakeupName, type WakeupRecord } from '../../model/wakeup.ts';
+import type { WakeupRecords } from '../../core/ports/records.ts';
 import { countEntries } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { WakeupTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { countWakeupsMs, forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
+import { findLatestId, findStoredWakeup, listStoredWakeups } from './stored-wakeups.ts';
 import {
-  decodeWakeup,
+  deviceKey,
   encodeWakeup,
-  parseTimeKey,
+  keyOfTime,
+  keyPrefix,
   parseWakeupKey,
   timeKey,
-  timeOf,
+  wakeupKey,
   type WakeupTables,
 } from './wakeup-rows.ts';
 
@@ -34,21 +37,13 @@ export interface WakeupRecordSettings {
   readonly batch: (write: () => void) => Promise<void>;
 }
 
-interface Saved extends WakeupTransition {
-  /** The one it replaces, whose places in the order of time have to go; null: none. */
-  readonly replaced: WakeupRecord | null;
-}
-
-interface TimePlace {
-  readonly wallMs: number;
-  readonly key: string;
-}
-
 export class WakeupRecordStore implements WakeupRecords {
   readonly #tables: WakeupTables;
   readonly #journal: Journal;
   readonly #settings: WakeupRecordSettings;
-  readonly #slot: JournalSlot<Saved>;
+  readonly #slot: JournalSlot<WakeupTransition>;
+  /** The latest, of a request id and of a device's, of those that are not committed. */
+  readonly #latest = new Map<string, WakeupId>();
   /**
    * In the store and on the way there, expired but not yet forgotten ones too. Of those on the way it misses some for a
    * moment where it is counted anew: the bound is a million, and need not be exact.
@@ -61,33 +56,55 @@ export class WakeupRecordStore implements WakeupRecords {
     this.#journal = journal;
     this.#settings = settings;
     this.#known = countEntries(this.#tables.records);
-    this.#slot = new JournalSlot(journal, (key, saved) => this.#put(key, saved));
+    this.#slot = new JournalSlot(
+      journal,
+      (key, saved) => this.#put(key, saved),
+      (saved) => this.#settled(saved),
+    );
   }
 
-  find(appId: ApplicationId, requestId: RequestId): WakeupRecord | null {
-    const record = this.#findKept(wakeupKey(appId, requestId));
+  find(name: WakeupName): WakeupRecord | null {
+    const { appId, requestId } = name;
+    const id = typeof name.which === 'string' ? name.which : this.#latestId(name);
+    if (id === null) return null;
+    const record = this.#findKept(wakeupKey({ appId, requestId, id }));
     return record === null || this.#isExpired(record) ? null : record;
   }
 
-  save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
-    const key = wakeupKey(appId, requestId);
-    const replaced = this.#findReplaced(key);
-    if (replaced === null) this.#known += 1;
-    this.#slot.write(key, { kind: 'wakeup', appId, requestId, record, event, replaced }, false);
+  list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly KnownWakeup[] {
+    const known = new Map<WakeupId, KnownWakeup>();
+    for (const stored of listStoredWakeups(this.#tables, requestId, deviceId, limit))
+      known.set(stored.record.id, stored);
+    for (const [, { appId, requestId: id, record }] of this.#slot.entries())
+      if (id === requestId && (deviceId === null || record.deviceId === deviceId))
+        known.set(record.id, { appId, requestId, record });
+    return latestFirst(known.values())
+      .filter(({ record }) => !this.#isExpired(record))
+      .slice(0, limit);
   }
 
-  committed(appId: ApplicationId, requestId: RequestId): Promise<void> | null {
-    return this.#slot.committed(wakeupKey(appId, requestId));
+  save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
+    const key = wakeupKey({ appId, requestId, id: record.id });
+    const isFirst = !this.#isKept(key);
+    if (isFirst) {
+      this.#known += 1;
+      for (const name of namesOf(appId, requestId, record.deviceId)) this.#noteLatest(name, record.id);
+    }
+    this.#slot.write(key, { kind: 'wakeup', appId, requestId, record, isFirst, event }, false);
+  }
+
+  committed({ appId, requestId, record: { id } }: KnownWakeup): Promise<void> | null {
+    return this.#slot.committed(wakeupKey({ appId, requestId, id }));
   }
 
   awaited(): KnownWakeup[] {
     const keys = new Set<string>();
-    for (const bytes of this.#tables.awaited.getKeys()) keys.add(parseTimeKey(bytes).key);
+    for (const bytes of this.#tables.awaited.getKeys()) keys.add(keyOfTime(bytes));
     for (const [key] of this.#slot.entries()) keys.add(key);
     const wakeups: KnownWakeup[] = [];
     for (const key of keys) {
       const record = this.#findKept(key);
-      if (record?.isAwaited === true) wakeups.push({ ...parseWakeupKey(key), record });
+      if (record?.isAwaited === true) wakeups.push({ ...namedBy(key), record });
     }
     return wakeups.sort((one, other) => one.record.begunAtMs - other.record.begunAtMs);
   }
@@ -131,58 +148,93 @@ export class WakeupRecordStore implements WakeupRecords {
     const end = timeKey(this.#settings.clock.wallMs() - wakeupKnownMs + 1, '');
     const times = Array.from(this.#tables.times.getKeys({ end, limit: forgetWakeupsSlice }));
     if (times.length === 0) return 0;
-    let outdated: TimePlace[] = [];
+    let forgotten = 0;
     await this.#settings.batch(() => {
-      outdated = times.map(parseTimeKey).filter((place) => this.#isOutdated(place));
-      for (const time of times) this.#forgetPlace(time);
-      for (const { key } of outdated) void this.#tables.records.remove(Buffer.from(key));
+      const outdated = times.map(keyOfTime).filter((key) => this.#slot.get(key) === undefined);
+      forgotten = outdated.length;
+      for (const time of times) {
+        void this.#tables.times.remove(time);
+        void this.#tables.awaited.remove(time);
+      }
+      for (const key of outdated) this.#forget(key);
     });
-    this.#known -= outdated.length;
+    this.#known -= forgotten;
     return times.length;
   }
 
-  /** An id that began anew after its 24 hours has another time by now, or will have: then only the old time goes. */
-  #isOutdated({ wallMs, key }: TimePlace): boolean {
-    if (this.#slot.get(key) !== undefined) return false;
-    const stored = this.#findStored(key);
-    return stored !== null && timeOf(stored.begunAtMs) === wallMs;
-  }
-
-  #forgetPlace(time: Buffer): void {
-    void this.#tables.times.remove(time);
-    void this.#tables.awaited.remove(time);
+  #forget(key: string): void {
+    const { records, latest } = this.#tables;
+    const { appId, requestId, id } = parseWakeupKey(key);
+    const record = findStoredWakeup(this.#tables, key);
+    if (record === null) return;
+    const device = Buffer.from(deviceKey(appId, requestId, record.deviceId));
+    if (latest.get(device) === id) void latest.remove(device);
+    void records.remove(Buffer.from(key));
   }
 
   #isExpired({ begunAtMs }: WakeupRecord): boolean {
     return this.#settings.clock.wallMs() - begunAtMs >= wakeupKnownMs;
   }
 
-  /** A store that cannot be read must not lose what has happened; what it replaces is then forgotten by its time. */
-  #findReplaced(key: string): WakeupRecord | null {
+  #latestId({ appId, requestId, which }: WakeupName): WakeupId | null {
+    const deviceId = typeof which === 'object' ? (which?.deviceId ?? null) : null;
+    const name = deviceId === null ? keyPrefix(requestId, appId) : deviceKey(appId, requestId, deviceId);
+    const pending = this.#latest.get(name) ?? null;
     try {
-      return this.#findKept(key);
+      return laterOf(findLatestId(this.#tables, appId, requestId, deviceId), pending);
+    } catch (error) {
+      if (pending === null) throw error;
+      return pending;
+    }
+  }
+
+  #noteLatest(name: string, id: WakeupId): void {
+    const later = laterOf(this.#latest.get(name) ?? null, id);
+    if (later !== null) this.#latest.set(name, later);
+  }
+
+  /** All of it is committed. */
+  #settled({ appId, requestId, record }: WakeupTransition): void {
+    for (const name of namesOf(appId, requestId, record.deviceId))
+      if (this.#latest.get(name) === record.id) this.#latest.delete(name);
+  }
+
+  /** A store that cannot be read must not lose what has happened: then it is counted twice. */
+  #isKept(key: string): boolean {
+    try {
+      return this.#findKept(key) !== null;
     } catch {
-      return null;
+      return false;
     }
   }
 
   #findKept(key: string): WakeupRecord | null {
-    return this.#slot.get(key)?.record ?? this.#findStored(key);
+    return this.#slot.get(key)?.record ?? findStoredWakeup(this.#tables, key);
   }
 
-  #findStored(key: string): WakeupRecord | null {
-    const row = this.#tables.records.get(Buffer.from(key));
-    return row === undefined ? null : decodeWakeup(row);
-  }
-
-  #put(key: string, { record, replaced }: Saved): void {
-    const { records, times, awaited } = this.#tables;
+  #put(key: string, { appId, requestId, record, isFirst }: WakeupTransition): void {
+    const { records, times, awaited, latest } = this.#tables;
     const time = timeKey(record.begunAtMs, key);
     void records.put(Buffer.from(key), encodeWakeup(record));
-    if (replaced !== null && timeOf(replaced.begunAtMs) !== timeOf(record.begunAtMs))
-      this.#forgetPlace(timeKey(replaced.begunAtMs, key));
-    void times.put(time, true);
     if (record.isAwaited) void awaited.put(time, true);
-    else if (replaced?.isAwaited === true) void awaited.remove(time);
+    else void awaited.remove(time);
+    if (!isFirst) return;
+    void times.put(time, true);
+    const device = Buffer.from(deviceKey(appId, requestId, record.deviceId));
+    // Of several processes another may have put a later one.
+    if ((latest.get(device) ?? '') < record.id) void latest.put(device, record.id);
   }
+}
+
+function namesOf(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId): readonly string[] {
+  return [keyPrefix(requestId, appId), deviceKey(appId, requestId, deviceId)];
+}
+
+function namedBy(key: string): Pick<KnownWakeup, 'appId' | 'requestId'> {
+  const { appId, requestId } = parseWakeupKey(key);
+  return { appId, requestId };
+}
+
+function laterOf(one: WakeupId | null, other: WakeupId | null): WakeupId | null {
+  return one === null || (other !== null && other > one) ? other : one;
 }

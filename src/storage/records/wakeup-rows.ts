@@ -1,41 +1,51 @@
-/** The rows of known wakeups. Rows of the first release end with the hash and mean a settled acceptance. */
+/**
+ * The rows of known wakeups, each by its request id, its application and its own id, so that those that bear one request id
+ * stand together, the latest last. A table beside them has the latest of each device.
+ */
 import type { MemberId } from '../../model/cluster.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
+import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { WakeCause } from '../../model/signal.ts';
 import type { WakeupRecord, WakeupStatus } from '../../model/wakeup.ts';
 import type { Table } from '../lmdb/environment.ts';
 
-/** Wall milliseconds; the hash is 32 bytes. Add at the end only. */
+/** Wall milliseconds. Add at the end only. */
 export type WakeupRow = readonly [
   deviceId: string,
   acceptedAtMs: number | null,
-  bodySha256: Uint8Array,
-  status?: string,
-  isAwaited?: boolean,
-  begunAtMs?: number,
-  completedAtMs?: number | null,
-  wokeAfterMs?: number | null,
-  alreadyOnline?: boolean,
-  cause?: string | null,
-  sleepEpoch?: number,
-  isCallersId?: boolean,
-  watcher?: string | null,
+  status: string,
+  isAwaited: boolean,
+  begunAtMs: number,
+  completedAtMs: number | null,
+  wokeAfterMs: number | null,
+  alreadyOnline: boolean,
+  cause: string | null,
+  sleepEpoch: number,
+  packet: string | null,
+  watcher: string | null,
 ];
 
 export interface WakeupTables {
-  /** By application and request id. */
+  /** By request id, application and id. */
   readonly records: Table<WakeupRow>;
   /** The same keys behind the time of their beginning; only the keys count. */
   readonly times: Table<true>;
   /** Of those, the ones whose outcome is awaited. */
   readonly awaited: Table<true>;
+  /** By request id, application and device: the id of the latest. */
+  readonly latest: Table<string>;
 }
+
+export const wakeupTableNames = {
+  records: 'wakeups',
+  times: 'wakeup-times',
+  awaited: 'wakeups-awaited',
+  latest: 'wakeups-of-devices',
+} as const satisfies Record<keyof WakeupTables, string>;
 
 export function encodeWakeup(record: WakeupRecord): WakeupRow {
   return [
     record.deviceId,
     record.acceptedAtMs,
-    Buffer.from(record.bodySha256, 'hex'),
     record.status,
     record.isAwaited,
     record.begunAtMs,
@@ -44,35 +54,57 @@ export function encodeWakeup(record: WakeupRecord): WakeupRow {
     record.alreadyOnline,
     record.cause,
     record.sleepEpoch,
-    record.isCallersId,
+    record.packet,
     record.watcher,
   ];
 }
 
-export function decodeWakeup(row: WakeupRow): WakeupRecord {
+export function decodeWakeup(id: WakeupId, row: WakeupRow): WakeupRecord {
   return {
+    id,
     deviceId: row[0] as DeviceId,
     acceptedAtMs: row[1],
-    bodySha256: Buffer.from(row[2]).toString('hex'),
-    status: (row[3] ?? 'accepted') as WakeupStatus,
-    isAwaited: row[4] ?? false,
-    begunAtMs: row[5] ?? row[1] ?? 0,
-    completedAtMs: row[6] ?? null,
-    wokeAfterMs: row[7] ?? null,
-    alreadyOnline: row[8] ?? false,
-    cause: (row[9] ?? null) as WakeCause | null,
-    sleepEpoch: row[10] ?? 0,
-    isCallersId: row[11] ?? true,
-    watcher: (row[12] ?? null) as MemberId | null,
+    status: row[2] as WakeupStatus,
+    isAwaited: row[3],
+    begunAtMs: row[4],
+    completedAtMs: row[5],
+    wokeAfterMs: row[6],
+    alreadyOnline: row[7],
+    cause: row[8] as WakeCause | null,
+    sleepEpoch: row[9],
+    packet: row[10],
+    watcher: row[11] as MemberId | null,
   };
 }
 
-export function parseWakeupKey(key: string): {
+export interface WakeupKeyParts {
   readonly appId: ApplicationId;
   readonly requestId: RequestId;
-} {
-  const end = key.indexOf('\n');
-  return { appId: key.slice(0, end) as ApplicationId, requestId: key.slice(end + 1) as RequestId };
+  readonly id: WakeupId;
+}
+
+/** Neither a request id nor an application id holds a line feed. */
+export function wakeupKey({ appId, requestId, id }: WakeupKeyParts): string {
+  return `${requestId}\n${appId}\n${id}`;
+}
+
+export function parseWakeupKey(key: string): WakeupKeyParts {
+  const [requestId, appId, id] = key.split('\n');
+  return { appId: appId as ApplicationId, requestId: requestId as RequestId, id: id as WakeupId };
+}
+
+/** What all keys of a request id begin with, and of an application's. */
+export function keyPrefix(requestId: RequestId, appId?: ApplicationId): string {
+  return appId === undefined ? `${requestId}\n` : `${requestId}\n${appId}\n`;
+}
+
+/** Behind every key of that prefix: no key goes on with a byte so high. */
+export function endOfPrefix(prefix: string): Buffer {
+  return Buffer.concat([Buffer.from(prefix), Buffer.of(0xff)]);
+}
+
+export function deviceKey(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId): string {
+  return keyPrefix(requestId, appId) + deviceId;
 }
 
 /** Milliseconds in 48 bits last until the year 10889. */
@@ -80,16 +112,12 @@ const timeBytes = 6;
 
 export function timeKey(wallMs: number, key: string): Buffer {
   const bytes = Buffer.allocUnsafe(timeBytes + Buffer.byteLength(key));
-  bytes.writeUIntBE(timeOf(wallMs), 0, timeBytes);
+  bytes.writeUIntBE(Math.max(0, Math.floor(wallMs)), 0, timeBytes);
   bytes.write(key, timeBytes);
   return bytes;
 }
 
-export function parseTimeKey(bytes: Buffer): { readonly wallMs: number; readonly key: string } {
-  return { wallMs: bytes.readUIntBE(0, timeBytes), key: bytes.toString('utf8', timeBytes) };
-}
-
-/** As it stands in a key. */
-export function timeOf(wallMs: number): number {
-  return Math.max(0, Math.floor(wallMs));
+/** The key behind the time. */
+export function keyOfTime(bytes: Buffer): string {
+  return bytes.toString('utf8', timeBytes);
 }

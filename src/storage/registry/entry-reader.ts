@@ -4,11 +4,12 @@
  * field that is wrong yields a placeholder, so that reading stays one expression, and the entry is not used.
  */
 import { utf8Length } from '../../lib/utf8.ts';
-import {
-  registryListItemsMax,
-  registrySecretBytesMax,
-  registrySecretCharactersMin,
-} from '../lmdb/store-limits.ts';
+import { isShortSecret, labelsFault, labelsOf } from '../../model/device-terms.ts';
+import type { ProductDefaults } from '../../model/product-defaults.ts';
+import { secretBytesMax, secretCharactersMin } from '../../model/provisioning-limits.ts';
+import type { Labels } from '../../model/registry.ts';
+import { registryListItemsMax } from '../lmdb/store-limits.ts';
+import { parseProductDefaults } from './product-defaults.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -26,7 +27,7 @@ export interface EntryRules {
 }
 
 const shortSecret =
-  `is shorter than ${registrySecretCharactersMin} characters and can be guessed: ` +
+  `is shorter than ${secretCharactersMin} characters and can be guessed: ` +
   'make a longer one, or let it in with registry.allow_short_secrets';
 
 export class EntryReader {
@@ -76,12 +77,12 @@ export class EntryReader {
     return value;
   }
 
-  /** `prefix`: what may stand before the secret and is none of it. */
+  /** `prefix`: what may stand before the secret and is none of it. Of a webhook's, the rest has to be long. */
   secret(field: string, prefix = ''): string {
-    const value = this.text(field, registrySecretBytesMax);
+    const value = this.text(field, secretBytesMax);
     if (value === maskedSecret) this.#refuse(field, 'is masked: export with --with-secrets');
     const itself = value.startsWith(prefix) ? value.slice(prefix.length) : value;
-    if (!this.#rules.allowShortSecrets && isShort(itself)) this.#refuse(field, shortSecret);
+    if (!this.#rules.allowShortSecrets && isShortSecret(itself)) this.#refuse(field, shortSecret);
     return value;
   }
 
@@ -120,6 +121,21 @@ export class EntryReader {
     return items;
   }
 
+  /** Of a product. Absent and null: none. */
+  defaults(field: string): ProductDefaults | undefined {
+    const defaults = parseProductDefaults(this.#entry[field] ?? {});
+    if (defaults.ok) return defaults.value ?? undefined;
+    return (this.#refuse([field, ...defaults.error.path].join('.'), defaults.error.reason), undefined);
+  }
+
+  /** Absent and null: none. */
+  labels(field: string): Labels | undefined {
+    const value = this.#entry[field] ?? {};
+    const fault = labelsFault(value);
+    if (fault !== null) return (this.#refuse(field, fault), undefined);
+    return labelsOf(Object.entries(value as Labels));
+  }
+
   #text(field: string): string | null {
     const value = this.#entry[field];
     if (typeof value === 'string') return value;
@@ -129,10 +145,4 @@ export class EntryReader {
   #refuse(field: string, reason: string): void {
     this.#error ??= { field, reason };
   }
-}
-
-/** A code point is one or two units of the string. */
-function isShort(secret: string): boolean {
-  if (secret.length >= 2 * registrySecretCharactersMin) return false;
-  return Array.from(secret).length < registrySecretCharactersMin;
 }

@@ -4,7 +4,20 @@
  */
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import type { EnvironmentMode } from '../lmdb/environment.ts';
-import type { ImportMessage, ImportRequest, ImportResult, ImportTask } from './registry-import-messages.ts';
+import type { ImportRequest, ImportResult } from './registry-import.ts';
+
+/** To the worker, as its data. */
+export interface ImportTask {
+  readonly directory: string;
+  /** The one in which the server has the store open. */
+  readonly mode: EnvironmentMode;
+  readonly request: ImportRequest;
+}
+
+/** From the worker. */
+export type ImportMessage =
+  | { readonly kind: 'progress'; readonly entries: number }
+  | { readonly kind: 'result'; readonly result: ImportResult };
 
 /** Directories whose import is under way: a second one would wait for the first holding a thread. */
 const importing = new Set<string>();

@@ -6,11 +6,10 @@
  * What was here before the node was one of several gives way to what the others have. Source: cluster.md, Registry.
  */
 import { assert } from '../../lib/assert.ts';
-import type { Cancel } from '../../lib/clock.ts';
+import { nextTurn, type Cancel } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
-import { AppliedChanges, checkChange, type CheckedChange } from './mirrored-rows.ts';
-import type { UnsharedEntries } from './mirrored-unshared.ts';
+import { AppliedChanges, checkChange, type CheckedChange, type UnsharedEntries } from './mirrored-rows.ts';
 import { kindNames, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
 import { mirrorCheckSlice, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
@@ -146,11 +145,4 @@ export class MirroredRegistryStore implements MirroredRegistry {
   #put({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
     if (this.#tables.putRow(kind, id, row)) applied.note(kind, id);
   }
-}
-
-/** A registry of a million must not keep the loop. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

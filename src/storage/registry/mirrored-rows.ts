@@ -1,13 +1,24 @@
 /**
- * The tables and rows by which a node shares its registry with others, and what one commit of their changes did here, for
- * those who cache something of it. Source: cluster.md, Registry.
+ * The registry's part in being shared by several nodes: rows checked on their way in, and which entries this node has
+ * changed and all nodes do not have yet, noted in the transaction that changes them. Nothing is noted in a store that has
+ * never been one of several nodes' (`isOn`); one that was goes on noting, whoever writes it: an import's thread, the
+ * command line while no server runs, a server that is alone for a while. Of an entry only the newest change counts, so
+ * there are never more of them than entries. Source: cluster.md, Registry.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import type { RegistryChange } from '../../core/ports/mirrored.ts';
 import { parseEntry, writeEntry } from './registry-entry.ts';
-import { isKindName, type EntryOf, type KindName } from './registry-kinds.ts';
-import { rowCodecs, type RowOf } from './registry-rows.ts';
+import {
+  decodeRow,
+  encodeRow,
+  idOf,
+  isKindName,
+  isRow,
+  type EntryOf,
+  type KindName,
+  type Row,
+} from './registry-kinds.ts';
 import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
 import type { Environment, Table } from '../lmdb/environment.ts';
 import { eventKey as placeKey, sequenceOf as placeOf } from '../events/event-rows.ts';
@@ -22,7 +33,7 @@ export interface CheckedChange {
 
 /** The bytes that its table has of an entry. */
 export function packEntry<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Buffer {
-  return packPlain(rowCodecs[kind].encode(entry));
+  return packPlain(encodeRow(kind, entry));
 }
 
 /** What is wrong with the change, as a sentence that quotes no value of its row. Never throws. */
@@ -48,27 +59,13 @@ function checkRow(kind: KindName, id: string, bytes: Uint8Array): Result<Buffer,
   return isRow(kind, row) ? repack(kind, id, row) : fail('its row has not the form of this release');
 }
 
-function repack<Kind extends KindName>(kind: Kind, id: string, row: RowOf[Kind]): Result<Buffer, string> {
+function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
   // Whether a secret may be short was decided where the entry came in.
   const rules = { allowShortSecrets: true };
-  const entry = parseEntry(kind, writeEntry(kind, rowCodecs[kind].decode(id, row)), rules);
+  const entry = parseEntry(kind, writeEntry(kind, decodeRow(kind, id, row)), rules);
   if (!entry.ok) return fail(`${entry.error.field} ${entry.error.reason}`);
-  if (rowCodecs[kind].id(entry.value) !== id) return fail('its row is of another entry');
+  if (idOf(kind, entry.value) !== id) return fail('its row is of another entry');
   return succeed(packEntry(kind, entry.value));
-}
-
-/** Fields of a row, all of them; what they hold is checked as that of an entry. */
-const rowLengths: Readonly<Record<KindName, number>> = {
-  application: 1,
-  product: 1,
-  credential: 6,
-  device: 4,
-  webhook: 2,
-  bridge: 3,
-};
-
-function isRow<Kind extends KindName>(kind: Kind, row: unknown): row is RowOf[Kind] {
-  return Array.isArray(row) && row.length === rowLengths[kind];
 }
 
 /** `held`: what all nodes have of the entry, in a list of one; null: nothing came yet. Add at the end only. */
@@ -106,8 +103,7 @@ export function entryKey(kind: KindName, id: string): Buffer {
   return Buffer.from(`${kind}\n${id}`);
 }
 
-export { placeKey, placeOf };
-
+/** What one commit of others' changes did here, for those who cache something of it. */
 export class AppliedChanges {
   /** Entries that are other than before, or gone. */
   count = 0;
@@ -119,3 +115,95 @@ export class AppliedChanges {
     if (kind === 'credential') this.credentials.push(id as AccessKeyId);
   }
 }
+
+export interface UnsharedPlace {
+  readonly place: number;
+  readonly kind: KindName;
+  readonly id: string;
+}
+
+export class UnsharedEntries {
+  readonly #tables: UnsharedTables;
+  #isOn: boolean;
+
+  constructor(tables: UnsharedTables) {
+    this.#tables = tables;
+    this.#isOn = tables.state.get(stateKey)?.[2] === true;
+  }
+
+  /** What an import has put, while it is under way. */
+  get seen(): Table<true> {
+    return this.#tables.seen;
+  }
+
+  get isOn(): boolean {
+    return this.#isOn;
+  }
+
+  /** The position in the shared registry up to which all is here; 0: nothing. */
+  get position(): number {
+    return this.#state[0];
+  }
+
+  find(kind: KindName, id: string): UnsharedRow | null {
+    return this.#tables.entries.get(entryKey(kind, id)) ?? null;
+  }
+
+  /** In their order, at most `limit`. */
+  read(limit: number): UnsharedPlace[] {
+    const places: UnsharedPlace[] = [];
+    for (const { key, value } of this.#tables.places.getRange({ limit }))
+      places.push({ place: placeOf(key), kind: value[0], id: value[1] });
+    return places;
+  }
+
+  /** Everything below: inside a transaction of the registry only. `position`: of the shared registry. */
+  moveTo(position: number): void {
+    const [, lastPlace, isOn] = this.#state;
+    void this.#tables.state.put(stateKey, [position, lastPlace, isOn]);
+  }
+
+  /** From now on changes are noted. */
+  turnOn(): void {
+    const [position, lastPlace] = this.#state;
+    void this.#tables.state.put(stateKey, [position, lastPlace, true]);
+    this.#isOn = true;
+  }
+
+  /** An entry was changed here. `isAdopted`: it was there before the node was one of several, and gives way to theirs. */
+  note(kind: KindName, id: string, isAdopted = false): void {
+    const key = entryKey(kind, id);
+    const before = this.#tables.entries.get(key);
+    if (before !== undefined) void this.#tables.places.remove(placeKey(before[0]));
+    const [position, lastPlace, isOn] = this.#state;
+    const place = lastPlace + 1;
+    void this.#tables.state.put(stateKey, [position, place, isOn]);
+    void this.#tables.places.put(placeKey(place), [kind, id]);
+    void this.#tables.entries.put(key, [place, isAdopted, before?.[2] ?? null]);
+  }
+
+  /** What all nodes have of it while this node's change is on its way; null: it is gone there. */
+  hold(kind: KindName, id: string, theirs: Buffer | null): void {
+    const row = this.find(kind, id);
+    if (row !== null) void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], [theirs]]);
+  }
+
+  /** Null: it was changed again, or is not unshared. */
+  findPlace(place: number): UnsharedPlace | null {
+    const value = this.#tables.places.get(placeKey(place));
+    return value === undefined ? null : { place, kind: value[0], id: value[1] };
+  }
+
+  remove(kind: KindName, id: string): void {
+    const row = this.find(kind, id);
+    if (row === null) return;
+    void this.#tables.places.remove(placeKey(row[0]));
+    void this.#tables.entries.remove(entryKey(kind, id));
+  }
+
+  get #state(): SharedStateRow {
+    return this.#tables.state.get(stateKey) ?? [0, 0, false];
+  }
+}
+
+const stateKey = Buffer.from('state');

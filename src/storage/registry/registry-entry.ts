@@ -1,7 +1,8 @@
 /**
  * The registry file's form of an entry: JSON with the names of running.md, in and out. What an entry refers to
  * is not looked up here. Absent `not_before`, `not_after`, `expires_at`, `revoked` and `disabled` are null and
- * false, absent `types` is all of them; everything else must be there, and nothing else may be.
+ * false, absent `types` is all of them, absent `defaults` and `labels` are none and are not written; everything else must be there, and
+ * nothing else may be.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import {
@@ -10,18 +11,16 @@ import {
   parseBridgeId,
   parseDeviceId,
   parseProductId,
+  type ApplicationId,
 } from '../../model/ids.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
 import { EntryReader, type EntryRules, type FieldError, type JsonObject } from './entry-reader.ts';
-import type { EntryOf, KindName } from './registry-kinds.ts';
+import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import { registryNameBytesMax, webhookTypeBytesMax, webhookUrlBytesMax } from '../lmdb/store-limits.ts';
 
-interface EntryForm<Entry> {
-  readonly keys: ReadonlySet<string>;
-  /** Leaves what is wrong in the reader. */
-  read(fields: EntryReader): Entry;
-  write(entry: Entry): JsonObject;
-}
+/** The field's name, and how its value is read; what is wrong with it is left in the reader. */
+type Field<Value> = readonly [name: string, read: (fields: EntryReader, name: string) => Value];
+type Form<Entry> = { readonly [Property in keyof Entry]-?: Field<Entry[Property] | undefined> };
 
 const registryIdForm = '1-255 bytes of UTF-8 without control characters';
 const grants: ReadonlySet<string> = new Set(['*', ...permissions]);
@@ -30,104 +29,75 @@ const keySha256Form = /^[0-9a-f]{64}$/i;
 const webhookSecretPrefix = 'whsec_';
 const typeForm = /^(\*|[a-z][a-z0-9_.]*)$/;
 
-const forms: { readonly [Kind in KindName]: EntryForm<EntryOf[Kind]> } = {
-  application: {
-    keys: new Set(['app_id', 'name']),
-    read: (fields) => ({
-      appId: fields.id('app_id', parseApplicationId, registryIdForm),
-      name: fields.text('name', registryNameBytesMax),
-    }),
-    write: ({ appId, name }) => ({ app_id: appId, name }),
-  },
+const id =
+  <Id extends string>(parse: (text: string) => Id | null, form = registryIdForm) =>
+  (fields: EntryReader, name: string): Id =>
+    fields.id(name, parse, form);
+const flag = (fields: EntryReader, name: string): boolean => fields.flag(name);
+const seconds = (fields: EntryReader, name: string): number | null => fields.seconds(name);
+const appId = ['app_id', id(parseApplicationId)] as const;
+const productId = ['product_id', id(parseProductId)] as const;
+const appIds = [
+  'app_ids',
+  (fields: EntryReader, name: string): readonly ApplicationId[] =>
+    fields.list(name, parseApplicationId, 'application ids'),
+] as const;
 
-  product: {
-    keys: new Set(['product_id', 'app_ids']),
-    read: (fields) => ({
-      productId: fields.id('product_id', parseProductId, registryIdForm),
-      appIds: fields.list('app_ids', parseApplicationId, 'application ids'),
-    }),
-    write: ({ productId, appIds }) => ({ product_id: productId, app_ids: appIds }),
-  },
-
+/** In the order in which they are checked and written. */
+const forms: { readonly [Kind in KindName]: Form<EntryOf[Kind]> } = {
+  application: { appId, name: ['name', (fields, name) => fields.text(name, registryNameBytesMax)] },
+  product: { productId, appIds, defaults: ['defaults', (fields, name) => fields.defaults(name)] },
   credential: {
-    keys: new Set([
-      'access_key_id',
-      'secret_key',
-      'app_id',
-      'permissions',
-      'not_before',
-      'not_after',
-      'revoked',
-    ]),
-    read: (fields) => ({
-      accessKeyId: fields.id('access_key_id', parseAccessKeyId, '1-128 visible ASCII characters but , and /'),
-      secretKey: fields.secret('secret_key'),
-      appId: fields.id('app_id', parseApplicationId, registryIdForm),
-      grants: fields.list('permissions', parseGrant, grantForm),
-      notBefore: fields.seconds('not_before'),
-      notAfter: fields.seconds('not_after'),
-      revoked: fields.flag('revoked'),
-    }),
-    write: (credential) => ({
-      access_key_id: credential.accessKeyId,
-      secret_key: credential.secretKey,
-      app_id: credential.appId,
-      permissions: credential.grants,
-      not_before: credential.notBefore,
-      not_after: credential.notAfter,
-      revoked: credential.revoked,
-    }),
+    accessKeyId: ['access_key_id', id(parseAccessKeyId, '1-128 visible ASCII characters but , and /')],
+    secretKey: ['secret_key', (fields, name) => fields.secret(name)],
+    appId,
+    grants: ['permissions', (fields, name) => fields.list(name, parseGrant, grantForm)],
+    notBefore: ['not_before', seconds],
+    notAfter: ['not_after', seconds],
+    revoked: ['revoked', flag],
   },
-
   device: {
-    keys: new Set(['device_id', 'product_id', 'secret', 'expires_at', 'disabled']),
-    read: (fields) => ({
-      deviceId: fields.id('device_id', parseDeviceId, '1-255 bytes of UTF-8'),
-      productId: fields.id('product_id', parseProductId, registryIdForm),
-      secret: fields.secret('secret'),
-      expiresAt: fields.seconds('expires_at'),
-      disabled: fields.flag('disabled'),
-    }),
-    write: ({ deviceId, productId, secret, expiresAt, disabled }) => ({
-      device_id: deviceId,
-      product_id: productId,
-      secret,
-      expires_at: expiresAt,
-      disabled,
-    }),
+    deviceId: ['device_id', id(parseDeviceId, '1-255 bytes of UTF-8')],
+    productId,
+    secret: ['secret', (fields, name) => fields.secret(name)],
+    expiresAt: ['expires_at', seconds],
+    disabled: ['disabled', flag],
+    labels: ['labels', (fields, name) => fields.labels(name)],
   },
-
   webhook: {
-    keys: new Set(['app_id', 'url', 'secret', 'types']),
-    read: (fields) => ({
-      appId: fields.id('app_id', parseApplicationId, registryIdForm),
-      url: fields.id(
-        'url',
-        parseWebhookUrl,
-        `an http or https URL of at most ${webhookUrlBytesMax} characters`,
-      ),
-      secret: fields.secret('secret', webhookSecretPrefix),
-      types: fields.has('types') ? fields.list('types', parseEventType, 'event types or *') : ['*'],
-    }),
-    write: ({ appId, url, secret, types }) => ({ app_id: appId, url, secret, types }),
+    appId,
+    url: ['url', id(parseWebhookUrl, `an http or https URL of at most ${webhookUrlBytesMax} characters`)],
+    secret: ['secret', (fields, name) => fields.secret(name, webhookSecretPrefix)],
+    types: [
+      'types',
+      (fields, name) => (fields.has(name) ? fields.list(name, parseEventType, 'event types or *') : ['*']),
+    ],
   },
-
   bridge: {
-    keys: new Set(['bridge_id', 'key_sha256', 'app_ids', 'revoked']),
-    read: (fields) => ({
-      bridgeId: fields.id('bridge_id', parseBridgeId, registryIdForm),
-      keySha256: fields.id('key_sha256', parseKeySha256, '64 hex digits'),
-      appIds: fields.list('app_ids', parseApplicationId, 'application ids'),
-      revoked: fields.flag('revoked'),
-    }),
-    write: ({ bridgeId, keySha256, appIds, revoked }) => ({
-      bridge_id: bridgeId,
-      key_sha256: keySha256,
-      app_ids: appIds,
-      revoked,
-    }),
+    bridgeId: ['bridge_id', id(parseBridgeId)],
+    keySha256: ['key_sha256', id(parseKeySha256, '64 hex digits')],
+    appIds,
+    revoked: ['revoked', flag],
   },
 };
+
+interface Plan {
+  readonly fields: readonly (readonly [property: string, field: Field<unknown>])[];
+  readonly names: ReadonlySet<string>;
+}
+
+/** The forms taken apart once: a million devices go through one. */
+const plans = Object.fromEntries(
+  kindNames.map((kind): [KindName, Plan] => {
+    const fields = Object.entries(forms[kind] as Readonly<Record<string, Field<unknown>>>);
+    return [kind, { fields, names: new Set(fields.map(([, [name]]) => name)) }];
+  }),
+) as Readonly<Record<KindName, Plan>>;
+
+/** True: some kind of entry has a field of this name. */
+export function isFieldName(name: string): boolean {
+  return name === 'kind' || kindNames.some((kind) => plans[kind].names.has(name));
+}
 
 /** The entry, or the first field that is wrong. Reasons quote no values. Without `rules` a secret has to be long. */
 export function parseEntry<Kind extends KindName>(
@@ -135,14 +105,23 @@ export function parseEntry<Kind extends KindName>(
   json: JsonObject,
   rules?: EntryRules,
 ): Result<EntryOf[Kind], FieldError> {
-  const fields = new EntryReader(json, kind, forms[kind].keys, rules);
-  const entry = forms[kind].read(fields);
-  return fields.error === null ? succeed(entry) : fail(fields.error);
+  const { fields, names } = plans[kind];
+  const reader = new EntryReader(json, kind, names, rules);
+  const entry: Record<string, unknown> = {};
+  for (const [property, [name, read]] of fields) {
+    const value = read(reader, name);
+    if (value !== undefined) entry[property] = value;
+  }
+  return reader.error === null ? succeed(entry as unknown as EntryOf[Kind]) : fail(reader.error);
 }
 
 /** The entry as a registry file has it, secrets in clear. */
 export function writeEntry<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): JsonObject {
-  return forms[kind].write(entry);
+  const values = entry as unknown as Readonly<Record<string, unknown>>;
+  const json: Record<string, unknown> = {};
+  for (const [property, [name]] of plans[kind].fields)
+    if (values[property] !== undefined) json[name] = values[property];
+  return json;
 }
 
 function parseGrant(text: string): Grant | null {

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { importRegistry } from './registry-import.ts';
-import type { ImportMessage, ImportTask } from './registry-import-messages.ts';
+import type { ImportMessage, ImportTask } from './import-in-worker.ts';
 import { RegistryTables } from './registry-tables.ts';
 
 const port = parentPort;

@@ -9,15 +9,49 @@ import { fail, succeed } from '../../lib/result.ts';
 import { ByteWindow, fileSha256 } from '../events/byte-window.ts';
 import type { EntryRules, JsonObject } from './entry-reader.ts';
 import { ImportReferences } from './import-references.ts';
-import { readDocument, readLines } from './registry-document.ts';
+import { readDocument, readLines, describePlace, detectForm, type RegistryItem } from './registry-text.ts';
 import { parseEntry } from './registry-entry.ts';
-import type { ImportFailure, ImportReport, ImportRequest, ImportResult } from './registry-import-messages.ts';
 import { idKeys, type KindName, kindNames } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
-import { describePlace, detectForm, type RegistryItem } from './registry-text.ts';
 import { importedFilesMax, importProgressEntries, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
-import { entryKey } from './mirrored-rows.ts';
-import type { UnsharedEntries } from './mirrored-unshared.ts';
+import { entryKey, type UnsharedEntries } from './mirrored-rows.ts';
+
+export interface ImportRequest {
+  /** JSON document or NDJSON. */
+  readonly file: string;
+  /** True: afterwards the store holds what the file holds and nothing else. */
+  readonly replace: boolean;
+  /** True: a file imported before under this path, whose content is the same, is left alone. Not with `replace`. */
+  readonly skipUnchanged: boolean;
+  /** Left out: secrets have to be long. */
+  readonly allowShortSecrets?: boolean;
+}
+
+export interface ImportReport {
+  readonly file: string;
+  /** The file has not changed since it was imported; nothing was done. */
+  readonly skipped: boolean;
+  /** Of the whole file; lowercase hex. */
+  readonly sha256: string;
+  /** Entries read, by kind. */
+  readonly counts: Readonly<Record<KindName, number>>;
+}
+
+/** Nothing has changed in the store. No secret is in it. */
+export interface ImportFailure {
+  readonly file: string;
+  /** `line 12`, `devices[11]`, `byte 40`; null: the file as a whole. */
+  readonly where: string | null;
+  readonly kind: KindName | null;
+  readonly id: string | null;
+  readonly field: string | null;
+  readonly reason: string;
+  /** All of it in one line. */
+  readonly message: string;
+}
+
+export type ImportResult =
+  { readonly ok: true; readonly value: ImportReport } | { readonly ok: false; readonly error: ImportFailure };
 
 type Item = Extract<RegistryItem, { ok: true }>;
 type Counts = Record<KindName, number>;
@@ -180,7 +214,7 @@ class SeenEntries {
 
   /** At the end of the import. */
   removeOthers(): void {
-    for (const kind of kindNames) for (const id of this.#others(kind)) this.#remove(kind, id);
+    for (const kind of kindNames) for (const id of this.#others(kind)) this.#tables.remove(kind, id);
     this.#unshared.seen.clearSync();
   }
 
@@ -189,9 +223,5 @@ class SeenEntries {
       for (const id of ids) if (!this.has(kind, id)) yield id;
       ids = this.#tables.ids(kind, mirrorEntriesSlice, ids.at(-1));
     }
-  }
-
-  #remove(kind: KindName, id: string): void {
-    if (this.#tables.putRow(kind, id, null)) this.#unshared.note(kind, id);
   }
 }

@@ -1,4 +1,4 @@
-/** The six kinds of registry entry, and what a registry file calls them. Source: running.md, Data. */
+/** The six kinds of registry entry: what a registry file calls them, and their rows in the store. Source: running.md, Data. */
 import type { Application, Bridge, Credential, Device, Product, Webhook } from '../../model/registry.ts';
 
 export interface EntryOf {
@@ -66,4 +66,70 @@ const kindsByTellingKey = [
 /** Of an entry that does not say its kind; null when no id tells it. */
 export function inferKind(entry: Readonly<Record<string, unknown>>): KindName | null {
   return kindsByTellingKey.find((kind) => Object.hasOwn(entry, idKeys[kind])) ?? null;
+}
+
+/** What tells entries of a kind apart. */
+const idProperties = {
+  application: ['appId'],
+  product: ['productId'],
+  credential: ['accessKeyId'],
+  device: ['deviceId'],
+  webhook: ['appId', 'url'],
+  bridge: ['bridgeId'],
+} as const satisfies Properties;
+
+/** The order in which the store has everything else: add at the end only. */
+const rowProperties = {
+  application: ['name'],
+  product: ['appIds', 'defaults'],
+  credential: ['secretKey', 'appId', 'grants', 'notBefore', 'notAfter', 'revoked'],
+  device: ['productId', 'secret', 'expiresAt', 'disabled', 'labels'],
+  webhook: ['secret', 'types'],
+  bridge: ['keySha256', 'appIds', 'revoked'],
+} as const satisfies Properties;
+
+/** What an entry may lack. At the end of its row it is left out, so that the row is the one that older releases wrote. */
+const optionalProperties: ReadonlySet<string> = new Set(['defaults', 'labels']);
+
+type Properties = { readonly [Kind in KindName]: readonly (keyof EntryOf[Kind])[] };
+
+/** The store's form of an entry, a msgpack array under the UTF-8 of its id, so that order and equality are those of the bytes. */
+export type Row = readonly unknown[];
+
+/** Neither part of a webhook's id holds a line feed. */
+const idSeparator = '\n';
+
+export function idOf<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
+  return pick(entry, idProperties[kind]).join(idSeparator);
+}
+
+export function encodeRow<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Row {
+  const row = pick(entry, rowProperties[kind]);
+  while (row.at(-1) === undefined) row.pop();
+  return row;
+}
+
+/** Of a row as this release or an older one wrote it. */
+export function decodeRow<Kind extends KindName>(kind: Kind, id: string, row: Row): EntryOf[Kind] {
+  const [first = '', second]: readonly string[] = idProperties[kind];
+  const firstEnd = second === undefined ? id.length : id.indexOf(idSeparator);
+  const entry: Record<string, unknown> = { [first]: id.slice(0, firstEnd) };
+  if (second !== undefined) entry[second] = id.slice(firstEnd + 1);
+  let at = 0;
+  for (const property of rowProperties[kind]) {
+    const value = row[at++];
+    if (value !== undefined) entry[property] = value;
+  }
+  return entry as unknown as EntryOf[Kind];
+}
+
+/** True: it has as many values as an entry of this release may have. What they are is not looked at. */
+export function isRow(kind: KindName, row: unknown): row is Row {
+  const properties: readonly string[] = rowProperties[kind];
+  const needed = properties.filter((property) => !optionalProperties.has(property));
+  return Array.isArray(row) && row.length >= needed.length && row.length <= properties.length;
+}
+
+function pick(entry: object, properties: readonly string[]): unknown[] {
+  return properties.map((property) => (entry as Readonly<Record<string, unknown>>)[property]);
 }

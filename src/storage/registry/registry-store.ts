@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { AccessKeyId, DeviceId, ProductId } from '../../model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../model/registry.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import type { DeviceLister } from '../../core/ports/device-registry.ts';
 import { countEntries } from '../lmdb/environment.ts';
 import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
@@ -18,16 +19,19 @@ import {
   bridgesKnownMax,
 } from '../lmdb/store-limits.ts';
 
-export class RegistryStore implements RegistryReader {
+export class RegistryStore implements RegistryReader, DeviceLister {
   readonly #tables: RegistryTables;
+  readonly #bridgesMax: number;
   readonly #credentials = new LRUCache<AccessKeyId, Credential>({ max: credentialsCachedMax });
   readonly #devices = new LRUCache<DeviceId, Device>({ max: devicesCachedMax });
   readonly #products = new LRUCache<ProductId, Product>({ max: productsCachedMax });
   /** Null: not needed since the last change. */
   #bridges: BridgesByKey | null = null;
 
-  constructor(tables: RegistryTables) {
+  /** `bridgesMax`: with more of them in the registry none is found by its key. */
+  constructor(tables: RegistryTables, bridgesMax = bridgesKnownMax) {
     this.#tables = tables;
+    this.#bridgesMax = bridgesMax;
   }
 
   findCredential(accessKeyId: AccessKeyId): Credential | null {
@@ -58,8 +62,9 @@ export class RegistryStore implements RegistryReader {
     return this.#devices.peek(deviceId) ?? this.#tables.find('device', deviceId);
   }
 
+  /** Throws when the store cannot be read, or holds too many bridges. */
   findBridges(keySha256: string): readonly Bridge[] {
-    this.#bridges ??= gatherBridges(this.#tables);
+    this.#bridges ??= gatherBridges(this.#tables, this.#bridgesMax);
     return this.#bridges.get(keySha256) ?? [];
   }
 
@@ -71,6 +76,17 @@ export class RegistryStore implements RegistryReader {
   /** At most `limit` entries in the order of their ids' bytes; `after`: the id of the last one seen. */
   page<Kind extends KindName>(kind: Kind, limit: number, after?: string): EntryOf[Kind][] {
     return Array.from(this.#tables.entries(kind, after === undefined ? { limit } : { after, limit }));
+  }
+
+  devicesBehind(after: string | null, prefix: string, limit: number): readonly Device[] {
+    const isBehind = after !== null && Buffer.compare(Buffer.from(after), Buffer.from(prefix)) >= 0;
+    const range = isBehind ? { after, limit } : prefix === '' ? { limit } : { from: prefix, limit };
+    const devices: Device[] = [];
+    for (const device of this.#tables.entries('device', range)) {
+      if (!device.deviceId.startsWith(prefix)) break;
+      devices.push(device);
+    }
+    return devices;
   }
 
   counts(): Record<KindName, number> {
@@ -92,10 +108,10 @@ export class RegistryStore implements RegistryReader {
   }
 }
 
-export type BridgesByKey = ReadonlyMap<string, readonly Bridge[]>;
+type BridgesByKey = ReadonlyMap<string, readonly Bridge[]>;
 
-/** One walk through the table. Throws when the store cannot be read, or holds more bridges than `bridgesMax`. */
-export function gatherBridges(tables: RegistryTables, bridgesMax = bridgesKnownMax): BridgesByKey {
+/** One walk through the table. */
+function gatherBridges(tables: RegistryTables, bridgesMax: number): BridgesByKey {
   const byKey = new Map<string, Bridge[]>();
   let count = 0;
   for (const bridge of tables.entries('bridge')) {

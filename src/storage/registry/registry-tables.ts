@@ -5,10 +5,18 @@
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
 import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
-import { packEntry, findUnsharedTables } from './mirrored-rows.ts';
-import { UnsharedEntries } from './mirrored-unshared.ts';
-import { listNames, type EntryOf, type KindName } from './registry-kinds.ts';
-import { rowCodecs, type RowOf } from './registry-rows.ts';
+import { packEntry, findUnsharedTables, UnsharedEntries } from './mirrored-rows.ts';
+import { RegistryNotices } from './registry-notices.ts';
+import {
+  decodeRow,
+  encodeRow,
+  idOf,
+  kindNames,
+  listNames,
+  type EntryOf,
+  type KindName,
+  type Row,
+} from './registry-kinds.ts';
 
 /** A file that was imported, and what was in it. */
 export interface ImportedFile {
@@ -18,13 +26,15 @@ export interface ImportedFile {
 
 export const registryFileName = 'registry.mdb';
 
-type KindTables = { readonly [Kind in KindName]: Table<RowOf[Kind]> };
+type KindTables = { readonly [Kind in KindName]: Table<Row> };
 
 export class RegistryTables {
   readonly environment: Environment;
   readonly kinds: KindTables;
   /** Null: the store is looked on, and knows nothing of other nodes. */
   readonly unshared: UnsharedEntries | null;
+  /** Null: the same. */
+  readonly notices: RegistryNotices | null;
   readonly #imported: Table<readonly ImportedFile[]>;
 
   /** `environment`: the directory's file where it is open already. */
@@ -34,24 +44,17 @@ export class RegistryTables {
     environment = new Environment(join(directory, registryFileName), mode),
   ) {
     this.environment = environment;
-    const open = <Kind extends KindName>(kind: Kind): Table<RowOf[Kind]> =>
-      this.environment.table<RowOf[Kind]>(listNames[kind]);
-    this.kinds = {
-      application: open('application'),
-      product: open('product'),
-      credential: open('credential'),
-      device: open('device'),
-      webhook: open('webhook'),
-      bridge: open('bridge'),
-    };
+    const tablesByKind = kindNames.map((kind) => [kind, this.environment.table<Row>(listNames[kind])]);
+    this.kinds = Object.fromEntries(tablesByKind) as KindTables;
     this.#imported = this.environment.table('imports');
     const tables = findUnsharedTables(this.environment);
     this.unshared = tables === null ? null : new UnsharedEntries(tables);
+    this.notices = RegistryNotices.find(this.environment);
   }
 
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
     const row = this.kinds[kind].get(Buffer.from(id));
-    return row === undefined ? null : rowCodecs[kind].decode(id, row);
+    return row === undefined ? null : decodeRow(kind, id, row);
   }
 
   has(kind: KindName, id: string): boolean {
@@ -63,11 +66,15 @@ export class RegistryTables {
    * noted for them, if it has changed.
    */
   put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
-    const codec = rowCodecs[kind];
-    const id = codec.id(entry);
-    if (this.unshared?.isOn !== true) void this.kinds[kind].put(Buffer.from(id), codec.encode(entry));
+    const id = idOf(kind, entry);
+    if (this.unshared?.isOn !== true) void this.kinds[kind].put(Buffer.from(id), encodeRow(kind, entry));
     else if (this.putRow(kind, id, packEntry(kind, entry))) this.unshared.note(kind, id);
     return id;
+  }
+
+  /** Inside a transaction of the environment only. */
+  remove(kind: KindName, id: string): void {
+    if (this.putRow(kind, id, null) && this.unshared?.isOn === true) this.unshared.note(kind, id);
   }
 
   /** The stored bytes of an entry, in memory of their own. */
@@ -84,16 +91,20 @@ export class RegistryTables {
     return true;
   }
 
-  /** In the order of their ids' bytes, behind `after`, at most `limit`. */
+  /** In the order of their ids' bytes, behind `after` or from `from` on, at most `limit`. */
   *entries<Kind extends KindName>(
     kind: Kind,
-    range: { readonly after?: string; readonly limit?: number } & Partial<SnapshotOptions> = {},
+    range: {
+      readonly after?: string;
+      readonly from?: string;
+      readonly limit?: number;
+    } & Partial<SnapshotOptions> = {},
   ): Generator<EntryOf[Kind], void, undefined> {
-    const { after, ...options } = range;
-    const start = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
-    const codec = rowCodecs[kind];
+    const { after, from, ...options } = range;
+    const behind = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
+    const start = from === undefined ? behind : { start: Buffer.from(from) };
     for (const { key, value } of this.kinds[kind].getRange({ ...options, ...start }))
-      yield codec.decode(key.toString(), value);
+      yield decodeRow(kind, key.toString(), value);
   }
 
   /** At most `limit` ids behind `after`, in the order of their bytes. */
@@ -104,7 +115,7 @@ export class RegistryTables {
 
   /** Inside a synchronous transaction of the environment only. */
   clear(): void {
-    for (const table of Object.values(this.kinds) as Table<unknown>[]) table.clearSync();
+    for (const table of Object.values(this.kinds)) table.clearSync();
   }
 
   /** The files imported last, the latest first. */

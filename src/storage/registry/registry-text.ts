@@ -1,12 +1,25 @@
 /**
- * A registry file as text: which of its two forms it has, and the entries in it one by one, not yet looked into.
- * The form is told by the first key, not by the name alone: a document starts with the name of a list, NDJSON
- * with a field of an entry; the name decides what neither tells. Source: running.md, Data.
+ * A registry file as text: which of its two forms it has, and the entries in it one by one, not yet looked into: a file of
+ * a million devices is never in memory whole. The form is told by the first key, not by the name alone: a document,
+ * `{"applications": […], …}`, starts with the name of a list, NDJSON with a field of an entry; the name decides what
+ * neither tells. Of a document only braces, brackets and strings are looked at. Source: running.md, Data.
  */
 import { isUtf8 } from 'node:buffer';
 import type { ByteWindow } from '../events/byte-window.ts';
 import type { JsonObject } from './entry-reader.ts';
-import { findKindOfList, type KindName } from './registry-kinds.ts';
+import { isFieldName } from './registry-entry.ts';
+import { findKindOfList, type KindName, inferKind, isKindName } from './registry-kinds.ts';
+import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
+
+const quote = 0x22;
+const comma = 0x2c;
+const colon = 0x3a;
+const bracketOpen = 0x5b;
+const backslash = 0x5c;
+const bracketClose = 0x5d;
+const braceOpen = 0x7b;
+const braceClose = 0x7d;
+const lineFeed = 0x0a;
 
 /** One entry, or why the text cannot be read on; nothing follows that. */
 export type RegistryItem =
@@ -40,23 +53,14 @@ export function detectForm(window: ByteWindow, path: string): RegistryForm | { r
   const [, firstKey, closed] = /^\{\s*(?:"([a-z0-9_]*)"|(\}))/.exec(head) ?? [];
   if (closed !== undefined || (firstKey !== undefined && findKindOfList(firstKey) !== null))
     return 'document';
-  return /\.(ndjson|jsonl)$/i.test(path) || (firstKey !== undefined && entryKeys.has(firstKey))
+  return /\.(ndjson|jsonl)$/i.test(path) || (firstKey !== undefined && isFieldName(firstKey))
     ? 'ndjson'
     : 'document';
 }
 
 const headBytes = 1024;
-const braceOpen = 0x7b;
-/** Any field an entry may start with. */
-const entryKeys: ReadonlySet<string> = new Set(
-  (
-    'kind app_id name access_key_id secret_key permissions not_before not_after revoked product_id app_ids ' +
-    'device_id secret expires_at disabled url types bridge_id key_sha256'
-  ).split(' '),
-);
-
 /** The next byte that is no space, not passed; -1 at the end. */
-export function peek(window: ByteWindow): number {
+function peek(window: ByteWindow): number {
   for (;;) {
     const bytes = window.bytes;
     for (let i = 0; i < bytes.length; i++) {
@@ -71,7 +75,7 @@ export function peek(window: ByteWindow): number {
 }
 
 /** The object that `bytes` are, or why they are none. */
-export function parseObject(bytes: Buffer): JsonObject | string {
+function parseObject(bytes: Buffer): JsonObject | string {
   if (!isUtf8(bytes)) return 'is not valid UTF-8';
   try {
     const json: unknown = JSON.parse(bytes.toString());
@@ -81,4 +85,150 @@ export function parseObject(bytes: Buffer): JsonObject | string {
     // The parser's own message quotes the text, and the text holds secrets.
     return 'is not valid JSON';
   }
+}
+
+type Failure = Extract<RegistryItem, { ok: false }>;
+
+/** The window stands before the document's first brace. */
+export function* readDocument(window: ByteWindow): Generator<RegistryItem, void, undefined> {
+  window.pass(1);
+  if (peek(window) === braceClose) window.pass(1);
+  else {
+    do {
+      const list = readListName(window);
+      if (typeof list !== 'string') return yield list;
+      const kind = findKindOfList(list);
+      if (kind === null)
+        return yield malformed(window, `${JSON.stringify(list.slice(0, 64))} is not a list of a registry`);
+      if ((yield* readList(window, kind, list)) === 'failed') return undefined;
+    } while (take(window, comma));
+    if (!take(window, braceClose)) return yield malformed(window, 'expected , or } after a list');
+  }
+  return peek(window) === -1 ? undefined : yield malformed(window, 'has something behind the document');
+}
+
+function readListName(window: ByteWindow): string | Failure {
+  if (peek(window) !== quote) return malformed(window, 'expected the name of a list');
+  const length = spanLength(window, stringEnd);
+  if (length === null) return malformed(window, 'has a name that does not end');
+  const name = window.bytes.toString('utf8', 1, length - 1);
+  window.pass(length);
+  if (!take(window, colon)) return malformed(window, 'expected : after the name of a list');
+  return name;
+}
+
+function* readList(
+  window: ByteWindow,
+  kind: KindName,
+  list: string,
+): Generator<RegistryItem, 'read' | 'failed', undefined> {
+  if (!take(window, bracketOpen)) return (yield malformed(window, `${list} must be a list`), 'failed');
+  if (take(window, bracketClose)) return 'read';
+  let number = 0;
+  do {
+    const where = `${list}[${number}]`;
+    if (peek(window) !== braceOpen)
+      return (yield { ok: false, where, reason: 'is not a JSON object' }, 'failed');
+    const length = spanLength(window, objectEnd);
+    const tooLong = `does not end, or is longer than ${registryEntryBytesMax} bytes`;
+    const json = length === null ? tooLong : parseObject(window.bytes.subarray(0, length));
+    if (typeof json === 'string') return (yield { ok: false, where, reason: json }, 'failed');
+    window.pass(length ?? 0);
+    yield { ok: true, where: { list, number }, kind, json };
+    number += 1;
+  } while (take(window, comma));
+  return take(window, bracketClose)
+    ? 'read'
+    : (yield malformed(window, `expected , or ] in ${list}`), 'failed');
+}
+
+/** Passes `byte` and the spaces before it, if it comes next. */
+function take(window: ByteWindow, byte: number): boolean {
+  if (peek(window) !== byte) return false;
+  window.pass(1);
+  return true;
+}
+
+/** Bytes from the window's start to where `findEnd` sees the end; null when that is too far, or nowhere. */
+function spanLength(window: ByteWindow, findEnd: (bytes: Buffer) => number): number | null {
+  for (;;) {
+    const end = findEnd(window.bytes);
+    if (end > registryEntryBytesMax) return null;
+    if (end !== -1) return end;
+    if (window.bytes.length > registryEntryBytesMax || !window.more()) return null;
+  }
+}
+
+/** Just behind the quote that ends the string at 0; -1 when it is not there yet. */
+function stringEnd(bytes: Buffer): number {
+  return skipString(bytes, 0);
+}
+
+function skipString(bytes: Buffer, start: number): number {
+  for (let i = start + 1; i < bytes.length; i++) {
+    if (bytes[i] === quote) return i + 1;
+    if (bytes[i] === backslash) i += 1;
+  }
+  return -1;
+}
+
+/** Just behind the brace that ends the object at 0; -1 when it is not there yet. */
+function objectEnd(bytes: Buffer): number {
+  let depth = 0;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === quote) {
+      const end = skipString(bytes, i);
+      if (end === -1) return -1;
+      i = end - 1;
+    } else if (byte === braceOpen) depth += 1;
+    else if (byte === braceClose && --depth === 0) return i + 1;
+  }
+  return -1;
+}
+
+function malformed(window: ByteWindow, reason: string): Failure {
+  return { ok: false, where: `byte ${window.passed}`, reason };
+}
+
+/** The entries of NDJSON, one a line. */
+export function* readLines(window: ByteWindow): Generator<RegistryItem, void, undefined> {
+  for (let number = 1; ; number++) {
+    const length = lineLength(window);
+    if (length === null) return;
+    if (length > registryEntryBytesMax) {
+      yield { ok: false, where: `line ${number}`, reason: `is longer than ${registryEntryBytesMax} bytes` };
+      return;
+    }
+    const item = readLine(window.bytes.subarray(0, length), number);
+    if (item !== null) yield item;
+    if (item?.ok === false) return;
+    window.pass(Math.min(length + 1, window.bytes.length));
+  }
+}
+
+/** Bytes before the next line feed or the end of the file; null behind the last line. May stop at the limit. */
+function lineLength(window: ByteWindow): number | null {
+  for (let searched = 0; ;) {
+    const bytes = window.bytes;
+    const end = bytes.indexOf(lineFeed, searched);
+    if (end !== -1) return end;
+    searched = bytes.length;
+    if (searched > registryEntryBytesMax) return searched;
+    if (!window.more()) return searched === 0 ? null : searched;
+  }
+}
+
+function readLine(line: Buffer, number: number): RegistryItem | null {
+  const json = parseObject(line);
+  if (typeof json === 'string')
+    return isBlank(line) ? null : { ok: false, where: `line ${number}`, reason: json };
+  const kind = Object.hasOwn(json, 'kind') ? json['kind'] : inferKind(json);
+  if (isKindName(kind)) return { ok: true, where: { list: null, number }, kind, json };
+  const reason = kind === null ? 'has no kind and no id that tells it' : 'kind: is none of a registry';
+  return { ok: false, where: `line ${number}`, reason };
+}
+
+function isBlank(line: Buffer): boolean {
+  return line.toString('latin1').trim() === '';
 }

@@ -3,10 +3,20 @@
  * server. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
  * promise resolves it is committed and the next read sees it.
  */
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import type { DecidedChanges, DeviceReads, DeviceRegistry } from '../../core/ports/device-registry.ts';
 import type { AccessKeyId, ApplicationId, BridgeId, DeviceId } from '../../model/ids.ts';
-import type { Bridge, Credential, Device, Grant } from '../../model/registry.ts';
-import { generateAccessKeyId, generateSecret } from './generated-secrets.ts';
+import {
+  type Bridge,
+  type Credential,
+  type Device,
+  type Grant,
+  hashBridgeKey,
+} from '../../model/registry.ts';
+import { registryNotices, type DeviceChange } from '../../model/state/registry-event.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import { referencesOf } from './import-references.ts';
 import type { RegistryStore } from './registry-store.ts';
@@ -26,16 +36,23 @@ export interface CredentialTerms {
   readonly notAfter: number | null;
 }
 
-export class RegistryWriter {
+export class RegistryWriter implements DeviceRegistry {
   readonly #tables: RegistryTables;
   readonly #store: RegistryStore;
   readonly #changed: () => void;
+  readonly #clock: Pick<Clock, 'wallMs'>;
 
-  /** `changed`: called after every change, for those who bring it to other nodes. */
-  constructor(tables: RegistryTables, store: RegistryStore, changed: () => void = () => undefined) {
+  /** `changed`: called after every change, for those who bring it to other nodes, and its events to the log. */
+  constructor(
+    tables: RegistryTables,
+    store: RegistryStore,
+    changed: () => void = () => undefined,
+    clock: Pick<Clock, 'wallMs'> = new SystemClock(),
+  ) {
     this.#tables = tables;
     this.#store = store;
     this.#changed = changed;
+    this.#clock = clock;
   }
 
   /** Adds or replaces an entry; missing: what it refers to. */
@@ -43,8 +60,28 @@ export class RegistryWriter {
     return this.#change(() => this.#putChecked(kind, entry));
   }
 
+  /** One without labels keeps those of the entry that it replaces. */
   putDevice(device: Device): Promise<Result<Device, MissingEntry>> {
-    return this.put('device', device);
+    return this.#change(() => {
+      const { labels } = this.#tables.find('device', device.deviceId) ?? {};
+      return this.#putChecked('device', labels === undefined ? device : { labels, ...device });
+    });
+  }
+
+  changeDevices<Result>(
+    by: ApplicationId,
+    decide: (reads: DeviceReads) => DecidedChanges<Result>,
+  ): Promise<Result> {
+    const tables = this.#tables;
+    const reads: DeviceReads = {
+      findDevice: (deviceId) => tables.find('device', deviceId),
+      findProduct: (productId) => tables.find('product', productId),
+    };
+    return this.#change(() => {
+      const { result, changes } = decide(reads);
+      for (const change of changes) this.#putDevice(change, by);
+      return result;
+    });
   }
 
   /** Disabled, it is answered like one that does not exist; with `disabled` false it is there again. */
@@ -96,7 +133,7 @@ export class RegistryWriter {
       const entry = this.#tables.find(kind, id);
       if (entry === null) return fail({ kind, id });
       const changed = change(entry);
-      this.#tables.put(kind, changed);
+      this.#put(kind, changed);
       return succeed(changed);
     });
   }
@@ -106,8 +143,23 @@ export class RegistryWriter {
       (reference) => !this.#tables.has(reference.kind, reference.id),
     );
     if (missing !== undefined) return fail({ kind: missing.kind, id: missing.id });
-    this.#tables.put(kind, entry);
+    this.#put(kind, entry);
     return succeed(entry);
+  }
+
+  #put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): void {
+    if (kind !== 'device') return void this.#tables.put(kind, entry);
+    const after = entry as Device;
+    const { deviceId } = after;
+    this.#putDevice({ deviceId, before: this.#tables.find('device', deviceId), after }, null);
+  }
+
+  /** `by`: the application that changes it; null: an operator. */
+  #putDevice(change: DeviceChange, by: ApplicationId | null): void {
+    const { deviceId, after } = change;
+    if (after === null) this.#tables.remove('device', deviceId);
+    else this.#tables.put('device', after);
+    this.#tables.notices?.put(registryNotices(change, { by, atMs: this.#clock.wallMs() }));
   }
 
   async #change<Result>(act: () => Result): Promise<Result> {
@@ -121,4 +173,24 @@ export class RegistryWriter {
 function freshCredential({ appId, grants, notBefore, notAfter }: CredentialTerms): Credential {
   const accessKeyId = generateAccessKeyId();
   return { accessKeyId, secretKey: generateSecret(), appId, grants, notBefore, notAfter, revoked: false };
+}
+
+/** Random bytes of the system, in characters that need no quoting anywhere. */
+const secretBytes = 32;
+const accessKeyIdBytes = 10;
+
+/** 43 characters of base64url: 256 bits. */
+export function generateSecret(): string {
+  return randomBytes(secretBytes).toString('base64url');
+}
+
+/** `AK` and 20 characters: 80 bits, so that no two are ever the same. */
+export function generateAccessKeyId(): AccessKeyId {
+  return `AK${randomBytes(accessKeyIdBytes).toString('hex').toUpperCase()}` as AccessKeyId;
+}
+
+/** What a bridge shows, to be told once, and what is kept of it. */
+export function generateBridgeKey(): { readonly key: string; readonly keySha256: string } {
+  const key = generateSecret();
+  return { key, keySha256: hashBridgeKey(key) };
 }

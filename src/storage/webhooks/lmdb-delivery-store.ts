@@ -1,4 +1,10 @@
-/** The webhooks' delivery store in LMDB. One thread writes it; others may look on. */
+/**
+ * The webhooks' delivery store in LMDB: a hook's cursor and its failed and parked events. One thread writes it; others may
+ * look on. Source: events.md, Webhooks.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { nextTurn } from '../../lib/clock.ts';
 import type { EventId } from '../../model/ids.ts';
 import type {
   FailedEvent,
@@ -6,20 +12,109 @@ import type {
   HookRecord,
   ParkedEvent,
   DeliveryStore,
+  DeliveryFailure,
 } from '../../core/ports/delivery-store.ts';
-import type { Table } from '../lmdb/environment.ts';
-import {
-  decodeFailed,
-  decodeHook,
-  decodeParked,
-  encodeFailed,
-  encodeHook,
-  encodeParked,
-  keptKey,
-  keptSequence,
-  numberOf,
-  type WebhookTables,
-} from './webhook-tables.ts';
+import { type Table, Environment, type EnvironmentMode } from '../lmdb/environment.ts';
+import { decodeEvent, encodeEvent, eventKey, sequenceOf, type EventRow } from '../events/event-rows.ts';
+
+type FailureRow = readonly [atMs: number, status: number | null, reason: string];
+
+/** Add at the end only. */
+type HookRow = readonly [
+  number: number,
+  cursor: number,
+  parked: number,
+  switchedOff: readonly [atMs: number, secretSha256: string] | null,
+  lastSuccessAtMs: number | null,
+  lastFailure: FailureRow | null,
+];
+
+/** The event is a copy of the log's. Add at the end only. */
+type FailedRow = readonly [attempts: number, dueAtMs: number, event: EventRow];
+type ParkedRow = readonly [failure: FailureRow, event: EventRow];
+
+/** Of the hook's number, in a key. */
+const numberBytes = 4;
+
+/** Hook by hook, and each hook's in the order of the log. */
+function keptKey(number: number, sequence: number): Buffer {
+  const key = Buffer.allocUnsafe(numberBytes);
+  key.writeUInt32BE(number, 0);
+  return Buffer.concat([key, eventKey(sequence)]);
+}
+
+function numberOf(key: Buffer): number {
+  return key.readUInt32BE(0);
+}
+
+function keptSequence(key: Buffer): number {
+  return sequenceOf(key.subarray(numberBytes));
+}
+
+function encodeHook(record: HookRecord): HookRow {
+  const { number, cursor, parked, switchedOff, lastSuccessAtMs, lastFailure } = record;
+  const off = switchedOff && ([switchedOff.atMs, switchedOff.secretSha256] as const);
+  return [number, cursor, parked, off, lastSuccessAtMs, lastFailure && encodeFailure(lastFailure)];
+}
+
+function decodeHook([number, cursor, parked, off, lastSuccessAtMs, lastFailure]: HookRow): HookRecord {
+  const switchedOff = off && { atMs: off[0], secretSha256: off[1] };
+  return {
+    number,
+    cursor,
+    parked,
+    switchedOff,
+    lastSuccessAtMs,
+    lastFailure: lastFailure && decodeFailure(lastFailure),
+  };
+}
+
+function encodeFailed({ attempts, dueAtMs, event }: FailedEvent): FailedRow {
+  return [attempts, dueAtMs, encodeEvent(event)];
+}
+
+function decodeFailed(sequence: number, [attempts, dueAtMs, event]: FailedRow): FailedEvent {
+  return { attempts, dueAtMs, event: decodeEvent(sequence, event) };
+}
+
+function encodeParked({ failure, event }: ParkedEvent): ParkedRow {
+  return [encodeFailure(failure), encodeEvent(event)];
+}
+
+function decodeParked(sequence: number, [failure, event]: ParkedRow): ParkedEvent {
+  return { failure: decodeFailure(failure), event: decodeEvent(sequence, event) };
+}
+
+function encodeFailure({ atMs, status, reason }: DeliveryFailure): FailureRow {
+  return [atMs, status, reason];
+}
+
+function decodeFailure([atMs, status, reason]: FailureRow): DeliveryFailure {
+  return { atMs, status, reason };
+}
+
+export const webhooksFileName = 'webhooks.mdb';
+
+export class WebhookTables {
+  readonly environment: Environment;
+  /** By the hook's id. */
+  readonly hooks: Table<HookRow>;
+  /** By the hook's number and the event's sequence. */
+  readonly failed: Table<FailedRow>;
+  readonly parked: Table<ParkedRow>;
+
+  constructor(directory: string, mode: EnvironmentMode) {
+    this.environment = new Environment(join(directory, webhooksFileName), mode);
+    this.hooks = this.environment.table('hooks');
+    this.failed = this.environment.table('failed');
+    this.parked = this.environment.table('parked');
+  }
+}
+
+/** False: no server with webhooks ever ran on this directory. */
+export function hasWebhookTables(directory: string): boolean {
+  return existsSync(join(directory, webhooksFileName));
+}
 
 /** Rows read or removed between two turns of the loop. */
 const rowsSlice = 500;
@@ -140,8 +235,25 @@ function nextNumber(table: Table<unknown>, from: number): number | null {
   return null;
 }
 
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
+type Take = (changes: readonly HookChanges[]) => Promise<void>;
+
+/** `load` hands over what there is. Resolves to the newest cursor of all hooks; 0: there is none. */
+export async function seedDeliveryStore(
+  directory: string,
+  load: (take: Take) => Promise<void>,
+): Promise<number> {
+  const tables = new WebhookTables(directory, 'write');
+  try {
+    const deliveries = new LmdbDeliveryStore(tables);
+    await deliveries.commit(Array.from(deliveries.hooks(), ([id, { number }]) => gone(id, number)));
+    await deliveries.sweep();
+    await load((changes) => deliveries.commit(changes));
+    return Math.max(0, ...Array.from(deliveries.hooks().values(), ({ cursor }) => cursor));
+  } finally {
+    await tables.environment.close();
+  }
+}
+
+function gone(id: string, number: number): HookChanges {
+  return { id, number, record: null, failed: new Map(), parked: new Map(), parkedTrimmed: 0 };
 }

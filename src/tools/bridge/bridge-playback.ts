@@ -132,13 +132,13 @@ function wireTimestamp(atMs: number): number {
   return Math.round(atMs) % 2 ** 32;
 }
 
-export const packetsPerSecond = 50;
+const packetsPerSecond = 50;
 const toneHz = 440;
 /** A quarter of what can be said in A-law: nobody is to be frightened. */
 const amplitude = 8192;
 
 /** The packet that begins `atMs` after the first. `rate`: samples a second of each channel. */
-export function tonePacket(atMs: number, rate: number, channels: number): Uint8Array {
+function tonePacket(atMs: number, rate: number, channels: number): Uint8Array {
   const samples = rate / packetsPerSecond;
   const first = Math.round((atMs * rate) / 1000);
   const packet = new Uint8Array(samples * channels);
@@ -150,7 +150,7 @@ export function tonePacket(atMs: number, rate: number, channels: number): Uint8A
 }
 
 /** ITU-T G.711. `level`: 16 bits signed, of which A-law keeps the upper 13. */
-export function encodeAlaw(level: number): number {
+function encodeAlaw(level: number): number {
   const sign = level >= 0 ? 0x80 : 0;
   const magnitude = (level >= 0 ? level : -level - 1) >> 3;
   const exponent = Math.max(0, 27 - Math.clz32(magnitude));
@@ -161,7 +161,7 @@ export function encodeAlaw(level: number): number {
 /** Of a tick: moments are sums of binary fractions. */
 const tolerance = 1e-6;
 
-export class Metronome {
+class Metronome {
   readonly #clock: Clock;
   readonly #perSecond: number;
   readonly #tick: (atMs: number) => void;

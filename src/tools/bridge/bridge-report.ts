@@ -6,8 +6,8 @@ import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from
 import type { PlaybackTally } from './bridge-playback.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import type { LegCounts } from '../simulator/media-leg.ts';
-import { sizeInWords } from './picture-sizes.ts';
-import type { ProgressLine } from '../../cli/shell/progress-line.ts';
+import type { Size } from '../../model/call.ts';
+import type { ProgressLine } from '../../cli/shell/output.ts';
 
 /** How a bridge says what happens to it. */
 export interface BridgeLogger {
@@ -115,4 +115,8 @@ export class BridgeReport implements BridgeLogger {
 
 function rounded(value: number): number {
   return Number(value.toFixed(1));
+}
+
+export function sizeInWords({ width, height }: Size): string {
+  return `${width}×${height}`;
 }

@@ -1,4 +1,8 @@
-/** Chooses what a simulated bridge plays to a call: by the request of the server and by its own options. */
+/**
+ * The show that a simulated bridge plays to a call, by the request of the server and by its own options: format, rate, and
+ * the sizes of its pictures, as people type them and as each has its turn.
+ */
+import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
@@ -6,8 +10,9 @@ import type { StartText } from '../simulator/media-leg.ts';
 import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
 import type { Film } from './test-picture.ts';
 import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
-import { sizeAt, sizeInWords } from './picture-sizes.ts';
-import type { BridgeLogger } from './bridge-report.ts';
+import { sizeInWords, type BridgeLogger } from './bridge-report.ts';
+import { assert } from '../../lib/assert.ts';
+import { sourceSideMax } from '../../model/limits.ts';
 
 export interface ShowPlan {
   readonly format: PlayedFormat;
@@ -68,4 +73,29 @@ function filmShow(
       return { width, height };
     },
   };
+}
+
+const sideMin = 16;
+
+/** `320x240,240x320`: at least one. Sides are even, as 4:2:0 wants them. Throws InvalidArgumentError. */
+export function parseSizes(text: string): readonly Size[] {
+  return text.split(',').map(parseSize);
+}
+
+function parseSize(text: string): Size {
+  const [, width, height] = /^(\d{1,5})[x×](\d{1,5})$/.exec(text) ?? [];
+  const size = { width: Number(width), height: Number(height) };
+  const isGood = (side: number): boolean => side >= sideMin && side <= sourceSideMax && side % 2 === 0;
+  if (isGood(size.width) && isGood(size.height)) return size;
+  throw new InvalidArgumentError(
+    `Expected sizes like 320x240 or 320x240,240x320 with even sides from ${sideMin} to ${sourceSideMax}.`,
+  );
+}
+
+/** One after the other, each for `everyMs`, and again from the first; null: the first for good. `sizes`: at least one. */
+function sizeAt(sizes: readonly Size[], everyMs: number | null, atMs: number): Size {
+  const turn = everyMs === null ? 0 : Math.floor(atMs / everyMs) % sizes.length;
+  const size = sizes[turn];
+  assert(size !== undefined, 'there is a size to choose');
+  return size;
 }

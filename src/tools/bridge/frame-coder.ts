@@ -2,6 +2,7 @@
 import { FrameTranscoder } from '../../media/codec/frame-transcoder.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import { H264Encoder } from '../../media/codec/video-encoder.ts';
+import { describeFrame } from '../../media/geometry/source-frame.ts';
 import type { Size } from '../../model/call.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 
@@ -85,7 +86,8 @@ class JpegCoder implements FrameCoder {
 
   code(payload: Uint8Array<ArrayBuffer>, size: Size): CodedFrame | null {
     const frame = { format: 'i420', isKeyFrame: true, ...size, payload } as const;
-    const [picture] = this.#transcoder.take(frame, [{ mode: 'auto', screen: null }]).pictures;
+    const { pictures } = this.#transcoder.take(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
+    const [picture] = pictures;
     return picture === undefined || typeof picture === 'string'
       ? null
       : { isKeyFrame: true, payload: picture.jpeg };

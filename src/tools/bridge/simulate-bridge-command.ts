@@ -3,25 +3,27 @@
  * calls or Ctrl-C. Exits 1 when it was not let in.
  */
 import { Option, type Command } from 'commander';
-import { addExamples, contextOf, type CommandContext } from '../../cli/shell/command-context.ts';
+import {
+  addExamples,
+  type CommandContext,
+  inContext,
+  untilInterrupted,
+} from '../../cli/shell/command-context.ts';
 import { playedFormats, type PlayedFormat } from './frame-coder.ts';
 import { wholeNumberOption } from '../../cli/shell/option-values.ts';
-import { parseSizes, sizeInWords } from './picture-sizes.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { parseSizes, beginShow, type ShowPlan } from './bridge-show.ts';
 import { openEngine, type Engine } from '../../media/codec/engine.ts';
 import { VideoFile } from '../../media/codec/video-file.ts';
 import type { Size } from '../../model/call.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { i420Bytes } from '../../media/geometry/source-frame.ts';
-import { findBridgeKey } from './bridge-key.ts';
+import { findBridgeKey, SimulatedBridge } from './simulated-bridge.ts';
 import { BridgeLeg, noLegCounts } from '../simulator/media-leg.ts';
 import { noPlaybackTally } from './bridge-playback.ts';
-import { BridgeReport } from './bridge-report.ts';
-import { beginShow, type ShowPlan } from './bridge-show.ts';
+import { sizeInWords, BridgeReport } from './bridge-report.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
 import { testFilm, type Film } from './test-picture.ts';
 import { findMediaUrl } from '../simulator/server-urls.ts';
-import { SimulatedBridge } from './simulated-bridge.ts';
 
 const callsMax = 1_000_000;
 const session = '01a2b3c4-0000-7000-8000-000000000003';
@@ -59,9 +61,7 @@ export function addSimulateBridgeCommand(program: Command): void {
       'the phone joins so long after the ringing, for devices that do not say that they accept',
       wholeNumberOption(0, 600),
     )
-    .action((file: string | undefined, options: SimulateBridgeOptions, self: Command) =>
-      simulateBridge(contextOf(self), file, options),
-    );
+    .action(inContext(simulateBridge));
   addExamples(
     command,
     ['simulate-bridge', 'a test picture as H.264, to every call of the local server'],
@@ -74,7 +74,7 @@ export function addSimulateBridgeCommand(program: Command): void {
   );
 }
 
-export interface SimulateBridgeOptions {
+interface SimulateBridgeOptions {
   readonly key?: string;
   readonly media?: string;
   readonly session?: string;
@@ -90,7 +90,7 @@ export interface SimulateBridgeOptions {
 
 const reportEveryMs = 1000;
 
-export async function simulateBridge(
+async function simulateBridge(
   context: CommandContext,
   file: string | undefined,
   options: SimulateBridgeOptions,
@@ -119,24 +119,13 @@ export async function simulateBridge(
       calls: options.calls ?? (options.session === undefined ? Infinity : 1),
     },
   );
-  await untilOver(clock, bridge, () => report.progress());
+  const cancelReport = clock.every(reportEveryMs, () => report.progress());
+  // An interruption hangs up.
+  await untilInterrupted((signal) => {
+    signal.addEventListener('abort', () => bridge.stop());
+    return bridge.run();
+  }).finally(cancelReport);
   report.summary(bridge.callsDone);
-}
-
-/** Ctrl-C and SIGTERM hang up; a second one ends the process at once. */
-async function untilOver(clock: Clock, bridge: SimulatedBridge, progress: () => void): Promise<void> {
-  const stop = (): void => {
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-    bridge.stop();
-  };
-  process.on('SIGINT', stop).on('SIGTERM', stop);
-  const cancelReport = clock.every(reportEveryMs, progress);
-  try {
-    await bridge.run();
-  } finally {
-    cancelReport();
-    process.off('SIGINT', stop).off('SIGTERM', stop);
-  }
 }
 
 function checkSizes({ session, calls, format, size = [], changeEvery }: SimulateBridgeOptions): void {

@@ -2,9 +2,8 @@
  * A bridge played in software, over its calls: it stands idle, takes the call it is given, returns to it when its
  * connection is lost, and connects anew after it. Source: calls-and-media.md, Legs.
  */
-import { legCloses } from '../../protocol/media/close-code.ts';
-import { LegGone } from '../simulator/awaited-texts.ts';
-import { keyAdvice } from './bridge-key.ts';
+import { legCloses } from '../../protocol/media/leg-text.ts';
+import { ConnectionGone } from '../simulator/awaited-items.ts';
 import {
   requestInWords,
   type BridgeLeg,
@@ -14,6 +13,7 @@ import {
 } from '../simulator/media-leg.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { SimulatedCall, type CallDeps } from '../simulator/simulated-call.ts';
+import type { CommandContext } from '../../cli/shell/command-context.ts';
 
 export interface BridgeDeps extends CallDeps {
   /** `session`: null: it stands idle. Rejects with LegRefused, or the socket's error. */
@@ -118,7 +118,7 @@ export class SimulatedBridge {
       await this.#call.attend(leg);
     } catch (error) {
       // The leg may be closed before there is a call for it.
-      if (!(error instanceof LegGone)) {
+      if (!(error instanceof ConnectionGone)) {
         await leg.terminate();
         throw error;
       }
@@ -127,7 +127,7 @@ export class SimulatedBridge {
     this.#part(await leg.closed);
   }
 
-  /** The call that it is told to start, or to go on with. Rejects with LegGone. */
+  /** The call that it is told to start, or to go on with. Rejects with ConnectionGone. */
   async #callOf(leg: BridgeLeg): Promise<SimulatedCall> {
     const { logger } = this.#deps;
     const named = this.#call?.session ?? this.#habits.session;
@@ -197,4 +197,16 @@ function notLetIn(error: Error): CommandError {
   if (error.status === 404)
     return new CommandError(error.message, `see which there are: ${reveilleCommand('calls list')}`);
   return new CommandError(error.message);
+}
+
+const keyAdvice = `make one: ${reveilleCommand('bridge add bridge-1 --app APP')}, and name its key with --key`;
+
+/** The one that was named, else the first development key of the settings. Throws a CommandError where there is none. */
+export function findBridgeKey({ settings }: CommandContext, named: string | undefined): string {
+  const key = named ?? settings.media.bridge_keys[0];
+  if (key !== undefined) return key;
+  throw new CommandError(
+    'no key of a bridge is known: neither --key nor REVEILLE_MEDIA_BRIDGE_KEYS',
+    keyAdvice,
+  );
 }

@@ -29,7 +29,7 @@ const digitColumns = 3;
 const digitRows = 5;
 
 /** `number`: of the frame, from 0. Sides are even. The planes lie behind one another without padding. */
-export function drawTestPicture({ width, height }: Size, number: number): Uint8Array<ArrayBuffer> {
+function drawTestPicture({ width, height }: Size, number: number): Uint8Array<ArrayBuffer> {
   const picture = new Uint8Array((width * height * 3) / 2);
   const luma: Plane = { samples: picture.subarray(0, width * height), width, height };
   const chroma = [1, 2].map((channel) => {

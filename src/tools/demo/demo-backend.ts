@@ -11,10 +11,9 @@ import type {
 import type { FailureCode, WakeupCode } from '../../model/codes.ts';
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { envelopeOf } from '../../cli/api/api-access.ts';
-import { credentialLines, showCredentials } from './demo-participants.ts';
 import { DemoFailure, untilRight, type DemoStage } from './demo-stage.ts';
+import { credentialLines, showCredentials, type Timeline } from './timeline.ts';
 import { tellingPart } from '../../cli/api/events-text.ts';
-import type { Timeline } from '../bridge/timeline.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 
 /** Long enough to be worth it, short enough to ask again within our patience. */

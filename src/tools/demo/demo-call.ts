@@ -1,27 +1,36 @@
 /**
- * The calls of the story: a phone has opened a room, a bridge stands in it for the device and plays what the phone
- * shows. One call for each way of scaling, from the same pictures. What a backend does is what any backend does; the
+ * The calls of the story, by both of their legs: a phone has opened a room, a bridge stands in it for the device and plays
+ * what the phone shows. One call for each way of scaling, from the same pictures. What a backend does is what any backend does; the
  * phone is played by its bridge. Source: calls-and-media.md; running.md, Two commands.
  */
 import { randomBytes } from 'node:crypto';
-import type { CallCredentialsBody } from '../../client/reveille-client.ts';
+import type { CallCredentialsBody, CallCredentialsData } from '../../client/reveille-client.ts';
 import { openEngine, type Engine } from '../../media/codec/engine.ts';
-import { generateSecret } from '../../storage/registry/generated-secrets.ts';
-import type { ShowPlan } from '../bridge/bridge-show.ts';
+import { generateSecret } from '../../storage/registry/registry-write.ts';
+import { type ShowPlan, beginShow } from '../bridge/bridge-show.ts';
 import type { DemoBackend } from './demo-backend.ts';
-import { sessionOf } from './demo-participants.ts';
+import { type DemoStage, DemoFailure, within } from './demo-stage.ts';
+import { sessionOf, type Timeline } from './timeline.ts';
 import type { DemoDevice } from './demo-device.ts';
-import { DemoLegs, savePictures, type NamedPicture } from './demo-legs.ts';
-import type { DemoStage } from './demo-stage.ts';
-import { testFilm, type Film } from '../bridge/test-picture.ts';
-import { openFrameCoder } from '../bridge/frame-coder.ts';
-import type { ReceivedPicture } from '../simulator/received-pictures.ts';
-import type { Timeline } from '../bridge/timeline.ts';
+import {
+  DemoPhone,
+  ReceivedPictures,
+  savePictures,
+  type NamedPicture,
+  type ReceivedPicture,
+} from './demo-pictures.ts';
+import {
+  BridgeLeg,
+  requestInWords,
+  type StartText,
+  DeviceLeg,
+  type LegText,
+  type MediaLeg,
+} from '../simulator/media-leg.ts';
+import { noPlaybackTally, type BridgePlayback } from '../bridge/bridge-playback.ts';
 
 /** By which a device is given what it joins a call with. */
 const messageName = 'msga_join_voip_room';
-/** A phone that is held upright, whatever it is asked for. */
-const phoneSize = { width: 240, height: 320 };
 const screen = { screen_width: 160, screen_height: 100 };
 
 interface Actors {
@@ -65,7 +74,7 @@ async function playCall(
 ): Promise<void> {
   const legs = new DemoLegs(stage, timeline);
   try {
-    await legs.standBridge();
+    await legs.standBridge(device.mediaUrl);
     await backend.expectCallStatus('before the call', false);
     const issued = await backend.issueCredentials(aRoom(video));
     await legs.takeCall(sessionOf(issued.peer_id));
@@ -73,7 +82,7 @@ async function playCall(
       device.takeCredentials(messageName),
       backend.sendMessage(messageName, issued),
     ]);
-    await legs.connectDevice(credentials.token);
+    await legs.connectDevice(credentials);
     await backend.expectCallStatus('device and bridge are there', true);
     await legs.accept();
     await legs.answer();
@@ -99,32 +108,123 @@ function aRoom(video: RoomVideo): Omit<CallCredentialsBody, 'device_id'> {
   };
 }
 
-/** Shows the same film in each call, and remembers what it showed last. */
-class DemoPhone {
-  readonly plan: ShowPlan = {
-    format: 'h264',
-    sizes: [phoneSize],
-    changeEveryMs: null,
-    framesPerSecond: null,
-    wantsTone: false,
-    openFilm: () => this.#film(),
-  };
-  readonly #engine: Engine;
-  #last: Uint8Array<ArrayBuffer> | null = null;
+/** About a second of it. */
+const picturesWanted = 15;
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
+class DemoLegs {
+  readonly #stage: DemoStage;
+  readonly #timeline: Timeline;
+  readonly #pictures: ReceivedPictures;
+  #bridge: BridgeLeg | null = null;
+  #device: DeviceLeg | null = null;
+  #start: StartText | null = null;
+  #playback: BridgePlayback | null = null;
+
+  constructor(stage: DemoStage, timeline: Timeline) {
+    this.#stage = stage;
+    this.#timeline = timeline;
+    this.#pictures = new ReceivedPictures(stage.clock, picturesWanted);
   }
 
-  lastPicture(): ReceivedPicture {
-    const coder = openFrameCoder(this.#engine, 'mjpeg', 1);
-    const coded = this.#last === null ? null : coder.code(this.#last, phoneSize, true);
-    coder.close();
-    return { size: phoneSize, jpeg: new Uint8Array(coded?.payload ?? []) };
+  /** Before a call is issued: an idle bridge is asked at once. */
+  async standBridge(url: string): Promise<void> {
+    const { bridge } = this.#stage;
+    const onKeyFrameWanted = (): void => this.#playback?.wantKeyFrame();
+    const connecting = BridgeLeg.connect({ url, key: bridge.key, onKeyFrameWanted });
+    this.#bridge = await within(this.#stage.clock, 'a bridge that is let in', connecting);
+    this.#timeline.notify('bridge', `connected as ${bridge.bridgeId}, and idle`);
   }
 
-  #film(): Film {
-    const film = testFilm();
-    return { ...film, pictureAt: (atMs, size) => (this.#last = film.pictureAt(atMs, size)) };
+  /** Calls of others are refused: the application may have real ones. */
+  async takeCall(session: string): Promise<void> {
+    const accepting = connected(this.#bridge).acceptAssignment(session);
+    const { assign, start } = await within(this.#stage.clock, `an assignment of ${session}`, accepting);
+    this.#timeline.notify('bridge', `assigned ${assign.session}, and accepts`, { assign });
+    this.#start = start;
+    const { request, audio } = start;
+    this.#timeline.notify('bridge', `told what to ask the phone for: ${requestInWords(start)}`, {
+      start: { request, audio, room: { room_id: start.room.room_id } },
+    });
   }
+
+  async connectDevice({ token, media_url: url }: CallCredentialsData): Promise<void> {
+    if (url === undefined) throw new DemoFailure('credentials that name the media listener', 'none');
+    const onFrame = this.#pictures.take;
+    const connecting = DeviceLeg.connect({ url, token, onFrame });
+    this.#device = await within(this.#stage.clock, 'a device leg that is let in', connecting);
+    this.#timeline.notify('device leg', `connected to ${url} with the token of the message`);
+  }
+
+  async accept(): Promise<void> {
+    connected(this.#device).accept();
+    this.#timeline.notify('device leg', 'accepts the call');
+    await this.#expectState('bridge', 'attempting');
+  }
+
+  /** The phone has joined. */
+  async answer(): Promise<void> {
+    connected(this.#bridge).report('connected');
+    this.#timeline.notify('bridge', 'reports: connected');
+    await this.#expectState('device leg', 'connected');
+  }
+
+  /** What the phone shows reaches the device: resolves to its last picture, when it has had some. */
+  async showPictures(engine: Engine, plan: ShowPlan): Promise<ReceivedPicture> {
+    const { clock } = this.#stage;
+    const logger = {
+      notify: (_event: string, json: object, text: string) =>
+        this.#timeline.notify('bridge', text, { playing: json }),
+      trouble: (reason: string) => this.#timeline.notify('bridge', reason),
+    };
+    const deps = { clock, engine, tally: noPlaybackTally(), logger };
+    this.#playback = beginShow(deps, plan, connected(this.#start), connected(this.#bridge));
+    const coming = this.#pictures.whenThere();
+    const { text, json, last } = await within(clock, `${picturesWanted} pictures at the device`, coming);
+    this.#timeline.notify('device leg', text, { pictures: json });
+    return last;
+  }
+
+  /** The phone, on the bridge's word. */
+  async hangUp(): Promise<void> {
+    this.#endShow();
+    connected(this.#bridge).report('ended', 'hangup_phone');
+    this.#timeline.notify('bridge', 'reports: the phone has hung up');
+    await this.#expectState('device leg', 'ended');
+    const { code, reason } = await within(
+      this.#stage.clock,
+      'the end of the device leg',
+      connected(this.#device).closed,
+    );
+    if (code !== 1000) throw new DemoFailure('close code 1000', code);
+    this.#timeline.notify('device leg', `closed with ${code} ${reason}`, { close: { code, reason } });
+  }
+
+  /** Leaves nothing open, whatever the call came to. */
+  async close(): Promise<void> {
+    this.#endShow();
+    await Promise.all([this.#bridge?.terminate(), this.#device?.terminate()]);
+  }
+
+  #endShow(): void {
+    this.#playback?.stop();
+    this.#playback = null;
+  }
+
+  async #expectState(who: 'bridge' | 'device leg', expected: string): Promise<void> {
+    const leg: MediaLeg = connected(who === 'bridge' ? this.#bridge : this.#device);
+    const coming = leg.until(({ type, state }) => type === 'state' && state === expected);
+    const { state, reason } = (await within(this.#stage.clock, `the state ${expected}`, coming)) as StateText;
+    const why = reason === null ? '' : `, ${reason}`;
+    this.#timeline.notify(who, `told: the call is ${state}${why}`, { state, reason });
+  }
+}
+
+interface StateText extends LegText {
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+function connected<Part>(part: Part | null): Part {
+  if (part === null) throw new DemoFailure('a leg that is connected', 'none');
+  return part;
 }

@@ -5,10 +5,10 @@
  * repeat.
  */
 import type { Command } from 'commander';
-import { addExamples, contextOf, type CommandContext } from '../../cli/shell/command-context.ts';
+import { addExamples, type CommandContext, inContext } from '../../cli/shell/command-context.ts';
 import { DemoFailure, findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
+import { Timeline } from './timeline.ts';
 import { findRunningServer } from '../../cli/admin/running-server.ts';
-import { Timeline } from '../bridge/timeline.ts';
 import type { ConnectivityData } from '../../client/reveille-client.ts';
 import { DemoBackend } from './demo-backend.ts';
 import { playCalls } from './demo-call.ts';
@@ -22,7 +22,7 @@ export function addDemoCommand(program: Command): void {
         'two calls with pictures, the event log; with what the API says at each step.',
     )
     .option('--pictures <dir>', 'where the pictures of the calls are saved, in one file', '.')
-    .action((options: DemoOptions, self: Command) => demo(contextOf(self), options));
+    .action(inContext(demo));
   addExamples(
     command,
     ['demo', 'against the running server of the data directory, else one of its own'],
@@ -136,6 +136,8 @@ async function readLog(device: DemoDevice, backend: DemoBackend, begin: string):
     begin,
     ({ type, epoch }) => type === 'device.signal.offline' && epoch === 2,
   );
-  const gap = events.find(({ seq }, index) => seq !== index + 1);
-  if (gap !== undefined) throw new DemoFailure('every seq from 1 on', `seq ${gap.seq} out of order`);
+  // Before the story began the device was added, which is an event too.
+  const first = events[0]?.seq ?? 1;
+  const gap = events.find(({ seq }, index) => seq !== first + index);
+  if (gap !== undefined) throw new DemoFailure(`every seq from ${first} on`, `seq ${gap.seq} out of order`);
 }

@@ -2,14 +2,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { CallCredentialsData } from '../../client/reveille-client.ts';
 import type { WakeMode } from '../../model/sleep.ts';
-import { parseListenAddress } from '../../server/config/settings-values.ts';
-import { credentialLines, showCredentials } from './demo-participants.ts';
+import { parseListenAddress } from '../../model/settings-values.ts';
 import { DemoFailure, within, type DemoStage } from './demo-stage.ts';
+import { credentialLines, showCredentials, type Timeline } from './timeline.ts';
 import { spacedHex } from '../simulator/fleet-report.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 import { SignalController } from '../simulator/signal-controller.ts';
 import { SleepingModule } from '../simulator/sleeping-module.ts';
-import type { Timeline } from '../bridge/timeline.ts';
 
 /** As fast as the processors in doorbells are. */
 const bootMs = 300;
@@ -21,6 +20,7 @@ export class DemoDevice {
   #controller: SignalController | null = null;
   #module: SleepingModule | null = null;
   #sleepServers: readonly string[] = [];
+  #mediaUrl: string | null = null;
 
   constructor(stage: DemoStage, timeline: Timeline) {
     this.#stage = stage;
@@ -28,17 +28,24 @@ export class DemoDevice {
     this.#clock = stage.clock;
   }
 
+  /** Of the media listener, as the welcome told it. */
+  get mediaUrl(): string {
+    if (this.#mediaUrl === null) throw new DemoFailure('a welcome that names the media listener', 'none');
+    return this.#mediaUrl;
+  }
+
   async signIn(): Promise<void> {
     const { signalUrl: url, device } = this.#stage;
     const connecting = SignalController.connect({ url, ...device, clock: this.#clock });
     this.#controller = await within(this.#clock, 'a welcome', connecting);
-    const { epoch, heartbeatSeconds, sleep } = this.#controller.welcome;
+    const { epoch, heartbeatSeconds, sleep, mediaUrl } = this.#controller.welcome;
     this.#sleepServers = sleep.servers;
-    const advice = `sleep at ${sleep.servers.join(', ')}`;
+    this.#mediaUrl = mediaUrl;
+    const advice = `sleep at ${sleep.servers.join(', ')}, media at ${mediaUrl ?? 'no address'}`;
     this.#timeline.notify(
       'controller',
       `signed in as ${device.deviceId}, epoch ${epoch}; told: a heartbeat every ${heartbeatSeconds} s, ${advice}`,
-      { epoch, sleep },
+      { epoch, sleep, media: { url: mediaUrl } },
     );
   }
 

@@ -1,28 +1,31 @@
 /**
  * The server that the demo uses: the running server, or one of its own in a temporary directory on free ports. Either
- * way the story gets a device of its own, so that nobody's sleeping device is taken over, and it is disabled again.
+ * way the story gets a device and a bridge of its own, so that nobody's sleeping device is taken over, and both are out of
+ * use again after it.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { randomBytes } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { holdsPermission, isCredentialValid } from '../../model/registry.ts';
+import { holdsPermission, isCredentialValid, isOfApplication } from '../../model/registry.ts';
 import type { ReveilleClient } from '../../client/reveille-client.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
 import { loadSettings } from '../../server/config/settings.ts';
-import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { listenerNames } from '../../server/config/settings-schema.ts';
+import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import { apiBeside, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
-import { addParticipants, type DemoParticipants } from './demo-participants.ts';
-import { mediaUrl, signalUrl } from '../simulator/server-urls.ts';
-import { opsClientOf } from '../../cli/admin/ops-client.ts';
-import { lookIntoRegistry } from '../../cli/admin/registry-look.ts';
-import { reachableAddress } from '../../cli/admin/running-server.ts';
-import type { Timeline } from '../bridge/timeline.ts';
+import { listenerUrl } from '../simulator/server-urls.ts';
+import { opsClientOf, reachableAddress, type OpsClient } from '../../cli/admin/running-server.ts';
+import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
+import { generateSecret } from '../../storage/registry/registry-write.ts';
+import type { Timeline } from './timeline.ts';
+import type { SimulatedDevice } from '../simulator/simulated-devices.ts';
 
 export class DemoFailure extends Error {
   override readonly name = 'DemoFailure';
@@ -33,7 +36,7 @@ export class DemoFailure extends Error {
 }
 
 /** What anybody sends is under way for a moment: it is waited for, or asked for again, this long. */
-export const patienceMs = 5000;
+const patienceMs = 5000;
 const askAgainMs = 20;
 
 /** What comes in time; otherwise a DemoFailure. */
@@ -66,8 +69,6 @@ export interface DemoStage {
   /** As the backend has it. */
   readonly api: ReveilleClient;
   readonly signalUrl: string;
-  /** Of the media listener, without a path. */
-  readonly mediaUrl: string;
   readonly device: DemoParticipants['device'];
   readonly bridge: DemoParticipants['bridge'];
   /** Leaves no device enabled, no bridge unrevoked, no server running and no directory that the demo made. */
@@ -81,32 +82,32 @@ export async function findDemoStage(
   timeline: Timeline,
 ): Promise<DemoStage> {
   const nowS = wallSeconds(clock);
-  const cast = await lookIntoRegistry(dataDirectory, (registry) => findCast(registry, nowS));
+  const cast = await lookIntoRegistry(dataDirectory, (_registry, tables) => findCast(tables, nowS));
   if (cast === null)
     throw new CommandError(
       `the registry has no live credential with ${needed.join(', ')} of an application with a product`,
       `make one: ${reveilleCommand('credential create --app APP')}`,
     );
   timeline.notify('server', `process ${running.pid} runs on ${dataDirectory}`);
-  const schemes = { signal: schemeOf(settings.signal), media: schemeOf(settings.media) };
-  return setStage({ clock, running, dataDirectory, schemes }, cast, timeline);
+  const signalScheme = settings.signal.tls_cert_file === null ? 'ws' : 'wss';
+  return setStage({ clock, running, dataDirectory, signalScheme }, cast, timeline);
 }
 
 /** On a server of our own. */
 export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<DemoStage> {
   const directory = await mkdtemp(join(tmpdir(), 'reveille-demo-'));
-  const listeners = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const listeners = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({ env: {}, overrides: [`data.dir=${directory}`, ...listeners] });
   const { startServer } = await import('../../server/bootstrap/server.ts');
   try {
-    const server = await startServer(settings, { clock, log: troublesOnly });
+    const server = await startServer(settings, { clock, log: troublesOnly, handle: null });
     const running = readRuntimeFile(directory);
     const productId = server.demo?.devices[0]?.productId;
     assert(
       running !== null && server.demo !== null && productId !== undefined,
       'a first start makes a demo application',
     );
-    const place: Place = { clock, running, dataDirectory: directory, schemes: plainSchemes };
+    const place: Place = { clock, running, dataDirectory: directory, signalScheme: 'ws' };
     const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);
     const close = async (): Promise<void> => {
       await stage.close();
@@ -125,14 +126,7 @@ interface Place {
   readonly clock: Clock;
   readonly running: Runtime;
   readonly dataDirectory: string;
-  readonly schemes: Readonly<Record<'signal' | 'media', Scheme>>;
-}
-
-type Scheme = 'ws' | 'wss';
-const plainSchemes = { signal: 'ws', media: 'ws' } as const;
-
-function schemeOf({ tls_cert_file: certificate }: { readonly tls_cert_file: string | null }): Scheme {
-  return certificate === null ? 'ws' : 'wss';
+  readonly signalScheme: 'ws' | 'wss';
 }
 
 /** Who plays: a credential, and a product of its application. */
@@ -141,7 +135,8 @@ interface Cast {
   readonly productId: string;
 }
 
-const lookedAtMax = 1000;
+/** Looked at for one of the credential's application. */
+const productsMax = 1000;
 
 /** What the story does. */
 const needed = [
@@ -153,36 +148,35 @@ const needed = [
   'events:read',
 ] as const;
 
-function findCast(registry: RegistryStore, nowS: number): Cast | null {
-  const products = registry.page('product', lookedAtMax);
-  for (const credential of registry.page('credential', lookedAtMax)) {
+function findCast(registry: RegistryTables, nowS: number): Cast | null {
+  const products = Array.from(registry.entries('product', { limit: productsMax }));
+  for (const credential of registry.entries('credential')) {
     if (!isCredentialValid(credential, nowS)) continue;
     if (!needed.every((permission) => holdsPermission(credential, permission))) continue;
-    const product = products.find(({ appIds }) => appIds.includes(credential.appId));
+    const product = products.find((one) => isOfApplication(one, credential.appId));
     if (product !== undefined) return { credential, productId: product.productId };
   }
   return null;
 }
 
 async function setStage(
-  { clock, running, dataDirectory, schemes }: Place,
+  { clock, running, dataDirectory, signalScheme }: Place,
   { credential, productId }: Cast,
   timeline: Timeline,
 ): Promise<DemoStage> {
-  const { api, sleep, signal, media } = running.listeners;
-  if (api === undefined || signal === undefined || media === undefined)
+  const { api, sleep, signal } = running.listeners;
+  if (api === undefined || signal === undefined)
     throw new CommandError(`the running server (process ${running.pid}) is of another release`, 'restart it');
   const ops = opsClientOf(running, dataDirectory);
   timeline.notify('server', `API on ${api}, sleep server on ${sleep}`);
-  timeline.notify('server', `signal listener on ${signal}, media listener on ${media}`);
+  timeline.notify('server', `signal listener on ${signal}`);
   const participants = await addParticipants(ops, { productId, appId: credential.appId }, timeline);
   const client = openApi(apiBeside(reachableAddress(api), running.apiCertFile ?? null), credential, clock);
   return {
     ...participants,
     clock,
     api: client,
-    signalUrl: signalUrl(schemes.signal, reachableAddress(signal)),
-    mediaUrl: mediaUrl(schemes.media, media),
+    signalUrl: listenerUrl(signalScheme, signal),
     close: async () => {
       client.close();
       await participants.leave();
@@ -197,3 +191,45 @@ const troublesOnly: Log = {
   warn: (fields, message) => console.error(message, fields),
   error: (fields, message) => console.error(message, fields),
 };
+
+export interface DemoParticipants {
+  readonly device: SimulatedDevice;
+  readonly bridge: { readonly bridgeId: string; readonly key: string };
+  /** Disables the device and revokes the bridge. */
+  leave(): Promise<void>;
+}
+
+export interface DemoHosts {
+  readonly productId: string;
+  /** An application that has the product. */
+  readonly appId: string;
+}
+
+async function addParticipants(
+  ops: OpsClient,
+  { productId, appId }: DemoHosts,
+  timeline: Timeline,
+): Promise<DemoParticipants> {
+  const suffix = randomBytes(3).toString('hex').toUpperCase();
+  const bridgeId = `DEMO-BRIDGE-${suffix}`;
+  const device = { deviceId: `DEMO-${suffix}`, secret: generateSecret() };
+  const { key } = await ops.change<{ readonly key: string }>('/v1/bridge/add', {
+    bridge_id: bridgeId,
+    app_ids: [appId],
+  });
+  await ops.change('/v1/device/add', {
+    device_id: device.deviceId,
+    product_id: productId,
+    secret: device.secret,
+  });
+  timeline.notify('server', `device ${device.deviceId} and bridge ${bridgeId} added for this story`);
+  return {
+    device,
+    bridge: { bridgeId, key },
+    leave: async () => {
+      await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });
+      await ops.change('/v1/bridge/revoke', { bridge_id: bridgeId });
+      timeline.notify('server', `device ${device.deviceId} disabled again, bridge ${bridgeId} revoked`);
+    },
+  };
+}

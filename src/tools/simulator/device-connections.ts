@@ -6,9 +6,10 @@ import type { WakeCause } from '../../model/signal.ts';
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
 import type { DeviceEvent } from './simulated-device.ts';
 import { SleepingModule } from './sleeping-module.ts';
+import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { WakeMode } from '../../model/sleep.ts';
-import { parseListenAddress } from '../../server/config/settings-values.ts';
+import { parseListenAddress } from '../../model/settings-values.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
@@ -136,7 +137,8 @@ export class DeviceConnections {
 
 export interface DeviceEndpointsOptions {
   readonly clock: Clock;
-  readonly signalUrl: string;
+  /** Null: there are no controllers. */
+  readonly signalUrl: string | null;
   /** `host:port` of the sleep server, whatever controllers are told; undefined: as they are told. */
   readonly sleepServer: string | undefined;
   readonly wakeMode: WakeMode;
@@ -157,6 +159,7 @@ export function openEndpoints(
   return {
     signIn: async () => {
       const { clock, onMessage } = options;
+      assert(signalUrl !== null, 'a device that signs in has a controller');
       const controller = await SignalController.connect({
         url: signalUrl,
         clock,

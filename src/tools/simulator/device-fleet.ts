@@ -10,17 +10,17 @@ import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from
 import { DeviceConnections, type DeviceEndpoints } from './device-connections.ts';
 import { DeviceTally } from './fleet-table.ts';
 import {
-  reduceDevice,
-  switchedOff,
   type DeviceEffect,
   type DeviceEvent,
   type DeviceHabits,
+  type DeviceLife,
   type DeviceState,
 } from './simulated-device.ts';
 import type { SimulatedDevice } from './simulated-devices.ts';
 
 export interface DeviceFleetOptions extends DeviceHabits {
-  /** Sign-ins begun per second, and under way at once. */
+  readonly life: DeviceLife;
+  /** Sign-ins, or logins of modules alone, begun per second; and sign-ins under way at once. */
   readonly rampPerSecond: number;
 }
 
@@ -76,7 +76,7 @@ export class DeviceFleet {
     const nowMs = deps.clock.monotonicMs();
     this.#members = devices.map((device, number) => {
       const onMs = nowMs + (number * 1000) / options.rampPerSecond;
-      return new Member(device.deviceId, switchedOff(onMs), (member) =>
+      return new Member(device.deviceId, options.life.begin(onMs), (member) =>
         this.#connect(member, device, number),
       );
     });
@@ -173,7 +173,7 @@ export class DeviceFleet {
     const nowMs = this.#deps.clock.monotonicMs();
     const before = member.state;
     const now = { nowMs, random: this.#deps.random(), habits: this.#options };
-    const { state, effects } = reduceDevice(before, event, now);
+    const { state, effects } = this.#options.life.reduce(before, event, now);
     member.state = state;
     for (const effect of effects) this.#perform(member, effect);
     if (state !== before) this.#enter(member, before, nowMs);

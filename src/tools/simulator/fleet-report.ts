@@ -1,91 +1,171 @@
 /**
- * The output of a simulated fleet of modules: every wake packet as a line while they are few, troubles now and then,
- * and how it stands in one line; at the end a summary. With `--json` each is a JSON object with its `event`.
+ * The output of a simulated fleet: on a terminal a table or a line that is drawn in place once a second, elsewhere how
+ * it stands now and then; wakes as lines while they are few, where no table has them; at the end a summary. With `--json`
+ * each is an object with its `event`.
  */
+import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import type { CommandContext } from '../../cli/shell/command-context.ts';
-import type { FleetTally } from './module-fleet.ts';
-import type { ProgressLine } from '../../cli/shell/progress-line.ts';
-import { showable } from '../../cli/shell/output.ts';
+import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
+import { type DeviceTally, type FleetFigures, type FleetWords, LatencyWindow } from './fleet-table.ts';
+import { formatLocalTime } from '../../cli/api/events-text.ts';
+import { type LiveTable, type Output, showable } from '../../cli/shell/output.ts';
+import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 
-/** Lines for people; what goes beyond is counted. */
+/** Lines for people and troubles for all; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };
 const troubleLines: Rate = { perSecond: 1, burst: 5 };
+/** Under the table. */
+const latestMax = 5;
+
+export interface FleetReportDeps {
+  readonly clock: Clock;
+  readonly output: Output;
+  readonly screen: LiveTable;
+  readonly tally: DeviceTally;
+  readonly words: FleetWords;
+  /** The fleet wakes itself through the API, and is told the outcomes. */
+  readonly wakesItself: boolean;
+}
+
+type Rated = 'logins' | 'sleepLogins' | 'heartbeats';
 
 export class FleetReport {
-  readonly #context: CommandContext;
-  readonly #size: number;
-  readonly #line: ProgressLine;
+  readonly #deps: FleetReportDeps;
   readonly #startedMs: number;
+  readonly #packetToOnline = new LatencyWindow();
+  readonly #acceptedToOnline = new LatencyWindow();
   readonly #wakeBucket: TokenBucket;
   readonly #troubleBucket: TokenBucket;
-  #before: FleetTally = { online: 0, logins: 0, refused: 0, errors: 0, heartbeats: 0, wakes: 0 };
-  #beforeMs: number;
-  #isComplete = false;
+  readonly #latestWakes: string[] = [];
+  readonly #latestTroubles: string[] = [];
+  #before = { logins: 0, sleepLogins: 0, heartbeats: 0, atMs: 0 };
+  #wereAllAsleep = false;
 
-  constructor(context: CommandContext, size: number) {
-    this.#context = context;
-    this.#size = size;
-    this.#line = context.newProgressLine();
-    this.#startedMs = context.clock.monotonicMs();
-    this.#beforeMs = this.#startedMs;
+  constructor(deps: FleetReportDeps) {
+    this.#deps = deps;
+    this.#startedMs = deps.clock.monotonicMs();
+    this.#before.atMs = this.#startedMs;
     this.#wakeBucket = fullBucket(wakeLines, this.#startedMs);
     this.#troubleBucket = fullBucket(troubleLines, this.#startedMs);
   }
 
   wake(deviceId: string, packet: Buffer): void {
-    const bytes = spacedHex(packet);
-    if (!this.#context.output.wantsJson && !this.#mayShow(this.#wakeBucket, wakeLines)) return;
-    const at = new Date(this.#context.clock.wallMs()).toISOString();
-    const json = { event: 'wake', at, device_id: deviceId, packet: packet.toString('hex') };
-    this.#say(json, `${at}  ${showable(deviceId)}  woken: ${bytes}`);
+    const { clock, words } = this.#deps;
+    const json = words.wake({ device_id: deviceId, packet: packet.toString('hex') }, moment(clock));
+    this.#notifyWake(json, `${showable(deviceId)}  woken: ${spacedHex(packet)}`);
+  }
+
+  awake(deviceId: string, tookMs: number): void {
+    this.#packetToOnline.add(this.#deps.clock.monotonicMs(), tookMs);
+    const json = { event: 'awake', device_id: deviceId, took_ms: Math.round(tookMs) };
+    this.#notifyWake(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
+  }
+
+  outcome(outcome: WakeupOutcomeData): void {
+    if (outcome.woke_after_ms !== null && !outcome.already_online)
+      this.#acceptedToOnline.add(this.#deps.clock.monotonicMs(), outcome.woke_after_ms);
+    const said = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;
+    this.#notifyWake({ event: 'outcome', ...outcome }, said);
   }
 
   trouble(deviceId: string, error: Error): void {
+    const { clock, output, screen, words } = this.#deps;
+    const text = showable(`${deviceId}: ${error.message}`);
+    if (screen.isTable && !output.wantsJson)
+      return keepLatest(this.#latestTroubles, `${timeOfDay(clock)}  ${text}`);
     if (!this.#mayShow(this.#troubleBucket, troubleLines)) return;
-    this.#line.above(() => this.#context.output.remark(showable(`${deviceId}: ${error.message}`)));
+    const json = { event: 'trouble', at: moment(clock), device_id: deviceId, reason: error.message };
+    if (!output.wantsJson) screen.above(() => output.remark(text));
+    else if (words.figures !== null) output.answer(json, text);
   }
 
   /** Once a second. */
-  progress(tally: FleetTally): void {
-    const { clock, output } = this.#context;
+  progress(): void {
+    const { clock, output, screen, tally, words } = this.#deps;
     const nowMs = clock.monotonicMs();
-    if (!this.#isComplete && tally.online === this.#size) {
-      this.#isComplete = true;
-      const seconds = (nowMs - this.#startedMs) / 1000;
-      this.#say(
-        { event: 'online', devices: this.#size },
-        `all ${this.#size} asleep after ${seconds.toFixed(0)} s`,
-      );
-    }
-    const perSecond = (count: 'logins' | 'heartbeats'): number =>
-      Math.round(((tally[count] - this.#before[count]) * 1000) / Math.max(1, nowMs - this.#beforeMs));
-    const rates = `${perSecond('logins')} logins/s  ${perSecond('heartbeats')} heartbeats/s`;
-    const counts = `${tally.wakes} wakes  ${tally.refused} refused  ${tally.errors} errors`;
-    if (!output.wantsJson) this.#line.show(`${tally.online}/${this.#size} asleep  ${rates}  ${counts}`);
-    this.#before = { ...tally };
-    this.#beforeMs = nowMs;
+    const { logins, sleepLogins, heartbeats } = tally;
+    const figures = this.#figures(nowMs, this.#before);
+    this.#before = { logins, sleepLogins, heartbeats, atMs: nowMs };
+    this.#noteAllAsleep(figures);
+    const line = words.line(figures);
+    if (!output.wantsJson) screen.show(words.table(figures), line);
+    else if (words.figures !== null) output.answer({ event: 'figures', ...words.figures(figures) }, line);
   }
 
-  summary(tally: FleetTally): void {
-    this.#line.clear();
-    const seconds = (this.#context.clock.monotonicMs() - this.#startedMs) / 1000;
-    const counts = `${tally.logins} logins, ${tally.refused} refused, ${tally.errors} errors, ${tally.heartbeats} heartbeats`;
-    this.#context.output.answer(
-      { event: 'summary', devices: this.#size, seconds: Number(seconds.toFixed(1)), ...tally },
-      `${this.#size} devices for ${seconds.toFixed(1)} s, ${tally.online} asleep at the end: ${counts}, ${tally.wakes} wakes`,
-    );
+  summary(): void {
+    const { clock, output, screen, words } = this.#deps;
+    screen.clear();
+    const beginning = { logins: 0, sleepLogins: 0, heartbeats: 0, atMs: this.#startedMs };
+    const figures = this.#figures(clock.monotonicMs(), beginning);
+    output.answer({ event: 'summary', ...words.total(figures) }, words.summary(figures));
   }
 
-  #say(json: object, text: string): void {
-    this.#line.above(() => this.#context.output.answer(json, text));
+  /** Rates are those since `before`. */
+  #figures(nowMs: number, before: Readonly<Record<Rated | 'atMs', number>>): FleetFigures {
+    const { tally, wakesItself } = this.#deps;
+    const { logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = tally;
+    const perSecond = (count: Rated): number =>
+      Math.round(((tally[count] - before[count]) * 1000) / Math.max(1, nowMs - before.atMs));
+    return {
+      seconds: (nowMs - this.#startedMs) / 1000,
+      devices: tally.size,
+      offline: tally.inStage('offline'),
+      booting: tally.inStage('booting') + tally.inStage('signing-in'),
+      online: tally.inStage('online') + tally.inStage('falling-asleep'),
+      asleep: tally.inStage('asleep'),
+      loginsPerSecond: perSecond('logins'),
+      sleepLoginsPerSecond: perSecond('sleepLogins'),
+      heartbeatsPerSecond: perSecond('heartbeats'),
+      logins,
+      sleepLogins,
+      refused,
+      errors,
+      heartbeats,
+      messages,
+      wakes,
+      packetToOnline: this.#packetToOnline.summarize(nowMs),
+      ...(wakesItself && { acceptedToOnline: this.#acceptedToOnline.summarize(nowMs) }),
+      latestWakes: this.#latestWakes,
+      latestTroubles: this.#latestTroubles,
+    };
+  }
+
+  #noteAllAsleep({ asleep, devices, seconds }: FleetFigures): void {
+    if (this.#wereAllAsleep || asleep < devices) return;
+    this.#wereAllAsleep = true;
+    const { output, screen, words } = this.#deps;
+    const text = `all ${devices} asleep after ${seconds.toFixed(0)} s`;
+    if (!screen.isTable || output.wantsJson)
+      screen.above(() => output.answer({ event: words.allAsleep, devices }, text));
+  }
+
+  #notifyWake(json: object, text: string): void {
+    const { clock, output, screen } = this.#deps;
+    if (output.wantsJson) output.answer({ ...json, at: moment(clock) }, text);
+    else if (screen.isTable) keepLatest(this.#latestWakes, `${timeOfDay(clock)}  ${text}`);
+    else if (this.#mayShow(this.#wakeBucket, wakeLines))
+      screen.above(() => output.answer(json, `${moment(clock)}  ${text}`));
   }
 
   #mayShow(bucket: TokenBucket, rate: Rate): boolean {
-    if (waitForToken(bucket, rate, this.#context.clock.monotonicMs()) > 0) return false;
+    if (waitForToken(bucket, rate, this.#deps.clock.monotonicMs()) > 0) return false;
     takeToken(bucket);
     return true;
   }
+}
+
+function keepLatest(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > latestMax) lines.shift();
+}
+
+function moment(clock: Clock): string {
+  return new Date(clock.wallMs()).toISOString();
+}
+
+/** Where the reader is: a table has no room for the day. */
+function timeOfDay(clock: Clock): string {
+  return formatLocalTime(clock.wallMs()).slice('2026-11-20 '.length);
 }
 
 /** `98 3b 16 …`. */

@@ -1,9 +1,8 @@
 /**
- * The state of a fleet of devices: counts since the start, latencies of the last minute, and both as a table that is
- * drawn in place on a terminal, as one line where standard error goes to a file, or as one JSON object.
+ * The state of a fleet: counts since the start, latencies of the last minute, and both as a table, as one line, or as one
+ * JSON object; in the words of whole devices, and of modules alone.
  */
 import { alignColumns } from '../../cli/shell/output.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { SignalRefused } from './signal-controller.ts';
 import type { DeviceStage } from './simulated-device.ts';
 import { LoginRefused } from './sleeping-module.ts';
@@ -16,8 +15,10 @@ export interface FleetFigures {
   readonly booting: number;
   readonly online: number;
   readonly asleep: number;
-  /** Signal logins of the last second. */
+  /** Of the last second, the first one of signal logins. */
   readonly loginsPerSecond: number;
+  readonly sleepLoginsPerSecond: number;
+  readonly heartbeatsPerSecond: number;
   /** Since the start. */
   readonly logins: number;
   readonly sleepLogins: number;
@@ -35,8 +36,51 @@ export interface FleetFigures {
   readonly latestTroubles: readonly string[];
 }
 
-/** Lines without an end of line. */
-export function renderFleetTable(figures: FleetFigures): string[] {
+/** How a fleet is told of, to people and to machines. */
+export interface FleetWords {
+  /** The event of the moment at which all are asleep. */
+  readonly allAsleep: 'asleep' | 'online';
+  wake(ids: object, at: string): object;
+  /** Lines without an end of line. */
+  table(figures: FleetFigures): string[];
+  /** The same in one line, for a log. */
+  line(figures: FleetFigures): string;
+  /** Of each second; null: machines are not told of it, nor of troubles. */
+  readonly figures: ((figures: FleetFigures) => object) | null;
+  /** The last figures, for machines and for people. */
+  total(figures: FleetFigures): object;
+  summary(figures: FleetFigures): string;
+}
+
+export const deviceWords: FleetWords = {
+  allAsleep: 'asleep',
+  wake: (ids) => ({ event: 'wake', ...ids }),
+  table: renderTable,
+  line: lineOfDevices,
+  figures: encodeFigures,
+  total: encodeFigures,
+  summary: summaryOfDevices,
+};
+
+/** Of modules alone, which sleep and do nothing else. */
+export const moduleWords: FleetWords = {
+  allAsleep: 'online',
+  wake: (ids, at) => ({ event: 'wake', at, ...ids }),
+  table: () => [],
+  line: ({ devices, asleep, sleepLoginsPerSecond, heartbeatsPerSecond, wakes, refused, errors }) =>
+    `${asleep}/${devices} asleep  ${sleepLoginsPerSecond} logins/s  ${heartbeatsPerSecond} heartbeats/s  ` +
+    `${wakes} wakes  ${refused} refused  ${errors} errors`,
+  figures: null,
+  total: ({ devices, seconds, asleep, sleepLogins, refused, errors, heartbeats, wakes }) => {
+    const counts = { online: asleep, logins: sleepLogins, refused, errors, heartbeats, wakes };
+    return { devices, seconds: Number(seconds.toFixed(1)), ...counts };
+  },
+  summary: ({ devices, seconds, asleep, sleepLogins, refused, errors, heartbeats, wakes }) =>
+    `${devices} devices for ${seconds.toFixed(1)} s, ${asleep} asleep at the end: ${sleepLogins} logins, ` +
+    `${refused} refused, ${errors} errors, ${heartbeats} heartbeats, ${wakes} wakes`,
+};
+
+function renderTable(figures: FleetFigures): string[] {
   const { offline, booting, online, asleep, loginsPerSecond, wakes, heartbeats, refused, errors } = figures;
   const stages = { offline, booting, online, asleep };
   const counts = { 'logins/s': loginsPerSecond, wakes, heartbeats, refused, errors };
@@ -52,8 +96,7 @@ export function renderFleetTable(figures: FleetFigures): string[] {
   return lines;
 }
 
-/** The same in one line, for a log. */
-export function fleetLine(figures: FleetFigures): string {
+function lineOfDevices(figures: FleetFigures): string {
   const { offline, booting, online, asleep, loginsPerSecond, wakes, refused, errors } = figures;
   const stages = `${asleep} asleep  ${online} online  ${booting} booting  ${offline} offline`;
   const latency = figures.packetToOnline;
@@ -61,8 +104,19 @@ export function fleetLine(figures: FleetFigures): string {
   return `${stages}  ${loginsPerSecond} logins/s  ${wakes} wakes${woken}  ${refused} refused  ${errors} errors`;
 }
 
+function summaryOfDevices(figures: FleetFigures): string {
+  const { devices, seconds, asleep, online, logins, sleepLogins, refused, errors, wakes } = figures;
+  const { packetToOnline: woken } = figures;
+  const latency =
+    woken === null ? '' : `; online again after ${woken.p50Ms} ms (p95 ${woken.p95Ms}, max ${woken.maxMs})`;
+  return (
+    `${devices} devices for ${seconds.toFixed(1)} s, ${asleep} asleep and ${online} online at the end: ` +
+    `${logins} signal logins, ${sleepLogins} sleep logins, ${refused} refused, ${errors} errors, ${wakes} wakes${latency}`
+  );
+}
+
 /** Names as on every wire: snake case, the unit last. */
-export function encodeFleetFigures(figures: FleetFigures): object {
+function encodeFigures(figures: FleetFigures): object {
   const { seconds, devices, offline, booting, online, asleep, acceptedToOnline } = figures;
   const { loginsPerSecond, logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = figures;
   return {
@@ -128,52 +182,6 @@ function alignRight(rows: readonly (readonly string[])[]): string[] {
     ...cells.map((cell, column) => cell.padStart(widths[column] ?? 0)),
   ]);
   return alignColumns(padded).split('\n');
-}
-
-export interface TableScreen {
-  readonly isTTY?: boolean | undefined;
-  /** Characters in a line; unknown, or 0: as many as one likes. */
-  readonly columns?: number | undefined;
-  write(text: string): unknown;
-}
-
-const plainEveryMs = 5000;
-/** To the first column, and everything from there gone. */
-const clearBelow = '\r\u001b[J';
-
-export class LiveTable {
-  readonly #screen: TableScreen;
-  readonly #clock: Clock;
-  #plainMs: number;
-  #linesDrawn = 0;
-
-  constructor(screen: TableScreen, clock: Clock) {
-    this.#screen = screen;
-    this.#clock = clock;
-    this.#plainMs = clock.monotonicMs();
-  }
-
-  get isDrawn(): boolean {
-    return this.#screen.isTTY === true;
-  }
-
-  /** Draws `lines`; elsewhere than on a terminal writes `plain`, unless it did lately. */
-  show(lines: readonly string[], plain: string): void {
-    if (this.isDrawn) return this.#draw(lines);
-    const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#plainMs < plainEveryMs) return;
-    this.#plainMs = nowMs;
-    this.#screen.write(`${plain}\n`);
-  }
-
-  /** A line that a terminal would break would move all that stand below it. */
-  #draw(lines: readonly string[]): void {
-    const { columns = 0 } = this.#screen;
-    const width = columns > 0 ? columns - 1 : Infinity;
-    const up = this.#linesDrawn === 0 ? '' : `\u001b[${this.#linesDrawn}A`;
-    this.#screen.write(`${up}${clearBelow}${lines.map((line) => `${line.slice(0, width)}\n`).join('')}`);
-    this.#linesDrawn = lines.length;
-  }
 }
 
 export class DeviceTally {

@@ -4,7 +4,7 @@
  */
 import { WebSocket } from 'ws';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
-import { AwaitedTexts, type LegText } from './awaited-texts.ts';
+import { AwaitedItems } from './awaited-items.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
 
@@ -20,6 +20,15 @@ export interface LegAccess {
   /** Where it counts what comes; of its own when left out. */
   readonly counts?: LegCounts | undefined;
 }
+
+/** A text message of the listener; what else is in it depends on its type. */
+export interface LegText {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** Texts held until somebody asks for them. */
+const textsHeldMax = 256;
 
 /** What has come over a leg. */
 export interface LegCounts {
@@ -65,7 +74,7 @@ export class MediaLeg {
   readonly #access: LegAccess;
   readonly #socket: WebSocket;
   readonly #opened: Promise<void>;
-  readonly #texts = new AwaitedTexts();
+  readonly #texts = new AwaitedItems<LegText>(textsHeldMax, 'the media leg is closed');
 
   /** Begins to connect; `path` may have a query. */
   protected constructor(access: LegAccess, path: string, bearer: string) {
@@ -120,7 +129,7 @@ export class MediaLeg {
     });
   }
 
-  /** The next text of this type; those of others are held. Rejects with LegGone when the connection is gone first. */
+  /** The next text of this type; those of others are held. Rejects with ConnectionGone when the connection is gone first. */
   next<Text extends LegText>(type: Text['type']): Promise<Text> {
     return this.until((text): text is Text => text.type === type);
   }

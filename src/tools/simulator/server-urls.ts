@@ -1,41 +1,32 @@
-/** The URLs at which controllers sign in and the legs of calls connect. */
-import { formatListenAddress, parseListenAddress } from '../../server/config/settings-values.ts';
+/**
+ * The URLs at which controllers sign in and the legs of calls connect; a controller adds the path to its own. The media
+ * listener is sought where devices are told that it is.
+ */
+import { formatListenAddress, parseListenAddress } from '../../model/settings-values.ts';
 import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
+import { mediaUrl } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 
 /**
- * `media`: the listener that was named, `host:port` or a URL beginning with `ws://` or `wss://`; undefined: that of the
- * running server, else as the settings have it. Throws a CommandError.
+ * `media`: the listener that was named, `host:port` or a URL beginning with `ws://` or `wss://`; undefined: what devices
+ * of the running server are told, else as the settings have it. Throws a CommandError.
  */
 export function findMediaUrl(context: CommandContext, media: string | undefined): string {
-  if (media !== undefined) return parseMediaUrl(media);
-  const { listen, tls_cert_file: certificate } = context.settings.media;
-  const running = readRuntimeFile(context.dataDirectory);
-  const listener = running === null ? formatListenAddress(listen) : running.listeners['media'];
-  if (listener === undefined)
-    throw new CommandError(
-      'the running server does not say where its media listener is',
-      'name it with --media host:port',
-    );
-  return mediaUrl(certificate === null ? 'ws' : 'wss', listener);
+  const url = media === undefined ? toldMediaUrl(context) : parseUrl('media', media);
+  if (url !== null) return url;
+  throw new CommandError(
+    'neither the running server nor media.advertise says where the media listener is',
+    'name it with --media host:port',
+  );
 }
 
-/** `listener`: `host:port`, as it listens. */
-export function mediaUrl(scheme: 'ws' | 'wss', listener: string): string {
-  return `${scheme}://${reachableAddress(listener)}`;
+/** Null: nobody says. */
+function toldMediaUrl({ settings, dataDirectory }: CommandContext): string | null {
+  const listener = readRuntimeFile(dataDirectory)?.listeners.media;
+  return mediaUrl(settings, listener === undefined ? null : parseListenAddress(listener));
 }
-
-function parseMediaUrl(text: string): string {
-  if (/^wss?:\/\/[^/?#]+\/?$/.test(text) && URL.canParse(text)) return text;
-  const address = parseListenAddress(text);
-  if (address === null || address.port === 0)
-    throw usageError(`--media ${text}: expected host:port, ws://host:port or wss://host:port`);
-  return `ws://${text}`;
-}
-
-const signalPath = '/v1/signal';
 
 export interface SignalChoice {
   /** `host:port`, or a URL beginning with `ws://` or `wss://`. */
@@ -49,29 +40,30 @@ export interface SignalChoice {
  * sleep server was named, which may be anywhere, or the running server has none. Throws a usage error.
  */
 export function findSignalUrl(context: CommandContext, { signal, server }: SignalChoice): string | null {
-  if (signal !== undefined) return parseSignalUrl(signal);
-  if (server !== undefined) return null;
-  const { listen, tls_cert_file: certificate } = context.settings.signal;
-  const running = readRuntimeFile(context.dataDirectory);
-  const listener = running === null ? formatListenAddress(listen) : running.listeners['signal'];
-  return listener === undefined
-    ? null
-    : signalUrl(certificate === null ? 'ws' : 'wss', reachableAddress(listener));
+  if (signal !== undefined) return parseUrl('signal', signal);
+  return server === undefined ? ownSignalUrl(context) : null;
 }
 
-/** `address`: `host:port`. */
-export function signalUrl(scheme: 'ws' | 'wss', address: string): string {
-  return `${scheme}://${address}${signalPath}`;
+/** `listener`: `host:port`, as it listens. */
+export function listenerUrl(scheme: 'ws' | 'wss', listener: string): string {
+  return `${scheme}://${reachableAddress(listener)}`;
 }
 
-function parseSignalUrl(text: string): string {
-  if (/^wss?:\/\//.test(text) && URL.canParse(text)) {
-    const url = new URL(text);
-    if (url.pathname === '/') url.pathname = signalPath;
-    return url.href;
-  }
+/** Null: the running server does not say. */
+function ownSignalUrl({ settings, dataDirectory }: CommandContext): string | null {
+  const { listen, tls_cert_file: certificate } = settings.signal;
+  const running = readRuntimeFile(dataDirectory);
+  const listener = running === null ? formatListenAddress(listen) : running.listeners.signal;
+  return listener === undefined ? null : listenerUrl(certificate === null ? 'ws' : 'wss', listener);
+}
+
+/** A proxy may have the signal listener behind a path of its own. */
+const urlForms = { media: /^wss?:\/\/[^/?#]+\/?$/, signal: /^wss?:\/\// } as const;
+
+function parseUrl(name: 'media' | 'signal', text: string): string {
+  if (urlForms[name].test(text) && URL.canParse(text)) return text;
   const address = parseListenAddress(text);
   if (address === null || address.port === 0)
-    throw usageError(`--signal ${text}: expected host:port, ws://host:port or wss://host:port`);
-  return signalUrl('ws', text);
+    throw usageError(`--${name} ${text}: expected host:port, ws://host:port or wss://host:port`);
+  return `ws://${text}`;
 }

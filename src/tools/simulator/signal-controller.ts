@@ -4,15 +4,15 @@
  * Source: signal-wire.md.
  */
 import { WebSocket, type ClientOptions } from 'ws';
-import { BoundedQueue } from '../../lib/queues.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
+import type { RejectionReason } from '../../model/call.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { DeviceMessage, WakeCause } from '../../model/signal.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { Welcome } from '../../protocol/signal/server-message.ts';
+import { AwaitedItems } from './awaited-items.ts';
 import { ControllerHeartbeats, type HeartbeatEntry } from './controller-heartbeats.ts';
-import { readWelcome, type WireWelcome } from './welcome-message.ts';
 
 export interface SignalControllerOptions {
   /** `ws://host:port` or `wss://host:port`; `/v1/signal` where it has no path. */
@@ -52,8 +52,8 @@ export class SignalRefused extends Error {
   }
 }
 
-interface Waiter<Value> {
-  readonly resolve: (value: Value) => void;
+interface Waiter {
+  readonly resolve: (controller: SignalController) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -70,14 +70,12 @@ export class SignalController implements HeartbeatEntry {
   readonly closed: Promise<SignalClosed>;
   readonly #options: SignalControllerOptions;
   readonly #socket: WebSocket;
-  readonly #login: Waiter<SignalController>;
-  readonly #messages = new BoundedQueue<DeviceMessage>(messagesKeptMax);
-  #waiters: Waiter<DeviceMessage>[] = [];
+  readonly #login: Waiter;
+  readonly #messages = new AwaitedItems<DeviceMessage>(messagesKeptMax, 'the signal connection is closed');
   #welcome: Welcome | null = null;
   #heartbeatAcks = 0;
-  #isClosed = false;
 
-  private constructor(options: SignalControllerOptions, login: Waiter<SignalController>) {
+  private constructor(options: SignalControllerOptions, login: Waiter) {
     this.#options = options;
     this.#login = login;
     this.heartbeatMs = (options.heartbeat ?? 0) * 1000;
@@ -117,10 +115,7 @@ export class SignalController implements HeartbeatEntry {
 
   /** The next message, in their order; rejects when the connection is gone first. */
   nextMessage(): Promise<DeviceMessage> {
-    const message = this.#messages.shift();
-    if (message !== undefined) return Promise.resolve(message);
-    if (this.#isClosed) return Promise.reject(goneError());
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    return this.#messages.next();
   }
 
   acknowledge(id: string): void {
@@ -138,6 +133,11 @@ export class SignalController implements HeartbeatEntry {
 
   reportWake(cause: WakeCause, requestId?: string): void {
     this.#send({ type: 'wake_report', cause, ...(requestId === undefined ? {} : { request_id: requestId }) });
+  }
+
+  /** Takes no call, and joins none. */
+  rejectCall(session: string, reason: RejectionReason): void {
+    this.#send({ type: 'call_reject', session, reason });
   }
 
   /** Says goodbye; the server then closes with 1000. */
@@ -200,16 +200,13 @@ export class SignalController implements HeartbeatEntry {
     if (this.#options.autoAcknowledge === true) this.acknowledge(id);
     const { onMessage } = this.#options;
     if (onMessage !== undefined) return onMessage(message, this);
-    const waiter = this.#waiters.shift();
-    if (waiter === undefined) this.#messages.push(message);
-    else waiter.resolve(message);
+    this.#messages.take(message);
   }
 
   #noteClosed(closed: SignalClosed): SignalClosed {
-    this.#isClosed = true;
     ControllerHeartbeats.of(this.#options.clock).remove(this);
     this.#login.reject(new SignalRefused(closed));
-    for (const waiter of this.#waiters.splice(0)) waiter.reject(goneError());
+    this.#messages.end();
     return closed;
   }
 }
@@ -229,6 +226,35 @@ function clientOptions({ ca, rejectUnauthorized, localAddress }: SignalControlle
   };
 }
 
-function goneError(): Error {
-  return new Error('the signal connection is closed');
+interface WireWelcome {
+  readonly epoch: number;
+  readonly heartbeat_s: number;
+  readonly server_time: number;
+  readonly sleep: {
+    readonly servers: readonly string[];
+    readonly heartbeat_s: number;
+    readonly heartbeat_bytes: number;
+    readonly wake_pattern: string;
+    readonly wakeup_packet: string;
+    readonly retry: { readonly min_s: number; readonly max_s: number; readonly jitter: number };
+  };
+  readonly media?: { readonly url: string };
+}
+
+function readWelcome({ epoch, heartbeat_s, server_time, sleep, media }: WireWelcome): Welcome {
+  const { min_s: minSeconds, max_s: maxSeconds, jitter } = sleep.retry;
+  return {
+    epoch,
+    heartbeatSeconds: heartbeat_s,
+    serverTime: server_time,
+    sleep: {
+      servers: sleep.servers,
+      heartbeatSeconds: sleep.heartbeat_s,
+      heartbeatBytes: sleep.heartbeat_bytes,
+      wakePattern: sleep.wake_pattern,
+      wakeupPacket: sleep.wakeup_packet,
+      retry: { minSeconds, maxSeconds, jitter },
+    },
+    mediaUrl: media?.url ?? null,
+  };
 }

@@ -2,14 +2,18 @@
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts';
 import { parseOriginOption } from '../../cli/api/api-access.ts';
-import { addExamples, contextOf, type CommandContext } from '../../cli/shell/command-context.ts';
+import {
+  addExamples,
+  type CommandContext,
+  inContext,
+  pauseUnless,
+  untilInterrupted,
+} from '../../cli/shell/command-context.ts';
 import { addCredentialOptions } from '../../cli/api/credential-source.ts';
 import { wholeNumberOption } from '../../cli/shell/option-values.ts';
-import type { SimulateOptions, Simulation } from './simulation.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { openSimulation, type SimulateOptions, type Simulation } from './simulate-devices.ts';
 import { usageError } from '../../cli/shell/command-error.ts';
 import { findSignalUrl } from './server-urls.ts';
-import { simulateDevices, simulateModules } from './simulate-devices.ts';
 import { chooseDevices } from './simulated-devices.ts';
 
 const devicesMax = 1_000_000;
@@ -61,7 +65,7 @@ export function addSimulateCommand(program: Command): void {
       'the API that --wake-every asks; the local one when left out',
       parseOriginOption,
     )
-    .action((options: SimulateOptions, self: Command) => simulate(contextOf(self), options));
+    .action(inContext(simulate));
   addExamples(
     addCredentialOptions(command),
     ['simulate --devices 2 --wake-every 5', 'two devices of the local registry, woken now and then'],
@@ -81,11 +85,12 @@ async function simulate(context: CommandContext, options: SimulateOptions): Prom
   const simulation = await prepare(context, options);
   simulation.start();
   const cancelReport = clock.every(reportEveryMs, () => simulation.progress());
-  await untilOver(clock, options.duration);
+  const durationMs = (options.duration ?? Infinity) * 1000;
+  await untilInterrupted((signal) => pauseUnless(clock, durationMs, signal));
   cancelReport();
   simulation.summary();
-  if (simulation.tally.refused > 0 || simulation.tally.logins === 0) process.exitCode = 1;
-  await simulation.stop();
+  if (!simulation.hasSucceeded()) process.exitCode = 1;
+  simulation.stop();
 }
 
 async function prepare(context: CommandContext, options: SimulateOptions): Promise<Simulation> {
@@ -93,21 +98,7 @@ async function prepare(context: CommandContext, options: SimulateOptions): Promi
   if (signalUrl === null && options.wakeEvery !== undefined)
     throw usageError('--wake-every needs controllers that come online', 'name their listener with --signal');
   const devices = await chooseDevices(context, options);
-  if (signalUrl !== null) return simulateDevices(context, options, devices, signalUrl);
-  if (options.onlySleep !== true)
+  if (signalUrl === null && options.onlySleep !== true)
     context.output.remark('no signal listener is known (--signal): the modules only sleep');
-  return simulateModules(context, options, devices);
-}
-
-/** Ctrl-C, SIGTERM or the end of the duration; a second Ctrl-C ends the process at once. */
-function untilOver(clock: Clock, seconds: number | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      cancel();
-      process.off('SIGINT', end).off('SIGTERM', end);
-      resolve();
-    };
-    const cancel = seconds === undefined ? () => undefined : clock.after(seconds * 1000, end);
-    process.on('SIGINT', end).on('SIGTERM', end);
-  });
+  return openSimulation(context, options, devices, signalUrl);
 }

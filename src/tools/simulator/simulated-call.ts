@@ -3,10 +3,10 @@
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { BridgeLeg, StartText } from './media-leg.ts';
+import type { BridgeLeg, LegText, StartText } from './media-leg.ts';
 import type { FrameSink } from '../bridge/bridge-playback.ts';
 import type { BridgeLogger } from '../bridge/bridge-report.ts';
-import { LegGone, type LegText } from './awaited-texts.ts';
+import { ConnectionGone } from './awaited-items.ts';
 
 export interface CallDeps {
   readonly clock: Clock;
@@ -67,7 +67,7 @@ export class SimulatedCall implements FrameSink {
     try {
       for (;;) this.#hear(await leg.until(isNews));
     } catch (error) {
-      if (!(error instanceof LegGone)) throw error;
+      if (!(error instanceof ConnectionGone)) throw error;
     } finally {
       cancelPings();
       this.#leg = null;

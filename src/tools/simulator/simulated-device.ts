@@ -1,6 +1,6 @@
 /**
- * One simulated device as a pure machine: a controller that starts, signs in, falls asleep and is woken, with what
- * has to be done about each event. No sockets and no clock: time and chance come in, work goes out as effects, to be
+ * One simulated device as a pure machine: a controller that starts, signs in, falls asleep and is woken, or a module
+ * alone, with what has to be done about each event. No sockets and no clock: time and chance come in, work goes out as effects, to be
  * performed in their order. The low-power module logs in while the controller is still awake, and the controller
  * leaves only then; the module keeps its connection until the controller is online again.
  * Source: sleep-wire.md; signal-wire.md, welcome.
@@ -59,13 +59,47 @@ export interface DeviceStep {
 /** A sign-in or a sleep login that takes longer has failed. */
 const attemptMsMax = 15_000;
 
-/** Switched on at that moment. */
-export function switchedOff(untilMs: number): DeviceState {
+function switchedOff(untilMs: number): DeviceState {
   return { stage: 'offline', untilMs, failures: 0, cause: null, wokenMs: null, advice: null };
 }
 
-/** An event that a stage has no use for changes nothing. */
-export function reduceDevice(state: DeviceState, event: DeviceEvent, now: Circumstances): DeviceStep {
+/** A way to live: whole devices, or modules without a controller. */
+export interface DeviceLife {
+  /** Switched on at that moment. */
+  begin(untilMs: number): DeviceState;
+  /** An event that a stage has no use for changes nothing. */
+  reduce(state: DeviceState, event: DeviceEvent, now: Circumstances): DeviceStep;
+}
+
+export const wholeDevice: DeviceLife = { begin: switchedOff, reduce: reduceDevice };
+
+/** A module alone: it logs in when its turn comes, sleeps whatever comes, and comes back when its connection is lost. */
+export function moduleAlone(server: string, heartbeatSeconds: number): DeviceLife {
+  const wakePattern = '';
+  const told = { servers: [server], heartbeatSeconds, heartbeatBytes: 64, wakePattern, wakeupPacket: '' };
+  const advice: SleepAdvice = { ...told, retry: usualRetry };
+  return { begin: (untilMs) => ({ ...switchedOff(untilMs), advice }), reduce: reduceModule };
+}
+
+function reduceModule(state: DeviceState, event: DeviceEvent, now: Circumstances): DeviceStep {
+  switch (event.kind) {
+    case 'due':
+      if (state.stage === 'offline') return { state: enter(state, 'booting', now.nowMs), effects: [] };
+      return {
+        state: enter(state, 'falling-asleep', Infinity),
+        effects: [{ kind: 'log-in-to-sleep', server: state.advice?.servers[0] ?? '' }],
+      };
+    case 'fell-asleep':
+      return { state: enter({ ...state, failures: 0 }, 'asleep', Infinity), effects: [] };
+    case 'sleep-failed':
+    case 'sleep-lost':
+      return waitToRetry(state, 'offline', now);
+    default:
+      return unmoved(state);
+  }
+}
+
+function reduceDevice(state: DeviceState, event: DeviceEvent, now: Circumstances): DeviceStep {
   switch (state.stage) {
     case 'offline':
       return event.kind === 'due' ? boot(state, now) : unmoved(state);
@@ -171,7 +205,7 @@ const usualRetry: RetryAdvice = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
  * Milliseconds before the next attempt after `failures` (from 1) in a row. Doubles each time; up to `jitter` of it is
  * added by chance, so that what was lost together does not come back together. `random`: 0 to below 1.
  */
-export function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
+function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
   const doubled = advice.minSeconds * 2 ** Math.min(failures - 1, 30);
   return Math.min(advice.maxSeconds, doubled * (1 + advice.jitter * random)) * 1000;
 }

@@ -3,11 +3,10 @@
  * from.
  */
 import { wallSeconds } from '../../lib/clock.ts';
-import { isExpired } from '../../model/registry.ts';
-import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { isExpired, type Device } from '../../model/registry.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, reveilleCommand, usageError } from '../../cli/shell/command-error.ts';
-import { lookIntoRegistry } from '../../cli/admin/registry-look.ts';
+import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
 
 export interface SimulatedDevice {
   readonly deviceId: string;
@@ -31,8 +30,8 @@ export async function chooseDevices(
     return Array.from({ length: count }, (_, i) => ({ deviceId: `${prefix}${i + 1}`, secret }));
   if (secret !== undefined) throw usageError('--secret is given with --prefix');
   const nowS = wallSeconds(context.clock);
-  const found = await lookIntoRegistry(context.dataDirectory, (registry) =>
-    findUsable(registry, choice, nowS),
+  const found = await lookIntoRegistry(context.dataDirectory, (_registry, tables) =>
+    findUsable(tables.entries('device'), choice, nowS),
   );
   if (found.length === count) return found;
   const which = product === undefined ? '' : ` of product ${product}`;
@@ -42,25 +41,19 @@ export async function chooseDevices(
   );
 }
 
-const pageEntries = 1000;
-
 /** The first that can log in: neither disabled nor expired. */
-export function findUsable(
-  registry: Pick<RegistryStore, 'page'>,
+function findUsable(
+  devices: Iterable<Device>,
   { devices: count, product, prefix = '' }: DeviceChoice,
   nowS: number,
 ): SimulatedDevice[] {
   const usable: SimulatedDevice[] = [];
-  for (let after: string | undefined; usable.length < count;) {
-    const page = registry.page('device', pageEntries, after);
-    for (const device of page) {
-      if (device.disabled || isExpired(device, nowS) || !device.deviceId.startsWith(prefix)) continue;
-      if (product !== undefined && device.productId !== product) continue;
-      usable.push({ deviceId: device.deviceId, secret: device.secret });
-      if (usable.length === count) break;
-    }
-    if (page.length < pageEntries) break;
-    after = page.at(-1)?.deviceId;
+  for (const device of devices) {
+    const { deviceId, productId, secret, disabled } = device;
+    if (disabled || isExpired(device, nowS) || !deviceId.startsWith(prefix)) continue;
+    if (product !== undefined && productId !== product) continue;
+    usable.push({ deviceId, secret });
+    if (usable.length === count) break;
   }
   return usable;
 }

@@ -4,7 +4,7 @@
  * Source: sleep-wire.md, Exchange.
  */
 import { connect as connectTcp, type Socket } from 'node:net';
-import { BoundedQueue } from '../../lib/queues.ts';
+import { AwaitedItems, ConnectionGone } from './awaited-items.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 import { adoptSocket, startReading, type SocketOwner } from '../../gateways/sleep/sleeping-connection.ts';
 import { encodeLoginLine } from '../../protocol/sleep/login-line.ts';
@@ -36,8 +36,8 @@ export class LoginRefused extends Error {
   }
 }
 
-interface Waiter<Value> {
-  readonly resolve: (value: Value) => void;
+interface Waiter {
+  readonly resolve: (module: SleepingModule) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -48,20 +48,20 @@ type Stage = 'greeting' | 'answering' | 'asleep' | 'closed';
 const heartbeatBytes = Buffer.alloc(64, 0x2e);
 /** Packets kept for `nextPacket`; beyond it the newest are let go. */
 const packetsKeptMax = 1024;
+const goneMessage = 'the sleep server closed the connection';
 
 export class SleepingModule implements SocketOwner {
   /** Resolves when the connection is gone, whoever ended it. */
   readonly closed: Promise<void>;
   readonly #options: SleepingModuleOptions;
   readonly #socket: Socket;
-  readonly #login: Waiter<SleepingModule>;
-  readonly #packets = new BoundedQueue<Buffer>(packetsKeptMax);
+  readonly #login: Waiter;
+  readonly #packets = new AwaitedItems<Buffer>(packetsKeptMax, goneMessage);
   #noteClosed: () => void = () => undefined;
   #stage: Stage = 'greeting';
   #held: Buffer = Buffer.alloc(0);
-  #waiters: Waiter<Buffer>[] = [];
 
-  private constructor(port: number, options: SleepingModuleOptions, login: Waiter<SleepingModule>) {
+  private constructor(port: number, options: SleepingModuleOptions, login: Waiter) {
     this.#options = options;
     this.#login = login;
     this.closed = new Promise((resolve) => {
@@ -93,10 +93,7 @@ export class SleepingModule implements SocketOwner {
 
   /** The next 8 bytes from the server, in their order; rejects when the connection is gone first. */
   nextPacket(): Promise<Buffer> {
-    const packet = this.#packets.shift();
-    if (packet !== undefined) return Promise.resolve(packet);
-    if (this.#stage === 'closed') return Promise.reject(goneError());
-    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }));
+    return this.#packets.next();
   }
 
   /** Hangs up with a FIN. */
@@ -126,9 +123,8 @@ export class SleepingModule implements SocketOwner {
     if (this.#stage === 'closed') return;
     this.#stage = 'closed';
     this.#socket.destroy();
-    this.#login.reject(goneError());
-    for (const waiter of this.#waiters) waiter.reject(goneError());
-    this.#waiters = [];
+    this.#login.reject(new ConnectionGone(goneMessage));
+    this.#packets.end();
     this.#noteClosed();
   }
 
@@ -164,12 +160,7 @@ export class SleepingModule implements SocketOwner {
   }
 
   #readPackets(): void {
-    while (this.#held.length >= wakePacketBytes) {
-      const packet = this.#take(wakePacketBytes);
-      const waiter = this.#waiters.shift();
-      if (waiter === undefined) this.#packets.push(packet);
-      else waiter.resolve(packet);
-    }
+    while (this.#held.length >= wakePacketBytes) this.#packets.take(this.#take(wakePacketBytes));
   }
 
   #take(count: number): Buffer {
@@ -177,8 +168,4 @@ export class SleepingModule implements SocketOwner {
     this.#held = this.#held.subarray(count);
     return taken;
   }
-}
-
-function goneError(): Error {
-  return new Error('the sleep server closed the connection');
 }

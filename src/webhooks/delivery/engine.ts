@@ -3,22 +3,23 @@
  * it reads and sends in the same turn of the loop. Slots are given in rotation, and no hook may hold more of them than
  * are still free: however many endpoints hang, another one finds a slot. Source: events.md, Webhooks.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock, Cancel } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
-import type { WebhookAnswer, WebhookSender } from '../../core/ports/webhook-sender.ts';
-import type { LogPages, WebhookRegistry } from '../../core/ports/webhook-sources.ts';
+import type {
+  WebhookAnswer,
+  WebhookSender,
+  LogPages,
+  WebhookRegistry,
+} from '../../core/ports/webhook-sender.ts';
 import { encodeEvent } from '../../protocol/rest/events.ts';
-import { findConcerned } from './audience.ts';
+import { findConcerned, LogTail } from './log-tail.ts';
 import type { Hook } from './hook.ts';
-import type { HookDeps } from './hook-deps.ts';
 import { HookRoster } from './hook-roster.ts';
 import { WriteBuffer } from './write-buffer.ts';
 import { webhookLimits, type WebhookLimits, RetrySchedule } from './limits.ts';
-import { LogTail } from './log-tail.ts';
-import type { Ticket } from './first-attempts.ts';
-import { WakeTimers } from './wake-timers.ts';
+import type { Ticket } from './hook-queues.ts';
 
 export interface WebhookEngineDeps {
   readonly clock: Clock;
@@ -34,11 +35,7 @@ export interface WebhookEngineDeps {
 }
 
 export class WebhookEngine {
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #sender: WebhookSender;
-  readonly #deliveries: DeliveryStore;
-  readonly #registry: WebhookRegistry;
+  readonly #deps: WebhookEngineDeps;
   readonly #limits: WebhookLimits;
   readonly #tail: LogTail;
   readonly #writeBuffer: WriteBuffer;
@@ -56,35 +53,18 @@ export class WebhookEngine {
   #onIdle = (): void => undefined;
 
   constructor(deps: WebhookEngineDeps) {
-    const {
-      clock,
-      log,
-      telemetry,
-      registry,
-      deliveries,
-      limits = webhookLimits,
-      random = Math.random,
-    } = deps;
-    this.#clock = clock;
-    this.#log = log;
-    this.#sender = deps.sender;
-    this.#deliveries = deliveries;
-    this.#registry = registry;
+    const { clock, events, deliveries, limits = webhookLimits, random = Math.random } = deps;
+    this.#deps = deps;
     this.#limits = limits;
-    this.#tail = new LogTail(deps.events);
-    this.#writeBuffer = new WriteBuffer({ deliveries, clock, log, limits });
-    const schedule = new RetrySchedule(limits, random);
-    const hookDeps: HookDeps = {
-      clock,
-      log,
-      telemetry,
-      registry,
+    this.#tail = new LogTail(events);
+    this.#writeBuffer = new WriteBuffer({ ...deps, limits });
+    this.#roster = new HookRoster(deliveries, {
+      ...deps,
+      limits,
       tail: this.#tail,
       writeBuffer: this.#writeBuffer,
-      limits,
-      schedule,
-    };
-    this.#roster = new HookRoster(deliveries, hookDeps);
+      schedule: new RetrySchedule(limits, random),
+    });
     this.#timers = new WakeTimers(clock, (hook) => this.poke(hook));
   }
 
@@ -108,7 +88,7 @@ export class WebhookEngine {
   advance(head: number): void {
     const before = this.#tail.head;
     this.#tail.advance(head);
-    const concerned = findConcerned(this.#tail, before, this.#registry);
+    const concerned = findConcerned(this.#tail, before, this.#deps.registry);
     for (const hook of this.#roster.hooks()) {
       const isConcerned = concerned === null || concerned.has(hook.webhook.appId);
       if (isConcerned || !hook.pass(before)) this.#fill(hook);
@@ -123,14 +103,14 @@ export class WebhookEngine {
       for (const hook of gone) this.#forget(hook);
       void this.#writeBuffer.flush().then(() => this.#sweep());
     } catch (error) {
-      this.#log.error({ err: error }, 'webhooks not read from the registry; those known stay');
+      this.#deps.log.error({ err: error }, 'webhooks not read from the registry; those known stay');
     }
     for (const hook of this.#roster.hooks()) this.poke(hook);
   }
 
   /** Something about this hook has changed: it may have something to do. */
   poke(hook: Hook): void {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#deps.clock.monotonicMs();
     this.#fill(hook);
     this.#turns.add(hook);
     this.#send();
@@ -151,7 +131,7 @@ export class WebhookEngine {
     this.#timers.clear();
     if (this.#inFlight > 0) await this.#idle();
     this.#isStopped = true;
-    this.#sender.close();
+    this.#deps.sender.close();
     for (const hook of this.#roster.hooks()) {
       hook.putAside();
       this.#writeBuffer.touch(hook);
@@ -162,7 +142,7 @@ export class WebhookEngine {
 
   #idle(): Promise<void> {
     return new Promise((resolve) => {
-      const giveUp = this.#clock.after(this.#limits.stopMsMax, () => resolve());
+      const giveUp = this.#deps.clock.after(this.#limits.stopMsMax, () => resolve());
       this.#onIdle = () => {
         giveUp();
         resolve();
@@ -176,7 +156,7 @@ export class WebhookEngine {
       if (hook.fill()) this.#readOnLater(hook);
       this.#turns.add(hook);
     } catch (error) {
-      this.#log.error(
+      this.#deps.log.error(
         { err: error },
         'the event log cannot be read for a webhook; tried again with the next event',
       );
@@ -214,7 +194,7 @@ export class WebhookEngine {
     this.#turns.add(hook);
     this.#inFlight += 1;
     const message = { id: event.id, body: encodeEvent(event) };
-    void this.#sender.send(hook.webhook, message).then((answer) => this.#settle(hook, ticket, answer));
+    void this.#deps.sender.send(hook.webhook, message).then((answer) => this.#settle(hook, ticket, answer));
   }
 
   #settle(hook: Hook, ticket: Ticket, answer: WebhookAnswer): void {
@@ -231,9 +211,9 @@ export class WebhookEngine {
   /** Behind the commit that says who is gone. */
   async #sweep(): Promise<void> {
     try {
-      await this.#deliveries.sweep();
+      await this.#deps.deliveries.sweep();
     } catch (error) {
-      this.#log.error(
+      this.#deps.log.error(
         { err: error },
         'what dropped webhooks have left is not removed; tried again at the next start',
       );
@@ -245,5 +225,42 @@ export class WebhookEngine {
     this.#turns.delete(hook);
     this.#starved.delete(hook);
     this.#reading.delete(hook);
+  }
+}
+
+interface Armed {
+  readonly atMs: number;
+  readonly cancel: Cancel;
+}
+
+class WakeTimers {
+  readonly #clock: Clock;
+  readonly #wake: (hook: Hook) => void;
+  readonly #armed = new Map<Hook, Armed>();
+
+  constructor(clock: Clock, wake: (hook: Hook) => void) {
+    this.#clock = clock;
+    this.#wake = wake;
+  }
+
+  /** `atMs`: monotonic; null: it waits for nothing. */
+  set(hook: Hook, atMs: number | null): void {
+    const armed = this.#armed.get(hook);
+    if (armed?.atMs === atMs || (armed === undefined && atMs === null)) return;
+    armed?.cancel();
+    if (atMs === null) this.#armed.delete(hook);
+    else this.#armed.set(hook, { atMs, cancel: this.#arm(hook, atMs) });
+  }
+
+  clear(): void {
+    for (const { cancel } of this.#armed.values()) cancel();
+    this.#armed.clear();
+  }
+
+  #arm(hook: Hook, atMs: number): Cancel {
+    return this.#clock.after(Math.max(0, atMs - this.#clock.monotonicMs()), () => {
+      this.#armed.delete(hook);
+      this.#wake(hook);
+    });
   }
 }

@@ -4,9 +4,8 @@
  */
 import type { Webhook } from '../../model/registry.ts';
 import type { HookRecord, DeliveryStore } from '../../core/ports/delivery-store.ts';
-import { Hook } from './hook.ts';
-import type { HookDeps } from './hook-deps.ts';
-import { nothingKept, type KeptBefore } from './kept-events.ts';
+import { Hook, type HookDeps } from './hook.ts';
+import { nothingKept, type KeptBefore } from './hook-queues.ts';
 
 export class HookRoster {
   readonly #deliveries: DeliveryStore;

@@ -6,15 +6,29 @@ import { assert } from '../../lib/assert.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { DeliveryFailure, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
-import type { WebhookAnswer } from '../../core/ports/webhook-sender.ts';
-import { Audience } from './audience.ts';
-import { Circuit } from './circuit.ts';
-import { FirstAttempts, ticketOf, type Ticket } from './first-attempts.ts';
-import type { HookDeps } from './hook-deps.ts';
-import { HookStanding } from './hook-standing.ts';
-import { HookLogger } from './hook-logger.ts';
-import { KeptEvents, restoreFailed, type KeptBefore } from './kept-events.ts';
-import { ReadAhead, type LogReader } from './read-ahead.ts';
+import type { WebhookAnswer, WebhookRegistry } from '../../core/ports/webhook-sender.ts';
+import { Audience, ReadAhead, type LogReader, type LogTail } from './log-tail.ts';
+import { Circuit, HookStanding, HookLogger, type HookLoggerDeps } from './hook-health.ts';
+import {
+  FirstAttempts,
+  ticketOf,
+  type Ticket,
+  KeptEvents,
+  restoreFailed,
+  type KeptBefore,
+} from './hook-queues.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { WriteBuffer } from './write-buffer.ts';
+import type { WebhookLimits, RetrySchedule } from './limits.ts';
+
+export interface HookDeps extends HookLoggerDeps {
+  readonly clock: Clock;
+  readonly registry: WebhookRegistry;
+  readonly tail: LogTail;
+  readonly writeBuffer: WriteBuffer;
+  readonly limits: WebhookLimits;
+  readonly schedule: RetrySchedule;
+}
 
 export class Hook {
   readonly id: string;
@@ -43,7 +57,7 @@ export class Hook {
     this.#webhook = webhook;
     this.#audience = new Audience(webhook, registry);
     this.#standing = new HookStanding(record);
-    this.#logger = new HookLogger(webhook, deps.log, deps.telemetry);
+    this.#logger = new HookLogger(webhook, deps);
     const settledBefore = [...before.failed.map(({ event }) => event.sequence), ...before.parkedAhead];
     this.#circuit = new Circuit(limits.circuitFailures, schedule);
     this.#ahead = new ReadAhead(record.cursor, settledBefore, tail, limits);
@@ -128,9 +142,9 @@ export class Hook {
 
   /** None of the events behind `from` is of its application. False: it was not that far. */
   pass(from: number): boolean {
-    if (!this.#ahead.pass(from)) return false;
-    this.#deps.writeBuffer.touch(this, true);
-    return true;
+    const isPassed = this.#ahead.pass(from);
+    if (isPassed) this.#deps.writeBuffer.touch(this, true);
+    return isPassed;
   }
 
   /** The next event that may be tried, with its event in it; null: none now. */
@@ -152,8 +166,13 @@ export class Hook {
   settle(ticket: Ticket, answer: WebhookAnswer): void {
     this.#inFlight -= 1;
     if (ticket.attempts > 0) this.#retriesInFlight -= 1;
-    if (answer.kind === 'delivered') this.#deliver(ticket);
-    else this.#fail(ticket, answer);
+    if (answer.kind !== 'delivered') return this.#fail(ticket, answer);
+    const { clock, writeBuffer } = this.#deps;
+    this.#logger.delivered();
+    this.#standing.succeed(clock.wallMs());
+    if (this.#circuit.succeed()) this.#logger.circuitClosed();
+    this.#leave(ticket);
+    writeBuffer.touch(this);
   }
 
   /**
@@ -162,10 +181,8 @@ export class Hook {
    */
   wakeMs(nowMs: number): number | null {
     if (this.isOff) return null;
-    if (this.#circuit.isOpen) {
-      const { probeAtMs } = this.#circuit;
-      if (probeAtMs === null || probeAtMs > nowMs) return probeAtMs;
-    }
+    const { isOpen, probeAtMs } = this.#circuit;
+    if (isOpen && (probeAtMs === null || probeAtMs > nowMs)) return probeAtMs;
     const dueMs = this.#kept.due.nextDueMs;
     return dueMs !== null && dueMs > nowMs ? dueMs : null;
   }
@@ -203,41 +220,29 @@ export class Hook {
     return retry ?? this.#first.take();
   }
 
-  #deliver(ticket: Ticket): void {
-    const { clock, writeBuffer } = this.#deps;
-    this.#logger.delivered();
-    this.#standing.succeed(clock.wallMs());
-    if (this.#circuit.succeed()) this.#logger.circuitClosed();
-    this.#leave(ticket);
-    writeBuffer.touch(this);
-  }
-
   #fail(ticket: Ticket, { kind, status, reason }: Exclude<WebhookAnswer, { kind: 'delivered' }>): void {
     const { clock, schedule } = this.#deps;
+    const event = eventOf(ticket);
     const failure = { atMs: clock.wallMs(), status, reason };
     this.#standing.fail(failure);
-    if (kind === 'gone') this.#switchOff(failure);
+    if (kind === 'gone' && !this.isOff) this.#switchOff(failure);
     if (this.#circuit.fail(clock.monotonicMs(), ticket.isProbe)) this.#logger.circuitOpened(failure);
     ticket.attempts += 1;
     const delayMs = schedule.delayMs(ticket.attempts);
-    if (delayMs === null) return this.#park(ticket, failure);
+    if (delayMs === null) {
+      this.#leave(ticket);
+      return this.#logger.parked(event, failure, this.#kept.park(event, failure));
+    }
     this.#logger.failed(kind);
     ticket.dueMs = clock.monotonicMs() + delayMs;
     this.#ahead.settle(ticket);
-    this.#kept.keep(ticket, eventOf(ticket), clock.wallMs() + delayMs);
+    this.#kept.keep(ticket, event, clock.wallMs() + delayMs);
     if (ticket.attempts > 1) this.#first.release(ticket);
   }
 
   #switchOff(failure: DeliveryFailure): void {
-    if (this.isOff) return;
     this.#standing.switchOff(failure.atMs, this.#webhook.secret);
     this.#logger.switchedOff(failure);
-  }
-
-  #park(ticket: Ticket, failure: DeliveryFailure): void {
-    const event = eventOf(ticket);
-    this.#leave(ticket);
-    this.#logger.parked(event, failure, this.#kept.park(event, failure));
   }
 
   /** It is settled for good. */

@@ -2,19 +2,22 @@
  * Attempts over HTTP: a signed POST each, all of it under one deadline. What a receiver says beyond its status is read,
  * so that its connection can be kept, and thrown away. Redirects are not followed. Source: events.md, Webhooks.
  */
-import { request as requestHttp, type RequestOptions } from 'node:http';
-import { request as requestHttps } from 'node:https';
+import {
+  Agent as HttpAgent,
+  request as requestHttp,
+  type RequestOptions,
+  type ClientRequest,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Clock } from '../../lib/clock.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
-import { checkedLookup, type NameResolver } from './name-resolver.ts';
-import { HttpAttempt, type AttemptEnd, describeTransportError } from './http-attempt.ts';
-import { KeptHttpConnections, KeptHttpsConnections } from './kept-connections.ts';
-import { reasonCharactersMax } from '../delivery/limits.ts';
-import { refuseAddress } from './special-address.ts';
+import { checkedLookup, type NameResolver, keptConnections, refuseAddress } from './checked-connections.ts';
+import { reasonCharactersMax, answerBytesMax } from '../delivery/limits.ts';
 
 export interface HttpSenderDeps {
   readonly clock: Clock;
@@ -30,14 +33,14 @@ export interface HttpSenderDeps {
 interface Receiver {
   readonly request: typeof requestHttp;
   readonly options: RequestOptions;
-  readonly signer: MessageSigner;
+  readonly signer: StandardWebhook;
 }
 
 export class HttpSender implements WebhookSender {
   readonly #deps: HttpSenderDeps;
   readonly #lookup: LookupFunction;
-  readonly #http: KeptHttpConnections;
-  readonly #https: KeptHttpsConnections;
+  readonly #http: HttpAgent;
+  readonly #https: HttpAgent;
   /** By the registry's entry, which is a new one when anything in it changes; or why nothing can be sent there. */
   readonly #receivers = new WeakMap<Webhook, Receiver | Error>();
   readonly #underWay = new Set<HttpAttempt>();
@@ -46,8 +49,8 @@ export class HttpSender implements WebhookSender {
     const { resolver, allowLocal } = deps;
     this.#deps = deps;
     this.#lookup = checkedLookup(resolver, allowLocal);
-    this.#http = new KeptHttpConnections(allowLocal);
-    this.#https = new KeptHttpsConnections(allowLocal);
+    this.#http = keptConnections(HttpAgent, allowLocal);
+    this.#https = keptConnections(HttpsAgent, allowLocal);
   }
 
   async send(webhook: Webhook, message: WebhookMessage): Promise<WebhookAnswer> {
@@ -77,7 +80,7 @@ export class HttpSender implements WebhookSender {
       'content-type': 'application/json',
       'content-length': body.length,
       'user-agent': userAgent,
-      ...receiver.signer.sign(message, clock.wallMs()),
+      ...signatureOf(message, receiver.signer, clock.wallMs()),
     };
     const attempt = new HttpAttempt(receiver.request({ ...receiver.options, headers }), body);
     const leftMs = startedMs + attemptMsMax - clock.monotonicMs();
@@ -118,7 +121,7 @@ export class HttpSender implements WebhookSender {
           lookup: this.#lookup,
           ...(isPlain ? {} : { rejectUnauthorized: true }),
         },
-        signer: new MessageSigner(webhook.secret),
+        signer: new StandardWebhook(webhook.secret),
       };
     } catch {
       return new Error(
@@ -141,21 +144,89 @@ function failed(reason: string): WebhookAnswer {
   return { kind: 'failed', status: null, reason: reason.slice(0, reasonCharactersMax) };
 }
 
-class MessageSigner {
-  readonly #signer: StandardWebhook;
+/** `wallMs`: of this attempt, which receivers hold against their own clocks. */
+function signatureOf(
+  { id, body }: WebhookMessage,
+  signer: StandardWebhook,
+  wallMs: number,
+): Record<string, string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(wallMs / 1000)),
+    'webhook-signature': signer.sign(id, new Date(wallMs), body),
+  };
+}
 
-  /** Throws when the secret is not Base64, with `whsec_` before it or not: nothing can be signed with it then. */
-  constructor(secret: string) {
-    this.#signer = new StandardWebhook(secret);
+type AttemptEnd =
+  | { readonly kind: 'answered'; readonly status: number }
+  /** `isStale`: the receiver had closed a kept connection before the request reached it. */
+  | { readonly kind: 'broken'; readonly reason: string; readonly isStale: boolean };
+
+class HttpAttempt {
+  /** Never rejects. */
+  readonly ended: Promise<AttemptEnd>;
+  readonly #request: ClientRequest;
+  #brokeOff = 'the connection was closed without an answer';
+  #settle: (end: AttemptEnd) => void = () => undefined;
+
+  /** `request` is not sent yet. */
+  constructor(request: ClientRequest, body: Buffer) {
+    this.#request = request;
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    request.on('response', (response) => this.#read(response));
+    request.on('error', (error: NodeJS.ErrnoException) =>
+      this.#break(describeTransportError(error), isReset(error)),
+    );
+    // Also where the receiver wants to speak another protocol.
+    request.on('close', () => this.#break(this.#brokeOff, false));
+    request.end(body);
   }
 
-  /** `wallMs`: of this attempt, which receivers hold against their own clocks. */
-  sign({ id, body }: WebhookMessage, wallMs: number): Record<string, string> {
-    const at = new Date(wallMs);
-    return {
-      'webhook-id': id,
-      'webhook-timestamp': String(Math.floor(wallMs / 1000)),
-      'webhook-signature': this.#signer.sign(id, at, body),
-    };
+  /** Ends it where it stands; does nothing when it has ended. */
+  abort(reason: string): void {
+    this.#break(reason, false);
+    this.#request.destroy();
   }
+
+  /** Only the first of its ends counts. */
+  #break(reason: string, isReset: boolean): void {
+    this.#settle({ kind: 'broken', reason, isStale: isReset && this.#request.reusedSocket });
+  }
+
+  #read(response: IncomingMessage): void {
+    const status = response.statusCode ?? 0;
+    this.#brokeOff = `the answer (${status}) broke off`;
+    let bytes = 0;
+    response.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= answerBytesMax) return;
+      this.#settle({ kind: 'answered', status });
+      this.#request.destroy();
+    });
+    response.on('end', () => this.#settle({ kind: 'answered', status }));
+    response.on('error', () => this.#break(this.#brokeOff, false));
+  }
+}
+
+function isReset({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+const untrusted: ReadonlySet<unknown> = new Set([
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+function describeTransportError(error: NodeJS.ErrnoException): string {
+  if (untrusted.has(error.code))
+    return `the receiver's certificate is not trusted (${error.code}); name its authority's file in NODE_EXTRA_CA_CERTS`;
+  // One for each address that was tried.
+  const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];
+  return causes.map(({ message }) => message).join('; ') || (error.code ?? 'the connection failed');
 }

@@ -6,6 +6,7 @@ import type { Worker } from 'node:worker_threads';
 import { messageOf, fail } from '../../lib/result.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
+import { OpenAsks } from '../../lib/open-asks.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -46,14 +47,18 @@ const notRunning = fail({
 
 export class WebhookThread {
   readonly #deps: WebhookThreadDeps;
-  readonly #asked = new Map<number, (reply: WebhookReply) => void>();
+  readonly #questions: OpenAsks<{ readonly question: WebhookReply }, 'unavailable'>;
   #worker: Worker | null = null;
   #isStopping = false;
-  #questions = 0;
   readonly #restarts: Restarts;
 
   constructor(deps: WebhookThreadDeps) {
     this.#deps = deps;
+    this.#questions = new OpenAsks(deps.clock, {
+      max: questionsMax,
+      unsent: 'unavailable',
+      expired: () => 'unavailable',
+    });
     this.#restarts = new Restarts(deps.clock, { immediate: 0, msMin: restartMsMin, msMax: restartMsMax });
   }
 
@@ -64,22 +69,21 @@ export class WebhookThread {
     });
   }
 
-  /** Nothing while it is not running: it is told how things are when it starts. */
-  post(message: ToWebhooks): void {
+  /** False: it is not running, and is told how things are when it starts. */
+  post(message: ToWebhooks): boolean {
     this.#worker?.postMessage(message);
+    return this.#worker !== null;
   }
 
-  ask<Kind extends keyof WebhookAnswers>(
+  async ask<Kind extends keyof WebhookAnswers>(
     question: Extract<WebhookQuestion, { readonly kind: Kind }>,
   ): Promise<WebhookReply<Kind>> {
-    if (this.#worker === null) return Promise.resolve(notRunning);
-    if (this.#asked.size >= questionsMax)
-      return Promise.resolve(fail({ kind: 'busy', message: `${questionsMax} questions are under way` }));
-    const id = (this.#questions += 1);
-    return new Promise((resolve) => {
-      this.#asked.set(id, (reply) => resolve(reply as WebhookReply<Kind>));
-      this.post({ kind: 'question', id, question });
-    });
+    if (this.#questions.size >= questionsMax)
+      return fail({ kind: 'busy', message: `${questionsMax} questions are under way` });
+    const asked = await this.#questions.ask('question', Infinity, (id) =>
+      this.post({ kind: 'question', id, question }),
+    );
+    return asked.ok ? (asked.value as WebhookReply<Kind>) : notRunning;
   }
 
   /** Resolves when the thread is gone and its store is closed. */
@@ -121,7 +125,7 @@ export class WebhookThread {
     });
     worker.on('exit', () => {
       this.#worker = null;
-      this.#refuseAsked();
+      this.#questions.failAll();
       if (!this.#isStopping) onEnd(failure, startedMs);
     });
   }
@@ -149,9 +153,7 @@ export class WebhookThread {
     const { log, telemetry } = this.#deps;
     switch (message.kind) {
       case 'reply':
-        this.#asked.get(message.id)?.(message.reply);
-        this.#asked.delete(message.id);
-        return;
+        return void this.#questions.answered(message.id, 'question', message.reply);
       case 'counts':
         for (const [result, count] of message.counts) telemetry.webhookDelivery(result, count);
         return;
@@ -170,11 +172,6 @@ export class WebhookThread {
       fault = messageOf(error);
     }
     this.post({ kind: 'kept', id, fault });
-  }
-
-  #refuseAsked(): void {
-    for (const reply of this.#asked.values()) reply(notRunning);
-    this.#asked.clear();
   }
 }
 

@@ -5,18 +5,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
+import { OpenAsks } from '../../lib/open-asks.ts';
 import { succeed } from '../../lib/result.ts';
 import type { Webhook } from '../../model/registry.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import { LmdbDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
-import { WebhookTables } from '../../storage/webhooks/webhook-tables.ts';
+import { LmdbDeliveryStore, WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookEngine } from '../delivery/engine.ts';
 import { HttpSender } from '../http/http-sender.ts';
 import { webhookLimits } from '../delivery/limits.ts';
-import { SystemNames } from '../http/name-resolver.ts';
+import { SystemNames } from '../http/checked-connections.ts';
 import { ReplicatedDeliveryStore } from '../delivery/replicated-delivery-store.ts';
 import { WebhookAdmin } from '../delivery/webhook-admin.ts';
 import type {
@@ -47,10 +47,13 @@ const state = new StateTables(task.directory, 'read-only');
 const events = new StoredEvents(state);
 const tables = new WebhookTables(task.directory, 'write');
 const stored = new LmdbDeliveryStore(tables);
-const keeping = deliveryStoreOverPort(send);
-const deliveries = task.isDeliveryStoreShared
-  ? new ReplicatedDeliveryStore(stored, (changes) => keeping.keep(changes))
-  : stored;
+/** The delivery store is written once at a time. */
+const keeping = new OpenAsks<{ readonly kept: string | null }, 'unsent'>(clock, {
+  max: 1,
+  unsent: 'unsent',
+  expired: () => 'unsent',
+});
+const deliveries = task.isDeliveryStoreShared ? new ReplicatedDeliveryStore(stored, keep) : stored;
 const sender = new HttpSender({
   clock,
   resolver: new SystemNames(),
@@ -90,10 +93,20 @@ async function take(message: ToWebhooks): Promise<void> {
     case 'question':
       return send({ kind: 'reply', id: message.id, reply: await answer(message.question) });
     case 'kept':
-      return keeping.kept(message.id, message.fault);
+      return void keeping.answered(message.id, 'kept', message.fault);
     case 'stop':
       return stop();
   }
+}
+
+/** Resolves when the main thread has kept it. */
+async function keep(changes: readonly HookChanges[]): Promise<void> {
+  const kept = await keeping.ask('kept', Infinity, (id) => {
+    send({ kind: 'delivery store', id, changes });
+    return true;
+  });
+  const fault = kept.ok ? kept.value : kept.error;
+  if (fault !== null) throw new Error(fault);
 }
 
 async function answer(question: WebhookQuestion): Promise<WebhookReply> {
@@ -147,28 +160,4 @@ function logOverPort(send: Send): Log {
     (fields, message) =>
       send({ kind: 'log', level, fields, message });
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
-}
-
-interface Keeping {
-  /** Resolves when the main thread has kept it. */
-  keep(changes: readonly HookChanges[]): Promise<void>;
-  /** The main thread's answer; `fault` null: it is kept. */
-  kept(id: number, fault: string | null): void;
-}
-
-function deliveryStoreOverPort(send: Send): Keeping {
-  const asked = new Map<number, (fault: string | null) => void>();
-  let made = 0;
-  return {
-    keep: (changes) =>
-      new Promise((resolve, reject) => {
-        const id = (made += 1);
-        asked.set(id, (fault) => (fault === null ? resolve() : reject(new Error(fault))));
-        send({ kind: 'delivery store', id, changes });
-      }),
-    kept(id, fault) {
-      asked.get(id)?.(fault);
-      asked.delete(id);
-    },
-  };
 }

@@ -41,6 +41,7 @@ const asks = {
   wakeup: (client) => client.wake('D'),
   message: (client) => client.sendMessage('D', 'hello', {}),
   'call credentials': (client) => client.issueCallCredentials(body),
+  'call end': (client) => client.endCall('D', { session: 's' }),
 } as const satisfies Record<string, Ask>;
 type Endpoint = keyof typeof asks;
 const endpoints = Object.keys(asks) as Endpoint[];
@@ -62,16 +63,20 @@ const endings: readonly (readonly [
   repeated: readonly Endpoint[],
 ])[] = [
   ['that could not be sent', unsent, endpoints],
-  ['without an answer', unanswered, [...queries, 'wakeup', 'call credentials']],
-  ['answered by a gateway', () => reply(502, '<html>'), [...queries, 'wakeup', 'call credentials']],
+  ['without an answer', unanswered, [...queries, 'wakeup', 'call credentials', 'call end']],
+  [
+    'answered by a gateway',
+    () => reply(502, '<html>'),
+    [...queries, 'wakeup', 'call credentials', 'call end'],
+  ],
   ['answered by something else', () => reply(500, '<html>'), []],
-  ['answered 42901', () => refused(42901), [...queries, 'wakeup']],
+  ['answered 42901', () => refused(42901), [...queries, 'wakeup', 'call end']],
   [
     'answered 42901 with a time',
     () => refused(42901, { 'retry-after': '1' }),
-    [...queries, 'wakeup', 'call credentials'],
+    [...queries, 'wakeup', 'call credentials', 'call end'],
   ],
-  ['answered 50301', () => refused(50301), [...queries, 'wakeup', 'call credentials']],
+  ['answered 50301', () => refused(50301), [...queries, 'wakeup', 'call credentials', 'call end']],
   ['answered 50402', () => refused(50402), ['wakeup']],
   ['answered 50204', () => refused(50204), []],
   ['answered 50000', () => refused(50000), []],
@@ -167,7 +172,7 @@ test('attempts without end are refused when the client is made', () => {
   for (const attemptsMax of [0, Number.NaN, Infinity]) assert.throws(() => playScript([], { attemptsMax }));
 });
 
-test('a wakeup has one request id over all its attempts, made where none is given', async () => {
+test('a wakeup has one request id and one signature over all its attempts, made where none is given', async () => {
   const { clock, transport, client } = playScript([
     refused(50402),
     unanswered(),
@@ -185,6 +190,9 @@ test('a wakeup has one request id over all its attempts, made where none is give
   assert.match(String(first), /^[0-9a-f]{8}-[0-9a-f]{4}-7/);
   assert.deepEqual([second, third], [first, first]);
   assert.notEqual(another, first);
+  const signed = transport.sent('Authorization');
+  assert.deepEqual([signed[1], signed[2]], [signed[0], signed[0]]);
+  assert.notEqual(signed[3], signed[0]);
 });
 
 test('the request id of the caller is kept to', async () => {

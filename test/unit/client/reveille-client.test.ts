@@ -39,6 +39,13 @@ const calls: readonly (readonly [
     null,
     10,
   ],
+  [
+    (client) => client.connectivityOf(['D', 'E']),
+    'POST /v1/devices/connectivity',
+    { device_ids: ['D', 'E'] },
+    10,
+  ],
+  [(client) => client.connectivityOf([]), 'POST /v1/devices/connectivity', { device_ids: [] }, 10],
   [(client) => client.wake('D'), 'POST /v1/device/wakeup-request', { device_id: 'D' }, 10],
   [
     (client) => client.wake('D', { customData: '0x12ab' }),
@@ -48,8 +55,8 @@ const calls: readonly (readonly [
   ],
   [(client) => client.wakeupOutcome('a/b'), 'GET /v1/device/wakeup-request?request_id=a%2Fb', null, 10],
   [
-    (client) => client.wakeupOutcome('r', { waitS: 30 }),
-    'GET /v1/device/wakeup-request?request_id=r&wait=30',
+    (client) => client.wakeupOutcome('r', { deviceId: 'D 1', waitS: 30 }),
+    'GET /v1/device/wakeup-request?request_id=r&device_id=D%201&wait=30',
     null,
     40,
   ],
@@ -58,6 +65,18 @@ const calls: readonly (readonly [
     'POST /v1/device/message',
     { device_id: 'D', name: 'hello', payload: { a: [1] } },
     10,
+  ],
+  [
+    (client) => client.sendMessage('D', 'hello', {}, { wake: true }),
+    'POST /v1/device/message',
+    { device_id: 'D', name: 'hello', payload: {}, wake: true },
+    30,
+  ],
+  [
+    (client) => client.sendMessage('D', 'hello', {}, { wake: true, waitS: 5 }),
+    'POST /v1/device/message',
+    { device_id: 'D', name: 'hello', payload: {}, wake: true, wait: 5 },
+    15,
   ],
   [(client) => client.events(), 'GET /v1/events', null, 10],
   [
@@ -68,6 +87,18 @@ const calls: readonly (readonly [
   ],
   [(client) => client.callStatus('D'), 'GET /v1/device/msgvoip-call-status?device_id=D', null, 10],
   [(client) => client.issueCallCredentials(credentialsBody), 'POST /v1/token/msgvoip', credentialsBody, 10],
+  [
+    (client) => client.endCall('D', { session: 's' }),
+    'POST /v1/device/msgvoip-call/end',
+    { device_id: 'D', session: 's' },
+    10,
+  ],
+  [
+    (client) => client.endCall('D', { msg_room_id: 'r' }, { reason: 'rejected', timeoutMs: 500 }),
+    'POST /v1/device/msgvoip-call/end',
+    { device_id: 'D', msg_room_id: 'r', reason: 'rejected' },
+    0.5,
+  ],
   [
     (client) => client.callStatus('D', { timeoutMs: 500 }),
     'GET /v1/device/msgvoip-call-status?device_id=D',
@@ -85,7 +116,8 @@ for (const [call, line, body, seconds] of calls)
     const sent = request?.body ?? null;
     assert.deepEqual(sent === null ? null : JSON.parse(Buffer.from(sent).toString()), body);
     assert.equal(request?.deadlineMs, seconds * 1000);
-    assert.equal(request.isLongPoll, line.includes('wait='));
+    const waits = line.includes('wait=') || (body !== null && 'wake' in body);
+    assert.equal(request.isLongPoll, waits);
   });
 
 async function result(entry: ScriptEntry): Promise<Awaited<ReturnType<ReveilleClient['wake']>>> {

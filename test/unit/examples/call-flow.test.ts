@@ -4,7 +4,6 @@ import { beforeEach, test } from 'node:test';
 import type { CallApi, CallDeps } from '../../../docs/examples/backend/call-context.ts';
 import { CallFlow } from '../../../docs/examples/backend/call-flow.ts';
 import { Capabilities } from '../../../docs/examples/backend/capabilities.ts';
-import { wakeRequestId } from '../../../docs/examples/backend/reach-device.ts';
 import type { StepFields } from '../../../docs/examples/backend/step-log.ts';
 
 const call = {
@@ -23,13 +22,13 @@ const ok = (data: object): object => ({ ok: true, status: 200, requestId: 'r', m
 const no = (code: number): object => {
   return { ok: false, status: 200, requestId: 'r', code, message: 'no', retryAfterS: null, data: null };
 };
-const connectivity = (is_online: boolean): object => ok({ signal: { is_online } });
-const outcome = (status: string): object => ok({ status, woke_after_ms: 5 });
 const issued = ok({
   peer_id: 'whips://msgvoip?x_msg_app_id=miniprogram1&x_session=session-1',
   token: 'planted-bearer-token',
 });
-const received = ok({ id: 'm-1' });
+const received = ok({ id: 'm-1', wakeup: null });
+const woken = ok({ id: 'm-1', wakeup: { request_id: 'w-1', status: 'completed', woke_after_ms: 925 } });
+const asleep = { ...no(50402), data: { wakeup: { request_id: 'w-1', status: 'accepted' } } };
 
 /** What is asked, in its order, and what is answered: one after the other, the last again and again. */
 class ScriptedApi {
@@ -39,9 +38,7 @@ class ScriptedApi {
   constructor(answers: Partial<Record<Method, Answer[]>>) {
     this.#answers = {
       callStatus: [ok({ in_call: false })],
-      connectivity: [connectivity(true)],
       wake: [ok({ status: 'accepted' })],
-      wakeupOutcome: [outcome('completed')],
       issueCallCredentials: [issued],
       sendMessage: [received],
       ...answers,
@@ -71,9 +68,7 @@ class ScriptedApi {
     };
     return {
       callStatus: (...args) => answer('callStatus', ...args),
-      connectivity: (...args) => answer('connectivity', ...args),
       wake: (...args) => answer('wake', ...args),
-      wakeupOutcome: (...args) => answer('wakeupOutcome', ...args),
       issueCallCredentials: (...args) => answer('issueCallCredentials', ...args),
       sendMessage: (...args) => answer('sendMessage', ...args),
     };
@@ -95,7 +90,7 @@ function flowOf(script: ScriptedApi, callMsMax = 60_000, callsMax = 10): CallFlo
     caughtUp: Promise.resolve(),
     msgAppId: 'miniprogram1',
     callingTimeoutS: 30,
-    reportMsMax: 0,
+    catchUpMsMax: 0,
     retryPauseMs: 0,
     log: (step, fields = {}) => void steps.push({ step, fields }),
   };
@@ -111,12 +106,13 @@ async function run(script: ScriptedApi, callMsMax?: number): Promise<{ verdict: 
   return { verdict, end: fields['reason'] === undefined ? step : `${step} ${String(fields['reason'])}` };
 }
 
-const online: readonly Method[] = ['callStatus', 'connectivity', 'issueCallCredentials', 'sendMessage'];
+const usual: readonly Method[] = ['callStatus', 'issueCallCredentials', 'sendMessage'];
 
-test('a device that is online gets its credentials without a wake', async () => {
+test('a call is a status, credentials and a message', async () => {
   const script = new ScriptedApi({});
   assert.deepEqual(await run(script), { verdict: 'ring', end: 'call.delivered' });
-  assert.deepEqual(script.methods, online);
+  assert.deepEqual(script.methods, usual);
+  assert.ok(steps.every(({ step }) => step !== 'device.woken'));
 });
 
 test('a request for credentials is the push, the time of the phone and what the device reported', async () => {
@@ -157,33 +153,22 @@ test('the message has what the device joins with', async () => {
   assert.deepEqual(payload, { ...data, calling_timeout_sec: 30 });
 });
 
-test('a device that is asleep is woken under an id of its room, and called when it is online', async () => {
-  const script = new ScriptedApi({ connectivity: [connectivity(false)] });
-  const running = run(script);
-  assert.deepEqual(await running, { verdict: 'ring', end: 'call.delivered' });
-  const waking: readonly Method[] = ['callStatus', 'connectivity', 'wake', 'wakeupOutcome'];
-  assert.deepEqual(script.methods, [...waking, 'issueCallCredentials', 'sendMessage']);
-  const [device, options] = script.argsOf('wake')[0] ?? [];
-  assert.equal(device, call.deviceId);
-  assert.equal((options as { requestId: string }).requestId, wakeRequestId(call.roomId, 1));
+test('a device that is asleep is woken by its message, for as long as the phone rings, and the log says so', async () => {
+  const script = new ScriptedApi({ sendMessage: [woken] });
+  assert.equal((await run(script)).end, 'call.delivered');
+  assert.deepEqual(script.methods, usual);
+  const [, , , options] = script.argsOf('sendMessage')[0] ?? [];
+  const { wake, waitS } = options as { readonly wake: boolean; readonly waitS: number };
+  assert.deepEqual([wake, waitS], [true, 30]);
+  const { fields } = steps.find(({ step }) => step === 'device.woken') ?? {};
+  assert.deepEqual([fields?.['request_id'], fields?.['woke_after_ms']], ['w-1', 925]);
 });
 
-test('an id of a room is printable whatever the room is called, and another for another room', () => {
-  assert.match(wakeRequestId('raum é 1', 1), /^call-[0-9a-f]{32}-1$/);
-  assert.notEqual(wakeRequestId('raum é 1', 1), wakeRequestId('raum é 2', 1));
-});
-
-test('the event that a device is online ends the wait for it, and brings what it can show', async () => {
-  const never = new Promise<object>(() => undefined);
-  const script = new ScriptedApi({ connectivity: [connectivity(false)], wakeupOutcome: [never] });
-  const flow = flowOf(script);
-  await flow.take(call);
-  while (script.methods.at(-1) !== 'wakeupOutcome') await new Promise(setImmediate);
-  capabilities.note(call.deviceId, { no_video: false, screen_width: 9, screen_height: 9 });
-  await flow.settle();
-  assert.equal(steps.at(-1)?.step, 'call.delivered');
-  const [body] = script.argsOf('issueCallCredentials')[0] ?? [];
-  assert.equal((body as { screen_width: number }).screen_width, 9);
+test('a device that does not wake in time is tried again, three times in all', async () => {
+  const script = new ScriptedApi({ sendMessage: [asleep] });
+  assert.equal((await run(script)).end, 'call.failed not_delivered');
+  assert.equal(script.argsOf('sendMessage').length, 3);
+  assert.equal(script.argsOf('wake').length, 0);
 });
 
 test('a device in a call is not called', async () => {
@@ -205,67 +190,22 @@ for (const status of [no(50000), new Error('unreachable')])
     assert.deepEqual(await run(script), { verdict: 'ring', end: 'call.delivered' });
   });
 
-test('a connectivity that cannot be had leads to a wake', async () => {
-  const script = new ScriptedApi({ connectivity: [no(50401)] });
-  assert.equal((await run(script)).end, 'call.delivered');
-  assert.equal(script.argsOf('wake').length, 1);
-});
-
-for (const code of [40003, 40301, 40412, 40902])
-  test(`a wake refused with ${code} ends the call`, async () => {
-    const script = new ScriptedApi({ connectivity: [connectivity(false)], wake: [no(code)] });
-    assert.equal((await run(script)).end, 'call.failed unreachable');
-    assert.equal(script.argsOf('wake').length, 1);
-  });
-
-for (const code of [42901, 50000, 50204, 50301])
-  test(`a wake refused with ${code} is tried again, as a wakeup of its own`, async () => {
-    const script = new ScriptedApi({
-      connectivity: [connectivity(false)],
-      wake: [no(code), ok({ status: 'accepted' })],
-    });
-    assert.equal((await run(script)).end, 'call.delivered');
-    const ids = script.argsOf('wake').map(([, options]) => (options as { requestId: string }).requestId);
-    assert.deepEqual(ids, [wakeRequestId(call.roomId, 1), wakeRequestId(call.roomId, 2)]);
-  });
-
-test('a wake that may have left (50402) is waited for', async () => {
-  const script = new ScriptedApi({
-    connectivity: [connectivity(false)],
-    wake: [no(50402)],
-    wakeupOutcome: [outcome('unknown'), outcome('completed')],
-  });
-  assert.equal((await run(script)).end, 'call.delivered');
-  assert.equal(script.argsOf('wake').length, 1);
-});
-
-test('a wake whose connection broke is tried again, three times in all', async () => {
-  const script = new ScriptedApi({ connectivity: [connectivity(false)], wakeupOutcome: [outcome('failed')] });
-  assert.equal((await run(script)).end, 'call.failed not_delivered');
-  assert.equal(script.argsOf('wake').length, 3);
-});
-
-test('a device that does not come within a minute is unreachable', async () => {
-  const script = new ScriptedApi({
-    connectivity: [connectivity(false)],
-    wakeupOutcome: [outcome('expired')],
-  });
+test('a module that cannot be woken ends the call', async () => {
+  const script = new ScriptedApi({ sendMessage: [no(40902)] });
   assert.equal((await run(script)).end, 'call.failed unreachable');
+  assert.equal(script.argsOf('sendMessage').length, 1);
 });
 
-test('a wake whose outcome cannot be had is followed by the connectivity', async () => {
-  const script = new ScriptedApi({
-    connectivity: [connectivity(false), connectivity(false), connectivity(true)],
-    wakeupOutcome: [no(40413)],
+for (const code of [40412, 42901, 50000, 50204, 50301])
+  test(`a message refused with ${code} is sent again, with the same credentials`, async () => {
+    const script = new ScriptedApi({ sendMessage: [no(code), received] });
+    assert.equal((await run(script)).end, 'call.delivered');
+    assert.equal(script.argsOf('wake').length, 0);
+    assert.equal(script.argsOf('issueCallCredentials').length, 1);
   });
-  assert.equal((await run(script)).end, 'call.delivered');
-});
 
 test('a device that never comes is given up when the phone has stopped ringing', async () => {
-  const script = new ScriptedApi({
-    connectivity: [connectivity(false)],
-    wakeupOutcome: [outcome('accepted')],
-  });
+  const script = new ScriptedApi({ sendMessage: [new Promise<object>(() => undefined)] });
   assert.deepEqual(await run(script, 30), { verdict: 'ring', end: 'call.failed time_over' });
 });
 
@@ -282,20 +222,16 @@ for (const code of [42901, 50000, 50301])
     assert.equal((await run(script)).end, 'call.delivered');
   });
 
-for (const code of [40412, 50402])
-  test(`a message that did not arrive (${code}) is sent again after a wake`, async () => {
-    const script = new ScriptedApi({ sendMessage: [no(code), received] });
+test('a device that is online and does not acknowledge is woken, and gets the same message again', async () => {
+  for (const wake of [ok({ status: 'accepted' }), no(40412)]) {
+    const script = new ScriptedApi({ sendMessage: [no(50402), received], wake: [wake] });
     assert.equal((await run(script)).end, 'call.delivered');
     assert.equal(script.argsOf('wake').length, 1);
     assert.equal(script.argsOf('issueCallCredentials').length, 1, 'its session stays as it is');
     const [first, second] = script.argsOf('sendMessage').map(([, , payload]) => payload);
     assert.notEqual(second, undefined);
     assert.deepEqual(second, first);
-  });
-
-test('a device that is online and has no module to wake gets its message again all the same', async () => {
-  const script = new ScriptedApi({ sendMessage: [no(50402), received], wake: [no(40412)] });
-  assert.equal((await run(script)).end, 'call.delivered');
+  }
 });
 
 test('a message that the device is not to have ends the call', async () => {
@@ -304,13 +240,13 @@ test('a message that the device is not to have ends the call', async () => {
 });
 
 test('an API that does not answer is asked again', async () => {
-  const script = new ScriptedApi({ connectivity: [new Error('unreachable'), connectivity(true)] });
+  const script = new ScriptedApi({ issueCallCredentials: [new Error('unreachable'), issued] });
   assert.equal((await run(script)).end, 'call.delivered');
 });
 
 test('calls under way are bounded: one more does not ring', async () => {
   const never = new Promise<object>(() => undefined);
-  const flow = flowOf(new ScriptedApi({ connectivity: [never] }), 60_000, 1);
+  const flow = flowOf(new ScriptedApi({ issueCallCredentials: [never] }), 60_000, 1);
   assert.equal(await flow.take(call), 'ring');
   assert.equal(await flow.take({ ...call, roomId: 'room-2' }), 'overloaded');
   flow.cut();
@@ -322,9 +258,9 @@ test('calls under way are bounded: one more does not ring', async () => {
 });
 
 test('every step says its room and device, and none a secret', async () => {
-  const script = new ScriptedApi({ connectivity: [connectivity(false)], sendMessage: [no(50402), received] });
+  const script = new ScriptedApi({ sendMessage: [no(50402), woken] });
   await run(script);
-  assert.ok(steps.length >= 6);
+  assert.ok(steps.length >= 5);
   for (const { fields } of steps)
     assert.deepEqual([fields['room'], fields['device']], ['room-1', call.deviceId]);
   assert.doesNotMatch(JSON.stringify(steps), /planted/);

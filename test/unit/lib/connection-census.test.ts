@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ConnectionCensus } from '../../../src/server/bootstrap/listener-connections.ts';
+import { ConnectionCensus } from '../../../src/lib/open-files-limit.ts';
 
 function scene(pool: number) {
   const held = { api: 0, ops: 0, sleep: 0 };

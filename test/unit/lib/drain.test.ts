@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeadlineWheel, type WheelEntry } from '../../../src/lib/deadline-wheel.ts';
-import { drain } from '../../../src/gateways/devices/device-connections.ts';
+import { DeadlineWheel, drain, type WheelEntry } from '../../../src/lib/deadline-wheel.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 interface Drained {

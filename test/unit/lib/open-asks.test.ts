@@ -71,6 +71,18 @@ test('each is given up at its own time, never before and hardly after, with one 
   assert.deepEqual([asks.size, clock.pendingTimers], [0, 0]);
 });
 
+test('one that may take as long as it likes costs no timer', async () => {
+  const clock = new DrivenClock();
+  const asks = openAsks(clock);
+  const open = asks.ask('disconnect', Infinity, taken);
+  assert.equal(clock.pendingTimers, 0);
+  void asks.ask('metrics', 10, taken);
+  clock.advance(1000);
+  assert.deepEqual([await settledOf([open]), asks.size, clock.pendingTimers], [['open'], 1, 0]);
+  asks.answered(1, 'disconnect', true);
+  assert.deepEqual(await open, succeed(true));
+});
+
 test('after a long time without questions deadlines are as long as ever', async () => {
   const clock = new DrivenClock();
   const asks = openAsks(clock);

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { MetricSources } from '../../../src/telemetry/metric-gauges.ts';
-import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
+import { type MetricSources, createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import { metricSources } from '../../support/metric-sources.ts';
 
 function metricsOf(sources: Partial<MetricSources> = {}): Metrics {

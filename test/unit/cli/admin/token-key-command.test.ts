@@ -3,11 +3,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { addTokenKeyCommand } from '../../../../src/cli/admin/token-key-command.ts';
-import type {
-  TokenKeyListing,
-  TokenKeyRotationJson,
-} from '../../../../src/gateways/admin/token-key-routes.ts';
-import { ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
+import type { TokenKeyListing, TokenKeyRotationJson } from '../../../../src/gateways/admin/secret-routes.ts';
+import { ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
 import { linesInFile } from '../../../support/audit-scene.ts';
 import { commandScene } from '../../../support/command-scene.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';

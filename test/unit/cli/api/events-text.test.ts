@@ -9,7 +9,7 @@ import {
 } from '../../../../src/cli/api/events-text.ts';
 import type { WireEvent } from '../../../../src/gateways/admin/event-query.ts';
 import { InvalidArgumentError } from 'commander';
-import { encodeCursor } from '../../../../src/protocol/rest/events.ts';
+import { encodeCursor } from '../../../support/event-cursors.ts';
 
 function wireEvent(overrides: Partial<WireEvent>): WireEvent {
   return {

@@ -6,7 +6,7 @@ import {
   formatTarget,
   parseMethod,
   parseTarget,
-  permissionFor,
+  permissionsFor,
   readRequestBody,
   curlLine,
 } from '../../../../src/cli/api/request-text.ts';
@@ -30,14 +30,17 @@ test('a body is the text itself, and a GET has none', () => {
   assert.throws(() => readRequestBody('GET', '{}'), CommandError);
 });
 
-test('the permission follows from the path, with or without its trailing slash', () => {
-  assert.equal(permissionFor('/v1/device/connectivity'), 'connectivity:read');
-  assert.equal(permissionFor('/v1/device/wakeup-request/'), 'wakeup:write');
-  assert.equal(permissionFor('/v1/device/message'), 'message:send');
-  assert.equal(permissionFor('/v1/device/msgvoip-call-status'), 'call:read');
-  assert.equal(permissionFor('/v1/token/msgvoip/'), 'call:issue');
-  assert.equal(permissionFor('/v1/events'), 'events:read');
-  assert.equal(permissionFor('/v1/other'), null);
+test('the permission follows from method and path, with or without its trailing slash', () => {
+  assert.deepEqual(permissionsFor('GET', '/v1/device/connectivity'), ['connectivity:read']);
+  assert.deepEqual(permissionsFor('GET', '/v1/device/wakeup-request/'), ['wakeup:write']);
+  assert.deepEqual(permissionsFor('GET', '/v1/device/message'), ['message:send']);
+  assert.deepEqual(permissionsFor('GET', '/v1/device/msgvoip-call-status'), ['call:read']);
+  assert.deepEqual(permissionsFor('GET', '/v1/device/msgvoip-call/end'), ['call:end']);
+  assert.deepEqual(permissionsFor('GET', '/v1/token/msgvoip/'), ['call:issue']);
+  assert.deepEqual(permissionsFor('GET', '/v1/events'), ['events:read']);
+  assert.deepEqual(permissionsFor('GET', '/v1/devices/'), ['device:read']);
+  assert.deepEqual(permissionsFor('DELETE', '/v1/devices'), ['device:write']);
+  assert.deepEqual(permissionsFor('GET', '/v1/other'), []);
 });
 
 test('a GET has its headers and no body', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { statusJson, statusText } from '../../../../src/cli/api/status-view.ts';
-import type { ConnectionStatus, DeviceStatus } from '../../../../src/gateways/admin/device-status.ts';
+import { connectionsText, statusJson, statusText } from '../../../../src/cli/api/status-view.ts';
+import type { ConnectionStatus, DeviceStatus } from '../../../../src/gateways/admin/device-routes.ts';
 
 const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
 
@@ -133,4 +133,36 @@ test('for machines every time is in Unix seconds and in ISO 8601, under the same
   const keys = Object.keys(json.signal).map((key) => (key === 'is_online' ? 'is_asleep' : key));
   assert.deepEqual(Object.keys(json.sleep), keys);
   assert.deepEqual([json.sleep['is_asleep'], json.sleep['since_iso']], [false, null]);
+});
+
+test('several devices are told of in a line each, with what is wrong with one in its place', () => {
+  const times = { last_login_at: nowS - 180, last_heartbeat_at: nowS - 12, last_offline_at: nowS - 3600 };
+  const none = { last_login_at: null, last_heartbeat_at: null, last_offline_at: null };
+  const entry = (
+    id: string,
+    isOnline: boolean,
+    signal: typeof times | typeof none,
+    sleep: typeof signal,
+  ) => ({
+    device_id: id,
+    code: 0 as const,
+    message: 'success',
+    data: { device_id: id, signal: { is_online: isOnline, ...signal }, sleep },
+  });
+  const text = connectionsText(
+    [
+      entry('DOOR-1', true, times, none),
+      entry('DOOR-2', false, { ...times, last_offline_at: nowS }, times),
+      entry('DOOR-3', false, none, none),
+      { device_id: 'NOBODY', code: 40403, message: 'device does not exist' },
+    ],
+    nowS * 1000,
+  );
+  const lines = text.split('\n').map((line) => line.replace(/ {2,}/g, '|'));
+  assert.deepEqual(lines, [
+    'DOOR-1|online since 2026-11-20T08:27:00Z|3 minutes ago|sleep: never seen',
+    'DOOR-2|offline: ended 2026-11-20T08:30:00Z|just now|sleep: last seen 2026-11-20T08:29:48Z|12 seconds ago',
+    'DOOR-3|offline: never seen|sleep: never seen',
+    'NOBODY|device does not exist (40403)',
+  ]);
 });

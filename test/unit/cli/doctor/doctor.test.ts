@@ -3,57 +3,71 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
-import {
-  checkFiles,
-  checkNode,
-  checkOpenFiles,
-  checkReceiveBuffers,
-} from '../../../../src/cli/doctor/doctor-machine.ts';
-import { judgeRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
+import { checkFiles, checkMachine, type Finding } from '../../../../src/cli/doctor/doctor-machine.ts';
+import { checkRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../../src/model/ids.ts';
 import type { Credential } from '../../../../src/model/registry.ts';
-import { loadSettings } from '../../../../src/server/config/settings.ts';
-import type { Settings } from '../../../../src/server/config/settings-schema.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
-test('Node 20 and 22 are well, others are said, older ones fail', () => {
-  const states = ['20.20.2', '22.0.0', '21.1.0', '24.0.0', '20.11.9', '18.20.0'].map(
-    (version) => checkNode(version).state,
-  );
-  assert.deepEqual(states, ['ok', 'ok', 'warn', 'warn', 'fail', 'fail']);
+/** What the doctor finds of a machine that is well but for this. */
+async function found(check: string, machine: object, set: readonly string[] = []): Promise<Finding[]> {
+  const well = { nodeVersion: '22.0.0', openFilesMax: Infinity, receiveBufferMax: null };
+  const findings = await checkMachine(new CommandContext({ set }, {}), { ...well, ...machine });
+  return findings.filter((finding) => finding.check === check);
+}
+
+async function states(...asked: Parameters<typeof found>): Promise<string[]> {
+  return (await found(...asked)).map(({ state }) => state);
+}
+
+for (const [nodeVersion, state] of [
+  ['20.20.2', 'ok'],
+  ['22.0.0', 'ok'],
+  ['21.1.0', 'warn'],
+  ['24.0.0', 'warn'],
+  ['20.11.9', 'fail'],
+  ['18.20.0', 'fail'],
+] as const)
+  test(`Node ${nodeVersion}: ${state}`, async () => {
+    assert.deepEqual(await states('node', { nodeVersion }), [state]);
+  });
+
+test('too few open files for the sessions that were asked for are a warning, none at all a failure', async () => {
+  const set = ['sleep.max_sessions=19000'];
+  for (const openFilesMax of [20_024, Infinity])
+    assert.deepEqual(await states('open files', { openFilesMax }, set), ['ok']);
+  const [few] = await found('open files', { openFilesMax: 4096 }, set);
+  assert.equal(few?.state, 'warn');
+  assert.match(few.found, /3072 sleep sessions/);
+  assert.match(String(few.advice), /ulimit -n 20024/);
+  assert.deepEqual(await states('open files', { openFilesMax: 1024 }, set), ['fail']);
 });
 
-test('too few open files for the sessions that were asked for are a warning, none at all a failure', () => {
-  assert.equal(checkOpenFiles(19_000, 20_024).state, 'ok');
-  assert.equal(checkOpenFiles(19_000, Infinity).state, 'ok');
-  const { state, found, advice } = checkOpenFiles(19_000, 4096);
-  assert.equal(state, 'warn');
-  assert.match(found, /3072 sleep sessions/);
-  assert.match(String(advice), /ulimit -n 20024/);
-  assert.equal(checkOpenFiles(19_000, 1024).state, 'fail');
+test('receive buffers that fill a read of the front end are a warning, where strangers reach it', async () => {
+  for (const [host, receiveBufferMax, said] of [
+    ['0.0.0.0', 6_291_456, ['warn']],
+    ['0.0.0.0', 524_288, ['warn']],
+    ['0.0.0.0', 393_216, ['ok']],
+    ['0.0.0.0', null, []],
+    ['127.0.0.1', 6_291_456, []],
+  ] as const)
+    assert.deepEqual(
+      await states('receive buffers', { receiveBufferMax }, [`api.listen=${host}:8080`]),
+      said,
+    );
 });
 
-test('receive buffers that fill a read of the front end are a warning, where strangers reach it', () => {
-  const settings = (api: string): Settings => loadSettings({ env: {}, overrides: [`api.listen=${api}`] });
-  const states = (api: string, bytes: number | null): string[] =>
-    checkReceiveBuffers(settings(api), bytes).map(({ state }) => state);
-  assert.deepEqual(states('0.0.0.0:8080', 6_291_456), ['warn']);
-  assert.deepEqual(states('0.0.0.0:8080', 524_288), ['warn']);
-  assert.deepEqual(states('0.0.0.0:8080', 393_216), ['ok']);
-  assert.deepEqual(states('0.0.0.0:8080', null), []);
-  assert.deepEqual(states('127.0.0.1:8080', 6_291_456), []);
-});
-
-const nowS = 1_000_000;
-const counts = { application: 1, product: 1, credential: 1, device: 1, webhook: 0, bridge: 0 };
+const nowS = Date.UTC(2026, 10, 20, 8, 30) / 1000;
+const weekS = 7 * 86_400;
+const one = { application: 1, product: 1, credential: 1, device: 1, webhook: 0, bridge: 0 };
+const none = { application: 0, product: 0, credential: 0, device: 0, webhook: 0, bridge: 0 };
 
 function credentialUntil(notAfter: number | null): Credential {
-  const appId = 'app' as ApplicationId;
-  const accessKeyId = 'AK1' as AccessKeyId;
   return {
-    accessKeyId,
+    accessKeyId: 'AK1' as AccessKeyId,
     secretKey: 's3cret',
-    appId,
+    appId: 'app' as ApplicationId,
     grants: ['*'],
     notBefore: null,
     notAfter,
@@ -61,31 +75,25 @@ function credentialUntil(notAfter: number | null): Credential {
   };
 }
 
-function statesOf(found: ReturnType<typeof judgeRegistry>): string[] {
-  return found.map(({ check, state }) => `${check} ${state}`);
+/** Without the store itself, which opens. No finding shows a secret. */
+async function judged(counts: typeof one, credential: Credential | null): Promise<string[]> {
+  const context = new CommandContext({}, {}, { clock: new DrivenClock() });
+  const [store, ...findings] = await checkRegistry(context, async () => ({ counts, credential }));
+  assert.deepEqual([store?.check, store?.state], ['store', 'ok']);
+  assert.doesNotMatch(JSON.stringify(findings), /s3cret/);
+  return findings.map(({ check, state }) => `${check} ${state}`);
 }
 
-test('an empty registry is a warning: nobody can call', () => {
-  const none = { application: 0, product: 0, credential: 0, device: 0, webhook: 0, bridge: 0 };
-  assert.deepEqual(statesOf(judgeRegistry(none, null, nowS)), ['registry warn']);
-});
-
-test('a registry without a valid credential fails, one that ends within a week is said', () => {
-  const week = 7 * 86_400;
-  assert.deepEqual(statesOf(judgeRegistry(counts, null, nowS)), ['registry ok', 'credential fail']);
-  assert.deepEqual(statesOf(judgeRegistry(counts, credentialUntil(null), nowS)), [
-    'registry ok',
-    'credential ok',
-  ]);
-  assert.deepEqual(statesOf(judgeRegistry(counts, credentialUntil(nowS + week), nowS)), [
-    'registry ok',
-    'credential warn',
-  ]);
-  assert.deepEqual(statesOf(judgeRegistry({ ...counts, device: 0 }, credentialUntil(null), nowS)), [
-    'registry warn',
-    'credential ok',
-  ]);
-});
+for (const [name, counts, credential, said] of [
+  ['an empty registry: nobody can call', none, null, ['registry warn']],
+  ['no valid credential', one, null, ['registry ok', 'credential fail']],
+  ['a credential without end', one, credentialUntil(null), ['registry ok', 'credential ok']],
+  ['one that ends within a week', one, credentialUntil(nowS + weekS), ['registry ok', 'credential warn']],
+  ['no device', { ...one, device: 0 }, credentialUntil(null), ['registry warn', 'credential ok']],
+] as const)
+  test(`the doctor finds ${name}: ${said.join(', ')}, and shows no secret`, async () => {
+    assert.deepEqual(await judged(counts, credential), said);
+  });
 
 test('a registry file that others can write is a warning that says what to do', (t) => {
   const directory = temporaryDirectory(t);
@@ -113,8 +121,4 @@ test('a registry file that others can write is a warning that says what to do', 
 
 test('where no setting names a file there is nothing to find', () => {
   assert.deepEqual(checkFiles(new CommandContext({}, {})), []);
-});
-
-test('no finding shows a secret', () => {
-  assert.doesNotMatch(JSON.stringify(judgeRegistry(counts, credentialUntil(null), nowS)), /s3cret/);
 });

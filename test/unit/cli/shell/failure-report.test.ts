@@ -6,7 +6,7 @@ import { CommandError, usageError } from '../../../../src/cli/shell/command-erro
 import { describeFailure } from '../../../../src/cli/shell/failure-report.ts';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../../../src/client/reveille-client.ts';
 import { SettingsError } from '../../../../src/server/config/settings.ts';
-import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 
 test('what a command could not do exits 1 and says what to do next', () => {
   const failure = describeFailure(new CommandError('no server runs', 'start one'), false);

@@ -1,8 +1,15 @@
 /** What strangers name is printed without doing anything to the terminal. */
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import assert from 'node:assert/strict';
 import { curlLine } from '../../../../src/cli/api/request-text.ts';
-import { alignColumns, showable, showableLines } from '../../../../src/cli/shell/output.ts';
+import {
+  alignColumns,
+  showable,
+  showableLines,
+  LiveTable,
+  ProgressLine,
+} from '../../../../src/cli/shell/output.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
 
 const clearScreen = '\u001b[2J';
 
@@ -31,4 +38,92 @@ test('a cell of a table is one line, whatever is in it, and columns stay aligned
 test('a body that a terminal would obey is quoted so that a shell reads what is printed escaped', () => {
   const line = curlLine('POST', 'http://127.0.0.1/v1', { 'Content-Length': '1' }, "it's \u202e\\");
   assert.match(showableLines(line), /--data-binary \$'it\\'s \\u202e\\\\'$/);
+});
+
+class Screen {
+  readonly isTTY: boolean;
+  readonly columns: number;
+  written = '';
+
+  constructor(isTTY: boolean, columns = 10) {
+    this.isTTY = isTTY;
+    this.columns = columns;
+  }
+
+  write(text: string): void {
+    this.written += text;
+  }
+}
+
+const clear = '\r\u001b[K';
+const clearBelow = '\r\u001b[J';
+
+test('a terminal has one line that is written over', () => {
+  const [screen, clock] = [new Screen(true), new DrivenClock()];
+  const line = new ProgressLine(screen, clock);
+  line.show('one');
+  line.show('too soon');
+  clock.advance(100);
+  line.show('two');
+  line.clear();
+  assert.equal(screen.written, `${clear}one${clear}two${clear}`);
+});
+
+test('whole lines go above the line, which is there again below them', () => {
+  const screen = new Screen(true);
+  const line = new ProgressLine(screen, new DrivenClock());
+  line.show('half way');
+  line.above(() => screen.write('woken\n'));
+  assert.equal(screen.written, `${clear}half way${clear}woken\nhalf way`);
+});
+
+test('a file gets a plain line every five seconds, and nothing to clear', () => {
+  const [screen, clock] = [new Screen(false), new DrivenClock()];
+  const line = new ProgressLine(screen, clock);
+  line.show('at once');
+  clock.advance(5000);
+  line.show('one');
+  line.above(() => screen.write('woken\n'));
+  line.clear();
+  assert.equal(screen.written, 'one\nwoken\n');
+});
+
+test('a table has its lines drawn over those that stood there', () => {
+  const screen = new Screen(true);
+  const table = new LiveTable(screen, new DrivenClock());
+  table.show(['one', 'two'], 'plain');
+  table.show(['three'], 'plain');
+  table.show(['four'], 'plain');
+  assert.equal(
+    screen.written,
+    `${clearBelow}one\ntwo\n\u001b[2A${clearBelow}three\n\u001b[1A${clearBelow}four\n`,
+  );
+});
+
+test('a line that the terminal would break is cut', () => {
+  const screen = new Screen(true);
+  new LiveTable(screen, new DrivenClock()).show(['0123456789abc'], 'plain');
+  assert.equal(screen.written, `${clearBelow}012345678\n`);
+});
+
+test('a terminal that does not know its width gets whole lines', () => {
+  const screen = new Screen(true, 0);
+  new LiveTable(screen, new DrivenClock()).show(['0123456789abc'], 'plain');
+  assert.equal(screen.written, `${clearBelow}0123456789abc\n`);
+});
+
+test('where a terminal is none, or a table is not wanted, the line is shown', () => {
+  const [screen, clock] = [new Screen(false), new DrivenClock()];
+  const table = new LiveTable(screen, clock);
+  for (let second = 0; second < 11; second += 1) {
+    table.show(['drawn'], `after ${second} s`);
+    clock.advance(1000);
+  }
+  assert.equal(screen.written, 'after 5 s\nafter 10 s\n');
+  const terminal = new Screen(true);
+  const line = new LiveTable(terminal, new DrivenClock(), false);
+  line.show(['drawn'], 'in one line');
+  line.above(() => terminal.write('above\n'));
+  line.clear();
+  assert.equal(terminal.written, `${clear}in one line${clear}above\nin one line${clear}`);
 });

@@ -23,13 +23,14 @@ test('heartbeats are those of the sessions that are here, 0 before the first', a
   const scene = new ClusterScene();
   const module = scene.member(0).sleep();
   module.connection.lastHeartbeatAt = 1_795_163_500;
-  const heartbeats = (deviceId: DeviceId): Promise<unknown> => ask(scene, { kind: 'heartbeats', deviceId });
+  const heartbeats = (...deviceIds: DeviceId[]): Promise<unknown> =>
+    ask(scene, { kind: 'heartbeats', deviceIds });
   const sleep = { session: module.session, heartbeatAt: 1_795_163_500 };
-  assert.deepEqual(await heartbeats(testDevice), { sleep, signal: null });
+  assert.deepEqual(await heartbeats(testDevice), [{ sleep, signal: null }]);
   const controller = scene.member(0).comeOnline();
   const signal = { session: controller.session, heartbeatAt: 0 };
-  assert.deepEqual(await heartbeats(testDevice), { sleep, signal });
-  assert.deepEqual(await heartbeats(nobody), { sleep: null, signal: null });
+  const none = { sleep: null, signal: null };
+  assert.deepEqual(await heartbeats(nobody, testDevice, nobody), [none, { sleep, signal }, none]);
 });
 
 test('a write is for one session: another one is absent, a module that cannot take it unwakeable', async () => {

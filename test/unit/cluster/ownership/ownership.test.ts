@@ -275,21 +275,31 @@ test('an outbox that refuses to forget is asked again', async () => {
 });
 
 test("a wakeup's record is kept before its event is told, with the epoch of all", async () => {
-  const { scene, a } = await twoNodes();
+  const { scene, a, b } = await twoNodes();
+  b.login(device, 'sleep', 's1');
+  await scene.settle();
+  a.login(device, 'sleep', 's2');
+  await scene.settle();
   const draft = {
     type: 'device.wakeup.expired',
     data: { request_id: 'r1' },
     deviceId: device,
     atMs: 0,
-    epoch: 3,
+    epoch: 1,
   };
   const event = { id: 'e1' as EventId, draft, productId: null };
   const item = { kind: 'wakeup', deviceId: device, appId: '1', requestId: 'r1', record: {}, event };
   a.outbox.put(item as unknown as OutboxItem);
   a.outbox.put({ ...item, kind: 'event', event: { ...event, id: 'e2' } } as unknown as OutboxItem);
+  const later = { ...event, id: 'e3', draft: { ...draft, epoch: 7 } };
+  a.outbox.put({ ...item, event: later } as unknown as OutboxItem);
   await scene.settle();
-  assert.equal(a.wakeups.length, 1);
-  assert.deepEqual(scene.log.words, ['device.wakeup.expired 103', 'device.wakeup.expired 103']);
+  assert.equal(a.wakeups.length, 2);
+  assert.deepEqual(scene.log.words.slice(2), [
+    'device.wakeup.expired 2',
+    'device.wakeup.expired 2',
+    'device.wakeup.expired 7',
+  ]);
 });
 
 test('an item that is nonsense is told of and dropped', async () => {

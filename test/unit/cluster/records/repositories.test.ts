@@ -1,18 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallRepository } from '../../../../src/cluster/records/call-repository.ts';
-import { deviceHash } from '../../../../src/cluster/nats/nats-names.ts';
+import { deviceHash, hashedKey } from '../../../../src/cluster/nats/nats-names.ts';
 import { WakeupRepository } from '../../../../src/cluster/records/wakeup-repository.ts';
 import { encodeDeviceCalls } from '../../../../src/protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
+import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
+import { encodeVersioned } from '../../../../src/protocol/cluster/wire-values.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeLog, testApp, testDevice } from '../../../support/fakes.ts';
+import { FakeLog, latestOf, testApp, testDevice } from '../../../support/fakes.ts';
 import { MemoryKvStore } from '../../../support/memory-kv-store.ts';
 
 const coordinator = 'node-a/0@1' as MemberId;
 const claim = { coordinator, sessions: [], isIssuing: true };
 const request = 'request' as RequestId;
+const record: WakeupRecord = {
+  id: 'wakeup-1' as WakeupId,
+  deviceId: testDevice,
+  status: 'accepted',
+  isAwaited: true,
+  begunAtMs: 1_763_627_400_000,
+  acceptedAtMs: 1_763_627_400_001,
+  completedAtMs: null,
+  wokeAfterMs: null,
+  alreadyOnline: false,
+  cause: null,
+  sleepEpoch: 7,
+  packet: '983b16f8f39c0000',
+  watcher: null,
+};
 
 function deps() {
   return { kv: new MemoryKvStore(), clock: new DrivenClock(), log: new FakeLog() };
@@ -22,7 +39,7 @@ test('a question that NATS does not answer in its time is given up', async () =>
   const parts = deps();
   parts.kv.find = () => new Promise(() => undefined);
   const repositories = [
-    new WakeupRepository(parts).find(testApp, request, 800),
+    new WakeupRepository(parts).find(latestOf(testApp, request), 800),
     new CallRepository(parts).find(testDevice, 800),
   ];
   parts.clock.advance(800);
@@ -33,11 +50,40 @@ test('a question that NATS does not answer in its time is given up', async () =>
 test('a wakeup that nobody kept is none, and what cannot be read is told of', async () => {
   const parts = deps();
   const repository = new WakeupRepository(parts);
-  assert.equal(await repository.find(testApp, request, 800), null);
+  assert.equal(await repository.find(latestOf(testApp, request), 800), null);
   parts.kv.find = async (key) => ({ key, value: Buffer.from('rubbish'), revision: 1 });
-  assert.equal(await repository.find(testApp, request, 800), null);
+  assert.equal(await repository.find(latestOf(testApp, request), 800), null);
   assert.equal(parts.log.lines[0]?.level, 'error');
   assert.equal(parts.clock.pendingTimers, 0);
+});
+
+test('the latest of a request id is named once, whoever is faster, and what an earlier release kept there is read', async () => {
+  const parts = deps();
+  const repository = new WakeupRepository(parts);
+  const gate = 'GATE01' as DeviceId;
+  const ids = ['wakeup-1', 'wakeup-2', 'wakeup-3'] as WakeupId[];
+  const [first, second, third] = ids.map((id, number): WakeupRecord => {
+    return { ...record, id, deviceId: number === 1 ? gate : testDevice };
+  }) as [WakeupRecord, WakeupRecord, WakeupRecord];
+  const { isCallersId, bodySha256 } = { isCallersId: true, bodySha256: '0f'.repeat(32) };
+  const { id: _, packet: __, ...plain } = first;
+  const earlier = { appId: testApp, requestId: request, record: { ...plain, isCallersId, bodySha256 } };
+  const key = hashedKey(`${testApp}\n${request}`);
+  await parts.kv.put(key, encodeVersioned(earlier));
+  assert.equal((await repository.find(latestOf(testApp, request), 800))?.acceptedAtMs, first.acceptedAtMs);
+  const put = (one: WakeupRecord, isFirst = true): Promise<void> =>
+    repository.put({ appId: testApp, requestId: request, record: one, isFirst });
+  await Promise.all([put(third), put(second), put(first)]);
+  await put({ ...first, status: 'expired' }, false);
+  const latest = async (of?: DeviceId): Promise<string | undefined> =>
+    (await repository.find(latestOf(testApp, request, of), 800))?.id;
+  assert.deepEqual(
+    [await latest(), await latest(testDevice), await latest(gate)],
+    [third.id, third.id, second.id],
+  );
+  const named = { appId: testApp, requestId: request, which: first.id };
+  assert.equal((await repository.find(named, 800))?.status, 'expired');
+  assert.deepEqual(parts.log.lines, []);
 });
 
 test("a device's calls are changed by the one who knows their newest revision", async () => {
@@ -48,6 +94,9 @@ test("a device's calls are changed by the one who knows their newest revision", 
   const found = await repository.find(testDevice, 800);
   assert.deepEqual(found, { ...claim, deviceId: testDevice, revision: found?.revision });
   assert.equal(await repository.put(testDevice, claim, found?.revision ?? null), 'done');
+  const all = [];
+  for await (const calls of repository.all()) all.push(calls);
+  assert.deepEqual(all, [], 'a device without calls is none of them');
 });
 
 test("what stands under a device's key and is another device's is not its", async () => {

@@ -120,14 +120,6 @@ test('one bridge and two calls: it is asked about the second when it has refused
   assert.deepEqual(scene.newBridge().asked, [first], 'the first goes on waiting');
 });
 
-test('one bridge and two calls: the second waits when it takes the first', () => {
-  const scene = new PoolScene();
-  const bridge = scene.newBridge();
-  const [, second] = [scene.newCall(), scene.newCall()];
-  bridge.accept();
-  assert.deepEqual(scene.newBridge().asked, [second]);
-});
-
 test('a bridge that is gone while it is asked is followed by the next', () => {
   const scene = new PoolScene();
   const [first, second] = [scene.newBridge(), scene.newBridge()];
@@ -432,16 +424,4 @@ test('after a restart the calls are offered in the order of their making, and ne
     calls.map(() => scene.newBridge().asked),
     calls.map((call) => [call]),
   );
-});
-
-test('when all is over nothing is held: no timers, no idle bridges, no waiting calls', () => {
-  const scene = new PoolScene();
-  const bridges = [scene.newBridge(), scene.newBridge([otherApp]), scene.newBridge(null)];
-  const calls = [scene.newCall(), scene.newCall(otherApp), scene.newCall(), scene.newCall()];
-  bridges[0]?.accept();
-  bridges[1]?.refuse();
-  for (const call of calls) scene.directory.end(call, 'cancelled');
-  for (const bridge of bridges) if (bridge.call === null) bridge.leave();
-  assert.deepEqual([scene.pool.idleCount, scene.clock.pendingTimers, scene.directory.size], [0, 1, 0]);
-  assert.deepEqual(scene.newBridge(null).asked, []);
 });

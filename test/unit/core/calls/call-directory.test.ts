@@ -60,15 +60,6 @@ for (const { what, order } of others)
     assert.equal(scene.directory.size, 2);
   });
 
-test('other media parameters replace the first while nobody has connected', () => {
-  const scene = new CallScene();
-  const sessionId = scene.issue();
-  const result = scene.directory.issue(callOrder({ media: otherMedia }));
-  assert.ok(result.kind === 'changed');
-  assert.equal(result.session.sessionId, sessionId);
-  assert.equal(scene.records.records.get(testDevice)?.[0]?.media, otherMedia);
-});
-
 for (const state of ['establishing', 'ringing', 'attempting', 'connected'] as const)
   test(`other media parameters are refused while ${state}, and nothing is written; the same ones are not`, () => {
     const scene = new CallScene();

@@ -6,7 +6,7 @@ import type { DeviceCallsKept, MemberId } from '../../../../src/model/cluster.ts
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { PeerQuestion } from '../../../../src/model/peer.ts';
 import { CallPlacement } from '../../../../src/core/calls/call-placement.ts';
-import type { CallPlacements, KeptCalls } from '../../../../src/core/ports/call-placements.ts';
+import type { CallPlacements, KeptCalls } from '../../../../src/core/ports/records.ts';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
 import { callOrder, CallScene, orderForRoom } from '../../../support/call-scene.ts';
 import { FakeLog, testDevice } from '../../../support/fakes.ts';
@@ -258,4 +258,45 @@ test('the sessions of another coordinator are told, and its own are not told twi
     [sessionId],
   );
   assert.deepEqual(await a.placement.sessionsOf(testDevice), []);
+});
+
+test('the calls of a device are located where they are kept, with what all see of them', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  const { member, sessions } = await b.placement.locate(testDevice);
+  assert.deepEqual([member, sessions.map((session) => session.sessionId)], [a.id, [sessionId]]);
+  assert.deepEqual(await a.placement.locate(testDevice), { member: 'here', sessions: [] });
+});
+
+test('a call that is being issued is located where that is done, and one that nobody has here', async () => {
+  const { a, b } = twoMembers();
+  assert.equal((await b.placement.locate(testDevice)).member, 'here');
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
+  assert.equal((await b.placement.locate(testDevice)).member, a.id);
+});
+
+test('calls that are over are asked for where they were, as long as that member lives', async () => {
+  const { a, b } = twoMembers();
+  a.scene.directory.end(await a.issue(), 'cancelled');
+  await a.save();
+  assert.deepEqual(await b.placement.locate(testDevice), { member: a.id, sessions: [] });
+  assert.deepEqual(await a.placement.locate(testDevice), { member: 'here', sessions: [] });
+  a.die();
+  assert.equal((await b.placement.locate(testDevice)).member, 'here');
+});
+
+test('to be ended, the calls of a coordinator that is gone are taken up here', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.die();
+  assert.equal((await b.placement.locate(testDevice)).member, 'here');
+  assert.equal(b.scene.state(sessionId), 'issued');
+});
+
+test('while what is shared is away, the calls that are here are located, and others are not', async () => {
+  const { cluster, a, b } = twoMembers();
+  await a.issue();
+  cluster.placements.isUnavailable = true;
+  assert.equal((await a.placement.locate(testDevice)).member, 'here');
+  assert.equal((await b.placement.locate(testDevice)).member, 'unavailable');
 });

@@ -15,6 +15,7 @@ import {
   type IssuingPlacement,
   IssuedCalls,
   type CallIssued,
+  issuedHere,
 } from '../../../../src/core/calls/issue-call-credentials.ts';
 import { callMedia } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -53,6 +54,7 @@ class Scene {
   readonly directory: CallDirectory;
   draining = false;
   idleBridge = false;
+  mediaUrl: string | null = 'ws://media.example:8083';
   deps: CallCredentialsDeps;
   readonly told: CallIssued[] = [];
   #signatures = 0;
@@ -66,7 +68,10 @@ class Scene {
       records: this.records,
       bridges: { hasIdleFor: (appId) => this.idleBridge && appId === testApp },
       requireBridge: false,
+      placement: issuedHere,
       keys,
+      mediaUrl: () => this.mediaUrl,
+      addressInPeerId: false,
       issued: new IssuedCalls(this.clock, (told) => this.told.push(told), signaturesMax),
       telemetry: this.telemetry,
       log: this.log,
@@ -185,28 +190,6 @@ test('other media replace those of a session that nobody has connected to, and a
   assert.deepEqual(scene.sessions()[0]?.media, otherMedia);
   assert.equal(await scene.code({ media: otherMedia }), 0);
   assert.deepEqual(scene.counted(), [1, 1, 1, 1]);
-});
-
-test('another room, and a room of a session that has ended, is a session of its own', async () => {
-  const scene = new Scene();
-  const first = await scene.issue();
-  const other = await scene.issue(inRoom('room-2'));
-  scene.directory.end(first.claims.sessionId, 'error');
-  const anew = await scene.issue();
-  const sessions = new Set([first, other, anew].map(({ peerId }) => sessionIn(peerId)));
-  assert.equal(sessions.size, 3);
-  assert.deepEqual(scene.counted(), [3, 0, 0, 0]);
-});
-
-test('a fifth session of a device ends the one longest issued', async () => {
-  const scene = new Scene();
-  const first = await scene.issue(inRoom('room-1'));
-  for (const roomId of ['room-2', 'room-3', 'room-4', 'room-5']) await scene.issue(inRoom(roomId));
-  assert.equal(scene.directory.find(first.claims.sessionId), null);
-  assert.deepEqual(
-    scene.sessions().map((session) => session.room.roomId),
-    ['room-2', 'room-3', 'room-4', 'room-5'],
-  );
 });
 
 test('a fifth session of a device that has none in issued is 42901, with when to come back', async () => {
@@ -409,27 +392,53 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
 
 const coordinator = 'node-b/0@1' as MemberId;
 
+/** Calls are placed so; whatever is not said here is not to be asked. */
+function place(scene: Scene, placement: Partial<IssuingPlacement>): void {
+  const never = {
+    settled: () => assert.fail('it was never here'),
+    issueAt: () => assert.fail('nobody is asked'),
+    coordinatorOf: () => assert.fail('nobody is sought'),
+  };
+  scene.deps = { ...scene.deps, placement: { ...never, ...placement } };
+}
+
 /** The calls of every device are kept elsewhere; `answer` is what the coordinator says. */
 function keptElsewhere(
   scene: Scene,
   answer: Awaited<ReturnType<IssuingPlacement['issueAt']>>,
 ): SignedCallOrder[] {
   const asked: SignedCallOrder[] = [];
-  const placement: IssuingPlacement = {
+  place(scene, {
     coordinatorOf: async () => coordinator,
-    settled: () => assert.fail('it was never here'),
     issueAt: async (_member, order) => {
       asked.push(order);
       return answer;
     },
-  };
-  scene.deps = { ...scene.deps, placement };
+  });
   return asked;
 }
 
+test('credentials name the media listener of the member that issues them, the peer id where it is set to', async () => {
+  const scene = new Scene();
+  const first = await scene.ask(scene.order());
+  assert.ok(first.ok);
+  assert.equal(first.value.mediaUrl, 'ws://media.example:8083');
+  assert.doesNotMatch(first.value.peerId, /x_media/);
+  assert.equal(scene.told[0]?.mediaUrl, 'ws://media.example:8083');
+  scene.deps = { ...scene.deps, addressInPeerId: true };
+  scene.mediaUrl = 'wss://10.0.0.5:9083';
+  const second = await scene.ask(scene.order());
+  assert.ok(second.ok);
+  assert.match(second.value.peerId, /&x_media=wss%3A%2F%2F10\.0\.0\.5%3A9083$/);
+  scene.mediaUrl = null;
+  const third = await scene.ask(scene.order());
+  assert.ok(third.ok);
+  assert.deepEqual([third.value.mediaUrl, third.value.peerId], [null, first.value.peerId]);
+});
+
 test('a call that another member keeps is issued there', async () => {
   const scene = new Scene();
-  const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token' });
+  const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token', mediaUrl: 'ws://node-b.example' });
   const asked = keptElsewhere(scene, succeed(issued));
   const order = scene.order();
   assert.deepEqual(await scene.ask(order), issued);
@@ -448,28 +457,20 @@ for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
   test(`a coordinator that does not answer (${failure}) is 50301`, async () => {
     const scene = new Scene();
     keptElsewhere(scene, fail(failure));
-    const answer = await scene.ask();
-    assert.equal(answer.ok ? 0 : answer.error.code, 50301);
+    assert.equal(await scene.code(), 50301);
   });
 
 test('a coordinator that cannot be told is 50301, and nothing is issued', async () => {
   const scene = new Scene();
-  const placement: IssuingPlacement = {
-    coordinatorOf: () => 'unavailable',
-    settled: () => assert.fail('it was never here'),
-    issueAt: () => assert.fail('nobody is asked'),
-  };
-  scene.deps = { ...scene.deps, placement };
-  const answer = await scene.ask();
-  assert.equal(answer.ok ? 0 : answer.error.code, 50301);
+  place(scene, { coordinatorOf: () => 'unavailable' });
+  assert.equal(await scene.code(), 50301);
   assert.equal(scene.directory.size, 0);
 });
 
 test('who may not ask is told so before any member is asked', async () => {
   const scene = new Scene();
   const asked = keptElsewhere(scene, fail('nobody'));
-  const answer = await scene.ask({ deviceId: 'NOSUCHDEVICE' as DeviceId });
-  assert.equal(answer.ok ? 0 : answer.error.code, 40403);
+  assert.equal(await scene.code({ deviceId: 'NOSUCHDEVICE' as DeviceId }), 40403);
   assert.deepEqual(asked, []);
 });
 
@@ -480,12 +481,11 @@ for (const [what, isDraining, size] of [
   test(`a claim to a device's calls is settled once when they are ${what} here`, async () => {
     const scene = new Scene();
     const settled: [DeviceId, number][] = [];
-    const placement: IssuingPlacement = {
+    place(scene, {
       coordinatorOf: () => 'here',
       settled: (deviceId) => settled.push([deviceId, scene.directory.size]),
-      issueAt: () => assert.fail('nobody is asked'),
-    };
-    scene.deps = { ...scene.deps, placement, isDraining: () => isDraining };
+    });
+    scene.draining = isDraining;
     assert.equal((await scene.ask()).ok, !isDraining);
     assert.deepEqual(settled, [[scene.order().deviceId, size]]);
   });
@@ -591,15 +591,13 @@ test('a member that keeps a call which another has issued answers a repeat alike
 
 test('who lost the device while its home was sought is issued nothing', async () => {
   const scene = new Scene();
-  const placement: IssuingPlacement = {
+  place(scene, {
     coordinatorOf: async (): Promise<'here'> => {
       scene.registry.addDevice({ disabled: true });
       return 'here';
     },
     settled: () => undefined,
-    issueAt: () => assert.fail('nobody is asked'),
-  };
-  scene.deps = { ...scene.deps, placement };
+  });
   assert.equal(await scene.code(), 40403);
   assert.equal(scene.directory.size, 0);
 });

@@ -24,7 +24,7 @@ const screens: [screen: string, requested: string, why: string][] = [
   ['1x2', '240x320', 'taller than wide by a pixel'],
   ['2x1', '320x240', 'wider than tall by a pixel'],
   ['160x100', '320x240', 'the worked case of the scaled modes'],
-  ['4096x4096', '640x480', 'the largest screen there is'],
+  ['16384x16384', '640x480', 'the largest screen there is'],
   ['4096x4095', '640x480', 'nearly square'],
   ['4095x4096', '480x640', 'nearly square, upright'],
 ];
@@ -72,6 +72,11 @@ const requests: { name: string; media: Partial<CallMedia>; request: VideoRequest
     name: 'a screen that the picture fills',
     media: { resolution: 'fill_screen', screen: { width: 800, height: 480 }, rotation: 2 },
     request: { width: 640, height: 480, rotation: 2, maxFps: 12 },
+  },
+  {
+    name: 'a device that told no screen',
+    media: { resolution: 'auto', screen: null },
+    request: { width: 320, height: 240, rotation: 0, maxFps: 12 },
   },
   { name: 'no downlink video', media: { downVideo: 'none' }, request: null },
   {

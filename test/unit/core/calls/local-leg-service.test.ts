@@ -11,57 +11,11 @@ import {
   orderForRoom,
   progress,
 } from '../../../support/call-scene.ts';
-import {
-  admitted,
-  bridgeKey,
-  LegServiceScene,
-  developmentKeys,
-  refusal,
-} from '../../../support/leg-service-scene.ts';
+import { admitted, bridgeKey, LegServiceScene, developmentKeys } from '../../../support/leg-service-scene.ts';
 import { LocalLegService } from '../../../../src/core/calls/local-leg-service.ts';
 import { FakeCallLeg, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
-
-test('a call from the offer to the end: each leg is told what the other did, and both are closed', async () => {
-  const scene = new LegServiceScene();
-  const bridge = await scene.openBridge();
-  const { call, token } = await scene.newCall();
-  bridge.open.answerAssignment(true);
-  const device = await scene.openDevice(token);
-  bridge.open.report(progress('ringing'));
-  device.open.report(progress('attempting'));
-  bridge.open.report(progress('connected'));
-  device.open.report(hangup);
-  assert.deepEqual(legWords(bridge.leg), [
-    'assign',
-    'start',
-    'attempting',
-    'ended hangup_device',
-    'closed ended',
-  ]);
-  assert.deepEqual(legWords(device.leg), ['ringing', 'connected', 'closed ended']);
-  assert.deepEqual(scene.told(call), [
-    'started establishing',
-    'state ringing',
-    'state attempting',
-    'state connected',
-    'ended hangup_device',
-  ]);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
-});
-
-test('an assigned bridge is asked for its session, and told its room and what to ask the phone for', async () => {
-  const scene = new LegServiceScene();
-  const { call } = await scene.newCall();
-  const { leg, open } = await scene.openBridge();
-  open.answerAssignment(true);
-  const request = { width: 320, height: 240, rotation: 0, maxFps: 15 };
-  assert.deepEqual(leg.told, [
-    { kind: 'assign', sessionId: call, media: callMedia },
-    { kind: 'start', sessionId: call, room: callRoom, request, media: callMedia },
-  ]);
-});
 
 test('a bridge is told the room and the media of the latest request', async () => {
   const scene = new LegServiceScene();
@@ -72,16 +26,6 @@ test('a bridge is told the room and the media of the latest request', async () =
   scene.issue(callOrder({ room, media }));
   bridge.open.answerAssignment(true);
   assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', sessionId: call, room, request: null, media });
-});
-
-test('a bridge that refuses stays idle, and the next one is asked', async () => {
-  const scene = new LegServiceScene();
-  const [first, second] = [await scene.openBridge(), await scene.openBridge()];
-  await scene.newCall();
-  first.open.answerAssignment(false);
-  second.open.answerAssignment(true);
-  assert.deepEqual([legWords(first.leg), legWords(second.leg)], [['assign'], ['assign', 'start']]);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 1, idle_bridge: 1, viewer: 0 });
 });
 
 test('a bridge that comes for a session has it at once, and whoever is being asked is not waited for', async () => {
@@ -96,41 +40,18 @@ test('a bridge that comes for a session has it at once, and whoever is being ask
   assert.deepEqual(scene.service.counts(), { device: 0, bridge: 1, idle_bridge: 1, viewer: 0 });
 });
 
-test('a bridge that comes back by its session takes its call up again', async () => {
+test('a leg that comes to a call which has moved on is told how far it is, and takes it up again', async () => {
   const scene = new LegServiceScene();
-  const { call } = await scene.newCall();
+  const { call, token } = await scene.newCall();
   const first = await scene.openBridge(call);
   first.open.report(progress('ringing'));
   first.open.gone();
   const again = await scene.openBridge(call);
   assert.deepEqual(legWords(again.leg), ['start', 'ringing']);
+  const device = await scene.openDevice(token);
+  assert.deepEqual(device.leg.told, [{ kind: 'state', sessionId: call, state: 'ringing', reason: null }]);
   again.open.report(progress('connected'));
   assert.equal(scene.state(call), 'connected');
-});
-
-test('a second bridge, and a second device, replaces the first; what the first says then is stray', async () => {
-  const scene = new LegServiceScene();
-  const { call, token } = await scene.newCall();
-  const bridges = [await scene.openBridge(call), await scene.openBridge(call)];
-  const devices = [await scene.openDevice(token), await scene.openDevice(token)];
-  for (const [first, second] of [bridges, devices]) {
-    assert.deepEqual([first?.leg.closes, second?.leg.closes], [['replaced'], []]);
-    first?.open.report(hangup);
-    first?.open.gone();
-  }
-  assert.equal(scene.state(call), 'establishing');
-  assert.equal(scene.directory.hasBridge(call), true);
-  assert.ok(scene.telemetry.count('call report stray') >= 1);
-  assert.deepEqual(scene.service.counts(), { device: 1, bridge: 1, idle_bridge: 0, viewer: 0 });
-});
-
-test('a bridge that is lost while its call is establishing is followed by an idle one', async () => {
-  const scene = new LegServiceScene();
-  const [first, second] = [await scene.openBridge(), await scene.openBridge()];
-  const { call } = await scene.newCall();
-  first.open.answerAssignment(true);
-  first.open.gone();
-  assert.deepEqual(second.leg.told.at(-1), { kind: 'assign', sessionId: call, media: callMedia });
 });
 
 test('a report of an idle bridge is stray, and a frame of one renews nothing', async () => {
@@ -151,21 +72,6 @@ test('an answer of a bridge that has a call already changes nothing', async () =
   assert.deepEqual([legWords(leg), scene.state(call)], [['start'], 'establishing']);
 });
 
-for (const side of ['device', 'bridge'] as const)
-  test(`media of the ${side} keeps a call alive, and without it the call is lost`, async () => {
-    const scene = new LegServiceScene();
-    const { call, token } = await scene.newCall();
-    const { leg, open } = side === 'device' ? await scene.openDevice(token) : await scene.openBridge(call);
-    for (let sent = 0; sent < 4; sent += 1) {
-      scene.clock.advance(30_000);
-      open.alive('media');
-    }
-    assert.equal(scene.state(call), 'establishing');
-    scene.clock.advance(36_000);
-    assert.deepEqual(leg.closes, ['ended']);
-    assert.equal(scene.telemetry.count('call end lost'), 1);
-  });
-
 test('a leg that was closed is told nothing more, and closed once', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
@@ -176,51 +82,6 @@ test('a leg that was closed is told nothing more, and closed once', async () => 
   scene.service.drain();
   assert.deepEqual(legWords(device.leg), ['ended cancelled', 'closed ended']);
   assert.deepEqual(legWords(bridge.leg), ['start', 'ended cancelled', 'closed ended']);
-});
-
-test('a session that ends between being let in and opening opens nothing', async () => {
-  const scene = new LegServiceScene();
-  const { call, token } = await scene.newCall();
-  const device = admitted(await scene.service.admitDevice(token));
-  const bridge = admitted(await scene.service.admitBridge(bridgeKey, call));
-  const viewer = admitted(await scene.service.admitViewer(scene.ticket(call)));
-  scene.directory.end(call, 'cancelled');
-  const leg = new FakeCallLeg();
-  assert.equal(scene.service.openDeviceLeg(device, leg), null);
-  assert.equal(scene.service.openBridgeLeg(bridge, leg), null);
-  assert.equal(scene.service.openViewer(viewer, leg), null);
-  assert.deepEqual(legWords(leg), []);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
-});
-
-test('a session whose lease is over when its legs open opens nothing', async () => {
-  const scene = new LegServiceScene();
-  const { call, token } = await scene.newCall();
-  scene.clock.advance(250);
-  (await scene.openDevice(token)).open.gone();
-  // Between two turns of the wheel: the directory still has the session.
-  scene.clock.advance(35_000);
-  const device = admitted(await scene.service.admitDevice(token));
-  const bridge = admitted(await scene.service.admitBridge(bridgeKey, call));
-  assert.equal(scene.service.openBridgeLeg(bridge, new FakeCallLeg()), null);
-  assert.equal(scene.service.openDeviceLeg(device, new FakeCallLeg()), null);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
-});
-
-test('a bridge that accepts a call whose lease is over stays idle, and takes the next', async () => {
-  const scene = new LegServiceScene();
-  const { call, token } = await scene.newCall();
-  scene.clock.advance(250);
-  await scene.openDevice(token);
-  scene.clock.advance(34_999);
-  const { leg, open } = await scene.openBridge();
-  scene.clock.advance(1);
-  open.answerAssignment(true);
-  assert.deepEqual([legWords(leg), scene.state(call)], [['assign'], null]);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 1, viewer: 0 });
-  await scene.newCall();
-  open.answerAssignment(true);
-  assert.deepEqual(legWords(leg), ['assign', 'assign', 'start']);
 });
 
 const revocations: { name: string; change: (scene: LegServiceScene) => void }[] = [
@@ -441,32 +302,6 @@ test('a person with a ticket watches: is told states, changes nothing, and is cl
   assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
 });
 
-test('a ticket is good once, and for a live session', async () => {
-  const scene = new LegServiceScene();
-  const { call } = await scene.newCall();
-  const [ticket, late] = [scene.ticket(call), scene.ticket(call)];
-  assert.equal(await refusal(scene.service.admitViewer(ticket)), null);
-  assert.equal(await refusal(scene.service.admitViewer(ticket)), 'ticket');
-  assert.equal(await refusal(scene.service.admitViewer('guessed')), 'ticket');
-  scene.directory.end(call, 'cancelled');
-  assert.equal(await refusal(scene.service.admitViewer(late)), 'ticket');
-});
-
-test('two people watch a call and no third, until one of them is gone', async () => {
-  const scene = new LegServiceScene();
-  const { call } = await scene.newCall();
-  const first = await scene.openViewer(call);
-  const early = admitted(await scene.service.admitViewer(scene.ticket(call)));
-  await scene.openViewer(call);
-  assert.equal(scene.service.openViewer(early, new FakeCallLeg()), null);
-  assert.equal(await refusal(scene.service.admitViewer(scene.ticket(call))), 'viewers');
-  first.open.gone();
-  first.open.gone();
-  assert.equal(scene.service.counts().viewer, 1);
-  await scene.openViewer(call);
-  assert.equal(scene.service.counts().viewer, 2);
-});
-
 test('the viewers of one call are none of another’s', async () => {
   const scene = new LegServiceScene();
   const [first, second] = ['D1', 'D2'].map((id) => scene.issue(callOrder({ deviceId: id as DeviceId })));
@@ -479,33 +314,4 @@ test('the viewers of one call are none of another’s', async () => {
     watching.map(({ leg }) => legWords(leg)),
     [[], []],
   );
-});
-
-test('a drain closes idle bridges, viewers and the legs of calls, and the calls stay', async () => {
-  const scene = new LegServiceScene();
-  const { call, token } = await scene.newCall();
-  const bridge = await scene.openBridge(call);
-  const legs = [bridge, await scene.openDevice(token), await scene.openViewer(call)];
-  const idle = [await scene.openBridge(), await scene.openBridge()];
-  scene.service.drain();
-  for (const { leg } of [...legs, ...idle]) assert.deepEqual(leg.closes, ['drain']);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 });
-  assert.equal(scene.state(call), 'establishing');
-  assert.deepEqual(scene.told(call), ['started establishing']);
-});
-
-test('who comes after a drain is refused, and who was let in before it is not opened', async () => {
-  const scene = new LegServiceScene();
-  const { call, token } = await scene.newCall();
-  const device = admitted(await scene.service.admitDevice(token));
-  const bridge = admitted(await scene.service.admitBridge(bridgeKey, null));
-  const viewer = admitted(await scene.service.admitViewer(scene.ticket(call)));
-  scene.service.drain();
-  const leg = new FakeCallLeg();
-  assert.equal(scene.service.openDeviceLeg(device, leg), null);
-  assert.equal(scene.service.openBridgeLeg(bridge, leg), null);
-  assert.equal(scene.service.openViewer(viewer, leg), null);
-  assert.equal(await refusal(scene.service.admitDevice(token)), 'unavailable');
-  assert.equal(await refusal(scene.service.admitBridge(bridgeKey, null)), 'unavailable');
-  assert.equal(await refusal(scene.service.admitViewer(scene.ticket(call))), 'unavailable');
 });

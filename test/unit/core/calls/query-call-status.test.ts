@@ -1,52 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
 import type { CallReport, CallSession, LiveCallState } from '../../../../src/model/call.ts';
 import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { callCommitMsMax } from '../../../../src/model/limits.ts';
 import { queryCallStatus, type CallStatusDeps } from '../../../../src/core/calls/query-call-status.ts';
-import { audioOnlyMedia } from '../../../support/call-scene.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
-import {
-  FakeCallLeg,
-  FakeCallRecords,
-  FakeLog,
-  FakeRegistry,
-  FakeTelemetry,
-  otherApp,
-  testApp,
-  testDevice,
-} from '../../../support/fakes.ts';
+import { CallScene, orderForRoom, progress } from '../../../support/call-scene.ts';
+import { FakeCallLeg, FakeLog, FakeRegistry, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 
-class Scene {
-  readonly clock = new DrivenClock();
+class Scene extends CallScene {
   readonly registry = new FakeRegistry();
-  readonly records = new FakeCallRecords();
   readonly log = new FakeLog();
-  readonly directory: CallDirectory;
   readonly deps: CallStatusDeps;
   readonly #leg = new FakeCallLeg();
 
   constructor() {
+    super();
     const { clock, registry, records, log } = this;
-    this.directory = new CallDirectory({ clock, records, telemetry: new FakeTelemetry() });
-    this.deps = { clock, registry, records, log };
+    this.deps = { clock, registry, records, log, keptElsewhere: () => [] };
   }
 
   /** Begins a session and brings it as far as `state`. */
   begin(state: LiveCallState, roomId = 'room-1'): SessionId {
-    const issued = this.directory.issue({
-      appId: testApp,
-      deviceId: testDevice,
-      room: { msgAppId: 'wx', modelId: 'm', roomId, sessionKey: 'k', sessionToken: 't', payload: '' },
-      media: audioOnlyMedia,
-      callingTimeoutS: 30,
-    });
-    assert.ok('session' in issued);
-    const { sessionId } = issued.session;
+    const sessionId = this.issue(orderForRoom(roomId));
     if (state === 'issued') return sessionId;
     this.directory.connectBridge(sessionId, this.#leg);
-    if (state !== 'establishing') this.report(sessionId, { kind: 'progress', state });
+    if (state !== 'establishing') this.report(sessionId, progress(state));
     return sessionId;
   }
 
@@ -83,14 +61,12 @@ for (const [state, isInCall] of states)
 
 test('a call that has ended is none, by a report as by its lease', () => {
   const scene = new Scene();
-  const stop = scene.directory.start();
   scene.report(scene.begin('connected'), { kind: 'end', reason: 'hangup_phone' });
   assert.equal(scene.status(), false);
   scene.begin('establishing');
   assert.equal(scene.status(), true);
   scene.clock.advance(60_000);
   assert.equal(scene.status(), false);
-  stop();
 });
 
 test('one of several sessions is enough', () => {
@@ -139,7 +115,7 @@ test('an answer waits until what it says is committed', async () => {
   assert.ok(answer instanceof Promise);
   commit();
   assert.deepEqual(await answer, { ok: true, value: true });
-  assert.equal(scene.clock.pendingTimers, 0);
+  assert.equal(scene.clock.pendingTimers, 1, 'only the wheel turns');
 });
 
 test('what is not committed within 2 s is answered 50000', async () => {
@@ -147,7 +123,7 @@ test('what is not committed within 2 s is answered 50000', async () => {
   scene.records.outstanding = new Promise(() => undefined);
   const answer = queryCallStatus(scene.deps, testApp, testDevice);
   scene.clock.advance(callCommitMsMax - 1);
-  assert.equal(scene.clock.pendingTimers, 1);
+  assert.equal(scene.clock.pendingTimers, 2);
   scene.clock.advance(1);
   assert.deepEqual(await answer, { ok: false, error: { code: 50000, message: 'internal server error' } });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { viewerTicketsMax } from '../../../../src/model/limits.ts';
-import { ViewerTickets, WatchKeys } from '../../../../src/core/calls/viewer-keys.ts';
+import { ViewerTickets, WatchKeys } from '../../../../src/core/calls/viewers.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { CallScene, orderForRoom } from '../../../support/call-scene.ts';
 

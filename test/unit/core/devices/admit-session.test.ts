@@ -1,7 +1,7 @@
 /** Logins at both ports: what holds for either kind of session is one suite, played through its own port. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceId } from '../../../../src/model/ids.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { Device } from '../../../../src/model/registry.ts';
 import { signalSessions } from '../../../../src/core/devices/admit-session.ts';
 import { testDevice } from '../../../support/fakes.ts';
@@ -204,4 +204,12 @@ test('a wake report is passed on with the device and the session that told it', 
   const report = { cause: 'remote', requestId: null } as const;
   signalSessions(scene.deps).wakeReported(ticket, report);
   assert.deepEqual(scene.reports, [{ deviceId: testDevice, sessionId: ticket.sessionId, report }]);
+});
+
+test('a rejection of a call is passed on with the device that told it', () => {
+  const scene = new SessionScene();
+  const { ticket } = scene.signal.login();
+  const rejection = { sessionId: 'session-1' as SessionId, reason: 'busy' } as const;
+  signalSessions(scene.deps).callRejected(ticket, rejection);
+  assert.deepEqual(scene.rejections, [{ deviceId: testDevice, rejection }]);
 });

@@ -6,7 +6,7 @@ import type { ConnectionTimes } from '../../../../src/model/connectivity.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { mailboxMessagesMax } from '../../../../src/model/limits.ts';
 import type { WakeMode } from '../../../../src/model/sleep.ts';
-import type { SlotClaimed } from '../../../../src/core/ports/slot-follower.ts';
+import type { SlotClaimed } from '../../../../src/core/ports/session-locator.ts';
 import { FakeConnection, FakeRecords, FakeSignalConnection, testDevice } from '../../../support/fakes.ts';
 
 interface Opening {
@@ -26,8 +26,10 @@ function signalLogin(connection: FakeSignalConnection, { atMs = 100_000, heartbe
   return { to: 'signal', event, connection, media: null, secretMark: 0 } satisfies ActorMessage;
 }
 
-function end(to: 'sleep' | 'signal', epoch: number, atMs = 200_000): ActorMessage {
-  const event = { kind: 'ended', epoch, reason: 'reset', atMs, heartbeatAt: 0 } as const;
+/** `loginAtMs`: of the session that ends. */
+function end(to: 'sleep' | 'signal', loginAtMs = 100_000): ActorMessage {
+  const session = `s${loginAtMs}` as SessionId;
+  const event = { kind: 'ended', session, reason: 'reset', atMs: 200_000, heartbeatAt: 0 } as const;
   return { to, event };
 }
 
@@ -80,7 +82,7 @@ for (const { kind, connect, login } of kinds) {
     const actor = directory.claim(testDevice);
     assert.equal(login(actor, connect()), true);
     assert.equal(directory.find(testDevice), actor);
-    actor.post(end(kind, 1));
+    actor.post(end(kind));
     assert.equal(directory.find(testDevice), null);
     assert.equal(directory.size, 0);
   });
@@ -91,7 +93,7 @@ for (const { kind, connect, login } of kinds) {
       const actor = directory.claim(testDevice);
       login(actor, connect(), { atMs: next * 1000 });
       assert.equal(actor.epoch(kind), next);
-      actor.post(end(kind, next));
+      actor.post(end(kind, next * 1000));
       assert.equal(actor.epoch(kind), 0);
     }
   });
@@ -104,7 +106,7 @@ for (const { kind, connect, login } of kinds) {
     login(actor, young, { atMs: 200_000, heartbeatAt: actor.heartbeatAt(kind) });
     assert.deepEqual([old.closes, young.closes], [['replaced'], []]);
     assert.deepEqual(actor.times(kind), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
-    actor.post(end(kind, 1));
+    actor.post(end(kind));
     assert.equal(actor.epoch(kind), 2, 'the late close of the old one changes nothing');
     assert.deepEqual(actor.times(kind), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
   });
@@ -117,7 +119,7 @@ for (const { kind, connect, login } of kinds) {
     connection.lastHeartbeatAt = 140;
     assert.equal(actor.times(kind).lastHeartbeatAt, 140);
     actor.post(noteHeartbeat(kind, 140));
-    actor.post(end(kind, 1));
+    actor.post(end(kind));
     assert.equal(actor.heartbeatAt(kind), 0, 'there is no connection any more');
     assert.equal(actor.times(kind).lastHeartbeatAt, 140);
   });
@@ -129,9 +131,9 @@ test('an actor stays while either session is open, whichever ends first', () => 
     const actor = directory.claim(testDevice);
     actor.post(sleepLogin(new FakeConnection()));
     actor.post(signalLogin(new FakeSignalConnection()));
-    actor.post(end(first, 1));
+    actor.post(end(first));
     assert.equal(directory.find(testDevice), actor);
-    actor.post(end(second, 1));
+    actor.post(end(second));
     assert.equal(directory.find(testDevice), null);
   }
 });
@@ -144,10 +146,10 @@ test('signal and sleep never change each other', () => {
   actor.post(signalLogin(controller, { atMs: 9000 }));
   assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [3, 1]);
   assert.deepEqual(actor.times('sleep'), { lastLoginAt: 3, lastHeartbeatAt: null, lastOfflineAt: null });
-  actor.post(end('sleep', 1));
-  actor.post(end('signal', 3));
+  actor.post(end('sleep', 1000));
+  actor.post(end('signal', 3000));
   assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [3, 1]);
-  actor.post(end('sleep', 3));
+  actor.post(end('sleep', 3000));
   assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [0, 1]);
   assert.equal(actor.connection('signal'), controller);
   assert.equal(sleepRecords.records.get(testDevice)?.epoch, 3);
@@ -203,7 +205,7 @@ test('a device without a sleep session refuses a wake with 40412, online or not'
   const actor = directory.claim(testDevice);
   actor.post(signalLogin(new FakeSignalConnection()));
   assert.equal(actor.findWakeable(false), 40412);
-  actor.post(end('signal', 1));
+  actor.post(end('signal'));
   assert.equal(actor.findWakeable(false), 40412);
   assert.equal(directory.size, 0);
 });
@@ -227,7 +229,7 @@ test('a login that waits in the mailbox behind the last end keeps the actor', ()
   const actor = directory.claim(testDevice);
   actor.post(sleepLogin(new FakeConnection()));
   loginCalling(() => {
-    actor.post(end('sleep', 2));
+    actor.post(end('sleep', 150_000));
     actor.post(signalLogin(new FakeSignalConnection()));
   }, actor);
   assert.equal(directory.find(testDevice), actor);
@@ -238,10 +240,10 @@ test('what is posted to an actor that was let go changes nothing of its successo
   const { directory, sleepRecords } = new Scene();
   const gone = directory.claim(testDevice);
   gone.post(sleepLogin(new FakeConnection()));
-  gone.post(end('sleep', 1));
+  gone.post(end('sleep'));
   const successor = directory.claim(testDevice);
   successor.post(sleepLogin(new FakeConnection(), { atMs: 300_000 }));
-  gone.post(end('sleep', 1));
+  gone.post(end('sleep'));
   gone.post(noteHeartbeat('sleep', 5));
   assert.equal(directory.find(testDevice), successor);
   assert.equal(sleepRecords.records.get(testDevice)?.epoch, 2);
@@ -253,7 +255,7 @@ test('a device that only sleeps can be let go while its signal record cannot be 
   const actor = directory.claim(testDevice);
   actor.post(sleepLogin(new FakeConnection()));
   signalRecords.failure = new Error('the store cannot be read');
-  actor.post(end('signal', 1));
+  actor.post(end('signal'));
   actor.post({ to: 'signal', event: { kind: 'disconnect', reason: 'kicked', atMs: 1, heartbeatAt: 0 } });
   actor.post(noteHeartbeat('signal', 5));
   assert.equal(actor.epoch('signal'), 0);
@@ -267,7 +269,7 @@ for (const kind of ['sleep', 'signal'] as const) {
     kind === 'sleep'
       ? sleepLogin(new FakeConnection(), { atMs })
       : signalLogin(new FakeSignalConnection(), { atMs });
-  const told = (actor: DeviceActor): number => actor.toldEpoch(kind);
+  const told = (actor: DeviceActor): number => actor.epoch(kind);
   const taken = (session: string, epoch: number, times = noTimes): SlotClaimed => ({
     connection: kind,
     deviceId: testDevice,
@@ -277,17 +279,15 @@ for (const kind of ['sleep', 'signal'] as const) {
     superseded: [],
   });
 
-  test(`${kind}: an epoch that all members share is told, sockets carry the one that is counted here`, () => {
+  test(`${kind}: the epoch that all members share is the session's as soon as it has it`, () => {
     const { directory, sleepRecords, signalRecords } = new Scene();
     const actor = directory.claim(testDevice);
     assert.equal(told(actor), 0);
     actor.post(loginOf(1000));
     assert.equal(told(actor), 1);
     actor.adopt(taken('s1000', 7));
-    assert.deepEqual([told(actor), actor.epoch(kind)], [7, 1]);
-    actor.post(end(kind, 7));
-    assert.equal(told(actor), 7, 'no socket speaks of it');
-    actor.post(end(kind, 1));
+    assert.equal(told(actor), 7);
+    actor.post(end(kind, 1000));
     assert.equal(told(actor), 0);
     const { events } = kind === 'sleep' ? sleepRecords : signalRecords;
     assert.deepEqual(
@@ -296,13 +296,13 @@ for (const kind of ['sleep', 'signal'] as const) {
     );
   });
 
-  test(`${kind}: a login after it is told by its own epoch until it has another, and an older slot is not its`, () => {
+  test(`${kind}: a login after it has the next epoch until it has another, and an older slot is not its`, () => {
     const actor = new Scene().claim();
     actor.post(loginOf(1000));
     actor.adopt(taken('s1000', 7));
     actor.post(loginOf(2000));
-    actor.adopt(taken('s1000', 8));
-    assert.equal(told(actor), 2);
+    actor.adopt(taken('s1000', 3));
+    assert.equal(told(actor), 8);
     actor.adopt(taken('s2000', 9));
     assert.equal(told(actor), 9);
   });

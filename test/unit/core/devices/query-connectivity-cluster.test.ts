@@ -55,9 +55,9 @@ test('times of sleep are the latest over all of its sessions, and their members 
 
 test('nobody responds and the record says no session: the record, code 0', async () => {
   const scene = new ClusterScene();
-  const { epoch } = scene.member(0).comeOnline();
+  const { session } = scene.member(0).comeOnline();
   scene.clock.advance(5000);
-  scene.member(0).end('signal', epoch);
+  scene.member(0).end('signal', session);
   scene.network.leave(scene.member(0).id);
   const { signal } = await recordAt(scene, 1);
   assert.deepEqual([signal.isOnline, signal.lastOfflineAt], [false, wallS(scene)]);
@@ -86,9 +86,9 @@ for (const fault of ['unwakeable', 'dead'] as const) {
 
 test("NATS away, the device's session is here: served, with what the others had seen of it", async () => {
   const scene = new ClusterScene();
-  const { connection, epoch } = scene.member(0).comeOnline();
+  const { connection, session } = scene.member(0).comeOnline();
   connection.lastHeartbeatAt = wallS(scene);
-  scene.member(0).end('signal', epoch);
+  scene.member(0).end('signal', session);
   const offlineS = wallS(scene);
   scene.clock.advance(7000);
   scene.member(1).comeOnline();
@@ -172,8 +172,8 @@ test('a local session whose row is not yet committed is seen once its record is'
 
 test('a local session that has ended is not online, though its row is behind', async () => {
   const scene = new ClusterScene();
-  const { epoch } = scene.member(0).comeOnline();
-  scene.member(0).end('signal', epoch, { isCommitted: false });
+  const { session } = scene.member(0).comeOnline();
+  scene.member(0).end('signal', session, { isCommitted: false });
   const { signal } = await recordAt(scene, 0);
   assert.deepEqual([signal.isOnline, signal.lastOfflineAt], [false, wallS(scene)]);
 });

@@ -1,11 +1,8 @@
 /** A walk through all that is here after a change of the registry. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  RegistryReview,
-  reviewPauseMs,
-  reviewWorkPerTurn,
-} from '../../../../src/core/devices/registry-review.ts';
+import { RegistryReview } from '../../../../src/core/devices/registry-review.ts';
+import { reviewPauseMs, reviewWorkPerTurn } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 

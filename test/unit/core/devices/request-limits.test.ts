@@ -51,3 +51,21 @@ test('the rate is shared among the members that live, and each may do one at lea
   clock.advance(4000);
   assert.equal(allowed(limit), 1);
 });
+
+test('several at once are counted as many, all of them or none', () => {
+  const clock = new DrivenClock();
+  const limit = new ApplicationLimit(clock, rate);
+  assert.equal(limit.take(testApp, 3), 0);
+  assert.equal(limit.take(testApp, 3), 1000, 'until two more are there');
+  assert.equal(allowed(limit), 1);
+});
+
+test('more at once than the burst are allowed when it is whole, and what was too many is owed', () => {
+  const clock = new DrivenClock();
+  const limit = new ApplicationLimit(clock, rate);
+  assert.equal(limit.take(testApp, 10), 0);
+  assert.equal(limit.take(testApp), 3500);
+  clock.advance(3500);
+  assert.equal(limit.take(testApp, 10), 1500);
+  assert.equal(allowed(limit), 1);
+});

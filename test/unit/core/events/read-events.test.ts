@@ -4,11 +4,12 @@ import type { EventPage, EventsStart } from '../../../../src/model/events.ts';
 import type { ApplicationId, ProductId } from '../../../../src/model/ids.ts';
 import { eventsScannedMax } from '../../../../src/model/limits.ts';
 import { EventWaiters } from '../../../../src/core/events/event-waiters.ts';
-import { FairEventQueue } from '../../../../src/core/events/fair-event-queue.ts';
+import { FairQueue } from '../../../../src/lib/fair-queue.ts';
 import {
   readEvents,
   type EventsAnswer,
   type ReadEventsDeps,
+  scanQueueShape,
 } from '../../../../src/core/events/read-events.ts';
 import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -31,7 +32,7 @@ class Scene {
   readonly log = new FakeLog();
   readonly readers: WaitingReaders;
   readonly waiters: EventWaiters;
-  readonly queue = new FairEventQueue();
+  readonly queue = new FairQueue(scanQueueShape);
   cluster: ReadEventsDeps['cluster'] = null;
   /** Hangs up as the latest reader does. */
   hangUp: () => void = () => assert.fail('nobody has asked');

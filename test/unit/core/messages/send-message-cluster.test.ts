@@ -94,10 +94,10 @@ test('a device that moves between the look and the question is looked up once mo
 
 test('a device that goes offline between the look and the question is 40412', async () => {
   const scene = new ClusterScene();
-  const { epoch } = scene.member(0).comeOnline();
+  const { session } = scene.member(0).comeOnline();
   scene.shared.beforeFind = () => {
     scene.shared.beforeFind = () => undefined;
-    queueMicrotask(() => scene.member(0).end('signal', epoch));
+    queueMicrotask(() => scene.member(0).end('signal', session));
   };
   assert.equal(await scene.member(2).send(), 40412);
 });

@@ -5,6 +5,7 @@ import type { ProductId, SessionId } from '../../../../src/model/ids.ts';
 import type { MessageRequest } from '../../../../src/model/message.ts';
 import { AnswerMemory } from '../../../../src/core/messages/answer-memory.ts';
 import type { MessageDeps } from '../../../../src/core/messages/deliver-message.ts';
+import { noPeers } from '../../../../src/core/ports/peers.ts';
 import { sendMessage } from '../../../../src/core/messages/send-message.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import {
@@ -43,6 +44,7 @@ class Scene {
       memory: new AnswerMemory(this.clock, knownMax),
       telemetry: this.telemetry,
       log: this.log,
+      peers: noPeers,
       cluster: null,
       isDraining: () => this.draining,
     };
@@ -144,10 +146,11 @@ test('a device that is not online is 40412, asleep or not', async () => {
 
 test('a device that went offline is 40412', async () => {
   const scene = new Scene().online();
-  scene.directory.find(testDevice)?.post({
-    to: 'signal',
-    event: { kind: 'ended', epoch: 1, reason: 'bye', atMs: 2000, heartbeatAt: 0 },
-  });
+  const actor = scene.directory.find(testDevice);
+  const session = actor?.session('signal');
+  assert.ok(session);
+  const event = { kind: 'ended', session, reason: 'bye', atMs: 2000, heartbeatAt: 0 } as const;
+  actor?.post({ to: 'signal', event });
   assert.equal(await scene.code(), 40412);
 });
 

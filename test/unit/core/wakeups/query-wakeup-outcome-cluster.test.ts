@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import { wakeupRecallEveryMs, wakeupRecallMsMax } from '../../../../src/model/limits.ts';
-import { testApp } from '../../../support/fakes.ts';
+import { latestOf, testApp } from '../../../support/fakes.ts';
 import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
 
 const requestId = 'r-1' as RequestId;
@@ -18,7 +18,7 @@ async function woken(): Promise<ClusterScene> {
 }
 
 function recordOf(scene: ClusterScene): { status?: string; wokeAfterMs?: number | null } {
-  return scene.member(0).wakeupRecords.find(testApp, requestId) ?? {};
+  return scene.member(0).wakeupRecords.find(latestOf(testApp, requestId)) ?? {};
 }
 
 test('a signal login at another member completes the wakeup, once, and says how long it took', async () => {
@@ -41,9 +41,9 @@ test('a login here that the log tells of again completes nothing that began behi
   const scene = new ClusterScene();
   const member = scene.member(0);
   member.sleep();
-  const { epoch } = member.comeOnline({ isCommitted: false });
+  const { session } = member.comeOnline({ isCommitted: false });
   scene.clock.advance(10);
-  member.end('signal', epoch, { isCommitted: false });
+  member.end('signal', session, { isCommitted: false });
   scene.clock.advance(10);
   assert.equal(await member.wake({ requestId }), 0);
   member.commit();
@@ -67,8 +67,8 @@ test('a login at another member that is told between the write and its callback 
 test('what happened before the wakeup began is not its doing, though the log tells of it afterwards', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep();
-  const { epoch } = scene.member(2).comeOnline({ isCommitted: false });
-  scene.member(2).end('signal', epoch, { isCommitted: false });
+  const { session } = scene.member(2).comeOnline({ isCommitted: false });
+  scene.member(2).end('signal', session, { isCommitted: false });
   scene.clock.advance(5);
   assert.equal(await scene.member(1).wake({ requestId }), 0);
   scene.member(2).commit();
@@ -78,10 +78,10 @@ test('what happened before the wakeup began is not its doing, though the log tel
 test('the session that carried it, at another member, is reset, and no login comes: failed', async () => {
   const scene = new ClusterScene();
   scene.member(0).sleep({ wakeMode: 'none' });
-  const { epoch } = scene.member(1).sleep();
+  const { session } = scene.member(1).sleep();
   assert.equal(await scene.member(2).wake({ requestId }), 0);
   scene.clock.advance(1000);
-  scene.member(1).end('sleep', epoch);
+  scene.member(1).end('sleep', session);
   scene.clock.advance(6000);
   assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
 });
@@ -89,17 +89,17 @@ test('the session that carried it, at another member, is reset, and no login com
 test('the session that carried it here is reset: failed, by the epoch that all know', async () => {
   const scene = new ClusterScene(['n1', 'n1']);
   scene.member(0).sleep();
-  const { epoch } = scene.member(1).sleep();
+  const { session } = scene.member(1).sleep();
   assert.equal(await scene.member(1).wake({ requestId }), 0);
-  scene.member(1).end('sleep', epoch);
+  scene.member(1).end('sleep', session);
   scene.clock.advance(6000);
   assert.deepEqual(scene.told(), ['accepted r-1', 'failed r-1']);
 });
 
 test('the reset of another session of the device fails nothing', async () => {
   const scene = await woken();
-  const { epoch } = scene.member(1).sleep();
-  scene.member(1).end('sleep', epoch);
+  const { session } = scene.member(1).sleep();
+  scene.member(1).end('sleep', session);
   scene.clock.advance(6000);
   assert.equal(recordOf(scene).status, 'accepted');
 });

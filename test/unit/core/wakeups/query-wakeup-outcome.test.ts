@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestId } from '../../../../src/model/ids.ts';
+import { OutcomeWaiters } from '../../../../src/core/wakeups/log-followers.ts';
+import { ScriptedEventLog } from '../../../support/scripted-event-log.ts';
+import type { KnownWakeup } from '../../../../src/model/wakeup.ts';
+import type { DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
 import {
   queryWakeupOutcome,
   type WakeupOutcomeCall,
   type WakeupOutcomeDeps,
 } from '../../../../src/core/wakeups/query-wakeup-outcome.ts';
 import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
-import { otherApp, testApp } from '../../../support/fakes.ts';
+import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { WakeupScene } from '../../../support/wakeup-scene.ts';
 
 const requestId = 'r-1' as RequestId;
@@ -21,7 +24,7 @@ class Scene extends WakeupScene {
     readers: this.readers,
     log: this.log,
     cluster: null,
-    waiters: null,
+    waiters: new OutcomeWaiters(new ScriptedEventLog()),
   };
   hangUp: () => void = () => assert.fail('nobody listens for a hang-up');
 
@@ -35,6 +38,7 @@ class Scene extends WakeupScene {
     const answer = await queryWakeupOutcome(this.outcomes, {
       appId: testApp,
       requestId,
+      deviceId: null,
       waitMs: waitS * 1000,
       onGone: (listener) => {
         this.hangUp = listener;
@@ -61,6 +65,7 @@ test('without a wait the answer is what is so now, in the same turn', async () =
   const answer = queryWakeupOutcome(scene.outcomes, {
     appId: testApp,
     requestId,
+    deviceId: null,
     waitMs: 0,
     onGone: () => undefined,
   });
@@ -140,8 +145,8 @@ test('whose wait is over is no longer called when the wakeup is settled', async 
   const { watch } = scene;
   const whenSettled = watch.whenSettled.bind(watch);
   let calls = 0;
-  watch.whenSettled = (appId, id, told) =>
-    whenSettled(appId, id, () => {
+  watch.whenSettled = (id, told) =>
+    whenSettled(id, () => {
       calls += 1;
       told();
     });
@@ -167,32 +172,31 @@ test('many wait for one wakeup, and all are told', async () => {
   assert.deepEqual(await Promise.all(answers), ['completed', 'completed']);
 });
 
-test('who waits for an unknown wakeup that is tried again waits for the second try', async () => {
+test('who waits for a wakeup is answered about it, though another of the same id is begun meanwhile', async () => {
   const scene = new Scene().sleep();
-  const mine = { requestId, isCallersId: true };
   scene.connection.immediately = 'unknown';
-  await scene.wake(mine);
-  const answer = scene.ask(30);
-  await settle();
-  scene.connection.immediately = 'written';
-  await scene.wake(mine);
-  assert.equal(await now(answer), 'still waiting');
-  scene.comeOnline();
-  assert.equal(await now(answer), 'completed');
-});
-
-test('the second try does not lengthen the wait', async () => {
-  const scene = new Scene().sleep();
-  const mine = { requestId, isCallersId: true };
-  scene.connection.immediately = 'unknown';
-  await scene.wake(mine);
+  await scene.wake({ requestId });
+  scene.clock.advance(55_000);
   const answer = scene.ask(10);
   await settle();
-  scene.clock.advance(6000);
-  await scene.wake(mine);
-  await settle();
-  scene.clock.advance(4000);
+  scene.connection.immediately = 'written';
+  await scene.wake({ requestId });
+  assert.equal(await now(answer), 'still waiting');
+  assert.equal(await now(scene.ask(0)), 'accepted', 'who asks now is told of the latest');
+  scene.clock.advance(5500);
   assert.equal(await now(answer), 'unknown');
+});
+
+test('of several wakeups of one id the latest is told, or that of the device that is named', async () => {
+  const scene = await new Scene().woken();
+  const gate = 'GATE01' as DeviceId;
+  const [{ record }] = [...scene.records.records.values()] as [KnownWakeup];
+  const later = { ...record, id: `${record.id}+` as WakeupId, deviceId: gate, status: 'expired' } as const;
+  scene.records.save(testApp, requestId, later, null);
+  assert.equal(await scene.ask(0), 'expired');
+  assert.equal(await scene.ask(0, { deviceId: testDevice }), 'accepted');
+  assert.equal(await scene.ask(0, { deviceId: gate }), 'expired');
+  assert.equal(await scene.ask(30, { deviceId: 'ANOTHER' as DeviceId }), 40413);
 });
 
 test('one application’s full benches are 42901 with a time to come back, and leave room for another’s', async () => {
@@ -203,6 +207,7 @@ test('one application’s full benches are 42901 with a time to come back, and l
   const refused = await queryWakeupOutcome(scene.outcomes, {
     appId: testApp,
     requestId,
+    deviceId: null,
     waitMs: 1,
     onGone: () => undefined,
   });

@@ -4,7 +4,8 @@ import type { SessionId } from '../../../../src/model/ids.ts';
 import { wakeReportHopMs } from '../../../../src/model/limits.ts';
 import type { PeerNotice } from '../../../../src/model/peer.ts';
 import type { WakeReport } from '../../../../src/model/signal.ts';
-import { reportWake } from '../../../../src/core/wakeups/report-wake.ts';
+import { noPeers } from '../../../../src/core/ports/peers.ts';
+import { reportWake } from '../../../../src/core/wakeups/wakeup-watch.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { testDevice } from '../../../support/fakes.ts';
 
@@ -19,7 +20,7 @@ test('a report is told here at once, and to the others when they know of the log
   const { clock, here, told } = scene();
   const watch = { reported: (...said: unknown[]) => void here.push(said) };
   const peers = { notify: (to: string, notice: PeerNotice) => void told.push([to, notice]) };
-  reportWake({ clock, watch, cluster: { peers } }, testDevice, session, report);
+  reportWake({ clock, watch, peers }, testDevice, session, report);
   assert.deepEqual(here, [[testDevice, session, report]]);
   clock.advance(wakeReportHopMs - 1);
   assert.deepEqual(told, []);
@@ -30,7 +31,7 @@ test('a report is told here at once, and to the others when they know of the log
 test('alone a report is told here only', () => {
   const { clock, here } = scene();
   const watch = { reported: (...said: unknown[]) => void here.push(said) };
-  reportWake({ clock, watch, cluster: null }, testDevice, session, report);
+  reportWake({ clock, watch, peers: noPeers }, testDevice, session, report);
   clock.advance(wakeReportHopMs);
   assert.equal(here.length, 1);
 });

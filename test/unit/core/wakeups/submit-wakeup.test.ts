@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { RequestId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
 import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
-import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
+import { FakeConnection, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { WakeupScene } from '../../../support/wakeup-scene.ts';
 
-const mine = { requestId: 'mine-1' as RequestId, isCallersId: true };
+const mine = { requestId: 'mine-1' as RequestId };
 
 test('a sleeping device is written to once and the answer is 202 with the time of the write', async () => {
   const scene = new WakeupScene().sleep();
@@ -111,21 +111,68 @@ test('with as many writes under way as the node takes, the next is 42901 until o
   assert.equal(await scene.wake(), 0);
 });
 
-test('a repeat by X-Request-ID while the first is under way joins it', async () => {
+test('one X-Request-ID twice on a device is two wakeups: two packets, each with its events', async () => {
   const scene = new WakeupScene().sleep();
   scene.connection.immediately = null;
   const first = submitWakeup(scene.deps, scene.request(mine));
   const second = submitWakeup(scene.deps, scene.request(mine));
   scene.connection.settle('written');
+  assert.deepEqual([(await first).ok, (await second).ok], [true, true]);
+  assert.equal(scene.connection.wakes.length, 2);
+  scene.comeOnline();
+  assert.deepEqual(scene.told(), [
+    'accepted mine-1',
+    'accepted mine-1',
+    'completed mine-1',
+    'completed mine-1',
+  ]);
+});
+
+test('an alarm that uses its X-Request-ID again later wakes the device again', async () => {
+  const scene = new WakeupScene().sleep();
+  for (let hour = 0; hour < 5; hour++) {
+    assert.equal(await scene.wake({ ...mine, customData: Buffer.from([0, hour]) }), 0);
+    scene.clock.advance(3_600_000);
+  }
+  assert.equal(scene.connection.wakes.length, 5);
+});
+
+test('one X-Request-ID on two devices wakes both', async () => {
+  const scene = new WakeupScene().sleep();
+  const gate = 'GATE01' as DeviceId;
+  const connection = new FakeConnection();
+  scene.registry.addDevice({ deviceId: gate });
+  const login = {
+    kind: 'login',
+    sessionId: 'g' as SessionId,
+    atMs: scene.clock.wallMs(),
+    heartbeatAt: 0,
+  } as const;
+  scene.directory
+    .claim(gate)
+    .post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
+  assert.deepEqual([await scene.wake(mine), await scene.wake({ ...mine, deviceId: gate })], [0, 0]);
+  assert.deepEqual([scene.connection.wakes.length, connection.wakes.length], [1, 1]);
+  assert.equal(scene.record('mine-1')?.deviceId, gate);
+});
+
+test('a repeat by signature while the first is under way joins it', async () => {
+  const scene = new WakeupScene().sleep();
+  scene.connection.immediately = null;
+  const request = scene.request(mine);
+  const first = submitWakeup(scene.deps, request);
+  const second = submitWakeup(scene.deps, request);
+  scene.connection.settle('written');
   assert.deepEqual(await first, await second);
   assert.equal(scene.connection.wakes.length, 1);
 });
 
-test('a repeat by X-Request-ID after a 202 answers the same data, writes nothing and uses nothing up', async () => {
+test('a repeat by signature after a 202 answers the same data, writes nothing and uses nothing up', async () => {
   const scene = new WakeupScene().sleep();
-  const first = await submitWakeup(scene.deps, scene.request(mine));
-  scene.clock.advance(23 * 3600 * 1000);
-  for (let i = 0; i < 5; i++) assert.deepEqual(await submitWakeup(scene.deps, scene.request(mine)), first);
+  const request = scene.request(mine);
+  const first = await submitWakeup(scene.deps, request);
+  scene.clock.advance(299_000);
+  for (let i = 0; i < 5; i++) assert.deepEqual(await submitWakeup(scene.deps, request), first);
   assert.equal(scene.connection.wakes.length, 1);
 });
 
@@ -143,20 +190,6 @@ test('the same X-Request-ID of another application is another wakeup', async () 
   assert.equal(await scene.wake(mine), 0);
   assert.equal(await scene.wake({ ...mine, appId: otherApp }), 0);
   assert.equal(scene.connection.wakes.length, 2);
-});
-
-test('the same X-Request-ID with another body is 40003: under way, accepted and refused alike', async () => {
-  const changed = { ...mine, bodySha256: 'body-2' };
-  const underWay = new WakeupScene().sleep();
-  underWay.connection.immediately = null;
-  const first = underWay.wake(mine);
-  assert.equal(await underWay.wake(changed), 40003);
-  underWay.connection.settle('written');
-  assert.equal(await first, 0);
-  assert.equal(await underWay.wake(changed), 40003);
-  const refused = new WakeupScene();
-  assert.equal(await refused.wake(mine), 40412);
-  assert.equal(await refused.wake(changed), 40003);
 });
 
 test('a full signature memory answers 42901 and forgets nothing; it empties as dates leave the window', async () => {
@@ -185,21 +218,24 @@ test('as many watched wakeups as may be answer 42901, and one that is settled ma
   assert.equal(await scene.wake(), 0);
 });
 
-test("a fault behind the write is the caller's alone: it is told, and a repeat learns that the packet went out", async () => {
+test("a fault behind the write is the caller's alone, and a repeat of it is tried again", async () => {
   const scene = new WakeupScene().sleep();
   const { telemetry } = scene;
+  const request = scene.request(mine);
   telemetry.failOnWakeup = new Error('planted');
-  await assert.rejects(submitWakeup(scene.deps, scene.request(mine)), /planted/);
+  await assert.rejects(submitWakeup(scene.deps, request), /planted/);
   telemetry.failOnWakeup = null;
-  assert.equal(await scene.wake(mine), 0);
-  assert.equal(scene.connection.wakes.length, 1);
+  assert.equal((await submitWakeup(scene.deps, request)).ok, true);
+  assert.equal(scene.connection.wakes.length, 2);
 });
 
 test('an accepted wakeup is kept, awaited, with its event, custom data as it was asked for', async () => {
   const scene = new WakeupScene().sleep();
   const atMs = scene.clock.wallMs();
   await scene.wake({ ...mine, customData: Buffer.from([0x12, 0xab]), customDataText: '0x12aB' });
-  assert.deepEqual(scene.record('mine-1'), {
+  const { id, ...kept } = scene.record('mine-1') ?? assert.fail();
+  assert.match(id, /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  assert.deepEqual(kept, {
     deviceId: testDevice,
     status: 'accepted',
     isAwaited: true,
@@ -210,8 +246,7 @@ test('an accepted wakeup is kept, awaited, with its event, custom data as it was
     alreadyOnline: false,
     cause: null,
     sleepEpoch: 1,
-    isCallersId: true,
-    bodySha256: 'body-1',
+    packet: '983b16f8f39c12ab',
     watcher: null,
   });
   assert.deepEqual(scene.events.at(-1), {
@@ -227,7 +262,7 @@ test('a wakeup without custom data says null in its event, and is kept under the
   const scene = new WakeupScene().sleep();
   await scene.wake();
   assert.deepEqual(scene.events.at(-1)?.data, { request_id: 'made-1', custom_data: null });
-  assert.equal(scene.record('made-1')?.isCallersId, false);
+  assert.equal(scene.record('made-1')?.packet, '983b16f8f39c0000');
 });
 
 test('the answer does not wait for the store', async () => {

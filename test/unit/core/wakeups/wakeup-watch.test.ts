@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { WakeupWatch } from '../../../../src/core/wakeups/wakeup-watch.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId, SessionId, WakeupId } from '../../../../src/model/ids.ts';
 import { wakeupsReportableMax } from '../../../../src/model/limits.ts';
 import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { WakeupScene } from '../../../support/wakeup-scene.ts';
@@ -94,13 +94,13 @@ test('a login that replaces a signal session completes what waits', async () => 
 
 test('the late close of a replaced signal session changes nothing', async () => {
   const scene = await woken();
-  scene.comeOnline();
+  const session = scene.comeOnline();
   scene.comeOnline();
   const before = scene.record('r-1');
   const actor = scene.directory.find(testDevice);
   const late = {
     kind: 'ended',
-    epoch: 1,
+    session,
     reason: 'reset',
     atMs: scene.clock.wallMs(),
     heartbeatAt: 0,
@@ -431,9 +431,10 @@ test('who waits for an outcome is called once it is settled, and not when it was
   const scene = await woken();
   let told = 0;
   let calledOff = 0;
-  scene.watch.whenSettled(testApp, 'r-1' as RequestId, () => (told += 1));
-  scene.watch.whenSettled(testApp, 'r-1' as RequestId, () => (calledOff += 1))();
-  scene.watch.whenSettled(otherApp, 'r-1' as RequestId, () => (calledOff += 1));
+  const id = scene.record('r-1')?.id ?? assert.fail();
+  scene.watch.whenSettled(id, () => (told += 1));
+  scene.watch.whenSettled(id, () => (calledOff += 1))();
+  scene.watch.whenSettled('another' as WakeupId, () => (calledOff += 1));
   scene.endSleep('reset');
   assert.equal(told, 0);
   scene.clock.advance(5000 + lateMs);

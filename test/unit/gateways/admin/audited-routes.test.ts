@@ -10,17 +10,15 @@ import {
   type UploadRoute,
 } from '../../../../src/gateways/ops/admin-route.ts';
 import { localOperator } from '../../../../src/model/audit.ts';
-import { bridgeRoutes } from '../../../../src/gateways/admin/bridge-routes.ts';
+import { bridgeRoutes, registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
-import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
-import { opsTokenRoutes } from '../../../../src/gateways/admin/ops-token-routes.ts';
-import { processRoutes } from '../../../../src/server/supervisor/process-view.ts';
+import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
+import { processRoutes } from '../../../../src/server/supervisor/coordinator.ts';
 import { RegistryRefresh } from '../../../../src/server/bootstrap/registry-refresh.ts';
-import { tokenKeyRoutes } from '../../../../src/gateways/admin/token-key-routes.ts';
 import { watchRoutes } from '../../../../src/gateways/watch/watch-routes.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
-import { begunLine, endedLine } from '../../../../src/storage/audit/audit-line.ts';
+import { begunLine, endedLine } from '../../../../src/storage/audit/audit-files.ts';
 import { checkout } from '../../../support/checkout.ts';
 
 /** Nothing is asked of it: routes are only looked at. */

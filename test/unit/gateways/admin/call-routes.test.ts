@@ -4,6 +4,7 @@ import type { CallEndReason, CallSession } from '../../../../src/model/call.ts';
 import type { DeviceId, SessionId, TokenId } from '../../../../src/model/ids.ts';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import { callRoutes, type CallDeps } from '../../../../src/gateways/admin/call-routes.ts';
+import { askRoute } from '../../../support/ask-route.ts';
 import { callMedia, callRoom, callSession } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { testApp, testDevice } from '../../../support/fakes.ts';
@@ -52,14 +53,8 @@ class Scene implements CallDeps {
     this.live.set(sessionId, callSession({ sessionId, room, ...overrides }));
   }
 
-  ask(method: string, path: string, asked: string | object = ''): Promise<AdminReply> {
-    const route = callRoutes(this).find((each) => each.method === method && each.path === path);
-    assert.ok(route !== undefined);
-    const isQuery = typeof asked === 'string';
-    return route.handle({
-      query: new URLSearchParams(isQuery ? asked : ''),
-      body: isQuery ? undefined : asked,
-    });
+  ask(method: 'GET' | 'POST', path: string, asked?: string | object): Promise<AdminReply> {
+    return askRoute(callRoutes(this), method, path, asked);
   }
 
   async list(query = ''): Promise<{ readonly sessions: readonly string[]; readonly more: boolean }> {
@@ -204,7 +199,7 @@ test('a ticket comes with the link that is opened by it', async () => {
 test('what cannot be asked is 400 and names the field', async () => {
   const scene = new Scene();
   scene.add('1');
-  const cases: readonly [method: string, path: string, asked: string | object, field: string][] = [
+  const cases: readonly [method: 'GET' | 'POST', path: string, asked: string | object, field: string][] = [
     ['GET', '/v1/calls', 'limit=0', 'limit'],
     ['GET', '/v1/calls', 'limit=1001', 'limit'],
     ['GET', '/v1/calls', 'limit=many', 'limit'],

@@ -1,12 +1,19 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import type { DeviceStatus } from '../../../../src/gateways/admin/device-status.ts';
-import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
-import { DraftedEventLog } from '../../../support/drafted-event-log.ts';
+import {
+  type DeviceStatus,
+  deviceRoutes,
+  describeDevice,
+  type StatusSources,
+} from '../../../../src/gateways/admin/device-routes.ts';
+import { askRoute } from '../../../support/ask-route.ts';
+import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeConnection, FakeLog, FakeRecords, FakeRegistry, testDevice } from '../../../support/fakes.ts';
+import { neverConnected, type ConnectionRecord } from '../../../../src/model/connectivity.ts';
 
 class Scene {
   readonly clock = new DrivenClock();
@@ -36,10 +43,8 @@ class Scene {
     return connection;
   }
 
-  ask(query: string): Promise<{ readonly status: number; readonly body: unknown }> {
-    const [route] = deviceRoutes(this);
-    assert.ok(route !== undefined);
-    return route.handle({ query: new URLSearchParams(query), body: undefined });
+  ask(query: string): Promise<AdminReply> {
+    return askRoute(deviceRoutes(this), 'GET', '/v1/device/status', query);
   }
 
   async status(): Promise<DeviceStatus> {
@@ -60,9 +65,12 @@ test('a device with a session is told with its latest heartbeat, and again when 
     [sleep.state, sleep.last_login_at, sleep.last_heartbeat_at, signal.state, nowMs],
     ['open', nowS, nowS + 30, 'never', scene.clock.wallMs()],
   );
+  const actor = scene.directory.find(testDevice);
+  const session = actor?.session('sleep');
+  assert.ok(session);
   const ended = {
     kind: 'ended',
-    epoch: 1,
+    session,
     reason: 'reset',
     atMs: scene.clock.wallMs(),
     heartbeatAt: nowS + 30,
@@ -100,4 +108,72 @@ test('an unknown device is 404 and named, a missing or too long id is 400', asyn
   assert.deepEqual(unknown, { status: 404, body: { error: 'no device "NOBODY" in the registry' } });
   for (const query of ['', `device_id=${'x'.repeat(256)}`])
     assert.equal((await scene.ask(query)).status, 400);
+});
+
+const nowMs = 1_000_500;
+const device = new FakeRegistry().addDevice({});
+
+const openRecord: ConnectionRecord = {
+  ...neverConnected,
+  epoch: 4,
+  lastLoginAt: 900,
+  lastHeartbeatAt: 950,
+  openSession: 'session-1' as SessionId,
+};
+const closedRecord: ConnectionRecord = { ...openRecord, openSession: null, lastOfflineAt: 990 };
+const unheld = { isHeld: false, heartbeatAt: 0 };
+
+function describe(overrides: Partial<StatusSources>): DeviceStatus {
+  const nothing = { record: null, ...unheld };
+  const events = new DraftedEventLog();
+  return describeDevice({ device, signal: nothing, sleep: nothing, events, nowMs, ...overrides });
+}
+
+test('a device that never came is nowhere', () => {
+  const { signal, sleep, transitions } = describe({});
+  assert.deepEqual([signal.state, sleep.state, signal.epoch, transitions], ['never', 'never', 0, []]);
+});
+
+test('a held session is open, with the heartbeat its socket saw and the node its login told', () => {
+  const events = new DraftedEventLog();
+  events.append(sleepLogin({ epoch: 3 }), sleepLogin({ epoch: 4 }));
+  const { sleep } = describe({ sleep: { record: openRecord, isHeld: true, heartbeatAt: 999 }, events });
+  assert.deepEqual(sleep, {
+    state: 'open',
+    session: 'session-1',
+    epoch: 4,
+    node: 'node-1',
+    reason: null,
+    last_login_at: 900,
+    last_heartbeat_at: 999,
+    last_offline_at: null,
+  });
+});
+
+test('an ended session tells why, if that is still known', () => {
+  const events = new DraftedEventLog();
+  events.append(signalOffline({ epoch: 4 }), sleepLogin({ epoch: 4 }));
+  const { signal } = describe({ signal: { record: closedRecord, ...unheld }, events });
+  assert.deepEqual([signal.state, signal.reason, signal.session], ['closed', 'heartbeat_timeout', null]);
+  const later = describe({ signal: { record: { ...closedRecord, epoch: 5 }, ...unheld }, events });
+  assert.deepEqual([later.signal.reason, later.signal.node], [null, null], 'an older epoch tells nothing');
+});
+
+test('a session that a killed server left open is not called open', () => {
+  assert.equal(describe({ sleep: { record: openRecord, ...unheld } }).sleep.state, 'lost');
+});
+
+test('transitions are as backends read them, newest first, and expiry is judged at that moment', () => {
+  const events = new DraftedEventLog();
+  events.append(sleepLogin(), signalOffline());
+  const expiring = { ...device, expiresAt: 1000 };
+  const { transitions, device: told } = describe({ events, device: expiring });
+  assert.deepEqual(
+    transitions.map(({ type, seq }) => [type, seq]),
+    [
+      ['device.signal.offline', 2],
+      ['device.sleep.login', 1],
+    ],
+  );
+  assert.deepEqual([told.expired, told.expires_at], [true, 1000]);
 });

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { EventRoutes } from '../../../../src/gateways/admin/event-routes.ts';
 import { operatorsReadingMax } from '../../../../src/model/limits.ts';
+import { askRoute } from '../../../support/ask-route.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 
@@ -25,10 +27,8 @@ class Scene {
     return body as Answer;
   }
 
-  reply(query: string): Promise<{ readonly status: number; readonly body: unknown }> {
-    const [route] = this.service.routes;
-    assert.ok(route !== undefined);
-    return route.handle({ query: new URLSearchParams(query), body: undefined });
+  reply(query: string): Promise<AdminReply> {
+    return askRoute(this.service.routes, 'GET', '/v1/events', query);
   }
 }
 

@@ -5,6 +5,7 @@ import type { WebhookAdminRefusal, WebhookStatus } from '../../../../src/core/po
 import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
+import { askRoute } from '../../../support/ask-route.ts';
 import { loggedEvent } from '../../../support/webhook-scene.ts';
 
 const url = 'https://backend.example/hook';
@@ -36,7 +37,7 @@ const statusJson = {
 
 /** Asks one route, whose thread answers so; what it was asked. */
 async function ask(
-  method: string,
+  method: 'GET' | 'POST',
   path: string,
   asked: { readonly query?: Record<string, string>; readonly body?: unknown },
   reply: WebhookReply = { ok: true, value: [] },
@@ -48,11 +49,8 @@ async function ask(
       return reply;
     },
   } as Pick<WebhookThread, 'ask'>;
-  const route = webhookRoutes(thread).find(
-    (candidate) => candidate.method === method && candidate.path === path,
-  );
-  assert.ok(route !== undefined);
-  const answered = await route.handle({ query: new URLSearchParams(asked.query), body: asked.body });
+  const query = asked.query && new URLSearchParams(asked.query).toString();
+  const answered = await askRoute(webhookRoutes(thread), method, path, query ?? asked.body);
   return { ...answered, questions };
 }
 

@@ -7,7 +7,7 @@ import { refuse, type Call, type Reply, type Route } from '../../../../src/gatew
 import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
-import { InlineVerifier } from '../../../../src/gateways/verification/inline-verifier.ts';
+import { InlineVerifier } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { anyConnections, FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
 import { FakeLog, FakeRegistry, FakeTelemetry } from '../../../support/fakes.ts';

@@ -3,13 +3,12 @@ import { beforeEach, test } from 'node:test';
 import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
-import type { FrameSocket } from '../../../../src/gateways/signal/frame-socket.ts';
+import type { FrameSocket } from '../../../../src/gateways/signal/web-socket-app.ts';
 import type { OpenConnection } from '../../../../src/gateways/devices/device-connections.ts';
 import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
-import { sleepAdvice } from '../../../../src/gateways/signal/sleep-advice.ts';
 import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSignalSessions } from '../../../support/fake-signal-sessions.ts';
+import { FakeSignalSessions } from '../../../support/fake-device-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
 
 /** As the library's: it must not be touched once it is closed, and says so. */
@@ -72,8 +71,9 @@ beforeEach(() => {
     sessions,
     telemetry,
     openConnections,
-    census: new SocketCensus({ handshakesMax: 10, handshakesPerAddressMax: 10 }, 500),
-    sleepAdvice: () => sleepAdvice([]),
+    census: new SocketCensus({ handshakes_max: 10, handshakes_per_address_max: 10 }, 500),
+    sleepServers: () => [],
+    mediaUrl: () => null,
     reportFailure: (error) => failures.push(error),
   });
   // The library tells of every close before the call that closes returns.

@@ -5,7 +5,10 @@ import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';
 const tickMs = 500;
 
 function censusOf(handshakesMax: number, handshakesPerAddressMax: number): SocketCensus {
-  return new SocketCensus({ handshakesMax, handshakesPerAddressMax }, tickMs);
+  return new SocketCensus(
+    { handshakes_max: handshakesMax, handshakes_per_address_max: handshakesPerAddressMax },
+    tickMs,
+  );
 }
 
 function turn(census: SocketCensus, ms: number): void {

@@ -33,11 +33,13 @@ beforeEach(() => {
 function admission(settings: Partial<AdmissionSettings> = {}): Admission {
   return new Admission(
     {
-      acceptsPerSecond: 20_000,
-      acceptRampSeconds: 0,
-      handshakesMax: 20_000,
-      handshakesPerAddressMax: 1000,
-      admissionQueueMax: 1000,
+      accepts_per_second: 20_000,
+      accept_ramp_s: 0,
+      handshakes_max: 20_000,
+      handshakes_per_address_max: 1000,
+      admission_queue_max: 1000,
+      behind_balancer: false,
+      proxy_protocol: false,
       ...settings,
     },
     clock,
@@ -58,7 +60,7 @@ test('in quiet times a caller is admitted at once', () => {
 });
 
 test('callers over the rate wait and are admitted at the rate, in their order', () => {
-  const door = admission({ acceptsPerSecond: 10 });
+  const door = admission({ accepts_per_second: 10 });
   apply(door, 'a', 4);
   assert.deepEqual(order, ['a0']);
   clock.advance(100);
@@ -69,14 +71,14 @@ test('callers over the rate wait and are admitted at the rate, in their order', 
 });
 
 test('nobody waiting means no timer', () => {
-  const door = admission({ acceptsPerSecond: 10 });
+  const door = admission({ accepts_per_second: 10 });
   apply(door, 'a', 3);
   clock.advance(1000);
   assert.equal(clock.pendingTimers, 0);
 });
 
 test('with handshakesMax in progress a caller waits for one to end', () => {
-  const door = admission({ handshakesMax: 2 });
+  const door = admission({ handshakes_max: 2 });
   const [first] = apply(door, 'a', 3);
   assert.deepEqual(order, ['a0', 'a1']);
   assert(first !== undefined);
@@ -86,7 +88,7 @@ test('with handshakesMax in progress a caller waits for one to end', () => {
 });
 
 test('an address at its bound waits while every other is admitted at once', () => {
-  const door = admission({ handshakesPerAddressMax: 2 });
+  const door = admission({ handshakes_per_address_max: 2 });
   apply(door, 'hostile', 400);
   apply(door, 'b', 1);
   apply(door, 'c', 1);
@@ -94,7 +96,7 @@ test('an address at its bound waits while every other is admitted at once', () =
 });
 
 test('an address at its bound gets one more for each that ends', () => {
-  const door = admission({ handshakesPerAddressMax: 1 });
+  const door = admission({ handshakes_per_address_max: 1 });
   const callers = apply(door, 'a', 3);
   for (const caller of callers) door.leave(caller);
   assert.deepEqual(order, ['a0', 'a1', 'a2']);
@@ -102,7 +104,7 @@ test('an address at its bound gets one more for each that ends', () => {
 });
 
 test('when the rate is short, addresses take turns', () => {
-  const door = admission({ acceptsPerSecond: 10 });
+  const door = admission({ accepts_per_second: 10 });
   apply(door, 'crowd', 4);
   apply(door, 'b', 2);
   apply(door, 'c', 1);
@@ -111,7 +113,7 @@ test('when the rate is short, addresses take turns', () => {
 });
 
 test('a full queue turns callers away, and one place less is one caller more', () => {
-  const door = admission({ handshakesMax: 1, admissionQueueMax: 4, handshakesPerAddressMax: 0 });
+  const door = admission({ handshakes_max: 1, admission_queue_max: 4, handshakes_per_address_max: 0 });
   const taken = apply(door, '', 10);
   assert.equal(taken.length, 5);
   const [, second] = taken;
@@ -121,13 +123,13 @@ test('a full queue turns callers away, and one place less is one caller more', (
 });
 
 test('one address gets half of the queue and leaves the rest to others', () => {
-  const door = admission({ handshakesMax: 1, admissionQueueMax: 10 });
+  const door = admission({ handshakes_max: 1, admission_queue_max: 10 });
   assert.equal(apply(door, 'hostile', 100).length, 1 + 5);
   assert.equal(apply(door, 'b', 1).length, 1);
 });
 
 test('who no longer waits is not admitted', () => {
-  const door = admission({ handshakesMax: 1 });
+  const door = admission({ handshakes_max: 1 });
   const [first, second] = apply(door, 'a', 3);
   assert(first !== undefined && second !== undefined);
   door.leave(second);
@@ -137,7 +139,7 @@ test('who no longer waits is not admitted', () => {
 });
 
 test('callers that come and go while they wait leave nothing behind', () => {
-  const door = admission({ handshakesMax: 1, admissionQueueMax: 3 });
+  const door = admission({ handshakes_max: 1, admission_queue_max: 3 });
   apply(door, 'a', 1);
   for (let i = 0; i < 1000; i++) for (const caller of apply(door, `b${i}`, 1)) door.leave(caller);
   assert.equal(door.waiting, 0);
@@ -145,7 +147,7 @@ test('callers that come and go while they wait leave nothing behind', () => {
 });
 
 test('after a start the rate ramps from a tenth to all of it', () => {
-  const door = admission({ acceptsPerSecond: 100, acceptRampSeconds: 10, admissionQueueMax: 10_000 });
+  const door = admission({ accepts_per_second: 100, accept_ramp_s: 10, admission_queue_max: 10_000 });
   apply(door, 'a', 2000);
   clock.advance(1000);
   assert(order.length >= 10 && order.length <= 30, `${order.length} in the first second`);
@@ -156,11 +158,21 @@ test('after a start the rate ramps from a tenth to all of it', () => {
 });
 
 test('a closed admission admits nobody', () => {
-  const door = admission({ handshakesMax: 1 });
+  const door = admission({ handshakes_max: 1 });
   const [first] = apply(door, 'a', 2);
   door.close();
   assert(first !== undefined);
   door.leave(first);
   clock.advance(1000);
   assert.deepEqual(order, ['a0']);
+});
+
+test('the bound per address is off behind a balancer that does not speak the PROXY protocol', () => {
+  const bound = { handshakes_per_address_max: 1, behind_balancer: true };
+  const behind = admission(bound);
+  apply(behind, 'a', 2);
+  assert.equal(behind.inside, 2);
+  const told = admission({ ...bound, proxy_protocol: true });
+  apply(told, 'a', 2);
+  assert.equal(told.inside, 1);
 });

@@ -8,7 +8,7 @@ import { sleepGatewayDefaults } from '../../../support/listener-defaults.ts';
 import { SleepingConnection } from '../../../../src/gateways/sleep/sleeping-connection.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeSleepSocket } from '../../../support/fake-sleep-socket.ts';
-import { FakeSleepSessions } from '../../../support/fake-sleep-sessions.ts';
+import { FakeSleepSessions } from '../../../support/fake-device-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
 
 const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 };

@@ -19,7 +19,7 @@ beforeEach(() => {
   socket = new FakeSleepSocket();
   telemetry = new FakeTelemetry();
   ends = [];
-  const settings = { writeDeadlineMs: 1000, writeStuckMs: 10_000 };
+  const settings = { write_deadline_ms: 1000, write_stuck_ms: 10_000 };
   writer = new WakeWriter(socket, { clock, telemetry, settings }, { end: (reason) => ends.push(reason) });
 });
 

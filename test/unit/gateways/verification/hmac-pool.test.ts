@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import assert from 'node:assert/strict';
 import { VerifierUnavailable } from '../../../../src/core/ports/signature-verifier.ts';
 import {
   verifySignature,
@@ -7,7 +7,11 @@ import {
   type SignatureVerdict,
 } from '../../../../src/protocol/tgv1/signature.ts';
 import { verdictOf } from '../../../support/verdict.ts';
-import { HmacPool, type HmacPoolOptions } from '../../../../src/gateways/verification/hmac-pool.ts';
+import {
+  HmacPool,
+  type HmacPoolOptions,
+  InlineVerifier,
+} from '../../../../src/gateways/verification/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
 import { moduleBeside } from '../../../../src/lib/module-worker.ts';
@@ -244,4 +248,13 @@ test('a pool whose task cannot be loaded does not start', async () => {
   process.env[gateFailsVariable] = '1';
 
   await assert.rejects(startGated());
+});
+
+test('the inline verifier answers at once', async () => {
+  const verifier = new InlineVerifier();
+  const job = jobOf(signed());
+
+  assert.equal(verifier.verify(job), 'valid');
+  assert.equal(verifier.verify({ ...job, signature: '0'.repeat(64) }), 'signature-mismatch');
+  await verifier.close();
 });

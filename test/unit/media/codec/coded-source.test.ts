@@ -4,8 +4,15 @@ import type { FrameTranscoder } from '../../../../src/media/codec/frame-transcod
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import type { SourceFrame } from '../../../../src/model/picture.ts';
 import { nextNalUnit } from '../../../../src/media/geometry/nal-units.ts';
-import { fitScreen, h264Film, h265Film, makeTranscoder, sourceFrame } from '../../../support/coded-frames.ts';
-import { engineTest } from '../../../support/engine-test.ts';
+import {
+  fitScreen,
+  h264Film,
+  h265Film,
+  makeTranscoder,
+  sourceFrame,
+  takeFrame,
+} from '../../../support/coded-frames.ts';
+import { engineTest, transcoderTest } from '../../../support/engine-test.ts';
 import { chanceFrom } from '../../../support/seeded-random.ts';
 
 const size = { width: 160, height: 120 };
@@ -14,7 +21,7 @@ const size = { width: 160, height: 120 };
 function fates(transcoder: FrameTranscoder, frames: readonly (SourceFrame | undefined)[]): string[] {
   return frames.map((frame) => {
     assert(frame !== undefined);
-    const { drop, pictures, keyFrameWanted } = transcoder.take(frame, [fitScreen]);
+    const { drop, pictures, keyFrameWanted } = takeFrame(transcoder, frame, [fitScreen]);
     const fate = drop ?? (pictures.length === 0 ? 'nothing' : typeof pictures[0]);
     return keyFrameWanted ? `${fate}!` : fate;
   });
@@ -35,10 +42,9 @@ function splitParameters({ payload }: SourceFrame): { parameters: SourceFrame; r
   };
 }
 
-engineTest(
+transcoderTest(
   'a film that begins in its middle is dropped up to its first key frame, which is asked for',
-  (engine) => {
-    const transcoder = makeTranscoder(engine);
+  (transcoder, engine) => {
     const film = h264Film(engine, size, 7, [0, 5]);
     assert.deepEqual(fates(transcoder, film.slice(3)), [
       'no_key_frame!',
@@ -46,12 +52,10 @@ engineTest(
       'object',
       'object',
     ]);
-    transcoder.close();
   },
 );
 
-engineTest('after a cut frame all are dropped up to the next key frame', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('after a cut frame all are dropped up to the next key frame', (transcoder, engine) => {
   const [key, cut, ...rest] = h264Film(engine, size, 6, [0, 4]);
   assert(key !== undefined && cut !== undefined);
   for (const bytes of [1, 20, cut.payload.length - 6])
@@ -63,13 +67,11 @@ engineTest('after a cut frame all are dropped up to the next key frame', (engine
       'object',
       'object',
     ]);
-  transcoder.close();
 });
 
-engineTest(
+transcoderTest(
   'a frame that goes on behind its picture is broken, though every block of it was there',
-  (engine) => {
-    const transcoder = makeTranscoder(engine);
+  (transcoder, engine) => {
     const [key, next, ...rest] = h264Film(engine, { width: 240, height: 320 }, 4, [0, 3]);
     assert(key !== undefined && next !== undefined);
     for (const fill of [0x55, 0xff]) {
@@ -81,14 +83,12 @@ engineTest(
         'object',
       ]);
     }
-    transcoder.close();
   },
 );
 
-engineTest(
+transcoderTest(
   'a key frame that is lost in its own parameter sets is missed by the frame behind it',
-  (engine) => {
-    const transcoder = makeTranscoder(engine);
+  (transcoder, engine) => {
     const [first, second, key, next, last] = h264Film(engine, size, 5, [0, 2, 4]);
     assert(key !== undefined);
     const broken: SourceFrame = { ...key, payload: key.payload.slice().fill(0x55, 30) };
@@ -99,7 +99,6 @@ engineTest(
       'undecodable!',
       'object',
     ]);
-    transcoder.close();
   },
 );
 
@@ -122,8 +121,7 @@ engineTest('a frame in which nothing is known is broken, also between good ones'
     }
 });
 
-engineTest('a frame that never came is noticed by the next one', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a frame that never came is noticed by the next one', (transcoder, engine) => {
   const film = h264Film(engine, size, 40, [0, 30]);
   const [first, second, , fourth, fifth] = film;
   assert.deepEqual(fates(transcoder, [first, second, fourth, fifth, film[30], film[31]]), [
@@ -134,34 +132,32 @@ engineTest('a frame that never came is noticed by the next one', (engine) => {
     'object',
     'object',
   ]);
-  transcoder.close();
 });
 
-engineTest('a long film without a gap has a picture for every frame', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a long film without a gap has a picture for every frame', (transcoder, engine) => {
   const film = h264Film(engine, { width: 32, height: 32 }, 100);
   assert.deepEqual(new Set(fates(transcoder, film)), new Set(['object']));
-  transcoder.close();
 });
 
-engineTest('parameter sets may come in a frame of their own, at the beginning and later', (engine) => {
-  const transcoder = makeTranscoder(engine);
-  const film = h264Film(engine, size, 4, [0, 2]);
-  const [key, next, laterKey, last] = film;
-  assert(key !== undefined && laterKey !== undefined);
-  const first = splitParameters(key);
-  const later = splitParameters(laterKey);
-  const frames = [first.parameters, first.rest, next, later.parameters, later.rest, last];
-  assert.deepEqual(fates(transcoder, frames), [
-    'nothing!',
-    'object',
-    'object',
-    'nothing',
-    'object',
-    'object',
-  ]);
-  transcoder.close();
-});
+transcoderTest(
+  'parameter sets may come in a frame of their own, at the beginning and later',
+  (transcoder, engine) => {
+    const film = h264Film(engine, size, 4, [0, 2]);
+    const [key, next, laterKey, last] = film;
+    assert(key !== undefined && laterKey !== undefined);
+    const first = splitParameters(key);
+    const later = splitParameters(laterKey);
+    const frames = [first.parameters, first.rest, next, later.parameters, later.rest, last];
+    assert.deepEqual(fates(transcoder, frames), [
+      'nothing!',
+      'object',
+      'object',
+      'nothing',
+      'object',
+      'object',
+    ]);
+  },
+);
 
 engineTest('300 corrupt frames cost themselves, and the film goes on at each key frame', (engine) => {
   const before = liveNatives();
@@ -170,33 +166,33 @@ engineTest('300 corrupt frames cost themselves, and the film goes on at each key
   const film = h264Film(engine, size, 3);
   const [key, next] = film;
   assert(key !== undefined && next !== undefined);
-  const whole = transcoder.take(key, [fitScreen]).pictures;
+  const whole = takeFrame(transcoder, key, [fitScreen]).pictures;
   for (let i = 0; i < 300; i += 1) {
     const payload = next.payload.slice();
     for (let hit = 0; hit < 5; hit += 1) payload[5 + chance.below(payload.length - 5)] = chance.below(256);
-    transcoder.take({ ...next, payload }, [fitScreen]);
-    assert.deepEqual(transcoder.take(key, [fitScreen]).pictures, whole);
+    takeFrame(transcoder, { ...next, payload }, [fitScreen]);
+    assert.deepEqual(takeFrame(transcoder, key, [fitScreen]).pictures, whole);
   }
   transcoder.close();
   assert.deepEqual(liveNatives(), before);
 });
 
-engineTest('nothing, zeroes and noise are undecodable, and no stream ends by them', (engine) => {
-  const transcoder = makeTranscoder(engine);
-  const [key, next] = h264Film(engine, size, 2);
-  const hostile = [[], [0], [0, 0, 1], [0, 0, 0, 1, 0x65], Array.from({ length: 999 }, (_, i) => i)].map(
-    (bytes) => sourceFrame('h264', Uint8Array.from(bytes)),
-  );
-  for (const frame of hostile) {
-    const [, fate] = fates(transcoder, [key, frame]);
-    assert.match(fate ?? '', /undecodable!|nothing/);
-  }
-  assert.deepEqual(fates(transcoder, [key, next]), ['object', 'object']);
-  transcoder.close();
-});
+transcoderTest(
+  'nothing, zeroes and noise are undecodable, and no stream ends by them',
+  (transcoder, engine) => {
+    const [key, next] = h264Film(engine, size, 2);
+    const hostile = [[], [0], [0, 0, 1], [0, 0, 0, 1, 0x65], Array.from({ length: 999 }, (_, i) => i)].map(
+      (bytes) => sourceFrame('h264', Uint8Array.from(bytes)),
+    );
+    for (const frame of hostile) {
+      const [, fate] = fates(transcoder, [key, frame]);
+      assert.match(fate ?? '', /undecodable!|nothing/);
+    }
+    assert.deepEqual(fates(transcoder, [key, next]), ['object', 'object']);
+  },
+);
 
-engineTest('the frames behind one that is too large are too large as well', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('the frames behind one that is too large are too large as well', (transcoder, engine) => {
   const large = h264Film(engine, { width: 1936, height: 64 }, 2);
   const small = h264Film(engine, size, 2);
   assert.deepEqual(fates(transcoder, [...small, ...large, ...small.toReversed(), small[1]]), [
@@ -208,7 +204,6 @@ engineTest('the frames behind one that is too large are too large as well', (eng
     'object',
     'object',
   ]);
-  transcoder.close();
 });
 
 engineTest('H.265 begins at a key frame, and goes on at one when a frame never came', (engine) => {
@@ -232,26 +227,24 @@ engineTest('H.265 begins at a key frame, and goes on at one when a frame never c
   assert.deepEqual(liveNatives(), before);
 });
 
-engineTest(
+transcoderTest(
   'a key frame with other parameter sets shows itself, and not a picture that was kept back',
-  (engine) => {
-    const transcoder = makeTranscoder(engine);
+  (transcoder, engine) => {
     const film = h264Film(engine, size, 2);
     const [key, next] = film;
     assert(key !== undefined && next !== undefined);
-    const good = [key, next].map((frame) => transcoder.take(frame, [fitScreen]).pictures);
+    const good = [key, next].map((frame) => takeFrame(transcoder, frame, [fitScreen]).pictures);
     const payload = key.payload.slice();
     // Any bit of them: some make a decoder wait for pictures that never come.
     for (let bit = 8 * 5; bit < 8 * 28; bit += 1) {
       const at = bit >> 3;
       payload[at] = (key.payload[at] ?? 0) ^ (1 << (bit & 7));
-      transcoder.take({ ...key, payload: payload.slice() }, [fitScreen]);
+      takeFrame(transcoder, { ...key, payload: payload.slice() }, [fitScreen]);
       payload[at] = key.payload[at] ?? 0;
       assert.deepEqual(
-        [key, next].map((frame) => transcoder.take(frame, [fitScreen]).pictures),
+        [key, next].map((frame) => takeFrame(transcoder, frame, [fitScreen]).pictures),
         good,
       );
     }
-    transcoder.close();
   },
 );

@@ -7,12 +7,12 @@ import { jpegStructure } from '../../../support/jpeg-structure.ts';
 import {
   fitScreen,
   jpegFilm,
-  makeTranscoder,
   onlyPicture,
   ownSize,
   sourceFrame,
+  takeFrame,
 } from '../../../support/coded-frames.ts';
-import { engineTest } from '../../../support/engine-test.ts';
+import { transcoderTest } from '../../../support/engine-test.ts';
 
 const size = { width: 90, height: 70 };
 
@@ -42,8 +42,7 @@ const kinds: readonly (readonly [string, JpegOptions, ((image: sharp.Sharp) => s
 ];
 
 for (const [name, options, change] of kinds)
-  engineTest(`a ${name} JPEG becomes a baseline one of 4:2:0`, async (engine) => {
-    const transcoder = makeTranscoder(engine);
+  transcoderTest(`a ${name} JPEG becomes a baseline one of 4:2:0`, async (transcoder, engine) => {
     const frame = sourceFrame('mjpeg', await foreignJpeg(engine, options, change));
     const { jpeg } = onlyPicture(transcoder, frame, fitScreen);
     const { width, height, frameMarker, sampling } = jpegStructure(jpeg);
@@ -55,83 +54,82 @@ for (const [name, options, change] of kinds)
         sampling: ['2x2', '1x1', '1x1'],
       },
     );
-    transcoder.close();
   });
 
 const large = { width: 160, height: 128 };
 const quarter: PictureShape = { mode: 'fit_screen', screen: { width: 40, height: 32 } };
 
 for (const [name, options, change] of kinds)
-  engineTest(`a ${name} JPEG is seen as well where only a quarter of its sides is wanted`, async (engine) => {
-    const transcoder = makeTranscoder(engine);
-    const payload = await foreignJpeg(engine, options, change, large);
-    const { source, pictures } = transcoder.take(sourceFrame('mjpeg', payload), [quarter]);
-    const [picture] = pictures;
-    assert(typeof picture === 'object');
-    assert.deepEqual([source, picture.size], [large, quarter.screen]);
-    const seen = Buffer.from(decodeJpeg(engine, picture.jpeg).rgb);
-    const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
-    const wanted = await sharp(whole.jpeg).resize(40, 32).removeAlpha().raw().toBuffer();
-    const mean = seen.reduce((sum, value, i) => sum + Math.abs(value - (wanted[i] ?? NaN)), 0) / seen.length;
-    assert.ok(mean < 5, `${mean} of 255 away`);
-    transcoder.close();
-  });
+  transcoderTest(
+    `a ${name} JPEG is seen as well where only a quarter of its sides is wanted`,
+    async (transcoder, engine) => {
+      const payload = await foreignJpeg(engine, options, change, large);
+      const { source, pictures } = takeFrame(transcoder, sourceFrame('mjpeg', payload), [quarter]);
+      const [picture] = pictures;
+      assert(typeof picture === 'object');
+      assert.deepEqual([source, picture.size], [large, quarter.screen]);
+      const seen = Buffer.from(decodeJpeg(engine, picture.jpeg).rgb);
+      const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
+      const wanted = await sharp(whole.jpeg).resize(40, 32).removeAlpha().raw().toBuffer();
+      const mean =
+        seen.reduce((sum, value, i) => sum + Math.abs(value - (wanted[i] ?? NaN)), 0) / seen.length;
+      assert.ok(mean < 5, `${mean} of 255 away`);
+    },
+  );
 
-engineTest('a 4:2:2 JPEG of odd sides is decoded', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a 4:2:2 JPEG of odd sides is decoded', (transcoder, engine) => {
   const frame = sourceFrame('mjpeg', jpegOf422(engine, { width: 91, height: 71 }));
   // Twice the columns of chroma, as many rows.
   assert.deepEqual(jpegStructure(frame.payload).sampling, ['2x2', '1x2', '1x2']);
   assert.deepEqual(onlyPicture(transcoder, frame, ownSize).size, { width: 91, height: 71 });
-  transcoder.close();
 });
 
-engineTest('what a camera writes beside the pixels is not sent on, and nothing is turned', async (engine) => {
-  const transcoder = makeTranscoder(engine);
-  const withMetadata = await foreignJpeg(engine, {}, (image) =>
-    image.withMetadata({
-      orientation: 6,
-      icc: 'p3',
-      exif: { IFD0: { Copyright: 'a name' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } },
-    }),
-  );
-  assert(Buffer.from(withMetadata).includes('Exif'));
-  const { jpeg } = onlyPicture(transcoder, sourceFrame('mjpeg', withMetadata), ownSize);
-  assert.deepEqual(decodeJpeg(engine, jpeg).size, size);
-  for (const mark of ['Exif', 'a name', 'ICC_PROFILE']) assert(!Buffer.from(jpeg).includes(mark), mark);
-  transcoder.close();
-});
+transcoderTest(
+  'what a camera writes beside the pixels is not sent on, and nothing is turned',
+  async (transcoder, engine) => {
+    const withMetadata = await foreignJpeg(engine, {}, (image) =>
+      image.withMetadata({
+        orientation: 6,
+        icc: 'p3',
+        exif: { IFD0: { Copyright: 'a name' }, IFD3: { GPSLatitude: '51/1 30/1 0/1' } },
+      }),
+    );
+    assert(Buffer.from(withMetadata).includes('Exif'));
+    const { jpeg } = onlyPicture(transcoder, sourceFrame('mjpeg', withMetadata), ownSize);
+    assert.deepEqual(decodeJpeg(engine, jpeg).size, size);
+    for (const mark of ['Exif', 'a name', 'ICC_PROFILE']) assert(!Buffer.from(jpeg).includes(mark), mark);
+  },
+);
 
 for (const [name, options] of kinds.slice(0, 4))
-  engineTest(`a ${name} JPEG cut anywhere is undecodable, or the whole picture`, async (engine) => {
-    const transcoder = makeTranscoder(engine);
-    const payload = await foreignJpeg(engine, options);
-    const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
-    let undecodable = 0;
-    for (let length = 0; length < payload.length; length += 1) {
-      const { drop, pictures, keyFrameWanted } = transcoder.take(
-        sourceFrame('mjpeg', payload.subarray(0, length)),
-        [ownSize],
-      );
-      assert.equal(keyFrameWanted, false);
-      if (drop === null) assert.deepEqual(pictures, [whole]);
-      else undecodable += Number(drop === 'undecodable');
-    }
-    assert(undecodable > payload.length / 2);
-    transcoder.close();
-  });
+  transcoderTest(
+    `a ${name} JPEG cut anywhere is undecodable, or the whole picture`,
+    async (transcoder, engine) => {
+      const payload = await foreignJpeg(engine, options);
+      const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
+      let undecodable = 0;
+      for (let length = 0; length < payload.length; length += 1) {
+        const { drop, pictures, keyFrameWanted } = takeFrame(
+          transcoder,
+          sourceFrame('mjpeg', payload.subarray(0, length)),
+          [ownSize],
+        );
+        assert.equal(keyFrameWanted, false);
+        if (drop === null) assert.deepEqual(pictures, [whole]);
+        else undecodable += Number(drop === 'undecodable');
+      }
+      assert(undecodable > payload.length / 2);
+    },
+  );
 
-engineTest('a cut JPEG that is given an end is undecodable', async (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a cut JPEG that is given an end is undecodable', async (transcoder, engine) => {
   const payload = await foreignJpeg(engine, {});
   const half = payload.slice(0, payload.length / 2);
   half.set([0xff, 0xd9], half.length - 2);
-  assert.equal(transcoder.take(sourceFrame('mjpeg', half), [ownSize]).drop, 'undecodable');
-  transcoder.close();
+  assert.equal(takeFrame(transcoder, sourceFrame('mjpeg', half), [ownSize]).drop, 'undecodable');
 });
 
-engineTest('bytes behind the end of a JPEG do not matter', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('bytes behind the end of a JPEG do not matter', (transcoder, engine) => {
   const [frame] = jpegFilm(engine, size, 1);
   assert(frame !== undefined);
   const padded = new Uint8Array(frame.payload.length + 100);
@@ -140,7 +138,6 @@ engineTest('bytes behind the end of a JPEG do not matter', (engine) => {
     onlyPicture(transcoder, sourceFrame('mjpeg', padded), ownSize),
     onlyPicture(transcoder, frame, ownSize),
   );
-  transcoder.close();
 });
 
 /** By FFmpeg's encoder, since the other one makes none. */

@@ -4,7 +4,7 @@ import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { decodeJpeg } from '../../../../src/media/codec/picture-file.ts';
 import { pictureShapesKeptMax } from '../../../../src/model/limits.ts';
 import type { FrameResult, PictureShape } from '../../../../src/model/picture.ts';
-import { jpegSize } from '../../../../src/media/geometry/jpeg-header.ts';
+import { jpegSize } from '../../../../src/media/geometry/jpeg.ts';
 import {
   fillScreen,
   fitScreen,
@@ -15,9 +15,10 @@ import {
   ownSize,
   planarFrame,
   sourceFrame,
+  takeFrame,
 } from '../../../support/coded-frames.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { engineTest } from '../../../support/engine-test.ts';
+import { engineTest, transcoderTest } from '../../../support/engine-test.ts';
 import { jpegStructure } from '../../../support/jpeg-structure.ts';
 
 const portrait = { width: 240, height: 320 };
@@ -30,38 +31,31 @@ function sizesOf({ pictures }: FrameResult): (string | null)[] {
   });
 }
 
-engineTest('240x320 for a screen of 160x100 is 74x100 fitted and 160x100 filled', (engine) => {
-  const transcoder = makeTranscoder(engine);
-  const result = transcoder.take(planarFrame(portrait), [fitScreen, fillScreen, ownSize]);
+transcoderTest('240x320 for a screen of 160x100 is 74x100 fitted and 160x100 filled', (transcoder) => {
+  const result = takeFrame(transcoder, planarFrame(portrait), [fitScreen, fillScreen, ownSize]);
   assert.deepEqual(sizesOf(result), ['74x100', '160x100', '240x320']);
   assert.deepEqual(result.source, portrait);
   assert.equal(result.drop, null);
-  transcoder.close();
 });
 
-engineTest('the format may change at any key frame', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('the format may change at any key frame', (transcoder, engine) => {
   const [planar, jpeg] = [planarFrame(portrait), ...jpegFilm(engine, portrait, 1)];
   const film = h264Film(engine, portrait, 2);
   assert(planar !== undefined && jpeg !== undefined);
   for (const frame of [planar, jpeg, ...film, jpeg, planar, ...film, planar])
-    assert.deepEqual(sizesOf(transcoder.take(frame, [fitScreen])), ['74x100']);
-  transcoder.close();
+    assert.deepEqual(sizesOf(takeFrame(transcoder, frame, [fitScreen])), ['74x100']);
 });
 
-engineTest('a JPEG has a buffer of its own, of its size, that can be moved', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a JPEG has a buffer of its own, of its size, that can be moved', (transcoder, engine) => {
   const { jpeg } = onlyPicture(transcoder, planarFrame(portrait), fitScreen);
   assert.equal(jpeg.byteOffset, 0);
   assert.equal(jpeg.buffer.byteLength, jpeg.length);
   const moved = structuredClone(jpeg, { transfer: [jpeg.buffer] });
   assert.equal(jpeg.length, 0);
   assert.deepEqual(decodeJpeg(engine, moved).size, { width: 74, height: 100 });
-  transcoder.close();
 });
 
-engineTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (transcoder) => {
   assert.deepEqual(jpegStructure(onlyPicture(transcoder, planarFrame(portrait), fitScreen).jpeg), {
     width: 74,
     height: 100,
@@ -72,11 +66,9 @@ engineTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (engine)
     comments: [],
     isEnded: true,
   });
-  transcoder.close();
 });
 
-engineTest('a payload within a larger buffer is decoded as it is', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a payload within a larger buffer is decoded as it is', (transcoder, engine) => {
   const [whole] = jpegFilm(engine, portrait, 1);
   assert(whole !== undefined);
   const padded = new Uint8Array(whole.payload.length + 24);
@@ -86,47 +78,53 @@ engineTest('a payload within a larger buffer is decoded as it is', (engine) => {
     onlyPicture(transcoder, frame, fitScreen).jpeg,
     onlyPicture(transcoder, whole, fitScreen).jpeg,
   );
-  transcoder.close();
 });
 
-engineTest('a frame without shapes is decoded for the sake of those behind it', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('a frame without shapes is decoded for the sake of those behind it', (transcoder, engine) => {
   const [key, next] = h264Film(engine, portrait, 2);
   assert(key !== undefined && next !== undefined);
-  const { source, pictures, drop, rebuilds } = transcoder.take(key, []);
+  const { source, pictures, drop, rebuilds } = takeFrame(transcoder, key, []);
   assert.deepEqual(
     { source, pictures, drop, rebuilds },
     { source: portrait, pictures: [], drop: null, rebuilds: 0 },
   );
-  assert.deepEqual(sizesOf(transcoder.take(next, [ownSize])), ['240x320']);
-  transcoder.close();
+  assert.deepEqual(sizesOf(takeFrame(transcoder, next, [ownSize])), ['240x320']);
 });
 
-engineTest('scaler and encoder are made once for a source and anew when its size changes', (engine) => {
-  const transcoder = makeTranscoder(engine);
-  const rebuilds = [portrait, portrait, { width: 320, height: 240 }, { width: 320, height: 240 }].map(
-    (size, index) => transcoder.take(planarFrame(size, index), [fitScreen]).rebuilds,
-  );
-  assert.deepEqual(rebuilds, [2, 0, 2, 0]);
-  transcoder.close();
-});
+transcoderTest(
+  'scaler and encoder are made once for a source and anew when its size changes',
+  (transcoder) => {
+    const rebuilds = [portrait, portrait, { width: 320, height: 240 }, { width: 320, height: 240 }].map(
+      (size, index) => takeFrame(transcoder, planarFrame(size, index), [fitScreen]).rebuilds,
+    );
+    assert.deepEqual(rebuilds, [2, 0, 2, 0]);
+  },
+);
 
-engineTest('a picture whose side would be 0 is dropped as too small, the others are made', (engine) => {
-  const transcoder = makeTranscoder(engine);
-  const result = transcoder.take(planarFrame({ width: 400, height: 2 }), [fitScreen, fillScreen]);
-  assert.deepEqual(sizesOf(result), ['too_small', '160x100']);
-  assert.equal(result.drop, null);
-  transcoder.close();
-});
+transcoderTest(
+  'a picture whose side would be 0 is dropped as too small, the others are made',
+  (transcoder) => {
+    const result = takeFrame(transcoder, planarFrame({ width: 400, height: 2 }), [fitScreen, fillScreen]);
+    assert.deepEqual(sizesOf(result), ['too_small', '160x100']);
+    assert.equal(result.drop, null);
+  },
+);
 
-engineTest('odd and tiny sources have their pictures', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest(
+  'a screen larger than a picture is ever made is not filled, and others have theirs',
+  (transcoder) => {
+    const huge = { mode: 'fill_screen', screen: { width: 16_384, height: 1026 } } as const;
+    const result = takeFrame(transcoder, planarFrame(portrait, 0), [huge, fillScreen]);
+    assert.deepEqual(sizesOf(result), ['too_large', '160x100']);
+  },
+);
+
+transcoderTest('odd and tiny sources have their pictures', (transcoder) => {
   for (const width of [1, 2, 3, 5, 16, 17, 241])
     for (const height of [1, 2, 3, 7, 18, 321]) {
-      const result = transcoder.take(planarFrame({ width, height }), [ownSize, fillScreen]);
+      const result = takeFrame(transcoder, planarFrame({ width, height }), [ownSize, fillScreen]);
       assert.deepEqual(sizesOf(result), [`${width}x${height}`, '160x100']);
     }
-  transcoder.close();
 });
 
 engineTest('a source beyond the largest size is dropped before it is decoded, whichever way up', (engine) => {
@@ -138,7 +136,7 @@ engineTest('a source beyond the largest size is dropped before it is decoded, wh
     ...h264Film(engine, tooLarge, 2),
   ];
   for (const frame of frames) {
-    const { source, drop, pictures, keyFrameWanted } = transcoder.take(frame, [fitScreen]);
+    const { source, drop, pictures, keyFrameWanted } = takeFrame(transcoder, frame, [fitScreen]);
     assert.deepEqual(
       { source, drop, pictures, keyFrameWanted },
       {
@@ -149,32 +147,28 @@ engineTest('a source beyond the largest size is dropped before it is decoded, wh
       },
     );
   }
-  assert.deepEqual(sizesOf(transcoder.take(planarFrame(portrait), [fitScreen])), ['74x100']);
+  assert.deepEqual(sizesOf(takeFrame(transcoder, planarFrame(portrait), [fitScreen])), ['74x100']);
   transcoder.close();
 });
 
-engineTest('planes that do not fill their size are undecodable', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('planes that do not fill their size are undecodable', (transcoder) => {
   const { payload } = planarFrame(portrait);
   for (const size of [
     { width: 0, height: 0 },
     { width: 240, height: 319 },
     { width: 242, height: 320 },
   ])
-    assert.equal(transcoder.take(sourceFrame('i420', payload, size), [fitScreen]).drop, 'undecodable');
-  transcoder.close();
+    assert.equal(takeFrame(transcoder, sourceFrame('i420', payload, size), [fitScreen]).drop, 'undecodable');
 });
 
-engineTest('more shapes than are kept are made all the same, and bounded', (engine) => {
-  const transcoder = makeTranscoder(engine);
+transcoderTest('more shapes than are kept are made all the same, and bounded', (transcoder) => {
   const shapes = Array.from({ length: pictureShapesKeptMax + 3 }, (_, index): PictureShape => {
     return { mode: 'fill_screen', screen: { width: 64 + 2 * index, height: 48 } };
   });
   const expected = shapes.map(({ screen }) => `${screen?.width}x48`);
   for (let i = 0; i < 3; i += 1)
-    assert.deepEqual(sizesOf(transcoder.take(planarFrame(portrait, i), shapes)), expected);
+    assert.deepEqual(sizesOf(takeFrame(transcoder, planarFrame(portrait, i), shapes)), expected);
   assert(liveNatives().graphs <= pictureShapesKeptMax);
-  transcoder.close();
 });
 
 engineTest(
@@ -191,7 +185,7 @@ engineTest(
     for (let i = 0; i < 1000; i += 1) {
       const frame = frames[i % frames.length];
       assert(frame !== undefined);
-      const result = transcoder.take(frame, [fillScreen, ownSize]);
+      const result = takeFrame(transcoder, frame, [fillScreen, ownSize]);
       assert.deepEqual(sizesOf(result), ['160x100', `${frame.width}x${frame.height}`]);
       assert.equal(result.rebuilds, 4);
       working ??= liveNatives();
@@ -207,7 +201,7 @@ engineTest('closing frees everything, in whatever state', (engine) => {
   const film = h264Film(engine, portrait, 3);
   for (const frames of [[], film, film.slice(1), jpegFilm(engine, portrait, 1), [planarFrame(portrait)]]) {
     const transcoder = makeTranscoder(engine);
-    for (const frame of frames) transcoder.take(frame, [fitScreen, ownSize]);
+    for (const frame of frames) takeFrame(transcoder, frame, [fitScreen, ownSize]);
     transcoder.close();
     assert.deepEqual(liveNatives(), before);
   }
@@ -224,6 +218,6 @@ class TickingClock extends DrivenClock {
 engineTest('the time that a frame took is told', (engine) => {
   const settings = { quality: 80, sourceMax: portrait };
   const transcoder = new FrameTranscoder(engine, settings, new TickingClock());
-  assert.equal(transcoder.take(planarFrame(portrait), []).workMs, 3);
+  assert.equal(takeFrame(transcoder, planarFrame(portrait), []).workMs, 3);
   transcoder.close();
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
-import { fillScreen, fitScreen, jpegFilm, makeTranscoder } from '../../../support/coded-frames.ts';
+import { fillScreen, fitScreen, jpegFilm, makeTranscoder, takeFrame } from '../../../support/coded-frames.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 
 const noMemory = -12;
@@ -42,16 +42,16 @@ engineTest(
     assert(frame !== undefined);
     const before = liveNatives();
     const healthy = makeTranscoder(engine);
-    const { pictures: good } = healthy.take(frame, [fitScreen, fillScreen]);
+    const { pictures: good } = takeFrame(healthy, frame, [fitScreen, fillScreen]);
     healthy.close();
     let failures = 0;
     for (let failsAt = 1; ; failsAt += 1) {
       const failing = failingEngine(engine, failsAt);
       const transcoder = makeTranscoder(failing.engine);
-      const { drop, pictures } = transcoder.take(frame, [fitScreen, fillScreen]);
+      const { drop, pictures } = takeFrame(transcoder, frame, [fitScreen, fillScreen]);
       const isBroken = failing.steps() >= failsAt;
       if (isBroken) assert([drop, ...pictures].includes('rebuild_failed'));
-      assert.deepEqual(transcoder.take(frame, [fitScreen, fillScreen]).pictures, good);
+      assert.deepEqual(takeFrame(transcoder, frame, [fitScreen, fillScreen]).pictures, good);
       transcoder.close();
       assert.deepEqual(liveNatives(), before);
       if (!isBroken) break;
@@ -65,7 +65,7 @@ engineTest('where one shape cannot be made the other one is', (engine) => {
   const [frame] = jpegFilm(engine, size, 1);
   assert(frame !== undefined);
   const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
-  const { pictures, drop, rebuilds } = transcoder.take(frame, [fitScreen, fillScreen]);
+  const { pictures, drop, rebuilds } = takeFrame(transcoder, frame, [fitScreen, fillScreen]);
   assert.equal(drop, null);
   assert.equal(pictures[0], 'rebuild_failed');
   assert.equal(typeof pictures[1], 'object');

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { H264Encoder } from '../../../../src/media/codec/video-encoder.ts';
-import { describeCodedFrame } from '../../../../src/media/geometry/coded-frame.ts';
+import { describeCodedFrame } from '../../../../src/media/geometry/nal-units.ts';
 import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 import { movingPicture } from '../../../support/moving-picture.ts';

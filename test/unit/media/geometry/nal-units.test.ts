@@ -1,7 +1,21 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { nextNalUnit, RbspReader } from '../../../../src/media/geometry/nal-units.ts';
+import assert from 'node:assert/strict';
+import {
+  nextNalUnit,
+  RbspReader,
+  describeCodedFrame,
+  type CodedFrame,
+} from '../../../../src/media/geometry/nal-units.ts';
 import { BitWriter } from '../../../support/bit-writer.ts';
+import type { FrameContent } from '../../../../src/model/picture.ts';
+import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
+import { h265 } from '../../../../src/media/geometry/h265-stream.ts';
+import {
+  h264ParameterSet,
+  h265ParameterSet,
+  type H264Fields,
+  type H265Fields,
+} from '../../../support/parameter-sets.ts';
 
 function startsOf(bytes: Uint8Array): number[] {
   const starts: number[] = [];
@@ -101,4 +115,258 @@ test('a code of more than 31 zeros is none', () => {
   const reader = new RbspReader(Buffer.from('000003000003000003000003ffffffffff', 'hex'), 0);
   assert.equal(reader.unsigned(), 0);
   assert.equal(reader.isBroken, true);
+});
+
+function describeH264(bytes: Uint8Array): CodedFrame {
+  return describeCodedFrame(bytes, h264);
+}
+
+function describeH265(bytes: Uint8Array): CodedFrame {
+  return describeCodedFrame(bytes, h265);
+}
+
+function unit(type: number, layer = 0): Buffer {
+  return Buffer.from([0, 0, 0, 1, (type << 1) | (layer >> 5), ((layer & 31) << 3) | 1, 0xaf, 0x08]);
+}
+
+const small265 = h265ParameterSet({ coded: [80, 104], crop: [0, 3, 0, 2] });
+
+const idr = Buffer.from('0000000165888404', 'hex');
+const interSlice = Buffer.from('00000141888404', 'hex');
+const delimiter = Buffer.from('0000000109f0', 'hex');
+const small = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
+
+const sixteen = Array<number>(16).fill(0);
+const sixtyFour = Array<number>(64).fill(0);
+
+const h264Sizes: [name: string, fields: H264Fields, size: string | null][] = [
+  ['40 by 30 macroblocks', { macroblocks: [40, 30] }, '640x480'],
+  ['one macroblock', { macroblocks: [1, 1] }, '16x16'],
+  ['cropped on all sides', { macroblocks: [40, 30], crop: [1, 2, 3, 4] }, '634x466'],
+  ['74x100', { macroblocks: [5, 7], crop: [0, 3, 0, 6] }, '74x100'],
+  ['1080 of 1088 rows', { profile: 100, macroblocks: [120, 68], crop: [0, 0, 0, 4] }, '1920x1080'],
+  ['fields', { profile: 77, macroblocks: [120, 34], hasFields: true, crop: [0, 0, 0, 2] }, '1920x1080'],
+  ['4:2:2', { profile: 122, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 0, 1, 0] }, '30x31'],
+  [
+    '4:2:2 in fields',
+    { profile: 122, chromaFormat: 2, macroblocks: [2, 1], hasFields: true, crop: [0, 1, 0, 1] },
+    '30x30',
+  ],
+  ['4:4:4', { profile: 244, chromaFormat: 3, macroblocks: [2, 2], crop: [1, 0, 0, 1] }, '31x31'],
+  [
+    '4:4:4 in separate planes',
+    { profile: 244, chromaFormat: 3, hasSeparatePlanes: true, macroblocks: [2, 2], crop: [1, 0, 0, 1] },
+    '31x31',
+  ],
+  ['no colour', { profile: 100, chromaFormat: 0, macroblocks: [2, 2], crop: [1, 0, 0, 1] }, '31x31'],
+  [
+    'no colour in fields',
+    { profile: 100, chromaFormat: 0, macroblocks: [2, 1], hasFields: true, crop: [1, 0, 0, 1] },
+    '31x30',
+  ],
+  [
+    'scaling lists, some whole, some cut short, some not there',
+    {
+      profile: 100,
+      scaling: [sixteen, null, [5, -13], [-8], null, sixteen, sixtyFour, [0, 0, -8]],
+      macroblocks: [40, 30],
+    },
+    '640x480',
+  ],
+  [
+    'twelve scaling lists of 4:4:4',
+    {
+      profile: 244,
+      chromaFormat: 3,
+      scaling: [...Array<number[]>(6).fill(sixteen), ...Array<number[]>(6).fill(sixtyFour)],
+      macroblocks: [40, 30],
+    },
+    '640x480',
+  ],
+  ['picture order 0', { pictureOrder: 0, macroblocks: [40, 30] }, '640x480'],
+  [
+    'picture order 1 with a cycle',
+    { pictureOrder: 1, cycle: [1, -2, 300], macroblocks: [40, 30] },
+    '640x480',
+  ],
+  [
+    'picture order 1 with the longest cycle',
+    { pictureOrder: 1, cycle: Array<number>(255).fill(-1), macroblocks: [40, 30] },
+    '640x480',
+  ],
+  ['larger than anything', { macroblocks: [2 ** 31, 2 ** 31] }, `${2 ** 35}x${2 ** 35}`],
+  ['all columns cropped away', { macroblocks: [2, 2], crop: [8, 8, 0, 0] }, null],
+  ['all rows cropped away', { macroblocks: [2, 2], crop: [0, 0, 100, 100] }, null],
+  ['a chroma format that there is not', { profile: 100, chromaFormat: 4, macroblocks: [2, 2] }, null],
+];
+const h265Sizes: [name: string, fields: H265Fields, size: string | null][] = [
+  ['640x480', { coded: [640, 480] }, '640x480'],
+  ['74x100', { coded: [80, 104], crop: [0, 3, 0, 2] }, '74x100'],
+  ['one cropped on all sides', { coded: [640, 480], crop: [1, 2, 3, 4] }, '634x466'],
+  ['4:2:2', { coded: [32, 32], chromaFormat: 2, crop: [1, 0, 1, 0] }, '30x31'],
+  ['4:4:4', { coded: [32, 32], chromaFormat: 3, crop: [1, 0, 0, 1] }, '31x31'],
+  ['one without colour', { coded: [32, 32], chromaFormat: 0, crop: [1, 0, 0, 1] }, '31x31'],
+  ['two layers of time', { coded: [640, 480], subLayers: [[false, false]] }, '640x480'],
+  ['two with a profile of its own', { coded: [640, 480], subLayers: [[true, false]] }, '640x480'],
+  ['two with a level of its own', { coded: [640, 480], subLayers: [[false, true]] }, '640x480'],
+  [
+    'seven, of all kinds',
+    {
+      coded: [640, 480],
+      subLayers: [
+        [true, true],
+        [false, true],
+        [true, false],
+        [false, false],
+        [true, true],
+        [false, true],
+      ],
+    },
+    '640x480',
+  ],
+  ['larger than anything', { coded: [2 ** 32 - 2, 2 ** 32 - 2] }, `${2 ** 32 - 2}x${2 ** 32 - 2}`],
+  ['no column', { coded: [0, 480] }, null],
+  ['no row', { coded: [640, 0] }, null],
+  ['one all cropped away', { coded: [32, 32], crop: [8, 8, 0, 0] }, null],
+  ['a chroma format that there is not', { coded: [32, 32], chromaFormat: 4 }, null],
+];
+const sizes = [
+  ...h264Sizes.map(([name, fields, size]) => ({
+    name,
+    described: describeH264(h264ParameterSet(fields)),
+    size,
+  })),
+  ...h265Sizes.map(([name, fields, size]) => ({
+    name,
+    described: describeH265(h265ParameterSet(fields)),
+    size,
+  })),
+];
+for (const { name, described, size } of sizes)
+  test(`the size of ${name} is ${size ?? 'not known'}`, () => {
+    assert.equal(described.size && `${described.size.width}x${described.size.height}`, size);
+    assert.equal(described.hasKey, false);
+  });
+
+for (const profile of [44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244])
+  test(`the parameter sets of profile ${profile} tell the chroma format`, () => {
+    const set = h264ParameterSet({ profile, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 1, 1, 1] });
+    assert.deepEqual(describeH264(set).size, { width: 28, height: 30 });
+  });
+
+const frames: [name: string, frame: Buffer[], content: FrameContent, hasKey: boolean, hasSize: boolean][] = [
+  ['an IDR picture with its parameter sets', [delimiter, small, idr], 'picture', true, true],
+  ['an IDR picture alone', [idr], 'picture', true, false],
+  ['another picture', [delimiter, interSlice], 'picture', false, false],
+  ['another picture with parameter sets', [small, interSlice], 'picture', false, true],
+  ['parameter sets alone', [small], 'parameters', false, true],
+  ['data partitions', [hex('00000142aa00000143aa00000144aa')], 'picture', false, false],
+  ['an access unit delimiter alone', [delimiter], 'parameters', false, false],
+  ['a unit of a number that is none', [hex('0000001f88')], 'nothing', false, false],
+  ['no start code', [hex('65888404')], 'nothing', false, false],
+  ['nothing', [], 'nothing', false, false],
+];
+for (const [name, units, content, hasKey, hasSize] of frames)
+  test(`${name}: ${content}, ${hasKey ? 'a' : 'no'} key frame, size ${hasSize ? '74x100' : 'not known'}`, () => {
+    const size = hasSize ? { width: 74, height: 100 } : null;
+    assert.deepEqual(describeH264(Buffer.concat(units)), { content, hasKey, size });
+  });
+
+function hex(text: string): Buffer {
+  return Buffer.from(text, 'hex');
+}
+
+test('what is behind the first slice is not looked at', () => {
+  assert.deepEqual(describeH264(Buffer.concat([interSlice, small, idr])), {
+    content: 'picture',
+    hasKey: false,
+    size: null,
+  });
+});
+
+test('of several parameter sets the largest counts, and a broken one does not', () => {
+  const large = h264ParameterSet({ id: 1, macroblocks: [40, 30] });
+  const broken = small.subarray(0, 7);
+  for (const sets of [
+    [small, large, broken],
+    [broken, large, small],
+  ])
+    assert.deepEqual(describeH264(Buffer.concat([...sets, idr])), {
+      content: 'picture',
+      hasKey: true,
+      size: { width: 640, height: 480 },
+    });
+});
+
+const cutSets = [
+  {
+    set: h264ParameterSet({ profile: 100, macroblocks: [40, 30], crop: [0, 0, 0, 255] }),
+    slice: idr,
+    describe: describeH264,
+  },
+  {
+    set: h265ParameterSet({ coded: [640, 480], crop: [0, 0, 0, 63] }),
+    slice: unit(19),
+    describe: describeH265,
+  },
+];
+for (const { set, slice, describe } of cutSets)
+  test('a parameter set cut short anywhere before the end of its cropping tells no size', () => {
+    // The last byte has nothing but what is left out of the test's parameter sets.
+    for (let length = 0; length < set.length - 1; length += 1) {
+      assert.equal(describe(set.subarray(0, length)).size, null, `${length} bytes`);
+      const cut = Buffer.concat([set.subarray(0, length), slice]);
+      assert.equal(describe(cut).size, null, `${length} bytes and a slice behind`);
+    }
+  });
+
+test('a frame of nothing but parameter sets is read no further than the 32nd', () => {
+  const large = h264ParameterSet({ macroblocks: [40, 30] });
+  const frame = (before: number): Buffer => Buffer.concat([...Array<Buffer>(before).fill(small), large, idr]);
+  assert.deepEqual(describeH264(frame(31)).size, { width: 640, height: 480 });
+  assert.deepEqual(describeH264(frame(32)).size, { width: 74, height: 100 });
+});
+
+for (let type = 0; type < 32; type += 1)
+  test(`a slice of type ${type} is ${type >= 16 && type <= 21 ? 'a' : 'no'} key frame`, () => {
+    const { hasKey } = describeH265(Buffer.concat([unit(35), small265, unit(type), unit(19)]));
+    assert.equal(hasKey, type >= 16 && type <= 21);
+  });
+
+test('units that are no slices are passed over', () => {
+  for (let type = 32; type < 64; type += 1)
+    assert.deepEqual(describeH265(Buffer.concat([unit(type), small265, unit(19)])), {
+      content: 'picture',
+      hasKey: true,
+      size: { width: 74, height: 100 },
+    });
+});
+
+test('what belongs to further layers is passed over', () => {
+  for (const layer of [1, 32, 63]) {
+    const large = h265ParameterSet({ coded: [640, 480], layer });
+    assert.deepEqual(describeH265(Buffer.concat([large, unit(19, layer), unit(1)])), {
+      content: 'picture',
+      hasKey: false,
+      size: null,
+    });
+  }
+});
+
+for (const half of ['0000000142', '0000014200000126', '00000126000001020000010100'])
+  test(`half a header of a unit is none: ${half}`, () => {
+    assert.deepEqual(describeH265(Buffer.from(half, 'hex')), {
+      content: 'nothing',
+      hasKey: false,
+      size: null,
+    });
+  });
+
+test('parameter sets, messages and further layers are no picture, and what has no number is nothing', () => {
+  const contentOf = (...types: number[]): string =>
+    describeH265(Buffer.concat(types.map((type) => unit(type)))).content;
+  assert.deepEqual([contentOf(32, 33, 34), contentOf(35), contentOf(39, 40)], Array(3).fill('parameters'));
+  assert.equal(describeH265(unit(1, 1)).content, 'parameters');
+  assert.deepEqual([contentOf(41), contentOf(63)], ['nothing', 'nothing']);
+  assert.equal(contentOf(41, 1), 'picture');
 });

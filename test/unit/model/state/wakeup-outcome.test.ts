@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ApplicationId, DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from '../../../../src/model/ids.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import {
   reduceWakeup,
@@ -12,6 +12,7 @@ import {
 
 const requestId = 'r-1' as RequestId;
 const sessionId = 'signal-1' as SessionId;
+const id = '01a2b3c4-0000-7000-8000-000000000009' as WakeupId;
 /** The wall clock of these tests is a million ahead of the monotonic one. */
 const wall = 1_000_000;
 
@@ -24,11 +25,10 @@ function writing(isOnline = false): WakeupState {
       customData: null,
       customDataText: null,
       requestId,
-      isCallersId: true,
       signature: '00',
       signatureExpiresMs: 0,
-      bodySha256: 'body-1',
     },
+    packet: '983b16f8f39c0000',
     sleepEpoch: 7,
     watcher: null,
     isOnline,
@@ -38,7 +38,7 @@ function writing(isOnline = false): WakeupState {
   };
 }
 
-const written = (nowMs: number): WakeupEvent => ({ kind: 'written', nowMs, atMs: wall + nowMs });
+const written = (nowMs: number): WakeupEvent => ({ kind: 'written', id, nowMs, atMs: wall + nowMs });
 const login = (nowMs: number, session = sessionId): WakeupEvent => ({
   kind: 'login',
   sessionId: session,
@@ -47,7 +47,7 @@ const login = (nowMs: number, session = sessionId): WakeupEvent => ({
 });
 const reset = (nowMs: number, epoch = 7): WakeupEvent => ({ kind: 'reset', epoch, nowMs });
 const time = (nowMs: number): WakeupEvent => ({ kind: 'time', nowMs, atMs: wall + nowMs });
-const unknown: WakeupEvent = { kind: 'unknown' };
+const unknown: WakeupEvent = { kind: 'unknown', id };
 const reported: WakeupEvent = { kind: 'reported', cause: 'remote' };
 
 /** Where a walk ends, and everything that was saved on the way. */

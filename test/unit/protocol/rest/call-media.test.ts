@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
 import { decodeCallCredentialsBody } from '../../../../src/protocol/rest/call-credentials.ts';
+import type { MixedFormats } from '../../../../src/protocol/rest/call-media.ts';
 import { callBody } from '../../../support/call-bodies.ts';
 
 type Changes = Readonly<Record<string, string | undefined>>;
 
 /** The media, or the message. */
-function decode(changes: Changes): CallMedia | string {
-  const decoded = decodeCallCredentialsBody(callBody(changes));
+function decode(changes: Changes, mixed: MixedFormats = 'allow'): CallMedia | string {
+  const decoded = decodeCallCredentialsBody(callBody(changes), mixed, () => null);
   return decoded.ok ? decoded.value.media : decoded.error;
 }
 
@@ -87,11 +88,15 @@ function media(changes: Partial<CallMedia>): CallMedia {
 }
 
 const sides = {
-  missingWidth: 'screen_width is missing; only with no_video may it be',
-  missingHeight: 'screen_height is missing; only with no_video may it be',
-  narrow: 'screen_width must be an integer from 2 to 4096 with fit_screen',
-  low: 'screen_height must be an integer from 2 to 4096 with fit_screen',
-  narrowFill: 'screen_width must be an integer from 2 to 4096 with fill_screen',
+  missingWidth: 'screen_width is missing: it comes together with screen_height',
+  missingHeight: 'screen_height is missing: it comes together with screen_width',
+  noWidthFit: 'screen_width is missing: fit_screen needs the screen',
+  noHeightFit: 'screen_height is missing: fit_screen needs the screen',
+  noHeightFill: 'screen_height is missing: fill_screen needs the screen',
+  tooWide: 'screen_width must be an integer from 1 to 16384',
+  narrow: 'screen_width must be an integer from 2 to 16384 with fit_screen',
+  low: 'screen_height must be an integer from 2 to 16384 with fit_screen',
+  narrowFill: 'screen_width must be an integer from 2 to 16384 with fill_screen',
   oddWidth: 'screen_width must be even with fill_screen',
   oddHeight: 'screen_height must be even with fill_screen',
 } as const;
@@ -100,29 +105,33 @@ const sides = {
 const screens: readonly (readonly [string, string | undefined, string | undefined, string | null])[] = [
   ['auto', '1', '1', null],
   ['auto', '161', '101', null],
-  ['auto', '4096', '4096', null],
+  ['auto', '16384', '16384', null],
+  ['auto', '16385', '240', sides.tooWide],
+  ['auto', '0', '0', sides.tooWide],
   ['auto', undefined, '240', sides.missingWidth],
   ['auto', '320', undefined, sides.missingHeight],
-  ['auto', undefined, undefined, sides.missingWidth],
+  ['auto', undefined, undefined, null],
+  ['auto', '""', 'null', null],
   ['auto', '""', '240', sides.missingWidth],
   ['auto', '320', 'null', sides.missingHeight],
   ['fit_screen', '160', '100', null],
   ['fit_screen', '161', '101', null],
   ['fit_screen', '2', '2', null],
-  ['fit_screen', '3', '4096', null],
+  ['fit_screen', '3', '16384', null],
   ['fit_screen', '1', '100', sides.narrow],
   ['fit_screen', '160', '1', sides.low],
-  ['fit_screen', undefined, '100', sides.missingWidth],
-  ['fit_screen', '160', undefined, sides.missingHeight],
+  ['fit_screen', undefined, '100', sides.noWidthFit],
+  ['fit_screen', '160', undefined, sides.noHeightFit],
+  ['fit_screen', undefined, undefined, sides.noWidthFit],
   ['fill_screen', '160', '100', null],
   ['fill_screen', '2', '2', null],
-  ['fill_screen', '4096', '4096', null],
+  ['fill_screen', '16384', '16384', null],
   ['fill_screen', '161', '100', sides.oddWidth],
   ['fill_screen', '160', '101', sides.oddHeight],
   ['fill_screen', '161', '101', sides.oddWidth],
-  ['fill_screen', '4095', '4096', sides.oddWidth],
+  ['fill_screen', '16383', '16384', sides.oddWidth],
   ['fill_screen', '1', '100', sides.narrowFill],
-  ['fill_screen', '160', undefined, sides.missingHeight],
+  ['fill_screen', '160', undefined, sides.noHeightFill],
 ];
 for (const [mode, width, height, message] of screens)
   test(`${mode} on a screen of ${width ?? 'nothing'} by ${height ?? 'nothing'} is ${message ?? 'taken'}`, () => {
@@ -134,7 +143,8 @@ for (const [mode, width, height, message] of screens)
     });
     if (message !== null) return assert.equal(decoded, message);
     assert.ok(typeof decoded === 'object');
-    assert.deepEqual(decoded.screen, { width: Number(width), height: Number(height) });
+    const isNone = Number(width ?? 0) === 0 || width === '""';
+    assert.deepEqual(decoded.screen, isNone ? null : { width: Number(width), height: Number(height) });
     assert.equal(decoded.resolution, mode);
   });
 
@@ -157,27 +167,55 @@ for (const mode of ['fit_screen', 'fill_screen'])
       assert.equal(typeof decoded === 'string' ? decoded : decoded.resolution, isTaken ? mode : notMjpeg);
     });
 
-/** Without video a screen need not be there; what there is of it is looked at. */
-const audioOnly: readonly (readonly [string, Changes, CallMedia['screen'] | string])[] = [
-  ['no screen', { screen_width: undefined, screen_height: undefined }, null],
-  ['a blank screen', { screen_width: '""', screen_height: 'null' }, null],
-  ['a screen of 1 by 1', { screen_width: '1', screen_height: '1' }, { width: 1, height: 1 }],
-  ['a screen', {}, { width: 320, height: 240 }],
-  ['a width alone', { screen_height: undefined }, null],
-  ['a height alone', { screen_width: undefined }, null],
-  ['a width of 0', { screen_width: '0' }, 'screen_width must be an integer from 1 to 4096'],
-  ['a height of 4097', { screen_height: '4097' }, 'screen_height must be an integer from 1 to 4096'],
+/** Each says that there is no video in either direction. */
+const audioOnlySpellings: readonly (readonly [string, Changes])[] = [
+  ['no_video', { no_video: 'true' }],
+  ['no_video beside formats', { no_video: 'true', up_video_mt: '"h265"', down_video_mt: '"mjpeg"' }],
+  ['none in video_mt', { video_mt: '"none"' }],
+  ['none in both directions', { up_video_mt: '"none"', down_video_mt: '"none"' }],
 ];
-for (const [name, changes, want] of audioOnly)
-  test(`audio only with ${name}`, () => {
-    const decoded = decode({ ...changes, no_video: 'true' });
-    if (typeof want === 'string') return assert.equal(decoded, want);
-    assert.deepEqual(decoded, media({ noVideo: true, upVideo: 'none', downVideo: 'none', screen: want }));
-  });
+const unusedScreens: readonly (readonly [string, Changes])[] = [
+  ['no screen', { screen_width: undefined, screen_height: undefined }],
+  ['a blank screen', { screen_width: '""', screen_height: 'null' }],
+  ['a screen', {}],
+  ['a width alone', { screen_height: undefined }],
+  ['a height alone', { screen_width: undefined }],
+  ['a screen of 0 by 0', { screen_width: '0', screen_height: '0' }],
+  ['a screen of -1 by 99999.5', { screen_width: '-1', screen_height: '99999.5' }],
+];
+for (const [spelling, formats] of audioOnlySpellings)
+  for (const [name, screen] of unusedScreens)
+    test(`audio only by ${spelling}, with ${name}: the screen is not used`, () => {
+      assert.deepEqual(
+        decode({ ...formats, ...screen }),
+        media({ noVideo: true, upVideo: 'none', downVideo: 'none', screen: null }),
+      );
+    });
 
-test('no format in either direction is not audio only: a screen is asked for', () => {
-  assert.deepEqual(decode({ video_mt: '"none"' }), media({ upVideo: 'none', downVideo: 'none' }));
-  assert.equal(decode({ video_mt: '"none"', screen_width: undefined }), sides.missingWidth);
+test('video in one direction alone is not audio only: a side of the screen that is alone is a mistake', () => {
+  const upOnly = { up_video_mt: '"h264"', down_video_mt: '"none"' };
+  assert.equal(decode({ ...upOnly, screen_width: undefined }), sides.missingWidth);
+  assert.deepEqual(
+    decode({ ...upOnly, screen_width: undefined, screen_height: undefined }),
+    media({ downVideo: 'none', screen: null }),
+  );
+});
+
+test('a server that is set so refuses two directions that are given and unlike, and nothing else', () => {
+  const unlike =
+    'up_video_mt and down_video_mt must be the same: this server is set to refuse unlike formats';
+  const refused = [
+    { up_video_mt: '"h264"', down_video_mt: '"mjpeg"' },
+    { up_video_mt: '"h265"', down_video_mt: '"h264"' },
+    { up_video_mt: '"none"', down_video_mt: '"h264"' },
+    { no_video: 'true', up_video_mt: '"none"', down_video_mt: '"h264"' },
+  ];
+  for (const formats of refused) {
+    assert.equal(decode(formats, 'refuse'), unlike);
+    assert.equal(typeof decode(formats, 'allow'), 'object');
+  }
+  const taken = [{}, { down_video_mt: '"mjpeg"' }, { up_video_mt: '"mjpeg"', down_video_mt: '"mjpeg"' }];
+  for (const formats of taken) assert.equal(typeof decode(formats, 'refuse'), 'object');
 });
 
 test('formats that contradict one another come before the screen, and the screen before the mode', () => {

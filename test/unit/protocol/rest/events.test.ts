@@ -5,12 +5,12 @@ import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.t
 import { eventsPageCharactersMax } from '../../../../src/model/limits.ts';
 import {
   decodeCursor,
-  encodeCursor,
   encodeEvent,
   decodeEventsQuery,
   encodeEventPage,
   type EventsQuery,
 } from '../../../../src/protocol/rest/events.ts';
+import { encodeCursor } from '../../../support/event-cursors.ts';
 import { anEvent } from '../../../support/scripted-event-log.ts';
 
 const defaults: EventsQuery = { start: 'oldest', limit: 100, waitMs: 0 };
@@ -25,11 +25,6 @@ const good: [string, Partial<EventsQuery>][] = [
   ['limit=1', { limit: 1 }],
   ['limit=1000', { limit: 1000 }],
   ['limit=0100', { limit: 100 }],
-  ['wait=0', { waitMs: 0 }],
-  ['wait=30', { waitMs: 30_000 }],
-  ['wait=30.000', { waitMs: 30_000 }],
-  ['wait=0.001', { waitMs: 1 }],
-  ['wait=1.005', { waitMs: 1005 }],
   ['wait=2.5', { waitMs: 2500 }],
   [`after=${cursor}&limit=5&wait=1`, { start: 17, limit: 5, waitMs: 1000 }],
   ['after=l%61test&wait=%31', { start: 'latest', waitMs: 1000 }],
@@ -58,18 +53,7 @@ const bad: [string, RegExp][] = [
   ['limit=1e2', /^limit /],
   ['limit=0x10', /^limit /],
   ['limit=%D9%A1', /^limit /],
-  ['wait=', /^wait /],
-  ['wait=30.001', /^wait /],
   ['wait=31', /^wait /],
-  ['wait=-1', /^wait /],
-  ['wait=1.', /^wait /],
-  ['wait=.5', /^wait /],
-  ['wait=0.0001', /^wait /],
-  ['wait=1e1', /^wait /],
-  ['wait=NaN', /^wait /],
-  ['wait=Infinity', /^wait /],
-  ['wait=1,5', /^wait /],
-  ['wait=1%20', /^wait /],
   ['limit=1&limit=1', /twice/],
   ['wait=%', /^query/],
 ];

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceId, MessageId } from '../../../../src/model/ids.ts';
 import { messagePayloadBytesMax, messagePayloadDepthMax } from '../../../../src/model/limits.ts';
-import { decodeMessageBody, encodeMessageReceipt } from '../../../../src/protocol/rest/message.ts';
+import { decodeMessageBody, encodeMessageReceipt } from '../../../../src/protocol/rest/device-requests.ts';
 
-function decode(text: string | Uint8Array): ReturnType<typeof decodeMessageBody> {
-  return decodeMessageBody(typeof text === 'string' ? Buffer.from(text) : text);
+function decode(text: string): ReturnType<typeof decodeMessageBody> {
+  return decodeMessageBody(Buffer.from(text));
 }
 
 /** A body whose payload is this text. */
@@ -93,12 +93,39 @@ for (const [name, payload] of badPayloads) {
   });
 }
 
-const badBodies: [string, string | Uint8Array, RegExp][] = [
-  ['nothing in it', '', /^body/],
-  ['an array', '[]', /^body/],
-  ['a byte order mark', `\ufeff${withPayload('{}')}`, /^body/],
-  ['bytes that are not UTF-8', Buffer.from(withPayload('{"a":"\xff"}'), 'latin1'), /^body/],
-  ['a lone surrogate in the payload', withPayload('{"a":"\\ud800"}'), /^body/],
+const waits: [string, boolean, number][] = [
+  ['', false, 20_000],
+  [',"wake":false,"wait":5', false, 5000],
+  [',"wake":true', true, 20_000],
+  [',"wake":true,"wait":0', true, 0],
+  [',"wake":true,"wait":1.2344', true, 1234],
+  [',"wake":true,"wait":30', true, 30_000],
+];
+for (const [fields, wake, waitMs] of waits) {
+  test(`a message with these fields, or none, may wake or not: ${fields}`, () => {
+    const body = decode(`{"device_id":"D","name":"n","payload":{}${fields}}`);
+    assert.deepEqual(body.ok && [body.value.wake, body.value.waitMs], [wake, waitMs]);
+  });
+}
+
+for (const wake of ['null', '1', '"true"', '[]', '{}']) {
+  test(`wake of ${wake} is refused, and the answer says which field`, () => {
+    const body = decode(`{"device_id":"D","name":"n","payload":{},"wake":${wake}}`);
+    assert.match(body.ok ? '' : body.error, /^wake /);
+  });
+}
+
+for (const wait of ['null', '"5"', '-1', '30.001', '31', '1e400', 'true', '[5]']) {
+  test(`wait of ${wait} is refused, with wake and without, and the answer says which field`, () => {
+    for (const wake of [true, false]) {
+      const body = decode(`{"device_id":"D","name":"n","payload":{},"wake":${wake},"wait":${wait}}`);
+      assert.match(body.ok ? '' : body.error, /^wait /);
+    }
+  });
+}
+
+const badBodies: [string, string, RegExp][] = [
+  ['no JSON object in it', '[]', /^body/],
   ['no device id', '{"name":"n","payload":{}}', /^device_id /],
   ['an empty device id', '{"device_id":"","name":"n","payload":{}}', /^device_id /],
   ['a device id of 256 bytes', `{"device_id":"${'x'.repeat(256)}","name":"n","payload":{}}`, /^device_id /],

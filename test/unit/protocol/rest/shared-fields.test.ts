@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseQuery, decodeDeviceQuery } from '../../../../src/protocol/rest/shared-fields.ts';
-import { encodeConnectivityRecord } from '../../../../src/protocol/rest/device-status.ts';
+import {
+  decodeDeviceQuery,
+  decodeWait,
+  isJsonContentType,
+  parseJsonObject,
+  parseQuery,
+} from '../../../../src/protocol/rest/shared-fields.ts';
+import { encodeCallStatus, encodeConnectivityRecord } from '../../../../src/protocol/rest/device-requests.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 
 const good: [string, string, [string, string][]][] = [
@@ -76,3 +82,107 @@ test('a connectivity record is JSON whatever the device id holds', () => {
     sleep: { last_login_at: 1, last_heartbeat_at: 2, last_offline_at: null },
   });
 });
+
+const goodDevices = [
+  ['device_id=D', 'D'],
+  ['other=1&device_id=a%20b+c&', 'a b c'],
+  ['device_id=%C3%A9%00', 'é\u0000'],
+] as const;
+for (const [query, deviceId] of goodDevices)
+  test(`the call status of ${JSON.stringify(deviceId)} is asked by ${query}`, () => {
+    assert.deepEqual(decodeDeviceQuery(query), { ok: true, value: deviceId });
+  });
+
+const badDevices = [
+  ['', 'device_id is missing'],
+  ['device=D', 'device_id is missing'],
+  ['device_id=', 'device_id must be 1-255 bytes of valid UTF-8'],
+  [`device_id=${'x'.repeat(256)}`, 'device_id must be 1-255 bytes of valid UTF-8'],
+  ['device_id=D&device_id=D', 'query: "device_id" is given twice'],
+  ['device_id=%', 'query: a percent escape is malformed or not UTF-8'],
+  ['device_id=%ff', 'query: a percent escape is malformed or not UTF-8'],
+] as const;
+for (const [query, message] of badDevices)
+  test(`the query ${JSON.stringify(query.slice(0, 30))} is refused: ${message}`, () => {
+    assert.deepEqual(decodeDeviceQuery(query), { ok: false, error: message });
+  });
+
+test('a call status is one word', () => {
+  assert.deepEqual(
+    [encodeCallStatus(true), encodeCallStatus(false)],
+    ['{"in_call":true}', '{"in_call":false}'],
+  );
+});
+
+test('application/json is taken in any case, with a charset of utf-8 or none', () => {
+  const taken = [
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf-8"',
+  ];
+  const refused = [
+    undefined,
+    '',
+    'text/plain',
+    'application/jsonp',
+    'application/json; charset=latin1',
+    'application/json; profile=x',
+    'text/json',
+  ];
+  for (const value of taken) assert.equal(isJsonContentType(value), true, value);
+  for (const value of refused) assert.equal(isJsonContentType(value), false, value);
+});
+
+const waits: [string | undefined, number][] = [
+  [undefined, 0],
+  ['0', 0],
+  ['1', 1000],
+  ['30', 30_000],
+  ['30.000', 30_000],
+  ['2.5', 2500],
+  ['0.001', 1],
+  ['0.007', 7],
+  ['1.001', 1001],
+  ['1.005', 1005],
+];
+test('a wait is 0 to 30 seconds with at most three decimals, in whole milliseconds', () => {
+  for (const [text, waitMs] of waits) assert.deepEqual(decodeWait(text), { ok: true, value: waitMs }, text);
+});
+
+test('any other wait is refused', () => {
+  const refused = ['', '-1', '+1', ' 1', '1 ', '1\n', '30.001', '31', '007', '1.', '.5', '0.0001', '1.0001'];
+  for (const text of [...refused, '1e1', '1s', '0x1', '1,5', 'NaN', 'Infinity', '\u0661'])
+    assert.match(JSON.stringify(decodeWait(text)), /"wait must be /, text);
+});
+
+const objects = ['{}', ' \n{"a":1}\t', '{"x":"\\ud83d\\ude00"}', '{"__proto__":1}'];
+test('a body is one JSON object, with space around it', () => {
+  for (const text of objects)
+    assert.deepEqual(parseJsonObject(Buffer.from(text)), { ok: true, value: JSON.parse(text) }, text);
+});
+
+const noObjects: [string, Uint8Array | string][] = [
+  ['nothing', ''],
+  ['bad JSON', '{"device_id":"D"'],
+  ['an array', '[]'],
+  ['a string', '"D"'],
+  ['null', 'null'],
+  ['a number', '1'],
+  ['behind a byte order mark', '\ufeff{"a":1}'],
+  ['of bytes that are not UTF-8', Buffer.from('{"a":"\xff"}', 'latin1')],
+  ['of an encoded surrogate', Buffer.from('{"a":"\xed\xa0\x80"}', 'latin1')],
+  ['of a lone surrogate escape', '{"a":"\\ud800"}'],
+  ['of a lone surrogate escape deep inside', '{"a":"D","x":["\\uDFFF"]}'],
+  ['of a lone surrogate escape in a key', '{"a":"D","\\udead":1}'],
+  [
+    'of a lone surrogate at the end of its nesting',
+    `{"x":${'['.repeat(30_000)}"\\ud800"${']'.repeat(30_000)}}`,
+  ],
+];
+for (const [name, body] of noObjects)
+  test(`a body ${name} is refused as a whole`, () => {
+    const parsed = parseJsonObject(typeof body === 'string' ? Buffer.from(body) : body);
+    assert.match(parsed.ok ? '' : parsed.error, /^body: /);
+  });

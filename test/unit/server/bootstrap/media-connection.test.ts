@@ -1,14 +1,24 @@
-import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
-import { mediaStartMsMax } from '../../../../src/model/limits.ts';
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import assert from 'node:assert/strict';
+import { mediaStartMsMax, mediaStopMsMax } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
+import {
+  MediaConnection,
+  MediaGate,
+  readLinkKey,
+} from '../../../../src/server/bootstrap/media-connection.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
-import { mediaCounts } from '../../../support/linked-leg-service.ts';
+import { mediaCounts, FakeMediaProcess } from '../../../support/linked-leg-service.ts';
+import { MediaEnd } from '../../../../src/media/link/media-end.ts';
+import { connectPsk } from '../../../../src/media/link/psk-transport.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 class GatewaysScene {
   readonly clock = new DrivenClock();
@@ -106,4 +116,151 @@ test('the late end of one takes nothing from the next', async () => {
   scene.carrier.die('SIGSEGV');
   await scene.settle();
   assert.deepEqual(scene.front.address, { host: '127.0.0.1', port: 8084 });
+});
+
+class RemoteMediaPeer {
+  readonly end: MediaEnd;
+  readonly process = new FakeMediaProcess();
+  readonly ended: Promise<string | null>;
+
+  constructor(link: Awaited<ReturnType<typeof connectPsk>>, clock: DrivenClock) {
+    let resolve: (fault: string | null) => void = () => undefined;
+    this.ended = new Promise((settle) => (resolve = settle));
+    this.end = new MediaEnd(link, { clock, onEnd: resolve });
+    this.end.started().catch(() => undefined);
+  }
+
+  async listen(): Promise<void> {
+    await this.end.started();
+    this.end.ready({ host: '10.0.0.7', port: 8083 }, this.process);
+  }
+}
+
+class GateScene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly key = randomBytes(32);
+  readonly connection: MediaConnection;
+  readonly gate: MediaGate;
+
+  constructor(t: Ending) {
+    const { clock, log } = this;
+    const { service, keys } = new LegServiceScene();
+    this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
+    const keyFile = join(temporaryDirectory(t), 'link.key');
+    writeFileSync(keyFile, this.key);
+    const address = { host: '127.0.0.1', port: 0 };
+    this.gate = new MediaGate({ address, keyFile }, { clock, log, connection: this.connection });
+    t.after(() => this.gate.close());
+  }
+
+  async viewer(): Promise<RemoteMediaPeer> {
+    const { address } = await this.logged<{ address: string }>('waiting for a media process elsewhere');
+    const port = Number(address.split(':').at(-1));
+    return new RemoteMediaPeer(
+      await connectPsk({ host: '127.0.0.1', port, key: this.key }, this.clock),
+      this.clock,
+    );
+  }
+
+  async logged<Fields>(message: string): Promise<Fields> {
+    for (;;) {
+      const line = this.log.lines.find((each) => each.message.startsWith(message));
+      if (line !== undefined) return line.fields as Fields;
+      await turn();
+    }
+  }
+}
+
+test('a media process that comes with the key is taken, and its going is told', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  assert.equal(scene.connection.address, null);
+  const viewer = await scene.viewer();
+  await viewer.listen();
+  await scene.logged('a media process elsewhere is up');
+  assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
+  await viewer.end.end();
+  assert.deepEqual(await scene.logged('the media process elsewhere is gone'), { fault: null });
+  assert.equal(scene.connection.isTaken, false);
+});
+
+test('a second one is sent away with the reason, and the first one stays', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  const first = await scene.viewer();
+  await first.listen();
+  await scene.logged('a media process elsewhere is up');
+  const second = await scene.viewer();
+  assert.match((await second.ended) ?? '', /sent this media process away: another media process/);
+  await scene.logged('a second media process came and was sent away');
+  assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
+});
+
+test('one that cannot listen leaves its place, and its words in the log', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  const viewer = await scene.viewer();
+  await viewer.end.started();
+  viewer.end.failed('media.listen is taken');
+  await viewer.ended;
+  const { err } = await scene.logged<{ err: Error }>('a media process elsewhere came and does not listen');
+  assert.equal(err.message, 'media.listen is taken');
+  while (scene.connection.isTaken) await turn();
+});
+
+test('a stop lets nobody in any more, drains who is there, and waits no longer than it may', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  const viewer = await scene.viewer();
+  await viewer.listen();
+  await scene.logged('a media process elsewhere is up');
+  let isStopped = false;
+  const stopping = scene.gate.stop().then(() => (isStopped = true));
+  while (viewer.process.asked.length === 0) await turn();
+  await assert.rejects(scene.viewer(), /no link to/);
+  assert.equal(isStopped, false);
+  scene.clock.advance(mediaStopMsMax);
+  await stopping;
+  assert.deepEqual(viewer.process.asked, ['drain']);
+});
+
+test('a stop whose media process drains ends its link', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  const viewer = await scene.viewer();
+  await viewer.listen();
+  await scene.logged('a media process elsewhere is up');
+  const stopping = scene.gate.stop();
+  while (viewer.process.asked.length === 0) await turn();
+  viewer.process.drained();
+  await stopping;
+  assert.equal(await viewer.ended, null);
+  assert.ok(!scene.log.lines.some(({ message }) => message.endsWith('is gone')), 'nobody is missed');
+});
+
+test('a port that is taken, and a key that is none, keep it from starting', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
+  const keyFile = join(temporaryDirectory(t), 'link.key');
+  const { clock, log, connection } = scene;
+  const port = Number(address.split(':').at(-1));
+  const other = new MediaGate({ address: { host: '127.0.0.1', port }, keyFile }, { clock, log, connection });
+  await assert.rejects(other.start(), { message: `media.link_key_file: ${keyFile} cannot be read` });
+  writeFileSync(keyFile, randomBytes(31));
+  await assert.rejects(readLinkKey(keyFile), /has 31 bytes; at least 32: openssl rand/);
+  writeFileSync(keyFile, randomBytes(32));
+  await assert.rejects(other.start(), { message: new RegExp(`cannot listen on 127.0.0.1:${port}: in use`) });
+});
+
+test('who has another key is refused, and the log says so', async (t) => {
+  const scene = new GateScene(t);
+  await scene.gate.start();
+  const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
+  const port = Number(address.split(':').at(-1));
+  const key = randomBytes(32);
+  await assert.rejects(connectPsk({ host: '127.0.0.1', port, key }, scene.clock), /another key/);
+  await scene.logged('the gate of the media process: somebody at 127.0.0.1 has another key');
+  assert.equal(scene.connection.isTaken, false);
 });

@@ -6,19 +6,16 @@ import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { EventType } from '../../../../src/model/events.ts';
 import type { ApplicationId, DeviceId, ProductId, RequestId, SessionId } from '../../../../src/model/ids.ts';
 import { Readiness } from '../../../../src/telemetry/readiness.ts';
-import {
-  openRecords,
-  type RecordsDeps,
-  type SharedStoreDeps,
-} from '../../../../src/server/bootstrap/records.ts';
+import { openRecords, type RecordsDeps } from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
+import { SharedRecords } from '../../../../src/storage/journal/shared-records.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
-import { endOf, loginOf } from '../../../support/connection-changes.ts';
+import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeLog } from '../../../support/fakes.ts';
+import { FakeLog, latestOf } from '../../../support/fakes.ts';
 import { callOf } from '../../../support/stored-calls.ts';
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
-import { draftOf } from '../../../support/test-journal.ts';
+import { alone, draftOf } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
 const settings = {
@@ -40,22 +37,23 @@ function opened(t: TestContext, changes: Pick<RecordsDeps, 'onEvent'> = {}) {
   const store = temporaryStore(t);
   const deps = { ...depsOf(), ...changes };
   deps.readiness.clear('starting');
-  return { store, deps, records: openRecords(store.state, settings, deps) };
+  const own = { store: new SharedRecords(store.state, alone), isCoordinator: true };
+  return { store, deps, records: openRecords(store.state, settings, { ...deps, ...own }) };
 }
 
 test('records of both connections and wakeups share one log, and every event of it is counted', async (t) => {
   const counted: EventType[] = [];
   const { records } = opened(t, { onEvent: (type) => counted.push(type) });
   records.sleep.write(device, neverConnected, loginOf());
-  records.signal.write(device, neverConnected, endOf({ connection: 'signal' }));
-  records.events.append(draftOf(device, 3));
+  records.signal.write(device, neverConnected, loginOf({ connection: 'signal' }));
+  records.calls.write(device, [], draftOf(device, 3));
   assert.equal(records.isOverloaded(), false);
   await records.close();
   assert.deepEqual(
     records.events.read(0, 10).map(({ type, seq, productId }) => [type, seq, productId]),
     [
       ['device.sleep.login', 1, 'doorbell'],
-      ['device.signal.offline', 2, 'doorbell'],
+      ['device.signal.online', 2, 'doorbell'],
       ['device.wakeup.expired', 3, 'doorbell'],
     ],
   );
@@ -64,11 +62,15 @@ test('records of both connections and wakeups share one log, and every event of 
 
 test('what collects and nobody waits for is committed by an orderly stop', async (t) => {
   const { records } = opened(t);
-  records.sleep.write(device, { ...neverConnected, epoch: 7 }, null);
+  const { session } = loginOf();
+  const record = { ...neverConnected, epoch: 1, openSession: session };
+  records.sleep.write(device, record, loginOf());
+  await records.allCommitted();
+  records.sleep.write(device, { ...record, lastHeartbeatAt: 7 }, null);
   await records.close();
   assert.equal(records.sleep.committed(device), null);
-  assert.equal(records.sleep.read(device)?.epoch, 7);
-  assert.equal(records.wakeups.find('app' as ApplicationId, 'r' as RequestId), null);
+  assert.equal(records.sleep.read(device)?.lastHeartbeatAt, 7);
+  assert.equal(records.wakeups.find(latestOf('app' as ApplicationId, 'r' as RequestId)), null);
 });
 
 test('a store that refuses makes the node unready, says why, and does not keep it from stopping', async (t) => {
@@ -89,7 +91,7 @@ test('a store that refuses makes the node unready, says why, and does not keep i
 
 test('events are forgotten by the settings, from the start on and until the stop', async (t) => {
   const { deps, records } = opened(t);
-  records.events.append(draftOf(device, 1, deps.clock.wallMs()));
+  records.calls.write(device, [], draftOf(device, 1, deps.clock.wallMs()));
   await records.sleep.allCommitted();
   deps.clock.stepWall(24 * 3600 * 1000);
   deps.clock.advance(1000);
@@ -99,25 +101,20 @@ test('events are forgotten by the settings, from the start on and until the stop
   assert.equal(deps.clock.pendingTimers, 0);
 });
 
-function processOf(t: TestContext, directory: string, name: string, changes: Partial<SharedStoreDeps> = {}) {
+function processOf(t: TestContext, directory: string, number: 0 | 1, grew = (): void => undefined) {
   const store = closedAfter(t, openStore(directory, { lock: 'held' }));
-  const member = `node-1/${name}@1` as MemberId;
-  const shared = { member, node: 'node-1', isCoordinator: false, grew: () => undefined, ...changes };
-  return { store, deps: { ...depsOf(), shared } };
+  const member = `node-1/${number}@1` as MemberId;
+  const shared = new SharedRecords(store.state, { member, node: 'node-1', grew });
+  const deps = { ...depsOf(), store: shared, isCoordinator: number === 0 };
+  return { store, shared, clock: deps.clock, records: openRecords(store.state, settings, deps) };
 }
 
 test('of several processes only the coordinator forgets, the others see what is gone', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
-  const parts = [processOf(t, directory, '0', { isCoordinator: true }), processOf(t, directory, '1')];
-  const [coordinator, worker] = parts.map(({ store, deps }) => ({
-    ...deps,
-    store,
-    records: openRecords(store.state, settings, deps),
-  }));
-  assert(coordinator !== undefined && worker !== undefined);
+  const [coordinator, worker] = [processOf(t, directory, 0), processOf(t, directory, 1)];
   const atMs = worker.clock.wallMs();
-  worker.records.events.append(draftOf(device, 1, atMs));
-  worker.records.events.append(draftOf(device, 2, atMs + 24 * 3600 * 1000));
+  worker.records.calls.write(device, [], draftOf(device, 1, atMs));
+  worker.records.calls.write(device, [], draftOf(device, 2, atMs + 24 * 3600 * 1000));
   await worker.records.close();
   coordinator.records.events.refresh();
   const forgotten = t.mock.method(coordinator.store.state.environment, 'batch');
@@ -134,12 +131,8 @@ test('of several processes only the coordinator forgets, the others see what is 
 test('what the coordinator writes of calls and another process of sessions is read by all', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   let grew = 0;
-  const parts = [
-    processOf(t, directory, '0', { isCoordinator: true, grew: () => (grew += 1) }),
-    processOf(t, directory, '1'),
-  ];
-  const [coordinator, worker] = parts.map(({ store, deps }) => openRecords(store.state, settings, deps));
-  assert(coordinator !== undefined && worker !== undefined);
+  const { records: coordinator } = processOf(t, directory, 0, () => void (grew += 1));
+  const { records: worker, shared } = processOf(t, directory, 1);
   assert.deepEqual(worker.calls.read(device), []);
   coordinator.calls.write(device, [callOf(device)], draftOf(device));
   await coordinator.calls.committed(device);
@@ -153,7 +146,7 @@ test('what the coordinator writes of calls and another process of sessions is re
   const session = 'a' as SessionId;
   const record = { ...neverConnected, epoch: 1, lastLoginAt: 1, openSession: session };
   const taken: unknown[] = [];
-  worker.followSlots({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
+  shared.follow({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
   worker.sleep.write(device, record, loginOf({ session, atMs: 1000 }));
   await worker.sleep.committed(device);
   assert.deepEqual(taken, [session]);

@@ -10,8 +10,7 @@ import {
   WebhookLeaderElection,
   type WebhookLeadership,
 } from '../../../../src/server/bootstrap/webhook-leader-election.ts';
-import { LmdbDeliveryStore } from '../../../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { WebhookTables } from '../../../../src/storage/webhooks/webhook-tables.ts';
+import { LmdbDeliveryStore, WebhookTables } from '../../../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';

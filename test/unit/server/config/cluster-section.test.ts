@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { loadSettings, SettingsError } from '../../../../src/server/config/settings.ts';
-import { describeSettings } from '../../../../src/server/config/settings-keys.ts';
+import { loadSettings, SettingsError, describeSettings } from '../../../../src/server/config/settings.ts';
 
 function problemsOf(env: Record<string, string>): readonly string[] {
   try {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadSettings, SettingsError } from '../../../../src/server/config/settings.ts';
-import { mediaProcessSettings } from '../../../../src/server/config/gateway-settings.ts';
+import { mediaProcessSettings } from '../../../../src/server/config/derived-settings.ts';
 
 const elsewhere = [
   'media.process=elsewhere',

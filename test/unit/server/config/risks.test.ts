@@ -1,8 +1,17 @@
+import { test, type TestContext } from 'node:test';
+import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { reportRisks } from '../../../../src/server/config/risks.ts';
+import {
+  reportRisks,
+  findExposedFiles,
+  reportExposedFiles,
+  secretFilesOf,
+} from '../../../../src/server/config/risks.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { FakeLog } from '../../../support/fakes.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 function risksOf(...overrides: string[]): string[] {
   const log = new FakeLog();
@@ -31,9 +40,9 @@ test('an API beyond loopback without TLS is told, and with it is not', () => {
 
 test('a media listener beyond loopback without TLS, and development keys, are told', () => {
   const told = 'tokens and bridge keys come from beyond this machine without TLS';
-  assert.deepEqual(risksOf('media.listen=0.0.0.0:8083'), [told]);
+  assert.deepEqual(risksOf('media.listen=10.0.0.5:8083'), [told]);
   const tls = ['media.tls_cert_file=/c.pem', 'media.tls_key_file=/k.pem'];
-  assert.deepEqual(risksOf('media.listen=0.0.0.0:8083', ...tls), []);
+  assert.deepEqual(risksOf('media.listen=10.0.0.5:8083', ...tls), []);
   const [keys = ''] = risksOf('media.bridge_keys=one,two');
   assert.match(keys, /development keys/);
 });
@@ -44,6 +53,16 @@ test('a sleep server that controllers are told and cannot reach is told', () => 
   assert.deepEqual(risksOf('sleep.listen=0.0.0.0:8081', 'sleep.advertise=sleep.example:8081'), []);
 });
 
+test('a media listener that devices are told and cannot reach, or are not told, is told', () => {
+  const told = (...overrides: string[]) => risksOf(...overrides).filter((line) => /advertise/.test(line));
+  assert.match(told('media.listen=0.0.0.0:8083').join(), /only this machine .* set media\.advertise/);
+  const elsewhere = ['media.process=elsewhere', 'media.link_listen=127.0.0.1:0', 'media.link_key_file=k'];
+  assert.match(told(...elsewhere).join(), /may not be told .* set media\.advertise/);
+  for (const others of [['media.listen=0.0.0.0:8083'], elsewhere])
+    assert.deepEqual(told(...others, 'media.advertise=media.example:8083'), []);
+  assert.deepEqual(told('media.listen=0.0.0.0:8083', 'media.process=none'), []);
+});
+
 test('secrets that may be short are told', () => {
   const [told = ''] = risksOf('registry.allow_short_secrets=true');
   assert.match(told, /registry\.allow_short_secrets/);
@@ -52,4 +71,87 @@ test('secrets that may be short are told', () => {
 test('an open ops listener and webhooks to private addresses are told', () => {
   assert.equal(risksOf('ops.listen=0.0.0.0:8090').length, 1);
   assert.equal(risksOf('webhooks.allow_local=true').length, 1);
+});
+
+const noModes =
+  process.platform === 'win32' || (statSync(tmpdir()).mode & 0o011) === 0
+    ? 'files have no modes, or temporary ones are their owner’s alone'
+    : false;
+
+/** A file in a directory that everybody may pass. */
+function fileOf(t: TestContext, mode: number, directoryMode = 0o755, aboveMode = 0o755): string {
+  const above = temporaryDirectory(t);
+  const directory = join(above, 'etc');
+  mkdirSync(directory);
+  const path = join(directory, 'registry.json');
+  writeFileSync(path, '{}');
+  chmodSync(path, mode);
+  chmodSync(directory, directoryMode);
+  chmodSync(above, aboveMode);
+  return path;
+}
+
+const seen: readonly [string, RegExp | null, number, number?, number?][] = [
+  [
+    'a file that its group may write',
+    /can be written by other users \(mode 0660\).*chmod go-w .*json/,
+    0o660,
+  ],
+  ['a file that everybody may write', /can be written by other users \(mode 0602\)/, 0o602],
+  ['a file that everybody may read', /can be read by every user \(mode 0644\).*chmod o-r/, 0o644],
+  [
+    'a file in a directory that others may write',
+    /can be replaced.*mode 0777.*chmod go-w .*etc$/,
+    0o600,
+    0o777,
+  ],
+  ['a file in a directory like /tmp', null, 0o600, 0o1777],
+  ['a file of its owner', null, 0o600],
+  ['a file that its group may read', null, 0o640],
+  ['a file in a directory of its owner', null, 0o666, 0o700],
+  ['a file below a directory of its owner', null, 0o666, 0o755, 0o700],
+];
+for (const [what, told, ...modes] of seen)
+  test(`${what} is ${told === null ? 'well' : 'told'}`, { skip: noModes }, (t) => {
+    const found = findExposedFiles([{ name: 'registry.file', path: fileOf(t, ...modes) }]);
+    const said = found.map((exposed) => `${exposed.name} ${exposed.found}: ${exposed.advice}`);
+    assert.equal(said.length, told === null ? 0 : 1, said.join());
+    if (told !== null) assert.match(said[0] ?? '', told);
+  });
+
+test('a file that is not there is nothing to tell', () => {
+  assert.deepEqual(findExposedFiles([{ name: 'registry.file', path: '/nowhere/registry.json' }]), []);
+});
+
+test('the registry file and every key that a setting names are looked at', () => {
+  const named = [
+    'registry.file=r',
+    'calls.token_keys_file=t',
+    'sleep.tls_cert_file=c',
+    'sleep.tls_key_file=s',
+    'signal.tls_cert_file=c',
+    'signal.tls_key_file=s',
+    'media.tls_cert_file=c',
+    'media.tls_key_file=s',
+  ];
+  const files = secretFilesOf(loadSettings({ env: {}, overrides: named }));
+  const expected = [
+    'sleep.tls_key_file',
+    'signal.tls_key_file',
+    'media.tls_key_file',
+    'calls.token_keys_file',
+    'registry.file',
+  ];
+  assert.deepEqual(files.map(({ name }) => name).toSorted(), expected.toSorted());
+  assert.deepEqual(secretFilesOf(loadSettings({ env: {} })), [], 'by default none is named');
+});
+
+test('a registry file that others can write is a warning in the log', { skip: noModes }, (t) => {
+  const log = new FakeLog();
+  const file = fileOf(t, 0o666);
+  reportExposedFiles(loadSettings({ env: {}, overrides: [`registry.file=${file}`] }), log);
+  assert.deepEqual(
+    log.lines.map(({ level, message }) => `${level} ${message}`),
+    [`warn registry.file can be written by other users (mode 0666): chmod go-w ${file}`],
+  );
 });

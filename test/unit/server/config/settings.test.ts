@@ -4,8 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { SettingsError, loadSettings, type SettingsSources } from '../../../../src/server/config/settings.ts';
-import { describeSettings, settingKeys } from '../../../../src/server/config/settings-keys.ts';
+import {
+  SettingsError,
+  loadSettings,
+  type SettingsSources,
+  describeSettings,
+  settingKeys,
+} from '../../../../src/server/config/settings.ts';
 import { readFromRoot, settingsFiles } from '../../../support/settings-files.ts';
 import { checkout } from '../../../support/checkout.ts';
 
@@ -144,6 +149,17 @@ test('an address needs a host and a port that can be', () => {
     );
   for (const advertise of ['sleep.example', 'sleep.example:0'])
     assert.equal(problemsOf({ env: { REVEILLE_SLEEP_ADVERTISE: advertise } }).length, 1, advertise);
+  for (const advertise of [
+    'media.example',
+    'media.example:0',
+    'ws://media.example:0',
+    'wss://media.example:65536',
+    'ftp://media.example',
+    'wss://media.example/path',
+    'wss://user@media.example',
+    `wss://${'h'.repeat(254)}`,
+  ])
+    assert.equal(problemsOf({ env: { REVEILLE_MEDIA_ADVERTISE: advertise } }).length, 1, advertise);
 });
 
 test('numbers are plain, whole where they must be, and in range', () => {

@@ -10,21 +10,14 @@ import {
   mediaStopMsMax,
 } from '../../../../src/model/limits.ts';
 import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
-import { MediaSupervisor } from '../../../../src/server/supervisor/media-supervisor.ts';
+import { mediaSupply, type MediaSupply } from '../../../../src/server/supervisor/media-supervisor.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 
-const settings = {
-  legs: { ...mediaLegsDefaults, host: '127.0.0.1', port: 0 },
-  workers: 0,
-  loadMax: 0.85,
-  quality: 80,
-  sourceMax: { width: 1920, height: 1080 },
-  maxFps: 15,
-};
 const listeningPort = 8083;
 
 class MediaSupervisorScene {
@@ -32,7 +25,7 @@ class MediaSupervisorScene {
   readonly log = new FakeLog();
   readonly carriers: FakeCarrier[] = [];
   readonly connection: MediaConnection;
-  readonly supervisor: MediaSupervisor;
+  readonly supervisor: MediaSupply;
   /** Thrown by the next start. */
   noProcess: Error | null = null;
 
@@ -40,15 +33,12 @@ class MediaSupervisorScene {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
     this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
-    const startCarrier = (): FakeCarrier => this.#start();
-    this.supervisor = new MediaSupervisor({
-      clock,
-      log,
-      connection: this.connection,
-      settings,
-      startCarrier,
-      hasSpare,
+    const settings = loadSettings({
+      env: {},
+      overrides: ['media.listen=127.0.0.1:0', `media.spare=${hasSpare}`],
     });
+    const startMedia = (): FakeCarrier => this.#start();
+    this.supervisor = mediaSupply(settings, { clock, log, connection: this.connection, startMedia });
   }
 
   /** One that is there, and listens. */
@@ -102,7 +92,14 @@ const notStarted = 'the media process cannot be started';
 test('a media process is started with the settings, and its place is known', async () => {
   const scene = new MediaSupervisorScene();
   const carrier = await scene.serving();
-  assert.deepEqual(carrier.settings, settings);
+  assert.deepEqual(carrier.settings, {
+    legs: { ...mediaLegsDefaults, host: '127.0.0.1', port: 0 },
+    workers: 0,
+    loadMax: 0.85,
+    quality: 80,
+    sourceMax: { width: 1920, height: 1080 },
+    maxFps: 15,
+  });
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged('the media process is up'), [{ pid: 100, port: listeningPort, start_ms: 0 }]);
 });

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import type { EventDraft, LoggedEvent } from '../../../../src/model/events.ts';
+import type { DeviceId } from '../../../../src/model/ids.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
 import { JournalSlot } from '../../../../src/storage/journal/journal-slot.ts';
-import type { EventTransition } from '../../../../src/storage/journal/transition.ts';
+import type { CallsTransition } from '../../../../src/storage/journal/transition.ts';
 import { collectMsMax, commitRetryMs, commitWritesMax } from '../../../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
@@ -38,7 +39,7 @@ function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
 
 /** A slot of numbers, each of which may have an event. */
 class NumberSlot {
-  readonly #slot: JournalSlot<EventTransition & { readonly value: number }>;
+  readonly #slot: JournalSlot<CallsTransition & { readonly value: number }>;
 
   constructor(journal: Journal, name: string, batches: Put[][]) {
     this.#slot = new JournalSlot(journal, (key, { value }) => batches.at(-1)?.push([name, key, value]));
@@ -49,11 +50,19 @@ class NumberSlot {
   }
 
   write(key: string, value: number, event: EventDraft | null, isAwaited: boolean): void {
-    this.#slot.write(key, { kind: 'event', event, value }, isAwaited);
+    this.#slot.write(
+      key,
+      { kind: 'calls', deviceId: key as DeviceId, sessions: [], event, value },
+      isAwaited,
+    );
   }
 
   amend(key: string, value: number): void {
-    this.#slot.amend(key, { kind: 'event', event: null, value }, (newest) => ({ ...newest, value }));
+    this.#slot.amend(
+      key,
+      { kind: 'calls', deviceId: key as DeviceId, sessions: [], event: null, value },
+      (newest) => ({ ...newest, value }),
+    );
   }
 
   committed(key: string): Promise<void> | null {

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { fail } from '../../../../src/lib/result.ts';
 import { opsTokensMax } from '../../../../src/model/limits.ts';
 import { OpsTokenFile } from '../../../../src/storage/keys/ops-token-file.ts';
-import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 function scene(t: Ending) {

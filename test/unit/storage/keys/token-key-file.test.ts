@@ -3,22 +3,26 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
-import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
-import { TokenKeyFile } from '../../../../src/storage/keys/token-key-file.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
+import { tokenKeyFileOf } from '../../../../src/storage/keys/token-key-file.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 const nowS = 1_800_000_000;
 
+function keyFile(path: string) {
+  return tokenKeyFileOf({ calls: { token_keys_file: path }, data: { dir: '' } });
+}
+
 interface Scene {
   readonly directory: string;
   readonly path: string;
-  readonly file: TokenKeyFile;
+  readonly file: ReturnType<typeof keyFile>;
 }
 
 function scene(t: Ending): Scene {
   const directory = temporaryDirectory(t);
   const path = join(directory, 'token-keys.json');
-  return { directory, path, file: new TokenKeyFile(path) };
+  return { directory, path, file: keyFile(path) };
 }
 
 function modeOf(path: string): number {
@@ -55,12 +59,12 @@ test('a file that is there stays as it is, and every node that has a copy has it
   assert.equal(readFileSync(path, 'utf8'), text);
   const copy = join(directory, 'copy.json');
   writeFileSync(copy, text, { mode: 0o600 });
-  assert.deepEqual(await new TokenKeyFile(copy).find(), made);
+  assert.deepEqual(await keyFile(copy).find(), made);
 });
 
 test('starts at the same time agree on one key', async (t) => {
   const { directory, path } = scene(t);
-  const made = await Promise.all(Array.from({ length: 8 }, () => new TokenKeyFile(path).ensure(nowS)));
+  const made = await Promise.all(Array.from({ length: 8 }, () => keyFile(path).ensure(nowS)));
   for (const each of made) assert.deepEqual(each, made[0]);
   assert.deepEqual(readdirSync(directory), ['token-keys.json']);
 });
@@ -76,7 +80,7 @@ test('a rotation puts a new key first, keeps the former one, and drops what is o
   assert.deepEqual(once.dropped, []);
   const twice = await file.rotate(nowS + 20);
   assert.deepEqual([twice.keys[1], twice.dropped], [once.keys[0], [original]]);
-  assert.deepEqual((await new TokenKeyFile(path).find())?.keys, twice.keys);
+  assert.deepEqual((await keyFile(path).find())?.keys, twice.keys);
   assert.equal(twice.keys.length, 2);
 });
 
@@ -187,7 +191,7 @@ test('a file that cannot be read, and a directory that is not there, are said wi
     name: 'StoreOpenError',
     message: /token-keys\.json cannot be read: /,
   });
-  const nowhere = new TokenKeyFile(join(directory, 'nowhere', 'keys.json'));
+  const nowhere = keyFile(join(directory, 'nowhere', 'keys.json'));
   await assert.rejects(nowhere.ensure(nowS), {
     name: 'StoreOpenError',
     message: /keys\.json cannot be written: /,

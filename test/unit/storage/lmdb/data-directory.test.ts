@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { prepareDataDirectory } from '../../../../src/storage/lmdb/data-directory.ts';
-import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 function modeOf(path: string): number {

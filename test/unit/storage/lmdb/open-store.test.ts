@@ -3,12 +3,11 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { ApplicationId } from '../../../../src/model/ids.ts';
-import { prepareDataDirectory } from '../../../../src/storage/lmdb/data-directory.ts';
+import { prepareDataDirectory, ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
 import { openStore, openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
-import { ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
-import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
 
 const application = { appId: 'app' as ApplicationId, name: 'An application' };

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { livingPid, ServerLock } from '../../../../src/storage/lmdb/server-lock.ts';
-import { StoreOpenError } from '../../../../src/storage/lmdb/store-open-error.ts';
+import { livingPid, ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 const hasProcessFiles = existsSync('/proc/self/stat');

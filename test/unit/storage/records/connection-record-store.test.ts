@@ -9,21 +9,22 @@ import { LostSessions } from '../../../../src/storage/journal/lost-sessions.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import type { ConnectionKind } from '../../../../src/model/cluster.ts';
 import { commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
-import { loginOf } from '../../../support/connection-changes.ts';
+import { endOf, loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
 import { openJournal } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
+/** Of a first login. */
 const openRecord: ConnectionRecord = {
-  epoch: 3,
+  epoch: 1,
   lastLoginAt: 100,
-  lastHeartbeatAt: 110,
-  lastOfflineAt: 90,
+  lastHeartbeatAt: null,
+  lastOfflineAt: null,
   openSession: '0190b1c2-7d3e-7000-8000-0123456789ab' as SessionId,
 };
-const closedRecord: ConnectionRecord = { ...openRecord, openSession: null };
+const closedRecord: ConnectionRecord = { ...openRecord, lastOfflineAt: 110, openSession: null };
 
 function recordsOf(store: Store, kind: ConnectionKind = 'sleep'): ConnectionRecordStore {
   return new ConnectionRecordStore(store.state, kind, openJournal(store).journal);
@@ -39,22 +40,24 @@ function allEvents(store: Store) {
 }
 
 const openSession = openRecord.openSession as SessionId;
-const login = loginOf({ session: openSession, atMs: 100_000, epoch: 3 });
-const signalLogin = loginOf({ connection: 'signal', session: openSession });
+const login = loginOf({ session: openSession, atMs: 100_000 });
+const signalLogin = loginOf({ connection: 'signal', session: openSession, atMs: 100_000 });
+const signalEnd = endOf({ connection: 'signal', session: openSession, atMs: 110_000 });
 
 test('a record that was committed is read after the store is opened again, and its event with it', async (t) => {
   const store = temporaryStore(t);
   const records = recordsOf(store);
   const strange = 'a\0b\n😀' as DeviceId;
   records.write(device, openRecord, login);
-  records.write(strange, neverConnected, null);
+  records.write(strange, openRecord, login);
   await records.allCommitted();
   const after = await reopened(t, store);
   const again = recordsOf(after);
   assert.deepEqual(again.read(device), openRecord);
-  assert.deepEqual(again.read(strange), neverConnected);
-  const [event, ...others] = allEvents(after);
-  assert.deepEqual(others, []);
+  assert.deepEqual(again.read(strange), openRecord);
+  const [event, other, ...more] = allEvents(after);
+  assert.deepEqual(more, []);
+  assert.equal(other?.deviceId, strange);
   assert.deepEqual(event, {
     ...sessionEvent(device, login),
     id: event?.id,
@@ -70,13 +73,14 @@ test('sleep and signal records are apart, and their events in one log', async (t
   const sleep = new ConnectionRecordStore(store.state, 'sleep', journal);
   const signal = new ConnectionRecordStore(store.state, 'signal', journal);
   sleep.write(device, openRecord, login);
-  signal.write(device, closedRecord, signalLogin);
+  signal.write(device, openRecord, signalLogin);
+  signal.write(device, closedRecord, signalEnd);
   assert.deepEqual([sleep.read(device), signal.read(device)], [openRecord, closedRecord]);
   await sleep.allCommitted();
   assert.deepEqual([sleep.read(device), signal.read(device)], [openRecord, closedRecord]);
   assert.deepEqual(
     events.read(0, 10).map(({ seq }) => seq),
-    [1, 2],
+    [1, 2, 3],
   );
   const lost = new LostSessions(store.state, journal, 'node-1');
   assert.equal(await lost.close('signal', () => true, 500_000), 0);
@@ -146,15 +150,22 @@ test('a record cannot be read from a closed store: it throws and is never taken 
 
 test('the newest record is what is read, at every moment between writes and commits', async (t) => {
   const records = recordsOf(temporaryStore(t));
-  const newest = new Map<DeviceId, number>();
+  const newest = new Map<DeviceId, ConnectionRecord>();
   let seed = 1;
   for (let step = 1; step <= 3000; step++) {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
     const id = `device-${(seed >>> 16) % 12}` as DeviceId;
-    records.write(id, { ...openRecord, epoch: step }, seed % 3 === 0 ? login : null);
-    newest.set(id, step);
+    const known = newest.get(id) ?? neverConnected;
+    const session = `session-${step}` as SessionId;
+    const next =
+      known.openSession === null || seed % 3 === 0
+        ? { ...known, epoch: known.epoch + 1, lastLoginAt: step, openSession: session }
+        : { ...known, lastHeartbeatAt: step };
+    const isLogin = next.openSession === session;
+    records.write(id, next, isLogin ? loginOf({ session, atMs: step * 1000, epoch: next.epoch }) : null);
+    newest.set(id, next);
     if (seed % 5 === 0) await setImmediate();
     if (seed % 97 === 0) await records.committed(id);
-    for (const [deviceId, epoch] of newest) assert.equal(records.read(deviceId)?.epoch, epoch);
+    for (const [deviceId, record] of newest) assert.deepEqual(records.read(deviceId), record);
   }
 });

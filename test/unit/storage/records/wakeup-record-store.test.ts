@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import { wakeupKey, type ApplicationId, type DeviceId, type RequestId } from '../../../../src/model/ids.ts';
+import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
 import { wakeupKnownMs } from '../../../../src/model/limits.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
@@ -11,7 +11,7 @@ import {
   WakeupRecordStore,
   type WakeupRecordSettings,
 } from '../../../../src/storage/records/wakeup-record-store.ts';
-import { timeKey } from '../../../../src/storage/records/wakeup-rows.ts';
+import { latestOf } from '../../../support/fakes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
@@ -22,6 +22,7 @@ const request = (number: number): RequestId => `request-${number}` as RequestId;
 
 function wakeupAt(clock: DrivenClock, changes: Partial<WakeupRecord> = {}): WakeupRecord {
   return {
+    id: 'wakeup-5' as WakeupId,
     deviceId: 'a\0b' as DeviceId,
     status: 'accepted',
     isAwaited: true,
@@ -32,8 +33,7 @@ function wakeupAt(clock: DrivenClock, changes: Partial<WakeupRecord> = {}): Wake
     alreadyOnline: false,
     cause: null,
     sleepEpoch: 7,
-    isCallersId: true,
-    bodySha256: '0f'.repeat(32),
+    packet: '983b16f8f39c0000',
     watcher: null,
     ...changes,
   };
@@ -74,32 +74,14 @@ test('a saved wakeup is known at once, and after the store is opened again', asy
   const { wakeups, journal } = open(store, clock);
   const wakeup = wakeupAt(clock, { watcher: 'n1/1@life' as MemberId });
   wakeups.save(app, request(1), wakeup, draftOf('a\0b'));
-  assert.deepEqual(wakeups.find(app, request(1)), wakeup);
+  assert.deepEqual(wakeups.find(latestOf(app, request(1))), wakeup);
   await journal.allCommitted();
-  assert.deepEqual(wakeups.find(app, request(1)), wakeup);
+  assert.deepEqual(wakeups.find(latestOf(app, request(1))), wakeup);
   const again = open(await reopened(t, store), clock).wakeups;
-  assert.deepEqual(again.find(app, request(1)), wakeup);
+  assert.deepEqual(again.find(latestOf(app, request(1))), wakeup);
   assert.deepEqual(again.awaited(), [{ appId: app, requestId: request(1), record: wakeup }]);
-  assert.equal(again.find('2818154' as ApplicationId, request(1)), null);
-  assert.equal(again.find(app, request(2)), null);
-});
-
-test('a wakeup that the first release accepted is still known', async (t) => {
-  const clock = new DrivenClock();
-  const store = temporaryStore(t);
-  const key = wakeupKey(app, request(1));
-  const { records, times } = store.state.wakeups;
-  await store.state.environment.batch(() => {
-    void records.put(Buffer.from(key), ['a\0b', clock.wallMs(), Buffer.alloc(32, 0x0f)]);
-    void times.put(timeKey(clock.wallMs(), key), true);
-  });
-  const { wakeups } = open(store, clock);
-  assert.deepEqual(wakeups.find(app, request(1)), wakeupAt(clock, { isAwaited: false, sleepEpoch: 0 }));
-  assert.deepEqual(wakeups.awaited(), []);
-  clock.advance(wakeupKnownMs);
-  assert.equal(wakeups.find(app, request(1)), null);
-  await wakeups.forgetExpired();
-  assertKeys(store, 0, 0);
+  assert.equal(again.find(latestOf('2818154' as ApplicationId, request(1))), null);
+  assert.equal(again.find(latestOf(app, request(2))), null);
 });
 
 test('a wakeup is known for 24 hours from its beginning, committed or not, forgotten or not', async (t) => {
@@ -108,11 +90,11 @@ test('a wakeup is known for 24 hours from its beginning, committed or not, forgo
   const { wakeups, journal } = open(store, clock);
   wakeups.save(app, request(1), wakeupAt(clock, { acceptedAtMs: clock.wallMs() + 5 }), null);
   clock.stepWall(wakeupKnownMs - 1);
-  assert.notEqual(wakeups.find(app, request(1)), null);
+  assert.notEqual(wakeups.find(latestOf(app, request(1))), null);
   clock.stepWall(1);
-  assert.equal(wakeups.find(app, request(1)), null);
+  assert.equal(wakeups.find(latestOf(app, request(1))), null);
   await journal.allCommitted();
-  assert.equal(wakeups.find(app, request(1)), null);
+  assert.equal(wakeups.find(latestOf(app, request(1))), null);
   await wakeups.forgetExpired();
   assertKeys(store, 0, 0);
 });
@@ -129,7 +111,7 @@ test('forgetting takes what is 24 hours old, over as many slices as it needs, an
   clock.stepWall(wakeupKnownMs - 1);
   await wakeups.forgetExpired();
   assertKeys(store, 1, 1);
-  assert.notEqual(wakeups.find(app, request(9999)), null);
+  assert.notEqual(wakeups.find(latestOf(app, request(9999))), null);
 });
 
 test('the outcome of a wakeup takes its place, and it is awaited no more', async (t) => {
@@ -143,7 +125,7 @@ test('the outcome of a wakeup takes its place, and it is awaited no more', async
     const completed = { ...awaited, status: 'completed', isAwaited: false, completedAtMs: 1 } as const;
     wakeups.save(app, request(1), completed, draftOf('a\0b'));
     await journal.allCommitted();
-    assert.deepEqual(wakeups.find(app, request(1)), completed);
+    assert.deepEqual(wakeups.find(latestOf(app, request(1))), completed);
     assert.deepEqual(wakeups.awaited(), []);
     assertKeys(store, 1, 0);
     clock.stepWall(wakeupKnownMs);
@@ -152,46 +134,52 @@ test('the outcome of a wakeup takes its place, and it is awaited no more', async
   }
 });
 
-test('an id that begins anew leaves nothing of its earlier time, wherever the earlier one was', async (t) => {
+test('of several wakeups of one request id each goes in its time, and the latest of a device with the last of its', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const { wakeups, journal } = open(store, clock);
-  for (const waits of [
-    [true, true],
-    [false, true],
-    [true, false],
-    [false, false],
-  ]) {
-    const id = request(waits.length + Number(waits[0]) * 2 + Number(waits[1]));
-    const before = store.state.wakeups.records.getKeysCount();
-    for (const isAwaited of [true, true, false]) {
-      clock.stepWall(1000);
-      wakeups.save(app, id, wakeupAt(clock, { isAwaited }), draftOf('a\0b'));
-      if (waits[Number(isAwaited)] === true) await journal.allCommitted();
-    }
-    await journal.allCommitted();
-    assertKeys(store, before + 1, 0);
+  const gate = 'gate' as DeviceId;
+  const ids = ['wakeup-1', 'wakeup-2', 'wakeup-3'] as WakeupId[];
+  for (const [number, id] of ids.entries()) {
+    const deviceId = number === 1 ? gate : ('a\0b' as DeviceId);
+    wakeups.save(app, request(1), wakeupAt(clock, { id, deviceId }), null);
+    clock.stepWall(1000);
   }
+  await journal.allCommitted();
+  const left = async (): Promise<unknown[]> => {
+    await wakeups.forgetExpired();
+    const { records, times, latest } = store.state.wakeups;
+    assert.equal(records.getKeysCount(), times.getKeysCount());
+    const found = [undefined, 'a\0b' as DeviceId, gate].map(
+      (of) => wakeups.find(latestOf(app, request(1), of))?.id,
+    );
+    return [records.getKeysCount(), latest.getKeysCount(), ...found];
+  };
+  assert.deepEqual(await left(), [3, 2, ids[2], ids[2], ids[1]]);
+  clock.stepWall(wakeupKnownMs - 3000);
+  assert.deepEqual(await left(), [2, 2, ids[2], ids[2], ids[1]]);
+  clock.stepWall(1000);
+  assert.deepEqual(await left(), [1, 1, ids[2], ids[2], undefined]);
+  clock.stepWall(1000);
+  assert.deepEqual(await left(), [0, 0, undefined, undefined, undefined]);
 });
 
-test('a wakeup that begins anew after its 24 hours is not forgotten with the old one', async (t) => {
+test('what is told of an older wakeup does not make it the latest, committed or not', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   for (const isCommitted of [true, false]) {
     const { wakeups, journal } = open(store, clock);
-    wakeups.save(app, request(1), wakeupAt(clock), null);
-    await journal.allCommitted();
-    clock.stepWall(wakeupKnownMs);
-    const anew = wakeupAt(clock);
-    wakeups.save(app, request(1), anew, null);
+    const id = request(Number(isCommitted));
+    const [older, newer] = ['wakeup-1', 'wakeup-2'] as [WakeupId, WakeupId];
+    for (const each of [older, newer]) wakeups.save(app, id, wakeupAt(clock, { id: each }), null);
     if (isCommitted) await journal.allCommitted();
-    await wakeups.forgetExpired();
-    await journal.allCommitted();
-    assert.deepEqual(wakeups.find(app, request(1)), anew);
-    assertKeys(store, 1, 1);
-    clock.stepWall(wakeupKnownMs);
-    await wakeups.forgetExpired();
-    assertKeys(store, 0, 0);
+    wakeups.save(app, id, wakeupAt(clock, { id: older, isAwaited: false, status: 'expired' }), null);
+    for (const of of [undefined, 'a\0b' as DeviceId]) {
+      assert.equal(wakeups.find(latestOf(app, id, of))?.id, newer);
+      await journal.allCommitted();
+      assert.equal(wakeups.find(latestOf(app, id, of))?.id, newer);
+    }
+    assert.equal(wakeups.find({ appId: app, requestId: id, which: older })?.status, 'expired');
   }
 });
 
@@ -224,7 +212,7 @@ test('where others write too, what they have saved counts within a second', asyn
   for (let i = 0; i < 2; i++) others.wakeups.save(app, request(i), wakeupAt(clock), null);
   await others.journal.allCommitted();
   assert.equal(mine.wakeups.isFull(), false);
-  assert.notEqual(mine.wakeups.find(app, request(1)), null);
+  assert.notEqual(mine.wakeups.find(latestOf(app, request(1))), null);
   clock.advance(countWakeupsMs);
   assert.equal(mine.wakeups.isFull(), true);
   stop();
@@ -244,10 +232,10 @@ test('a store that cannot be read throws to who asks, and loses nothing of what 
   const store = temporaryStore(t);
   const { wakeups } = open(store, clock, { batch: new ScriptedCommits().batch });
   await store.close();
-  assert.throws(() => wakeups.find(app, request(1)));
+  assert.throws(() => wakeups.find(latestOf(app, request(1))));
   const wakeup = wakeupAt(clock);
   wakeups.save(app, request(1), wakeup, draftOf('a\0b'));
-  assert.deepEqual(wakeups.find(app, request(1)), wakeup);
+  assert.deepEqual(wakeups.find(latestOf(app, request(1))), wakeup);
 });
 
 test('forgetting runs by the clock until it is cancelled, and outlives a store that refuses', async (t) => {

@@ -5,11 +5,11 @@ import { test } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import type { Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { exportRegistry } from '../../../../src/storage/registry/registry-export.ts';
-import { importRegistry } from '../../../../src/storage/registry/registry-import.ts';
-import type {
-  ImportRequest,
-  ImportResult,
-} from '../../../../src/storage/registry/registry-import-messages.ts';
+import {
+  importRegistry,
+  type ImportRequest,
+  type ImportResult,
+} from '../../../../src/storage/registry/registry-import.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { sampleLines, sampleRegistry } from '../../../support/registry-entries.ts';
 import { temporaryStore, writeBeside } from '../../../support/temporary-store.ts';

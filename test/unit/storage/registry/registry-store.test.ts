@@ -20,6 +20,7 @@ test('credentials, products and devices are found by their ids, and what is not 
   assert.deepEqual(registry.findProduct('doorbell' as ProductId), {
     productId: 'doorbell',
     appIds: ['2818153'],
+    defaults: sampleRegistry.products[0]?.defaults,
   });
   assert.deepEqual(registry.findDevice('TESTDEVICE02' as DeviceId), {
     deviceId: 'TESTDEVICE02',

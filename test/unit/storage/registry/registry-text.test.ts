@@ -3,8 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { ByteWindow, fileSha256 } from '../../../../src/storage/events/byte-window.ts';
-import { readDocument, readLines } from '../../../../src/storage/registry/registry-document.ts';
 import {
+  readDocument,
+  readLines,
   describePlace,
   detectForm,
   type RegistryItem,

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
 import type { HookChanges } from '../../../../src/core/ports/delivery-store.ts';
-import { LmdbDeliveryStore } from '../../../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { hasWebhookTables, WebhookTables } from '../../../../src/storage/webhooks/webhook-tables.ts';
+import {
+  LmdbDeliveryStore,
+  hasWebhookTables,
+  WebhookTables,
+} from '../../../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { loggedEvent } from '../../../support/webhook-scene.ts';
 

@@ -4,10 +4,11 @@ import {
   BridgePlayback,
   noPlaybackTally,
   type FilmShow,
+  type ToneShow,
 } from '../../../../src/tools/bridge/bridge-playback.ts';
-import { sizeAt } from '../../../../src/tools/bridge/picture-sizes.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../../src/model/limits.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../../../src/protocol/media/frame-header.ts';
+import type { Clock } from '../../../../src/lib/clock.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 const [landscape, portrait] = [
@@ -15,9 +16,24 @@ const [landscape, portrait] = [
   { width: 240, height: 320 },
 ];
 
+const speech = { rate: 8000, channels: 1 };
+
 /** A film whose pictures are the moments they were asked for, and a coder that makes key frames when it has to. */
-function stage({ framesPerSecond = 10, changeEveryMs = null as number | null, tone = false } = {}) {
-  const clock = new DrivenClock();
+interface Scene<Time extends Clock> {
+  readonly clock: Time;
+  readonly framesPerSecond?: number;
+  readonly changeEveryMs?: number | null;
+  readonly tone?: ToneShow | null;
+  /** Told of each picture that is asked for. */
+  readonly onPicture?: () => void;
+}
+
+function stage(options: Omit<Scene<DrivenClock>, 'clock'> = {}) {
+  return stageOn({ clock: new DrivenClock(), ...options });
+}
+
+function stageOn<Time extends Clock>(scene: Scene<Time>) {
+  const { clock, framesPerSecond = 10, changeEveryMs = null, tone = null } = scene;
   const sent: { readonly header: FrameHeader; readonly payload: Buffer }[] = [];
   const freed: string[] = [];
   const sendQueue = {
@@ -32,7 +48,10 @@ function stage({ framesPerSecond = 10, changeEveryMs = null as number | null, to
   const film: FilmShow = {
     film: {
       framesPerSecond: null,
-      pictureAt: (atMs) => new Uint8Array(Buffer.from(String(Math.round(atMs)))),
+      pictureAt: (atMs) => {
+        scene.onPicture?.();
+        return new Uint8Array(Buffer.from(String(Math.round(atMs))));
+      },
       close: () => void freed.push('film'),
     },
     coder: {
@@ -41,11 +60,11 @@ function stage({ framesPerSecond = 10, changeEveryMs = null as number | null, to
       close: () => void freed.push('coder'),
     },
     framesPerSecond,
-    sizeAt: (atMs) => sizeAt([landscape, portrait], changeEveryMs, atMs),
+    sizeAt: (atMs) =>
+      changeEveryMs !== null && Math.floor(atMs / changeEveryMs) % 2 === 1 ? portrait : landscape,
   };
   const tally = noPlaybackTally();
-  const sound = tone ? { rate: 8000, channels: 1 } : null;
-  const playback = new BridgePlayback(clock, { film, tone: sound }, sendQueue, tally);
+  const playback = new BridgePlayback(clock, { film, tone }, sendQueue, tally);
   const video = () => sent.flatMap(({ header }) => (header.kind === 'video' ? [header] : []));
   const fail = (fails: boolean): void => void (givesNothing = fails);
   return { clock, sent, freed, sendQueue, tally, playback, video, fail };
@@ -125,7 +144,7 @@ test('a frame of which the coder makes nothing is left out, and followed by a ke
 });
 
 test('the tone has a packet of A-law every 20 ms beside the frames', () => {
-  const { clock, sent, tally } = stage({ tone: true });
+  const { clock, sent, tally } = stage({ tone: speech });
   clock.advance(100);
   const packets = sent.filter(({ header }) => header.kind === 'audio');
   assert.deepEqual(
@@ -143,15 +162,14 @@ test('a call of audio alone has the tone alone, and one without either nothing',
     bufferedBytes: 0,
     frame: (bytes: Uint8Array) => void kinds.push(bytes[0] === 2 ? 'audio' : 'video'),
   };
-  const tone = { rate: 8000, channels: 1 };
-  void new BridgePlayback(clock, { film: null, tone }, sendQueue, noPlaybackTally());
+  void new BridgePlayback(clock, { film: null, tone: speech }, sendQueue, noPlaybackTally());
   void new BridgePlayback(clock, { film: null, tone: null }, sendQueue, noPlaybackTally());
   clock.advance(20);
   assert.deepEqual(kinds, ['audio', 'audio']);
 });
 
 test('what is stopped plays nothing any more, and frees film and coder', () => {
-  const { clock, sent, playback, freed } = stage({ tone: true });
+  const { clock, sent, playback, freed } = stage({ tone: speech });
   clock.advance(100);
   const before = sent.length;
   playback.stop();
@@ -159,4 +177,113 @@ test('what is stopped plays nothing any more, and frees film and coder', () => {
   assert.equal(sent.length, before);
   assert.deepEqual(freed.toSorted(), ['coder', 'film']);
   assert.equal(clock.pendingTimers, 0);
+});
+
+/** The moments of the frames that were sent. */
+function momentsOf({ video }: { readonly video: () => readonly FrameHeader[] }): readonly number[] {
+  return video().map(({ timestampMs }) => timestampMs);
+}
+
+test('frames fall at their moments, each of them once, the first one at once', () => {
+  const scene = stage({ framesPerSecond: 15 });
+  scene.clock.advance(0);
+  assert.deepEqual(momentsOf(scene), [0]);
+  for (let ms = 1; ms <= 200; ms += 1) scene.clock.advance(1);
+  assert.deepEqual(momentsOf(scene), [0, 67, 133, 200]);
+});
+
+test('an hour of 15 frames a second has 54 000, whatever fractions add up to', () => {
+  const { clock, tally } = stage({ framesPerSecond: 15 });
+  clock.advance(3_600_000 - 1);
+  assert.deepEqual([tally.frames, tally.skipped], [54_000, 0]);
+});
+
+/** Whose timers come when the test says, early or late. */
+function looseClock() {
+  const due: (() => void)[] = [];
+  const scene = { nowMs: 0, fire: () => due.shift()?.() };
+  const clock: Clock = {
+    monotonicMs: () => scene.nowMs,
+    wallMs: () => scene.nowMs,
+    after: (_delayMs, run) => {
+      due.push(run);
+      return () => undefined;
+    },
+    every: () => () => undefined,
+  };
+  return { scene, clock };
+}
+
+test('what was late is made up for by leaving out, not by a burst', () => {
+  const { scene, clock } = looseClock();
+  const late = (): void => void (scene.nowMs ||= 350);
+  const playback = stageOn({ clock, onPicture: late });
+  scene.fire();
+  scene.fire();
+  assert.deepEqual(momentsOf(playback), [0, 300], 'the one that is due now, late');
+  scene.fire();
+  scene.nowMs = 400;
+  scene.fire();
+  assert.deepEqual(momentsOf(playback), [0, 300, 400], 'and again in step');
+  assert.equal(playback.tally.skipped, 2);
+});
+
+test('a timer that comes early finds nothing due', () => {
+  const { scene, clock } = looseClock();
+  const playback = stageOn({ clock });
+  scene.fire();
+  scene.nowMs = 99.5;
+  scene.fire();
+  assert.deepEqual(momentsOf(playback), [0]);
+  scene.nowMs = 100;
+  scene.fire();
+  assert.deepEqual(momentsOf(playback), [0, 100]);
+});
+
+test('no frame falls after the one that stops it', () => {
+  const scene = stage({ onPicture: () => scene.playback.stop() });
+  scene.clock.advance(1000);
+  assert.deepEqual([momentsOf(scene), scene.clock.pendingTimers], [[0], 0]);
+});
+
+/** ITU-T G.711 the other way round, from its definition. */
+function decodeAlaw(code: number): number {
+  const bits = code ^ 0x55;
+  const exponent = (bits >> 4) & 7;
+  const mantissa = bits & 0x0f;
+  const level = exponent === 0 ? (mantissa << 4) + 8 : ((mantissa << 4) + 0x108) << (exponent - 1);
+  return (bits & 0x80) === 0 ? -level : level;
+}
+
+/** The samples of so many packets. */
+function samplesOf(tone: ToneShow, packets: number): readonly number[] {
+  const { clock, sent } = stage({ tone });
+  clock.advance((packets - 1) * 20);
+  const played = sent.filter(({ header }) => header.kind === 'audio').map(({ payload }) => payload);
+  assert.deepEqual(
+    played.map(({ length }) => length),
+    Array(packets).fill((tone.rate / 50) * tone.channels),
+  );
+  return played.flatMap((payload) => [...payload]);
+}
+
+test('the tone is 440 Hz at a quarter of the scale, each sample within the step of its segment', () => {
+  const samples = samplesOf({ rate: 8000, channels: 1 }, 50);
+  assert.equal(samples[0], 0xd5, 'silence as the recommendation has it');
+  for (const [index, sample] of samples.entries()) {
+    const level = Math.trunc(8192 * Math.sin((2 * Math.PI * 440 * index) / 8000));
+    const error = Math.abs(decodeAlaw(sample) - level);
+    assert.ok(error <= Math.max(16, Math.abs(level) / 16), `${level} is off by ${error}`);
+  }
+});
+
+test('both channels say the same, and a packet goes on without a click where the last one ended', () => {
+  const stereo = samplesOf({ rate: 16_000, channels: 2 }, 3);
+  const [left, right] = [0, 1].map((channel) => stereo.filter((_, index) => index % 2 === channel));
+  assert.deepEqual(left, right);
+  const levels = samplesOf({ rate: 8000, channels: 1 }, 3).map(decodeAlaw);
+  const crossings = levels.filter((level, index) => level >= 0 && (levels[index - 1] ?? 0) < 0).length;
+  assert.equal(crossings, Math.floor(440 * 0.06), '440 times a second');
+  const steps = levels.slice(1).map((level, index) => Math.abs(level - (levels[index] ?? 0)));
+  assert.ok(Math.max(...steps) < 3500);
 });

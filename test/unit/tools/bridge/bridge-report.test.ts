@@ -3,8 +3,7 @@ import { test } from 'node:test';
 import { noPlaybackTally } from '../../../../src/tools/bridge/bridge-playback.ts';
 import { BridgeReport } from '../../../../src/tools/bridge/bridge-report.ts';
 import { noLegCounts } from '../../../../src/tools/simulator/media-leg.ts';
-import type { Output } from '../../../../src/cli/shell/output.ts';
-import { ProgressLine } from '../../../../src/cli/shell/progress-line.ts';
+import { type Output, ProgressLine } from '../../../../src/cli/shell/output.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 function stage({ wantsJson = false } = {}) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { openFrameCoder, type PlayedFormat } from '../../../../src/tools/bridge/frame-coder.ts';
-import { drawTestPicture } from '../../../../src/tools/bridge/test-picture.ts';
+import { testFilm } from '../../../../src/tools/bridge/test-picture.ts';
 import { openEngine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import type { Size } from '../../../../src/model/call.ts';
@@ -18,8 +18,9 @@ const [landscape, portrait] = [
 /** What the payloads themselves say. */
 function coded(format: PlayedFormat, frames: readonly (readonly [Size, boolean])[]) {
   const coder = openFrameCoder(engine, format, 15);
-  const made = frames.map(([size, wantsKeyFrame], number) => {
-    const frame = coder.code(drawTestPicture(size, number), size, wantsKeyFrame);
+  const film = testFilm();
+  const made = frames.map(([size, wantsKeyFrame]) => {
+    const frame = coder.code(film.pictureAt(0, size), size, wantsKeyFrame);
     assert.ok(frame !== null);
     const { isKeyFrame, payload: bytes } = frame;
     const payload = new Uint8Array(bytes);
@@ -63,7 +64,7 @@ test('MJPEG is a JPEG a frame, of the size of the moment', { skip }, () => {
 });
 
 test('I420 are the pictures themselves, and need no engine', () => {
-  const picture = drawTestPicture(portrait, 3);
+  const picture = testFilm().pictureAt(0, portrait);
   const coder = openFrameCoder(null, 'i420', 15);
   assert.deepEqual(coder.code(picture, portrait, false), { isKeyFrame: true, payload: picture });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DeviceController, DeviceModule } from '../../../../src/tools/simulator/device-connections.ts';
 import { DeviceFleet } from '../../../../src/tools/simulator/device-fleet.ts';
+import { moduleAlone, wholeDevice } from '../../../../src/tools/simulator/simulated-device.ts';
 import { SignalRefused } from '../../../../src/tools/simulator/signal-controller.ts';
 import { LoginRefused } from '../../../../src/tools/simulator/sleeping-module.ts';
 import type { SleepAdvice } from '../../../../src/protocol/signal/server-message.ts';
@@ -93,16 +94,17 @@ interface Answers {
   sleep: Error | null;
 }
 
-function stage(count: number, rampPerSecond = 1000) {
+function stage(count: number, rampPerSecond = 1000, life = wholeDevice) {
   const clock = new DrivenClock();
   const story: Story = [];
   const controllers: FakeController[] = [];
   const modules: FakeModule[] = [];
   const answers: Answers = { signal: null, sleep: null };
+  const paces: number[] = [];
   const devices = Array.from({ length: count }, (_, i) => ({ deviceId: `D${i}`, secret: 's' }));
   const fleet = new DeviceFleet(
     devices,
-    { bootMs: 300, onlineMs: 3000, rampPerSecond },
+    { life, bootMs: 300, onlineMs: 3000, rampPerSecond },
     {
       clock,
       random: () => 0.5,
@@ -115,8 +117,9 @@ function stage(count: number, rampPerSecond = 1000) {
           controllers.push(controller);
           return Promise.resolve(controller);
         },
-        fallAsleep: (server) => {
+        fallAsleep: (server, { heartbeatSeconds }) => {
           story.push(`${deviceId} logs into ${server}`);
+          paces.push(heartbeatSeconds);
           if (answers.sleep !== null) return Promise.reject(answers.sleep);
           const module = new FakeModule(story);
           modules.push(module);
@@ -135,7 +138,7 @@ function stage(count: number, rampPerSecond = 1000) {
       await settled();
     }
   };
-  return { clock, story, controllers, modules, answers, fleet, pass };
+  return { clock, story, controllers, modules, answers, paces, fleet, pass };
 }
 
 const wakePacket = '983b16f8f39c0000';
@@ -301,4 +304,83 @@ test('a fleet that was stopped hangs up, begins nothing and counts no end as a t
   story.length = 0;
   await pass(60_000);
   assert.deepEqual([story, fleet.tally.errors, clock.pendingTimers], [[], 0, 0]);
+});
+
+/** Modules alone. */
+function moduleStage(count: number, rampPerSecond = 1000) {
+  return stage(count, rampPerSecond, moduleAlone('sleep:1', 15));
+}
+
+test('modules alone log in at the ramp and no faster', async () => {
+  const { fleet, story, paces, pass } = moduleStage(100, 50);
+  fleet.start();
+  await pass(1000);
+  assert.ok(story.length >= 48 && story.length <= 51, `${story.length} of 50 a second`);
+  await pass(1100);
+  assert.deepEqual([story.length, fleet.tally.inStage('asleep'), fleet.tally.sleepLogins], [100, 100, 100]);
+  assert.ok(paces.every((seconds) => seconds === 15));
+  assert.ok(story.every((line) => line.endsWith('logs into sleep:1')));
+  fleet.stop();
+});
+
+test('modules alone send heartbeats on time, within two ticks, and hear every packet', async () => {
+  const { fleet, story, modules, clock, pass } = moduleStage(1);
+  fleet.start();
+  await pass(60);
+  clock.advance(14_900);
+  assert.equal(modules[0]?.heartbeats, 0);
+  clock.advance(140);
+  assert.equal(modules[0]?.heartbeats, 1);
+  clock.advance(60_000);
+  assert.deepEqual([modules[0]?.heartbeats, fleet.tally.heartbeats], [5, 5]);
+  story.length = 0;
+  for (const packet of [wakePacket, '983b16f8f39c12ab', '0000000000000000']) {
+    modules[0]?.deliver(packet);
+    await settled();
+  }
+  assert.deepEqual(story, [
+    `D0 hears ${wakePacket}`,
+    'D0 hears 983b16f8f39c12ab',
+    'D0 hears 0000000000000000',
+  ]);
+  assert.deepEqual([fleet.tally.wakes, fleet.tally.errors, fleet.tally.inStage('asleep')], [3, 0, 1]);
+  fleet.stop();
+});
+
+test('a module alone whose connection is gone comes back after 2 to 3 s', async () => {
+  const { fleet, story, modules, pass } = moduleStage(1);
+  fleet.start();
+  await pass(60);
+  modules[0]?.end();
+  await pass(1900);
+  assert.deepEqual(story, ['D0 logs into sleep:1', 'D0: gone']);
+  assert.deepEqual([fleet.tally.inStage('asleep'), fleet.tally.errors], [0, 1]);
+  await pass(1200);
+  assert.equal(fleet.tally.inStage('asleep'), 1);
+  fleet.stop();
+});
+
+test('a refused login of a module alone is counted, and tried again ever later', async () => {
+  const { fleet, story, answers, pass } = moduleStage(1);
+  answers.sleep = new LoginRefused('denied');
+  fleet.start();
+  await pass(3200);
+  const refused = ['D0 logs into sleep:1', 'D0: the sleep server refused the login: denied'];
+  assert.deepEqual(story, [...refused, ...refused]);
+  assert.deepEqual([fleet.tally.refused, fleet.tally.errors], [2, 0]);
+  await pass(3900);
+  assert.equal(story.length, 4, 'the second wait is 4 s at least');
+  fleet.stop();
+});
+
+test('modules alone that were stopped log in no more, and their end is no trouble', async () => {
+  const { fleet, story, clock, pass } = moduleStage(10, 10);
+  fleet.start();
+  await pass(60);
+  const begun = story.length;
+  fleet.stop();
+  await settled();
+  await pass(10_000);
+  assert.deepEqual(story.slice(begun), ['sleep left']);
+  assert.deepEqual([fleet.tally.errors, clock.pendingTimers], [0, 0]);
 });

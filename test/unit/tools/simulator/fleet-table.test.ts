@@ -1,10 +1,10 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import assert from 'node:assert/strict';
 import {
-  encodeFleetFigures,
-  fleetLine,
-  renderFleetTable,
+  deviceWords,
+  moduleWords,
   type FleetFigures,
+  LatencyWindow,
 } from '../../../../src/tools/simulator/fleet-table.ts';
 
 const figures: FleetFigures = {
@@ -15,6 +15,8 @@ const figures: FleetFigures = {
   online: 17,
   asleep: 179,
   loginsPerSecond: 12,
+  sleepLoginsPerSecond: 11,
+  heartbeatsPerSecond: 4,
   logins: 640,
   sleepLogins: 620,
   refused: 2,
@@ -29,7 +31,7 @@ const figures: FleetFigures = {
 
 test('the table says how many are at what, and how long a wake takes', () => {
   assert.equal(
-    renderFleetTable(figures).join('\n'),
+    deviceWords.table(figures).join('\n'),
     `
 200 devices for 42 s; Ctrl-C ends it
 
@@ -42,12 +44,12 @@ packet to online again       55   412 ms   690 ms  1801 ms`.trimStart(),
 });
 
 test('the table fits into a terminal of 80 characters', () => {
-  for (const line of renderFleetTable({ ...figures, acceptedToOnline: figures.packetToOnline }))
+  for (const line of deviceWords.table({ ...figures, acceptedToOnline: figures.packetToOnline }))
     assert.ok(line.length < 80, line);
 });
 
 test('with wakes of its own, the server has a line as well; the latest wakes and troubles stand below', () => {
-  const table = renderFleetTable({
+  const table = deviceWords.table({
     ...figures,
     acceptedToOnline: null,
     latestWakes: ['D1 woken', 'D1 online again'],
@@ -70,14 +72,30 @@ D2 denied`.trimStart(),
 
 test('one line says the same to a log', () => {
   assert.equal(
-    fleetLine(figures),
+    deviceWords.line(figures),
     '179 asleep  17 online  3 booting  1 offline  12 logins/s  430 wakes, online again after 412 ms (p95 690 ms)  2 refused  4 errors',
   );
-  assert.match(fleetLine({ ...figures, packetToOnline: null }), / 430 wakes {2}2 refused/);
+  assert.match(deviceWords.line({ ...figures, packetToOnline: null }), / 430 wakes {2}2 refused/);
+});
+
+test('modules alone have a line, a summary, and figures for machines at the end', () => {
+  assert.equal(
+    moduleWords.line(figures),
+    '179/200 asleep  11 logins/s  4 heartbeats/s  430 wakes  2 refused  4 errors',
+  );
+  const counts = { online: 179, logins: 620, refused: 2, errors: 4, heartbeats: 12_345_678, wakes: 430 };
+  assert.equal(
+    moduleWords.summary(figures),
+    '200 devices for 42.3 s, 179 asleep at the end: 620 logins, 2 refused, 4 errors, 12345678 heartbeats, 430 wakes',
+  );
+  assert.equal(
+    JSON.stringify(moduleWords.total(figures)),
+    JSON.stringify({ devices: 200, seconds: 42.3, ...counts }),
+  );
 });
 
 test('machines get the same numbers', () => {
-  assert.deepEqual(encodeFleetFigures({ ...figures, acceptedToOnline: null }), {
+  assert.deepEqual(deviceWords.total({ ...figures, acceptedToOnline: null }), {
     seconds: 42.3,
     devices: 200,
     offline: 1,
@@ -95,5 +113,34 @@ test('machines get the same numbers', () => {
     packet_to_online: { count: 55, p50_ms: 412, p95_ms: 690, max_ms: 1801 },
     accepted_to_online: null,
   });
-  assert.ok(!('accepted_to_online' in encodeFleetFigures(figures)));
+  assert.ok(!('accepted_to_online' in deviceWords.total(figures)));
+});
+
+test('the median, the slowest but one in twenty, and the slowest', () => {
+  const window = new LatencyWindow();
+  for (let ms = 100; ms >= 1; ms -= 1) window.add(0, ms);
+  assert.deepEqual(window.summarize(0), { count: 100, p50Ms: 50, p95Ms: 95, maxMs: 100 });
+});
+
+test('one sample is all three', () => {
+  const window = new LatencyWindow();
+  window.add(0, 412.4);
+  assert.deepEqual(window.summarize(0), { count: 1, p50Ms: 412, p95Ms: 412, maxMs: 412 });
+});
+
+test('what is older than a minute is not counted', () => {
+  const window = new LatencyWindow();
+  assert.equal(window.summarize(0), null);
+  window.add(0, 1);
+  window.add(1, 3);
+  assert.equal(window.summarize(59_999)?.count, 2);
+  assert.equal(window.summarize(60_000)?.maxMs, 3);
+  assert.equal(window.summarize(60_001), null);
+});
+
+test('of more than it can hold the latest count', () => {
+  const window = new LatencyWindow();
+  window.add(0, 9999);
+  for (let i = 0; i < 16_384; i += 1) window.add(0, 1);
+  assert.deepEqual(window.summarize(0), { count: 16_384, p50Ms: 1, p95Ms: 1, maxMs: 1 });
 });

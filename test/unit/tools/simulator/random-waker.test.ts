@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RandomWaker } from '../../../../src/tools/simulator/simulate-devices.ts';
+import { RandomWaker } from '../../../../src/tools/simulator/random-waker.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 

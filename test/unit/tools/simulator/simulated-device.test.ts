@@ -1,9 +1,10 @@
-import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import assert from 'node:assert/strict';
 import {
-  reduceDevice,
-  switchedOff,
+  moduleAlone,
+  wholeDevice,
   type DeviceEvent,
+  type DeviceLife,
   type DeviceStage,
   type DeviceState,
   type DeviceStep,
@@ -23,13 +24,19 @@ type PlainKind = Exclude<DeviceEvent['kind'], 'signed-in'>;
 
 /** A device and the time it lives in; chance is what `random` says. */
 class Life {
-  state: DeviceState = switchedOff(0);
+  state: DeviceState;
   nowMs = 0;
   random = 0.5;
+  readonly #life: DeviceLife;
+
+  constructor(life = wholeDevice) {
+    this.#life = life;
+    this.state = life.begin(0);
+  }
 
   /** What has to be done about it, in short. */
   sees(event: DeviceEvent | PlainKind): readonly string[] {
-    const { state, effects }: DeviceStep = reduceDevice(
+    const { state, effects }: DeviceStep = this.#life.reduce(
       this.state,
       typeof event === 'string' ? { kind: event } : event,
       { nowMs: this.nowMs, random: this.random, habits: { bootMs: 300, onlineMs: 3000 } },
@@ -45,11 +52,16 @@ class Life {
     return this.sees('due');
   }
 
-  fallAsleep(): this {
+  /** From being switched on to the welcome. */
+  comeOnline(): this {
     this.waits();
     this.waits();
     this.sees(signedIn);
-    this.waits();
+    return this;
+  }
+
+  fallAsleep(): this {
+    this.comeOnline().waits();
     this.sees('fell-asleep');
     assert.equal(this.state.stage, 'asleep');
     return this;
@@ -71,10 +83,7 @@ test('a device is switched on, boots, signs in, is online for a while, and sleep
 });
 
 test('the controller leaves only when the module is logged in', () => {
-  const life = new Life();
-  life.waits();
-  life.waits();
-  life.sees(signedIn);
+  const life = new Life().comeOnline();
   assert.ok(!life.waits().includes('leave-signal'));
   assert.ok(life.sees('fell-asleep').includes('leave-signal'));
 });
@@ -136,10 +145,7 @@ test('sign-ins that fail are tried ever later, to the longest advised wait; the 
 });
 
 test('a sleep server that refuses keeps the controller online, and the next is tried', () => {
-  const life = new Life();
-  life.waits();
-  life.waits();
-  life.sees(signedIn);
+  const life = new Life().comeOnline();
   const tried: string[] = [];
   for (let i = 0; i < 4; i += 1) {
     tried.push(...life.waits());
@@ -159,25 +165,16 @@ test('a server that never answers is given up after 15 s', () => {
   const signingMs = signing.nowMs;
   assert.deepEqual(signing.waits(), ['leave-signal']);
   assert.deepEqual([signing.nowMs - signingMs, signing.state.stage], [15_000, 'offline']);
-  const falling = new Life();
-  falling.waits();
-  falling.waits();
-  falling.sees(signedIn);
+  const falling = new Life().comeOnline();
   falling.waits();
   assert.deepEqual(falling.waits(), ['leave-sleep']);
   assert.equal(falling.state.stage, 'online');
 });
 
 test('a signal that is lost starts it again later, and takes a sleep login under way with it', () => {
-  const online = new Life();
-  online.waits();
-  online.waits();
-  online.sees(signedIn);
+  const online = new Life().comeOnline();
   assert.deepEqual([online.sees('signal-lost'), online.state.stage], [[], 'offline']);
-  const falling = new Life();
-  falling.waits();
-  falling.waits();
-  falling.sees(signedIn);
+  const falling = new Life().comeOnline();
   falling.waits();
   assert.deepEqual([falling.sees('signal-lost'), falling.state.stage], [['leave-sleep'], 'offline']);
 });
@@ -204,14 +201,61 @@ test('what a stage has no use for changes nothing', () => {
   ];
   let unmoved = 0;
   for (const stage of Object.keys(useful) as DeviceStage[]) {
-    const state: DeviceState = { ...switchedOff(0), stage, advice };
+    const state: DeviceState = { ...wholeDevice.begin(0), stage, advice };
     for (const event of [signedIn, ...kinds.map((kind) => ({ kind }))]) {
       const circumstances = { nowMs: 0, random: 0, habits: { bootMs: 300, onlineMs: 3000 } };
-      const step = reduceDevice(state, event, circumstances);
+      const step = wholeDevice.reduce(state, event, circumstances);
       assert.equal(step.state !== state, useful[stage].includes(event.kind), `${stage}: ${event.kind}`);
       if (step.state === state) unmoved += 1;
       if (step.state === state) assert.deepEqual(step.effects, []);
     }
   }
   assert.equal(unmoved, 6 * 8 - 13);
+});
+
+/** The wait after so many failures (from 1) in a row. */
+function retryDelayMs(failures: number, random: number, retry: SleepAdvice['retry'] | null = null): number {
+  const before: DeviceState = {
+    ...wholeDevice.begin(0),
+    stage: 'signing-in',
+    failures: failures - 1,
+    advice: retry && { ...advice, retry },
+  };
+  const now = { nowMs: 0, random, habits: { bootMs: 300, onlineMs: 3000 } };
+  return wholeDevice.reduce(before, { kind: 'sign-in-failed' }, now).state.untilMs;
+}
+
+test('the wait doubles from 2 s to 300 s', () => {
+  assert.deepEqual(
+    [1, 2, 3, 8, 9, 1000].map((failures) => retryDelayMs(failures, 0)),
+    [2000, 4000, 8000, 256_000, 300_000, 300_000],
+  );
+});
+
+test('chance adds up to half of it, within the same bound', () => {
+  assert.equal(retryDelayMs(1, 1), 3000);
+  assert.equal(retryDelayMs(9, 1), 300_000);
+});
+
+test('a device waits as it was advised', () => {
+  const advice = { minSeconds: 0.5, maxSeconds: 1.7, jitter: 0.2 };
+  assert.deepEqual(
+    [1, 2, 3].map((failures) => retryDelayMs(failures, 1, advice)),
+    [600, 1200, 1700],
+  );
+});
+
+test('a module alone waits for its turn, sleeps whatever comes, and comes back as nobody advised', () => {
+  const life = new Life(moduleAlone('sleep:1', 15));
+  assert.deepEqual([life.waits(), life.state.stage], [[], 'booting']);
+  assert.deepEqual([life.waits(), life.state.untilMs], [['log-in-to-sleep sleep:1'], Infinity]);
+  assert.deepEqual([life.sees('fell-asleep'), life.state.stage], [[], 'asleep']);
+  const before = life.state;
+  assert.deepEqual([life.sees('woken'), life.state], [[], before]);
+  life.sees('sleep-lost');
+  assert.deepEqual([life.state.stage, life.state.untilMs - life.nowMs], ['offline', 2500]);
+  life.waits();
+  life.waits();
+  life.sees('sleep-failed');
+  assert.deepEqual([life.state.stage, life.state.untilMs - life.nowMs], ['offline', 5000]);
 });

@@ -1,57 +1,72 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { findUsable, sourceAddress } from '../../../../src/tools/simulator/simulated-devices.ts';
-import type { DeviceId, ProductId } from '../../../../src/model/ids.ts';
-import type { Device } from '../../../../src/model/registry.ts';
-import type { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { addRegistryCommand } from '../../../../src/cli/admin/registry-command.ts';
+import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
+import {
+  chooseDevices,
+  sourceAddress,
+  type DeviceChoice,
+  type SimulatedDevice,
+} from '../../../../src/tools/simulator/simulated-devices.ts';
+import { commandScene } from '../../../support/command-scene.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
-function registryOf(devices: readonly Device[]): Pick<RegistryStore, 'page'> {
-  const page = (_kind: string, limit: number, after = ''): Device[] =>
-    devices.filter(({ deviceId }) => deviceId > after).slice(0, limit);
-  return { page: page as RegistryStore['page'] };
+const apps = ['app'];
+const owners = [
+  { kind: 'application', app_id: 'app', name: 'app' },
+  ...['doorbell', 'lock'].map((id) => ({ kind: 'product', product_id: id, app_ids: apps })),
+];
+
+function device(id: string, more: object = {}): object {
+  const secret = `the own secret of ${id}`;
+  return { kind: 'device', device_id: id, product_id: 'doorbell', secret, ...more };
 }
 
-function device(deviceId: string, more: Partial<Device> = {}): Device {
-  const productId = 'doorbell' as ProductId;
-  return {
-    deviceId: deviceId as DeviceId,
-    productId,
-    secret: `of ${deviceId}`,
-    expiresAt: null,
-    disabled: false,
-    ...more,
-  };
+/** Chooses among the devices of a registry. */
+async function registryOf(t: Ending, devices: readonly object[]) {
+  const { clock, dataDirectory, output, run } = commandScene(t, addRegistryCommand);
+  const file = join(temporaryDirectory(t), 'registry.ndjson');
+  writeFileSync(file, [...owners, ...devices].map((entry) => JSON.stringify(entry)).join('\n'));
+  await run('registry', 'import', file);
+  const context = new CommandContext({ dataDir: dataDirectory }, {}, { clock, output });
+  return (choice: DeviceChoice): Promise<SimulatedDevice[]> => chooseDevices(context, choice);
 }
 
-const nowS = 1000;
-
-test('only devices that can log in are simulated', () => {
-  const devices = [
+test('only devices that can log in are simulated', async (t) => {
+  const choose = await registryOf(t, [
     device('A', { disabled: true }),
-    device('B', { expiresAt: nowS }),
+    device('B', { expires_at: Date.UTC(2026, 10, 20, 8, 30) / 1000 }),
     device('C'),
     device('D'),
-  ];
-  const found = findUsable(registryOf(devices), { devices: 2 }, nowS);
-  assert.deepEqual(found, [
-    { deviceId: 'C', secret: 'of C' },
-    { deviceId: 'D', secret: 'of D' },
   ]);
+  assert.deepEqual(await choose({ devices: 2 }), [
+    { deviceId: 'C', secret: 'the own secret of C' },
+    { deviceId: 'D', secret: 'the own secret of D' },
+  ]);
+  await assert.rejects(choose({ devices: 3 }), {
+    message: /only 2 usable devices; 3 were/,
+    advice: /device add/,
+  });
 });
 
-test('devices are chosen by product and by the beginning of their id', () => {
-  const other = { productId: 'lock' as ProductId };
-  const registry = registryOf([device('A1'), device('A2', other), device('B1', other)]);
-  const ids = (choice: object): string[] =>
-    findUsable(registry, { devices: 9, ...choice }, nowS).map(({ deviceId }) => deviceId);
-  assert.deepEqual(ids({ product: 'lock' }), ['A2', 'B1']);
-  assert.deepEqual(ids({ prefix: 'A' }), ['A1', 'A2']);
+test('devices are chosen by product and by the beginning of their id', async (t) => {
+  const other = { product_id: 'lock' };
+  const choose = await registryOf(t, [device('A1'), device('A2', other), device('B1', other)]);
+  const ids = async (choice: object): Promise<string[]> =>
+    (await choose({ devices: 2, ...choice })).map(({ deviceId }) => deviceId);
+  assert.deepEqual(await ids({ product: 'lock' }), ['A2', 'B1']);
+  assert.deepEqual(await ids({ prefix: 'A' }), ['A1', 'A2']);
 });
 
-test('more devices than one page are found, and no more than asked for', () => {
-  const many = Array.from({ length: 2500 }, (_, i) => device(String(i).padStart(5, '0')));
-  assert.equal(findUsable(registryOf(many), { devices: 2200 }, nowS).length, 2200);
-  assert.equal(findUsable(registryOf(many), { devices: 9999 }, nowS).length, 2500);
+test('of many devices no more are taken than asked for', async (t) => {
+  const choose = await registryOf(
+    t,
+    Array.from({ length: 2500 }, (_, i) => device(String(i).padStart(5, '0'))),
+  );
+  assert.equal((await choose({ devices: 2200 })).length, 2200);
+  assert.equal((await choose({ devices: 2500 })).length, 2500);
 });
 
 test(

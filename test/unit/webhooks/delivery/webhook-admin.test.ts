@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
+import type { WebhookStatus } from '../../../../src/core/ports/webhook-admin.ts';
 import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
 import { bad, good, gone, hookUrl, webhook, WebhookScene } from '../../../support/webhook-scene.ts';
 
@@ -13,6 +14,18 @@ function parkingScene(parkedPerHookMax = 100): WebhookScene {
   const scene = new WebhookScene({ limits });
   scene.sender.automatic = () => bad;
   return scene;
+}
+
+/** The sequences of the parked events that are shown, and the state they are shown with. */
+function parkedOf(
+  scene: WebhookScene,
+  after = 0,
+  limit = 100,
+): { sequences: number[]; webhook: WebhookStatus } {
+  const shown = scene.service.show(name, after, limit);
+  assert.ok(shown.ok);
+  const { parked, webhook } = shown.value;
+  return { sequences: parked.map(({ sequence }) => sequence), webhook };
 }
 
 test('the list says how each webhook fares, and no secret', async () => {
@@ -55,12 +68,7 @@ test('parked events are shown a page at a time', async () => {
   const scene = parkingScene();
   await scene.happen(...many(5));
   await scene.pass(1000);
-  const first = scene.service.show(name, 0, 2);
-  assert.ok(first.ok);
-  assert.deepEqual(
-    first.value.parked.map(({ sequence }) => sequence),
-    [1, 2],
-  );
+  assert.deepEqual(parkedOf(scene, 0, 2).sequences, [1, 2]);
   const second = scene.service.show(name, 2, 100);
   assert.ok(second.ok);
   assert.deepEqual(
@@ -79,13 +87,8 @@ test('of too many parked events the oldest is dropped, and the log says so', asy
   await scene.pass(1000);
   await scene.happen('x', 'y');
   await scene.pass(1000);
-  const shown = scene.service.show(name, 0, 10);
-  assert.ok(shown.ok);
-  assert.deepEqual(
-    shown.value.parked.map(({ sequence }) => sequence),
-    [3, 4, 5],
-  );
-  assert.equal(shown.value.webhook.parked, 3);
+  const { sequences, webhook } = parkedOf(scene);
+  assert.deepEqual([sequences, webhook.parked], [[3, 4, 5], 3]);
   assert.ok(scene.log.lines.some(({ message }) => /oldest parked one dropped/.test(message)));
 });
 
@@ -102,13 +105,8 @@ test('replayed events begin anew, in order for each device, and are parked no mo
   await scene.answer(2, bad);
   await scene.answer(3, good);
   await scene.pass(1000);
-  const shown = scene.service.show(name, 0, 10);
-  assert.ok(shown.ok);
-  assert.deepEqual(
-    shown.value.parked.map(({ sequence }) => sequence),
-    [2],
-  );
-  assert.equal(shown.value.webhook.failed, 0);
+  const { sequences, webhook } = parkedOf(scene);
+  assert.deepEqual([sequences, webhook.failed], [[2], 0]);
 });
 
 test('one event can be replayed by its id', async () => {

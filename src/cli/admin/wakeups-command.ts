@@ -1,0 +1,99 @@
+/**
+ * `reveille wakeups`: what is known of the wakeups that bear a request id: their packets, outcomes and events, and why others were
+ * refused. Asked of the running server, with all its processes and nodes, or of the store that it left.
+ */
+import type { Command } from 'commander';
+import type { RefusedWakeupJson, WakeupJson, WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
+import type { WireEvent } from '../../gateways/admin/event-query.ts';
+import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { parseDeviceIdOption, parseRequestIdOption } from '../shell/option-values.ts';
+import { alignColumns, showable } from '../shell/output.ts';
+import { adminClient } from './admin-client.ts';
+
+interface WakeupsOptions {
+  readonly device?: string;
+}
+
+export function addWakeupsCommand(program: Command): void {
+  const command = program
+    .command('wakeups')
+    .description(
+      'Show what is known of the wakeups of a request id: outcome, events and packet, or why it was refused. ' +
+        'Exits 1 when nothing is known.',
+    )
+    .argument('<request>', 'request id, as the answer to the wakeup has it', parseRequestIdOption)
+    .option('--device <id>', 'only of this device', parseDeviceIdOption)
+    .action(inContext(showWakeups));
+  addExamples(
+    command,
+    ['wakeups order-77', 'all that bear the id, of every application'],
+    ['wakeups order-77 --device DOOR-1 --json', 'of one device, for machines'],
+  );
+}
+
+async function showWakeups(
+  context: CommandContext,
+  requestId: string,
+  { device }: WakeupsOptions,
+): Promise<void> {
+  const { output } = context;
+  const client = adminClient(context);
+  const named = device === undefined ? {} : { device_id: device };
+  const query = new URLSearchParams({ request_id: requestId.trim(), ...named });
+  const answer = await client.ask<WakeupsAnswer>('/v1/wakeups', query);
+  const parts = partsOf(answer);
+  const nothing = `nothing is known of wakeup ${showable(requestId)}`;
+  output.answer(answer, parts.length === 0 ? nothing : parts.join('\n\n'));
+  if (answer.silent.length > 0) output.remark(`no answer came from ${answer.silent.join(', ')}`);
+  output.remark(
+    client.isLive
+      ? 'each process remembers the latest refused wakeups since its start: older ones are in the log'
+      : 'a store at rest has no refused wakeups: they are in the log of the server',
+  );
+  if (parts.length === 0) process.exitCode = 1;
+}
+
+function partsOf({ wakeups, events, refused }: WakeupsAnswer): string[] {
+  return [
+    ...(wakeups.length === 0 ? [] : [wakeupsTable(wakeups)]),
+    ...(events.length === 0 ? [] : [eventsTable(events)]),
+    ...(refused.length === 0 ? [] : [refusedTable(refused)]),
+  ];
+}
+
+function wakeupsTable(wakeups: readonly WakeupJson[]): string {
+  const heading = ['APPLICATION', 'DEVICE', 'STATUS', 'ACCEPTED', 'PACKET', 'WOKE AFTER', 'CAUSE'];
+  const rows = wakeups.map((wakeup) => [
+    wakeup.app_id,
+    wakeup.device_id,
+    wakeup.status,
+    wakeup.accepted_at ?? 'nobody knows',
+    wakeup.packet?.replaceAll(/..(?=.)/g, '$& ') ?? 'not noted',
+    wakeup.already_online ? 'online already' : durationOf(wakeup.woke_after_ms),
+    wakeup.cause ?? '-',
+  ]);
+  return alignColumns([heading, ...rows]);
+}
+
+function durationOf(ms: number | null): string {
+  return ms === null ? '-' : `${ms} ms`;
+}
+
+function eventsTable(events: readonly WireEvent[]): string {
+  const rows = events.map(({ at, type, device_id: device, seq, data }) => {
+    const { request_id: _, ...rest } = data;
+    return [at, type, device, String(seq), JSON.stringify(rest)];
+  });
+  return alignColumns([['AT', 'EVENT', 'DEVICE', 'SEQ', 'DATA'], ...rows]);
+}
+
+function refusedTable(refused: readonly RefusedWakeupJson[]): string {
+  const rows = refused.map(({ at, app_id: app, proven, device_id: device, code, reason }) => [
+    at,
+    proven ? (app ?? '-') : `claimed: ${app ?? 'no application id'}`,
+    device ?? '-',
+    String(code),
+    reason,
+  ]);
+  return alignColumns([['REFUSED', 'APPLICATION', 'DEVICE', 'CODE', 'REASON'], ...rows]);
+}

@@ -1,0 +1,231 @@
+/**
+ * `reveille devices list|add|set|remove`: an application's devices in the registry, as its backend sees and changes them over
+ * the signed API. Operators of a server have `reveille device`. Source: docs/provisioning.md.
+ */
+import type { Command } from 'commander';
+import type {
+  AddedDevicesData,
+  ApiResult,
+  DeviceChange,
+  RegisteredDevice,
+  ReveilleClient,
+} from '../../client/reveille-client.ts';
+import type { FailureCode } from '../../model/codes.ts';
+import type { Permission } from '../../model/registry.ts';
+import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { usageError } from '../shell/command-error.ts';
+import { collect, formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
+import { showable } from '../shell/output.ts';
+import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
+import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+
+interface ApiOptions extends CredentialOptions {
+  readonly url?: string;
+}
+
+interface ListOptions extends ApiOptions {
+  readonly product?: string;
+  readonly prefix?: string;
+  readonly online?: boolean;
+  readonly offline?: boolean;
+}
+
+interface AddOptions extends ApiOptions {
+  readonly product: string;
+  readonly secret?: string;
+  readonly expires?: number;
+  readonly label?: readonly string[];
+}
+
+interface SetOptions extends ApiOptions {
+  readonly secret?: string | true;
+  readonly expires?: number | null;
+  readonly disable?: boolean;
+  readonly enable?: boolean;
+  readonly label?: readonly string[];
+}
+
+export function addDevicesCommand(program: Command): void {
+  const devices = program
+    .command('devices')
+    .description("List, add, change and remove an application's own devices, over the signed API.");
+  addListCommand(devices);
+  addAddCommand(devices);
+  addSetCommand(devices);
+  const remove = devices
+    .command('remove')
+    .description('Remove a device: its sessions and calls end.')
+    .argument('<device>', 'device id', parseDeviceIdOption)
+    .addOption(urlOption())
+    .action(inContext(removeDevice));
+  addExamples(
+    addCredentialOptions(remove),
+    ['devices remove DOOR-1', 'one that is not there exits 1'],
+    ['devices remove DOOR-1 --json', 'for machines: the answer as it was sent'],
+  );
+  addExamples(
+    devices,
+    ['devices add DOOR-1 --product doorbell', 'with a secret that is made, and shown once'],
+    ['devices list --online', 'those that are online now'],
+  );
+}
+
+function addListCommand(devices: Command): void {
+  const list = devices
+    .command('list')
+    .description('List devices, a line each, without secrets.')
+    .option('--product <id>', 'of this product')
+    .option('--prefix <text>', 'whose id begins with it')
+    .option('--online', 'that are online')
+    .option('--offline', 'that are not online')
+    .addOption(urlOption())
+    .action(inContext(listDevices));
+  addExamples(
+    addCredentialOptions(list),
+    ['devices list', 'all of them'],
+    ['devices list --product doorbell --prefix DOOR- --online', 'some of them'],
+  );
+}
+
+function addAddCommand(devices: Command): void {
+  const add = devices
+    .command('add')
+    .description('Add a device; a secret that is made for it is shown once.')
+    .argument('<device>', 'device id', parseDeviceIdOption)
+    .requiredOption('--product <id>', 'the product it is of')
+    .option('--secret <text>', 'its secret; one is made when it is left out')
+    .option('--expires <moment>', 'when it expires: Unix seconds or ISO 8601', parseMoment)
+    .option('--label <key=value>', 'a label; may be repeated', collect)
+    .addOption(urlOption())
+    .action(inContext(addDevice));
+  addExamples(
+    addCredentialOptions(add),
+    ['devices add DOOR-1 --product doorbell', 'with a secret that is made'],
+    ['devices add DOOR-1 --product doorbell --label site=north', 'with a label'],
+  );
+}
+
+function addSetCommand(devices: Command): void {
+  const set = devices
+    .command('set')
+    .description('Change a device; what is not named stays.')
+    .argument('<device>', 'device id', parseDeviceIdOption)
+    .option('--secret [text]', 'a new secret; one is made, and shown once, without a text')
+    .option('--expires <moment>', 'when it expires: Unix seconds, ISO 8601, or never', parseExpiry)
+    .option('--disable', 'its sessions and calls end, and it is answered like one that is not there')
+    .option('--enable', 'it is there again')
+    .option('--label <key=value>', 'a label; without a value it goes; may be repeated', collect)
+    .addOption(urlOption())
+    .action(inContext(setDevice));
+  addExamples(
+    addCredentialOptions(set),
+    ['devices set DOOR-1 --secret', 'a new secret'],
+    ['devices set DOOR-1 --expires never --label site=', 'for ever, and without its label'],
+  );
+}
+
+async function listDevices(context: CommandContext, options: ListOptions): Promise<void> {
+  const { product: productId, prefix, online, offline } = options;
+  const isOnline = online === true ? true : offline === true ? false : undefined;
+  await withApi(context, options, 'device:read', null, async (api) => {
+    for await (const device of api.devices({ productId, prefix, online: isOnline, limit: 500 }))
+      context.output.answer(device, describeDevice(device));
+  });
+}
+
+async function addDevice(context: CommandContext, deviceId: string, options: AddOptions): Promise<void> {
+  const { product: product_id, secret, expires: expires_at, label } = options;
+  const entry = { device_id: deviceId, product_id, secret, expires_at, labels: addedLabels(label) };
+  await withApi(context, options, 'device:write', null, async (api) => {
+    const result = await api.addDevices([entry]);
+    context.output.answer(envelopeOf(result), describeAdded(deviceId, result));
+    if (!result.ok || result.data.devices.some(({ code }) => code !== 0)) process.exitCode = 1;
+  });
+}
+
+async function setDevice(context: CommandContext, deviceId: string, options: SetOptions): Promise<void> {
+  const { secret, expires: expires_at, disable, enable, label } = options;
+  const disabled = disable === true ? true : enable === true ? false : undefined;
+  const change: DeviceChange = {
+    device_id: deviceId,
+    secret,
+    expires_at,
+    disabled,
+    labels: changedLabels(label),
+  };
+  await withApi(context, options, 'device:write', deviceId, async (api) => {
+    const result = await api.changeDevice(change);
+    const text = result.ok
+      ? `${describeDevice(result.data)}${secretText(result.data.secret)}`
+      : describeRefusal(deviceId, result);
+    context.output.answer(envelopeOf(result), text);
+    if (!result.ok) process.exitCode = 1;
+  });
+}
+
+async function removeDevice(context: CommandContext, deviceId: string, options: ApiOptions): Promise<void> {
+  await withApi(context, options, 'device:write', deviceId, async (api) => {
+    const result = await api.removeDevice(deviceId);
+    const text = result.ok ? `${showable(deviceId)} is removed` : describeRefusal(deviceId, result);
+    context.output.answer(envelopeOf(result), text);
+    if (!result.ok) process.exitCode = 1;
+  });
+}
+
+async function withApi(
+  context: CommandContext,
+  options: ApiOptions,
+  permission: Permission,
+  deviceId: string | null,
+  ask: (api: ReveilleClient) => Promise<void>,
+): Promise<void> {
+  const credential = await findCredential(context, options, { permissions: [permission], deviceId });
+  const api = openApi(findApi(context, options.url), credential, context.clock);
+  try {
+    await ask(api);
+  } finally {
+    api.close();
+  }
+}
+
+function describeDevice({ device_id, product_id, expires_at, disabled, labels }: RegisteredDevice): string {
+  const tags = Object.entries(labels).map(([key, value]) => `${key}=${showable(value)}`);
+  const state = disabled ? 'disabled' : `expires ${formatMoment(expires_at, 'never')}`;
+  return [showable(device_id), showable(product_id), state, ...tags].join('  ');
+}
+
+function describeAdded(deviceId: string, result: ApiResult<AddedDevicesData, FailureCode>): string {
+  if (!result.ok) return describeRefusal(deviceId, result);
+  const [entry] = result.data.devices;
+  if (entry === undefined || entry.code !== 0)
+    return `${showable(deviceId)} is not added: ${entry?.message} (${entry?.code})`;
+  if (entry.created !== true) return `${showable(deviceId)} is there already, as you say`;
+  return `${showable(deviceId)} is added${secretText(entry.secret)}`;
+}
+
+function describeRefusal(deviceId: string, { message, code }: { message: string; code: number }): string {
+  return `${showable(deviceId)}: ${message} (${code})`;
+}
+
+function secretText(secret: string | undefined): string {
+  return secret === undefined ? '' : `\n  secret  ${secret}   (shown once)`;
+}
+
+function parseExpiry(text: string): number | null {
+  return text === 'never' ? null : parseMoment(text);
+}
+
+function addedLabels(labels: readonly string[] | undefined): Record<string, string> | undefined {
+  return labels === undefined ? undefined : Object.fromEntries(labels.map(parseLabel));
+}
+
+function changedLabels(labels: readonly string[] | undefined): Record<string, string | null> | undefined {
+  if (labels === undefined) return undefined;
+  return Object.fromEntries(labels.map(parseLabel).map(([key, value]) => [key, value === '' ? null : value]));
+}
+
+function parseLabel(text: string): readonly [key: string, value: string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw usageError(`expected a label like site=north, not ${showable(text)}`);
+  return [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,89 @@
+/**
+ * `reveille message`: sends a device a signed message and says whether the device has it; with `--wake`, also one that
+ * sleeps. Source: signal-wire.md, Sending a message.
+ */
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import type { ApiFailure, ApiResult, MessageData, MessageWakeupData } from '../../client/reveille-client.ts';
+import { decodeJsonObject } from '../../lib/utf8.ts';
+import type { MessageCode } from '../../model/codes.ts';
+import type { Permission } from '../../model/registry.ts';
+import { longPollSecondsMax } from '../../model/limits.ts';
+import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { reveilleCommand } from '../shell/command-error.ts';
+import { wholeNumberOption } from '../shell/option-values.ts';
+import { showable } from '../shell/output.ts';
+import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
+import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+
+interface MessageOptions extends CredentialOptions {
+  readonly payload?: object;
+  readonly url?: string;
+  readonly wake?: boolean;
+  readonly wait?: number;
+}
+
+export function addMessageCommand(program: Command): void {
+  const waitText = `with --wake: how long it may take to sign in, 0-${longPollSecondsMax} (default: 20)`;
+  const command = program
+    .command('message')
+    .description('Send a message to a device. Exits 1 unless the device has acknowledged it.')
+    .argument('<device>', 'device id')
+    .argument('<name>', 'what the message is called: a-z, 0-9 and _')
+    .option('--payload <json>', 'a JSON object for the device ({} when left out)', parsePayload)
+    .option('--wake', 'wake the device if it sleeps, and wait for it')
+    .addOption(new Option('--wait <seconds>', waitText).argParser(wholeNumberOption(0, longPollSecondsMax)))
+    .addOption(urlOption())
+    .action(inContext(message));
+  addExamples(
+    addCredentialOptions(command),
+    ['message DOOR-1 hello', 'to a device that is online'],
+    [`message DOOR-1 set_light --payload '{"on":true}'`, 'with a payload'],
+    ['message DOOR-1 hello --wake --wait 10', 'wakes it first if it sleeps'],
+  );
+}
+
+async function message(
+  context: CommandContext,
+  deviceId: string,
+  name: string,
+  options: MessageOptions,
+): Promise<void> {
+  const { payload = {}, wake, wait: waitS } = options;
+  const permissions: Permission[] = wake === true ? ['message:send', 'wakeup:write'] : ['message:send'];
+  const credential = await findCredential(context, options, { permissions, deviceId });
+  const api = openApi(findApi(context, options.url), credential, context.clock);
+  try {
+    const answer = await api.sendMessage(deviceId, name, payload, { wake, waitS });
+    context.output.answer(envelopeOf(answer), describeMessage(deviceId, answer));
+    if (!answer.ok) process.exitCode = 1;
+  } finally {
+    api.close();
+  }
+}
+
+/** The answer in words. */
+export function describeMessage(deviceId: string, answer: ApiResult<MessageData, MessageCode>): string {
+  if (!answer.ok) return describeFailure(deviceId, answer);
+  const { acknowledged_at: at, wakeup } = answer.data;
+  const woken = typeof wakeup?.woke_after_ms === 'number' ? `, woken in ${wakeup.woke_after_ms} ms` : '';
+  return `${showable(deviceId)} has it: acknowledged at ${at}${woken}`;
+}
+
+function describeFailure(deviceId: string, failure: ApiFailure<MessageCode>): string {
+  const { code, message: text, status, data, requestId } = failure;
+  const said = `${showable(deviceId)} was not told: ${text} (${code}, HTTP ${status})\n  request id ${requestId}`;
+  if (code === 40412) return `${said}\n  it is not online; --wake wakes one that sleeps`;
+  return data?.wakeup === undefined ? said : `${said}\n  ${describeWakeup(data.wakeup)}`;
+}
+
+function describeWakeup({ status, request_id: id }: MessageWakeupData): string {
+  const question = `/v1/device/wakeup-request?request_id=${id}&wait=30`;
+  const next = status === 'accepted' || status === 'unknown' ? `; it may come yet: ` : ': ';
+  return `the wakeup is ${status}${next}${reveilleCommand(`call GET '${question}'`)}`;
+}
+
+function parsePayload(text: string): object {
+  const payload = decodeJsonObject(Buffer.from(text));
+  if (!payload.ok) throw new InvalidArgumentError('Expected a JSON object like {"on":true}.');
+  return payload.value;
+}

@@ -1,0 +1,84 @@
+/** The methods of the client that list and change devices of the registry. Source: docs/provisioning.md. */
+import type { DeviceAdditionCode, DeviceChangeCode, DeviceListingCode, FailureCode } from '../model/codes.ts';
+import type {
+  AddedDevicesData,
+  ApiResult,
+  ChangedDeviceData,
+  DeviceChange,
+  DevicePageData,
+  NewDevice,
+  RegisteredDevice,
+  RemovedDeviceData,
+} from './answers.ts';
+import { ReveilleRefusedError } from './client-errors.ts';
+import type { CallOptions, DevicesOptions } from './client-options.ts';
+import { queryOf, type ApiRequest } from './request-sender.ts';
+
+/** What a call of an endpoint adds to the usual. */
+export type Asked = Pick<ApiRequest, 'kind' | 'method' | 'path'> &
+  Partial<Pick<ApiRequest, 'rawQuery' | 'body' | 'requestId' | 'waitMs'>>;
+
+/** Makes the call, whatever its answer holds. */
+export type Ask = (asked: Asked, options: CallOptions) => Promise<ApiResult<unknown, FailureCode>>;
+
+const devicesPath = '/v1/devices';
+
+export class RegistryMethods {
+  readonly #request: Ask;
+
+  constructor(request: Ask) {
+    this.#request = request;
+  }
+
+  /** Adds up to 500 devices. Each has a code of its own; an entry that is there already changes nothing. */
+  async addDevices(
+    devices: readonly NewDevice[],
+    options: CallOptions = {},
+  ): Promise<ApiResult<AddedDevicesData, DeviceAdditionCode>> {
+    // Secrets that were made and not heard of would be lost.
+    const kind = devices.every(({ secret }) => secret !== undefined) ? 'provisioning' : 'made-secret';
+    return this.#ask({ kind, path: devicesPath, body: { devices } }, options);
+  }
+
+  /** A page of the application's devices in the registry; it may be shorter than `limit` though there are more. */
+  async listDevices(options: DevicesOptions = {}): Promise<ApiResult<DevicePageData, DeviceListingCode>> {
+    const { productId, prefix, online, after, limit } = options;
+    const rawQuery = queryOf({ product_id: productId, prefix, online: online?.toString(), after, limit });
+    return this.#ask({ kind: 'query', path: devicesPath, rawQuery }, options);
+  }
+
+  /** All of them, a page at a time. Throws a ReveilleRefusedError when the server refuses a page. */
+  async *devices(options: DevicesOptions = {}): AsyncGenerator<RegisteredDevice, void, undefined> {
+    let { after } = options;
+    for (;;) {
+      const page = await this.listDevices({ ...options, after });
+      if (!page.ok) throw new ReveilleRefusedError(page.code, page.message, page.requestId);
+      yield* page.data.devices;
+      if (page.data.next === null) return;
+      after = page.data.next;
+    }
+  }
+
+  /** Changes what is said of a device; with `secret: true` the answer has a new one. */
+  async changeDevice(
+    change: DeviceChange,
+    options: CallOptions = {},
+  ): Promise<ApiResult<ChangedDeviceData, DeviceChangeCode>> {
+    const kind = change.secret === true ? 'made-secret' : 'provisioning';
+    return this.#ask({ kind, method: 'PATCH', path: devicesPath, body: change }, options);
+  }
+
+  /** Removes a device; one that is not there is 40403. */
+  async removeDevice(
+    deviceId: string,
+    options: CallOptions = {},
+  ): Promise<ApiResult<RemovedDeviceData, DeviceChangeCode>> {
+    const rawQuery = queryOf({ device_id: deviceId });
+    return this.#ask({ kind: 'provisioning', method: 'DELETE', path: devicesPath, rawQuery }, options);
+  }
+
+  /** The answer has the form that the endpoint documents. */
+  #ask<Data, Code extends FailureCode>(asked: Asked, options: CallOptions): Promise<ApiResult<Data, Code>> {
+    return this.#request(asked, options) as Promise<ApiResult<Data, Code>>;
+  }
+}

@@ -1,0 +1,257 @@
+/**
+ * Ends a call for the backend that had it issued, and says how it ended. The order of checks is contract: access
+ * (40403, 40302; an expired device's call may be ended), room to remember the request (42901), the call (40414). Who
+ * asks again is answered alike: a call that has ended, whoever ended it, is answered with the reason it ended for, as
+ * long as that is known (ended-calls.ts; by its session as long as it is among the device's latest events). A session
+ * ends once and is never live again, so a repeat about one needs no memory; a room may have another call by then, so
+ * ends by room are known by their signatures, by every member.
+ *
+ * The member that keeps the device's calls does it; a call of another application is as unknown as one that never was.
+ * Source: calls-and-media.md, Call sessions and call status; cluster.md, Media; tgv1-signing.md, Replay.
+ */
+import { pause, settlesWithin, wallSeconds, type Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
+import type { MemberId } from '../../model/cluster.ts';
+import { refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { callCommitMsMax, callEndsKnownMax, movingCallRetryMs } from '../../model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { EventLog } from '../ports/event-log.ts';
+import type { Log } from '../ports/log.ts';
+import type { CallRecords } from '../ports/records.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { checkDeviceAccess } from '../devices/device-access.ts';
+import { AnswerMemory } from '../messages/answer-memory.ts';
+import type { CallDirectory } from './call-directory.ts';
+import type { EndedCalls, NamedCall } from './ended-calls.ts';
+
+export interface CallEndDeps {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly directory: Pick<CallDirectory, 'find' | 'sessionsOf' | 'end'>;
+  readonly records: Pick<CallRecords, 'committed'>;
+  readonly events: Pick<EventLog, 'recentOf'>;
+  readonly ended: EndedCalls;
+  readonly answered: AnsweredEnds;
+  readonly locator: CallLocator;
+  readonly log: Log;
+}
+
+/** The member that keeps the calls of a device. `unavailable`: it cannot be told. */
+export interface CallLocation {
+  readonly member: 'here' | 'unavailable' | MemberId;
+  /** The live sessions as all members see them, which may be behind; empty where nobody else can keep them. */
+  readonly sessions: readonly CallSession[];
+}
+
+/** What is asked of the member that keeps a device's calls. */
+type CallKind = 'end-call' | 'reject-call';
+
+export interface CallLocator {
+  /** Never rejects. */
+  locate(deviceId: DeviceId): CallLocation | Promise<CallLocation>;
+  /** Never rejects; within `waitMs`. */
+  ask<Kind extends CallKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>>;
+}
+
+/** Of a member that keeps every call itself. */
+export const locatedHere: CallLocator = {
+  locate: () => ({ member: 'here', sessions: [] }),
+  ask: async () => fail('nobody'),
+};
+
+type Why = Refusal<CallEndCode>;
+export type CallEndAnswer = Result<CallEnd, Why>;
+
+const noCall: CallEndAnswer = fail(refusal(40414));
+
+/** Settles within the time of a commit (2 s) and of one question more, and never rejects. */
+export async function endCall(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
+  try {
+    const denied = findDenial(deps, order);
+    if (denied !== null) return fail(denied);
+    if (order.call.kind === 'session') return await end(deps, order);
+    return await endByRoom(deps, order);
+  } catch (error) {
+    return broken(deps, error);
+  }
+}
+
+/** For another member, which has found the device's calls here. Never rejects. */
+export async function answerCallEnd(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
+  try {
+    const denied = findDenial(deps, order);
+    if (denied !== null) return fail(denied);
+    const answer = (await deps.answered.repeated(order)) ?? (await endHere(deps, order)) ?? noCall;
+    if (answer.ok) deps.answered.keep(order, answer);
+    return answer;
+  } catch (error) {
+    return broken(deps, error);
+  }
+}
+
+/** An expired device's call goes on until somebody ends it, and so it may be ended. */
+function findDenial({ clock, registry }: CallEndDeps, { appId, deviceId }: CallEndOrder): Why | null {
+  const denied = checkDeviceAccess(registry, appId, deviceId, wallSeconds(clock));
+  return denied === null || denied === 40304 ? null : refusal(denied);
+}
+
+async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
+  const { answered } = deps;
+  const known = answered.repeated(order);
+  if (known !== null) return known;
+  if (answered.isFull) return fail(overload);
+  const answer = end(deps, order);
+  answered.begin(order, answer);
+  return answer;
+}
+
+const comeAgainS = 1;
+const overload: Why = {
+  ...refusal(42901, 'as many ends of calls are known as there may be'),
+  retryAfterS: comeAgainS,
+};
+
+/** A call that is live in what all share, and yet at nobody, is on its way from one member to another. */
+async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
+  const { clock, locator } = deps;
+  const untilMs = clock.monotonicMs() + callCommitMsMax;
+  for (;;) {
+    const location = await locator.locate(order.deviceId);
+    const answer = await endAt(deps, location, order, untilMs - clock.monotonicMs());
+    if (answer !== null) return answer;
+    if (!location.sessions.some((session) => isNamed(session, order))) return noCall;
+    if (clock.monotonicMs() + movingCallRetryMs >= untilMs)
+      return unavailable('the call is on its way from one member to another');
+    await pause(clock, movingCallRetryMs);
+  }
+}
+
+/** Null: there is no such call, live or known to have ended. */
+async function endAt(
+  deps: CallEndDeps,
+  { member }: CallLocation,
+  order: CallEndOrder,
+  waitMs: number,
+): Promise<CallEndAnswer | null> {
+  if (member === 'here') return endHere(deps, order);
+  if (member === 'unavailable') return unavailable('who keeps the calls of the device cannot be reached');
+  const asked = await deps.locator.ask<'end-call'>(member, { kind: 'end-call', order }, waitMs);
+  if (!asked.ok) return unavailable('who keeps the calls of the device does not answer');
+  const isUnknown = !asked.value.ok && asked.value.error.code === 40414;
+  return isUnknown ? endHere(deps, order) : asked.value;
+}
+
+/** Null: there is none here, live or known to have ended. */
+async function endHere(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer | null> {
+  const { clock, directory, records } = deps;
+  const live = findLive(directory, order);
+  if (live !== null) directory.end(live.sessionId, order.reason);
+  const ended = findEnded(deps, order);
+  if (ended === null) return null;
+  const isCommitted = await settlesWithin(
+    clock,
+    callCommitMsMax,
+    Promise.resolve(records.committed(order.deviceId)),
+  );
+  return isCommitted ? succeed(ended) : unavailable('the call has ended, and the store has not taken that');
+}
+
+function findLive(directory: CallEndDeps['directory'], order: CallEndOrder): CallSession | null {
+  return directory.sessionsOf(order.deviceId).find((session) => isNamed(session, order)) ?? null;
+}
+
+function isNamed({ appId, sessionId, room }: CallSession, order: NamedCall): boolean {
+  const { call } = order;
+  if (appId !== order.appId) return false;
+  return call.kind === 'session' ? sessionId === call.sessionId : room.roomId === call.roomId;
+}
+
+function findEnded({ ended, events }: CallEndDeps, order: CallEndOrder): CallEnd | null {
+  const known = ended.find(order);
+  if (known !== null) return isTheirs(known, order) ? endOf(known) : null;
+  return order.call.kind === 'session' ? findLogged(events, order.deviceId, order.call.sessionId) : null;
+}
+
+function isTheirs(known: NonNullable<ReturnType<EndedCalls['find']>>, order: CallEndOrder): boolean {
+  return known.appId === order.appId && known.deviceId === order.deviceId;
+}
+
+function endOf({ deviceId, sessionId, reason, endedAtMs }: CallEnd): CallEnd {
+  return { deviceId, sessionId, reason, endedAtMs };
+}
+
+function findLogged(
+  events: CallEndDeps['events'],
+  deviceId: DeviceId,
+  sessionId: CallEnd['sessionId'],
+): CallEnd | null {
+  for (const { type, data, atMs } of events.recentOf(deviceId)) {
+    if (type !== 'call.ended' || data.session !== sessionId || data.reason === null) continue;
+    return { deviceId, sessionId, reason: data.reason, endedAtMs: atMs };
+  }
+  return null;
+}
+
+function unavailable(message: string): CallEndAnswer {
+  return fail({ ...refusal(50301, message), retryAfterS: comeAgainS });
+}
+
+function broken({ log }: CallEndDeps, error: unknown): CallEndAnswer {
+  log.error({ err: error }, 'a call cannot be ended');
+  return fail(refusal(50000));
+}
+
+type EndAnswered = Extract<PeerNotice, { kind: 'call-end-answered' }>;
+
+/**
+ * Ends by room that are known by their signatures, so that a repeat does not end the room's next call. Members notify
+ * each other of what they have answered, since another may be asked for the repeat.
+ */
+export class AnsweredEnds {
+  readonly #answers: AnswerMemory<CallEndAnswer>;
+  readonly #notifyOthers: (answered: EndAnswered) => void;
+
+  /** `notifyOthers`: brings it to all other members; must not throw. */
+  constructor(clock: Clock, notifyOthers: (answered: EndAnswered) => void, knownMax = callEndsKnownMax) {
+    this.#answers = new AnswerMemory(clock, knownMax);
+    this.#notifyOthers = notifyOthers;
+  }
+
+  /** When true the answer is 42901, and nothing known is forgotten. */
+  get isFull(): boolean {
+    return this.#answers.isFull;
+  }
+
+  /** The answer of the request this one repeats, or null when it is to be done. */
+  repeated(order: CallEndOrder): CallEndAnswer | Promise<CallEndAnswer> | null {
+    return this.#answers.repeated(order);
+  }
+
+  /** From now on a repeat joins it; once it is answered for good, the others know it, too. */
+  begin(order: CallEndOrder, answer: Promise<CallEndAnswer>): void {
+    this.#answers.begin(order, answer);
+    const { signature, signatureExpiresMs } = order;
+    const notify = (settled: CallEndAnswer): void => {
+      const isFinal = settled.ok || settled.error.code === 40414;
+      const end = settled.ok ? settled.value : null;
+      if (isFinal) this.#notifyOthers({ kind: 'call-end-answered', signature, signatureExpiresMs, end });
+    };
+    answer.then(notify, () => undefined);
+  }
+
+  /** Of an order that another member has asked about, by room. */
+  keep(order: CallEndOrder, answer: CallEndAnswer): void {
+    if (order.call.kind === 'room') this.#answers.keep(order, answer);
+  }
+
+  /** Another member has answered it. Kept beyond the bound as well: that member has kept to it. */
+  noteAnswered({ end, ...request }: EndAnswered): void {
+    this.#answers.keep(request, end === null ? noCall : succeed(end));
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * The rules by which a device of the registry is added, changed or removed for an application: on the entries of one moment,
+ * without an effect. An addition that says what is there already changes nothing; one that says otherwise is 40904. A device
+ * of another application's product is 40302, and one of those that is disabled is not there, as everywhere.
+ * Source: docs/provisioning.md.
+ */
+import type { ApplicationId } from '../../model/ids.ts';
+import { mergeLabels } from '../../model/device-terms.ts';
+import { deviceLabelsMax } from '../../model/provisioning-limits.ts';
+import {
+  entryOf,
+  type DeviceAddition,
+  type DeviceModification,
+  type DeviceOrder,
+  type DeviceOutcome,
+  type DeviceOutcomeCode,
+} from '../../model/provisioning.ts';
+import { isOfApplication, type Device } from '../../model/registry.ts';
+import { changedTerms, type DeviceChange } from '../../model/state/registry-event.ts';
+import type { DecidedChanges, DeviceReads } from '../ports/device-registry.ts';
+
+export interface DecisionTerms {
+  readonly appId: ApplicationId;
+  /** The request was carried out before: what it comes to now is looked at, and nothing is changed. */
+  readonly isRepeat: boolean;
+  readonly makeSecret: () => string;
+}
+
+/** A decision on one device. `change` null: it stays as it is. */
+interface Decision {
+  readonly outcome: DeviceOutcome;
+  readonly change: DeviceChange | null;
+}
+
+/** One after the other: what an order comes to is seen by those behind it. */
+export function decideDevices(
+  reads: DeviceReads,
+  orders: readonly DeviceOrder[],
+  terms: DecisionTerms,
+): DecidedChanges<readonly DeviceOutcome[]> {
+  const decided = new Map<string, Device | null>();
+  const changes: DeviceChange[] = [];
+  const result = orders.map((order) => {
+    const { deviceId } = order;
+    const known = decided.get(deviceId);
+    const before = known === undefined ? reads.findDevice(deviceId) : known;
+    const { outcome, change } = decide(reads, order, before, terms);
+    if (change === null) return outcome;
+    decided.set(deviceId, change.after);
+    changes.push(change);
+    return outcome;
+  });
+  return { result, changes };
+}
+
+function decide(
+  reads: DeviceReads,
+  order: DeviceOrder,
+  before: Device | null,
+  terms: DecisionTerms,
+): Decision {
+  if (order.kind === 'add') return add(reads, order, before, terms);
+  const { deviceId } = order;
+  if (before === null)
+    return terms.isRepeat && order.kind === 'remove' ? done(deviceId) : refuse(order, 40403);
+  if (!isOwn(reads, before.productId, terms.appId)) return refuse(order, before.disabled ? 40403 : 40302);
+  if (terms.isRepeat) return stays(before);
+  return order.kind === 'change' ? modify(order, before, terms) : remove(before);
+}
+
+function add(
+  reads: DeviceReads,
+  order: DeviceAddition,
+  before: Device | null,
+  { appId, isRepeat, makeSecret }: DecisionTerms,
+): Decision {
+  if (!isOwn(reads, order.productId, appId)) return refuse(order, 40302);
+  if (before === null) {
+    if (isRepeat) return refuse(order, 40403);
+    const secret = order.secret ?? makeSecret();
+    return becomes(null, additionOf(order, secret), order.secret === null ? secret : null);
+  }
+  if (!isOwn(reads, before.productId, appId)) return refuse(order, 40302);
+  const same = additionOf(order, order.secret ?? before.secret);
+  const isSame = before.productId === same.productId && changedTerms(before, same).length === 0;
+  return isSame ? stays(before) : refuse(order, 40904);
+}
+
+function additionOf(
+  { deviceId, productId, expiresAt, disabled, labels }: DeviceAddition,
+  secret: string,
+): Device {
+  const device = { deviceId, productId, secret, expiresAt, disabled };
+  return labels === null ? device : { ...device, labels };
+}
+
+function modify(order: DeviceModification, before: Device, { makeSecret }: DecisionTerms): Decision {
+  const { expiresAt = before.expiresAt, disabled = before.disabled } = order;
+  const made = order.secret === true ? makeSecret() : null;
+  const secret = made ?? (typeof order.secret === 'string' ? order.secret : before.secret);
+  const { deviceId, productId } = before;
+  const labels = order.labels === undefined ? before.labels : mergeLabels(before.labels, order.labels);
+  if (Object.keys(labels ?? {}).length > deviceLabelsMax) return refuse(order, 40003);
+  const device = { deviceId, productId, secret, expiresAt, disabled };
+  const after = labels === undefined ? device : { ...device, labels };
+  return changedTerms(before, after).length === 0 ? stays(before) : becomes(before, after, made);
+}
+
+function remove(before: Device): Decision {
+  const { deviceId } = before;
+  const outcome = { deviceId, code: 0, device: entryOf(before), secret: null, isChanged: true } as const;
+  return { outcome, change: { deviceId, before, after: null } };
+}
+
+function becomes(before: Device | null, after: Device, secret: string | null): Decision {
+  const { deviceId } = after;
+  const outcome = { deviceId, code: 0, device: entryOf(after), secret, isChanged: true } as const;
+  return { outcome, change: { deviceId, before, after } };
+}
+
+function stays(device: Device): Decision {
+  return { ...done(device.deviceId), outcome: { ...done(device.deviceId).outcome, device: entryOf(device) } };
+}
+
+function done(deviceId: Device['deviceId']): Decision {
+  return { outcome: { deviceId, code: 0, device: null, secret: null, isChanged: false }, change: null };
+}
+
+function refuse({ deviceId }: DeviceOrder, code: DeviceOutcomeCode): Decision {
+  return { outcome: { deviceId, code, device: null, secret: null, isChanged: false }, change: null };
+}
+
+function isOwn(reads: DeviceReads, productId: Device['productId'], appId: ApplicationId): boolean {
+  return isOfApplication(reads.findProduct(productId), appId);
+}

@@ -1,0 +1,141 @@
+/**
+ * Changes of an application's devices in the registry: decided in one transaction behind a line of the audit log, and told
+ * in one event each. A request that changes nothing has neither. A repeated signature is the same request: it is carried out
+ * once, and its repeat answered by what is there now, without a secret. One process of those that share a registry does it.
+ * Source: docs/provisioning.md; tgv1-signing.md, Replay.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { fail, succeed } from '../../lib/result.ts';
+import type { AuditAction, AuditIntent, AuditOutcome } from '../../model/audit.ts';
+import { refusal, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
+import {
+  provisioningsKnownMax,
+  provisioningsMax,
+  provisioningsPerApplicationMax,
+} from '../../model/provisioning-limits.ts';
+import type { DeviceOutcome, ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
+import { ExpiringKeys, signatureKey } from '../messages/answer-memory.ts';
+import type { DeviceReads, DeviceRegistry } from '../ports/device-registry.ts';
+import type { Log } from '../ports/log.ts';
+import type { RegistryReader } from '../ports/registry-reader.ts';
+import { decideDevices } from './decide-device.ts';
+import { SharedPlaces } from './shared-places.ts';
+
+export interface ProvisionerDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly registry: Pick<RegistryReader, 'peekDevice' | 'findProduct'>;
+  readonly devices: DeviceRegistry;
+  /** Rejects, with the change not begun, when its line cannot be written. */
+  readonly audit: {
+    record<Result>(
+      intent: AuditIntent,
+      act: () => Promise<Result>,
+      outcomeOf: (result: Result) => AuditOutcome,
+    ): Promise<Result>;
+  };
+  readonly makeSecret: () => string;
+  /** Too many changes wait to be told. */
+  readonly isBehind: () => boolean;
+  /** Called after every change: ends the sessions and calls that a device may no longer have. */
+  readonly changed: () => void;
+}
+
+/** A change takes milliseconds. */
+const comeAgainS = 1;
+
+export class Provisioner {
+  readonly #deps: ProvisionerDeps;
+  readonly #reads: DeviceReads;
+  readonly #places = new SharedPlaces(provisioningsMax, provisioningsPerApplicationMax);
+  /** By signature: whether it was carried out. */
+  readonly #known: ExpiringKeys<Promise<boolean>>;
+
+  constructor(deps: ProvisionerDeps) {
+    const { registry, clock } = deps;
+    this.#deps = deps;
+    this.#reads = {
+      findDevice: (deviceId) => registry.peekDevice(deviceId),
+      findProduct: (productId) => registry.findProduct(productId),
+    };
+    this.#known = new ExpiringKeys(clock, provisioningsKnownMax);
+  }
+
+  /** Rejects when the registry cannot be read. */
+  async carryOut(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
+    const known = this.#known.get(signatureKey(request.signature));
+    if (known !== undefined && (await known)) return succeed(this.#look(request, true).result);
+    const looked = this.#look(request, false);
+    if (looked.changes.length === 0) return succeed(looked.result);
+    const { appId } = request.caller;
+    if (this.#known.isFull) return fail(overloaded('too many changes of devices are known'));
+    if (this.#deps.isBehind()) return fail(unavailable);
+    if (!this.#places.take(appId)) return fail(overloaded('too many changes of devices are under way'));
+    return this.#begin(request).finally(() => this.#places.giveBack(appId));
+  }
+
+  #look({ caller, orders }: ProvisioningRequest, isRepeat: boolean) {
+    const { makeSecret } = this.#deps;
+    return decideDevices(this.#reads, orders, { appId: caller.appId, isRepeat, makeSecret });
+  }
+
+  /** From now on a repeat waits for it. */
+  #begin(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
+    const key = signatureKey(request.signature);
+    const answer = this.#change(request);
+    const isDone = answer.then(({ ok }) => ok);
+    this.#known.set(key, isDone, request.signatureExpiresMs);
+    void isDone.then((done) => {
+      if (!done) this.#known.delete(key);
+    });
+    return answer;
+  }
+
+  /** Never rejects. */
+  async #change({ caller, orders }: ProvisioningRequest): Promise<ProvisioningAnswer> {
+    const { audit, devices, makeSecret, changed, log } = this.#deps;
+    const terms = { appId: caller.appId, isRepeat: false, makeSecret };
+    const act = (): Promise<readonly DeviceOutcome[]> =>
+      devices.changeDevices(caller.appId, (reads) => decideDevices(reads, orders, terms));
+    try {
+      const outcomes = await audit.record(intentOf({ caller, orders }), act, auditOutcomeOf);
+      changed();
+      return succeed(outcomes);
+    } catch (error) {
+      log.error({ err: error }, 'devices cannot be changed');
+      return fail(unavailable);
+    }
+  }
+}
+
+const actions = {
+  add: 'device.add',
+  change: 'device.change',
+  remove: 'device.remove',
+} as const satisfies Record<ProvisioningRequest['orders'][number]['kind'], AuditAction>;
+
+/** All orders of a request are of one kind. */
+function intentOf({ caller, orders }: Pick<ProvisioningRequest, 'caller' | 'orders'>): AuditIntent {
+  const { appId, accessKeyId, from } = caller;
+  const ids = {
+    app_id: appId,
+    access_key_id: accessKeyId,
+    device_ids: orders.map(({ deviceId }) => deviceId),
+  };
+  return { operator: 'api', role: null, from, action: actions[orders[0]?.kind ?? 'add'], ids };
+}
+
+function auditOutcomeOf(outcomes: readonly DeviceOutcome[]): AuditOutcome {
+  const changed = outcomes.filter(({ isChanged }) => isChanged).length;
+  const refused = outcomes.filter(({ code }) => code !== 0).length;
+  return { result: changed === 0 ? 'refused' : 'ok', ids: { counts: { changed, refused } } };
+}
+
+function overloaded(message: string): Refusal<ProvisioningCode> {
+  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+}
+
+const unavailable: Refusal<ProvisioningCode> = {
+  ...refusal(50301, 'the registry cannot be changed now'),
+  retryAfterS: comeAgainS,
+};

@@ -1,0 +1,167 @@
+/**
+ * Answers one query for the connections of many devices, each as the single query would, within one deadline. The devices
+ * are looked at a slice per turn of the event loop, and applications take turns; where several are one server, each other
+ * member is asked once for all of its devices. Source: API doc, Endpoint 1; cluster.md, Reads.
+ */
+import type { FairQueue, FairQueueShape, Steps } from '../../lib/fair-queue.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { overload, refusal, type Refusal } from '../../model/codes.ts';
+import { parseDeviceId, type ApplicationId } from '../../model/ids.ts';
+import { batchDevicesPerTurn, batchesPerApplicationMax, connectivityQueryMsMax } from '../../model/limits.ts';
+import type { WaitingReaders } from '../events/waiting-readers.ts';
+import type { SharedView } from './observe-device.ts';
+import { GatheredQuestions } from './owner-questions.ts';
+import {
+  answerConnectivity,
+  sharedView,
+  type ConnectivityAnswer,
+  type ConnectivityDeps,
+  type ObservingDeps,
+} from './query-connectivity.ts';
+
+export interface ConnectivityBatchDeps extends ConnectivityDeps {
+  /** Slots of the batches under way. */
+  readonly batches: WaitingReaders;
+  readonly queue: FairQueue;
+}
+
+/** Batches, in devices. Beside its devices a batch costs its head, about as much as ten of them. */
+export const batchQueueShape: FairQueueShape = {
+  unitsPerTurn: batchDevicesPerTurn,
+  jobCost: 10,
+  jobsMax: batchesPerApplicationMax,
+};
+
+export interface ConnectivityBatch<Entry> {
+  readonly appId: ApplicationId;
+  /** What is no device id is answered 40003 in its place. */
+  readonly deviceIds: readonly string[];
+  /** What is kept of a device's answer until all are there. May throw: the entry is then 50000. */
+  entryOf(deviceId: string, answer: ConnectivityAnswer): Entry;
+  /** Calls the listener when the caller has gone. */
+  onGone(listener: () => void): void;
+}
+
+/** An entry for each id, in their order; none once the caller has gone. Settles within 2 s. */
+export async function queryConnectivityBatch<Entry>(
+  deps: ConnectivityBatchDeps,
+  batch: ConnectivityBatch<Entry>,
+): Promise<Result<readonly Entry[], Refusal<42901>>> {
+  const slot = deps.batches.enter(batch.appId);
+  if (slot === null) return fail(overload(batchesFullRetryMs));
+  const run = new BatchRun(deps, batch);
+  const cancel = deps.clock.after(connectivityQueryMsMax, () => run.expire());
+  batch.onGone(() => run.abandon());
+  const queued = deps.queue.run(batch.appId, run).catch((error: unknown) => run.fail(error));
+  // A job that is over leaves the queue at its turn, and needs its place there until then.
+  void Promise.allSettled([queued, run.finished]).then(() => slot.leave());
+  try {
+    return succeed(await run.finished);
+  } finally {
+    cancel();
+  }
+}
+
+/** A batch under way is over within 2 s. */
+const batchesFullRetryMs = 1000;
+
+const invalidId = fail(refusal(40003, 'device_id must be 1-255 bytes of valid UTF-8'));
+const timedOut = fail(refusal(50401));
+const internal = fail(refusal(50000));
+
+class BatchRun<Entry> implements Steps {
+  readonly finished: Promise<readonly Entry[]>;
+  readonly #batch: ConnectivityBatch<Entry>;
+  readonly #deps: ObservingDeps;
+  readonly #questions: GatheredQuestions | null;
+  readonly #shared: SharedView | null;
+  readonly #entries: (Entry | undefined)[];
+  #finish: (entries: readonly Entry[]) => void = () => undefined;
+  #fail: (error: unknown) => void = () => undefined;
+  /** Devices that were not looked at yet begin here. */
+  #next = 0;
+  /** Devices without an entry. */
+  #left: number;
+  #hasLogged = false;
+
+  constructor(deps: ConnectivityBatchDeps, batch: ConnectivityBatch<Entry>) {
+    const { clock, cluster, log } = deps;
+    const { length } = batch.deviceIds;
+    this.#batch = batch;
+    // What spoils one device's answer spoils all of them.
+    this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
+    this.#questions = cluster === null ? null : new GatheredQuestions(cluster.peers, clock, length);
+    this.#shared = cluster === null || this.#questions === null ? null : sharedView(cluster, this.#questions);
+    this.#entries = Array.from({ length });
+    this.#left = length;
+    this.finished = new Promise((resolve, reject) => {
+      this.#finish = resolve;
+      this.#fail = reject;
+    });
+  }
+
+  get isFinished(): boolean {
+    return this.#next >= this.#entries.length || this.#left === 0;
+  }
+
+  step(devicesMax: number): number {
+    const begin = this.#next;
+    const end = Math.min(begin + devicesMax, this.#entries.length);
+    while (this.#next < end) this.#look(this.#next++);
+    return end - begin;
+  }
+
+  /** What is not answered by now is not. */
+  expire(): void {
+    this.#questions?.cancel();
+    for (const [place, entry] of this.#entries.entries()) if (entry === undefined) this.#put(place, timedOut);
+  }
+
+  /** Nobody waits for it any more. */
+  abandon(): void {
+    this.#end();
+    this.#finish([]);
+  }
+
+  fail(error: unknown): void {
+    this.#end();
+    this.#fail(error);
+  }
+
+  #end(): void {
+    this.#left = 0;
+    this.#questions?.cancel();
+  }
+
+  #look(place: number): void {
+    const deviceId = parseDeviceId(this.#batch.deviceIds[place] ?? '');
+    if (deviceId === null) return this.#put(place, invalidId);
+    const answer = answerConnectivity(this.#deps, this.#shared, this.#batch.appId, deviceId);
+    if (answer instanceof Promise) void answer.then((settled) => this.#put(place, settled));
+    else this.#put(place, answer);
+  }
+
+  /** Of what comes after the deadline nothing. */
+  #put(place: number, answer: ConnectivityAnswer): void {
+    if (this.#left === 0 || this.#entries[place] !== undefined) return;
+    this.#entries[place] = this.#entryOf(place, answer);
+    this.#questions?.decided();
+    this.#left -= 1;
+    if (this.#left === 0) this.#finish(this.#entries as readonly Entry[]);
+  }
+
+  #entryOf(place: number, answer: ConnectivityAnswer): Entry {
+    const deviceId = this.#batch.deviceIds[place] ?? '';
+    try {
+      return this.#batch.entryOf(deviceId, answer);
+    } catch (error) {
+      this.#deps.log.error({ err: error }, 'a connectivity record cannot be written out');
+      return this.#batch.entryOf(deviceId, internal);
+    }
+  }
+
+  #logOnce(log: ObservingDeps['log'], fields: object, message: string): void {
+    if (!this.#hasLogged) log.error(fields, message);
+    this.#hasLogged = true;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Finds for an operator what the members know of the wakeups that bear a request id: accepted and unknown ones from the records,
+ * refused ones from the memory of the process that answered them.
+ */
+import type { MemberId } from '../../model/cluster.ts';
+import type { DeviceId, RequestId } from '../../model/ids.ts';
+import { memberViewMsMax, wakeupsShownMax } from '../../model/limits.ts';
+import { latestFirst, type KnownWakeup, type WakeupsKnown } from '../../model/wakeup.ts';
+import { othersAlive, type Peers } from '../ports/peers.ts';
+import type { WakeupRecords } from '../ports/records.ts';
+import type { AnsweredWakeups } from './answered-wakeups.ts';
+
+export interface OwnWakeupsDeps {
+  readonly wakeupRecords: Pick<WakeupRecords, 'list'>;
+  readonly answeredWakeups: Pick<AnsweredWakeups, 'refusals'>;
+}
+
+export interface FindWakeupsDeps extends OwnWakeupsDeps {
+  readonly peers: Pick<Peers, 'self' | 'alive' | 'ask'>;
+}
+
+/** What this member knows. Throws when the store cannot be read. */
+export function findOwnWakeups(
+  { wakeupRecords, answeredWakeups }: OwnWakeupsDeps,
+  requestId: RequestId,
+  deviceId: DeviceId | null,
+): WakeupsKnown {
+  return {
+    wakeups: wakeupRecords.list(requestId, deviceId, wakeupsShownMax),
+    refused: answeredWakeups.refusals.list(requestId, deviceId, wakeupsShownMax),
+  };
+}
+
+export interface WakeupsFound extends WakeupsKnown {
+  /** Members that were asked and did not answer. */
+  readonly silent: readonly MemberId[];
+}
+
+/** What all members that live know. Settles within `memberViewMsMax`; rejects when the store cannot be read. */
+export async function findWakeups(
+  deps: FindWakeupsDeps,
+  requestId: RequestId,
+  deviceId: DeviceId | null,
+): Promise<WakeupsFound> {
+  const { peers } = deps;
+  const found = [findOwnWakeups(deps, requestId, deviceId)];
+  const silent: MemberId[] = [];
+  const question = { kind: 'wakeups', requestId, deviceId } as const;
+  const ask = async (member: MemberId): Promise<void> => {
+    const asked = await peers.ask<'wakeups'>(member, question, memberViewMsMax);
+    if (asked.ok) found.push(asked.value);
+    else silent.push(member);
+  };
+  await Promise.all(othersAlive(peers).map(ask));
+  return { ...merge(found), silent };
+}
+
+/** Members that share a store know the same wakeups; of two versions of one the settled one is the newer. */
+function merge(found: readonly WakeupsKnown[]): WakeupsKnown {
+  const wakeups = new Map<string, KnownWakeup>();
+  for (const wakeup of found.flatMap((known) => known.wakeups)) {
+    const { id, isAwaited } = wakeup.record;
+    if (!wakeups.has(id) || !isAwaited) wakeups.set(id, wakeup);
+  }
+  const refused = found.flatMap((known) => known.refused);
+  return {
+    wakeups: latestFirst(wakeups.values()).slice(0, wakeupsShownMax),
+    refused: refused.sort((one, other) => other.atMs - one.atMs).slice(0, wakeupsShownMax),
+  };
+}

@@ -1,0 +1,173 @@
+/**
+ * `GET /v1/wakeups?request_id=…` on the ops listener: what is known of the wakeups that bear a request id, of every application;
+ * with `device_id`, of one device: the accepted ones with packet and outcome, their events, and the refused ones that the
+ * processes of the server remember. A store at rest answers the same, but for the refused ones.
+ */
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { nextTurn } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { findWakeups, type FindWakeupsDeps, type WakeupsFound } from '../../core/wakeups/find-wakeups.ts';
+import {
+  parseDeviceId,
+  parseRequestId,
+  type DeviceId,
+  type EventId,
+  type RequestId,
+} from '../../model/ids.ts';
+import { eventsScannedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { KnownWakeup, RefusedWakeup } from '../../model/wakeup.ts';
+import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { findPlace, type EventSource } from './event-pages.ts';
+import { wireEvent, type WireEvent } from './event-query.ts';
+
+export interface WakeupJson {
+  readonly app_id: string;
+  readonly device_id: string;
+  readonly status: string;
+  readonly begun_at: string;
+  /** Null: it was answered 50402. */
+  readonly accepted_at: string | null;
+  readonly completed_at: string | null;
+  readonly woke_after_ms: number | null;
+  readonly already_online: boolean;
+  readonly cause: string | null;
+  /** 16 hexadecimal digits; null: an earlier release did not note it. */
+  readonly packet: string | null;
+}
+
+export interface RefusedWakeupJson {
+  readonly at: string;
+  /** Null: a text that is no application id. */
+  readonly app_id: string | null;
+  /** False: the request only said that it was of this application. */
+  readonly proven: boolean;
+  readonly device_id: string | null;
+  readonly code: number;
+  readonly reason: string;
+}
+
+export interface WakeupsAnswer {
+  readonly request_id: string;
+  /** The latest first. */
+  readonly wakeups: readonly WakeupJson[];
+  /** In the order of the log. */
+  readonly events: readonly WireEvent[];
+  /** The latest first. */
+  readonly refused: readonly RefusedWakeupJson[];
+  /** Members that did not answer: what they have refused is missing. */
+  readonly silent: readonly string[];
+}
+
+export interface WakeupsQuery {
+  readonly requestId: RequestId;
+  readonly deviceId: DeviceId | null;
+}
+
+/** Fails with what is wrong, in words. */
+export function parseWakeupsQuery(query: URLSearchParams): Result<WakeupsQuery, string> {
+  const requestId = parseRequestId(query.get('request_id') ?? '');
+  if (requestId === null) return fail('request_id: 1-128 printable ASCII characters');
+  const named = query.get('device_id');
+  const deviceId = named === null ? null : parseDeviceId(named);
+  if (named !== null && deviceId === null) return fail('device_id: 1-255 bytes of valid UTF-8');
+  return succeed({ requestId, deviceId });
+}
+
+export interface WakeupRoutesDeps extends FindWakeupsDeps {
+  readonly events: EventSource;
+}
+
+export function wakeupRoutes(deps: WakeupRoutesDeps): readonly AdminRoute[] {
+  const handle: AdminRoute['handle'] = async ({ query }): Promise<AdminReply> => {
+    const asked = parseWakeupsQuery(query);
+    if (!asked.ok) return { status: 400, body: { error: asked.error } };
+    const { requestId, deviceId } = asked.value;
+    const found = await findWakeups(deps, requestId, deviceId);
+    return { status: 200, body: await describeWakeups(deps.events, asked.value, found) };
+  };
+  return [{ method: 'GET', path: '/v1/wakeups', handle }];
+}
+
+export async function describeWakeups(
+  source: EventSource,
+  query: WakeupsQuery,
+  { wakeups, refused, silent }: WakeupsFound,
+): Promise<WakeupsAnswer> {
+  const events = await findEvents(source, query, wakeups);
+  return {
+    request_id: query.requestId,
+    wakeups: wakeups.map(encodeWakeup),
+    events: events.map(wireEvent),
+    refused: refused.map(encodeRefused),
+    silent,
+  };
+}
+
+function encodeWakeup({ appId, record }: KnownWakeup): WakeupJson {
+  return {
+    app_id: appId,
+    device_id: record.deviceId,
+    status: record.status,
+    begun_at: formatTimestamp(record.begunAtMs),
+    accepted_at: timestampOrNull(record.acceptedAtMs),
+    completed_at: timestampOrNull(record.completedAtMs),
+    woke_after_ms: record.wokeAfterMs,
+    already_online: record.alreadyOnline,
+    cause: record.cause,
+    packet: record.packet,
+  };
+}
+
+function encodeRefused({ atMs, appId, isProven, deviceId, code, reason }: RefusedWakeup): RefusedWakeupJson {
+  return { at: formatTimestamp(atMs), app_id: appId, proven: isProven, device_id: deviceId, code, reason };
+}
+
+function timestampOrNull(wallMs: number | null): string | null {
+  return wallMs === null ? null : formatTimestamp(wallMs);
+}
+
+/** Wakeups whose events are looked for in the log: the latest. */
+const searchedMax = 10;
+/** By then a wakeup is settled, and its event is in the log. */
+const settledMsMax = 2 * wakeupToOnlineMsMax;
+/** Events read from the store at once: less than a millisecond. */
+const sliceEvents = 256;
+
+/** Of wakeups that are known no more, the newest part of the log may still have events. */
+async function findEvents(
+  source: EventSource,
+  query: WakeupsQuery,
+  wakeups: readonly KnownWakeup[],
+): Promise<readonly LoggedEvent[]> {
+  const found = new Map<EventId, LoggedEvent>();
+  if (wakeups.length === 0) await scan(source, query, source.head - eventsScannedMax, Infinity, found);
+  for (const { record } of wakeups.slice(0, searchedMax))
+    await scan(source, query, findPlace(source, record.begunAtMs), record.begunAtMs + settledMsMax, found);
+  return [...found.values()].sort((one, other) => one.sequence - other.sequence);
+}
+
+/** At most `eventsScannedMax` events are looked at, a slice in a turn. */
+async function scan(
+  source: EventSource,
+  { requestId, deviceId }: WakeupsQuery,
+  from: number,
+  untilMs: number,
+  found: Map<EventId, LoggedEvent>,
+): Promise<void> {
+  let after = Math.max(from, source.oldest - 1);
+  for (let scanned = 0; scanned < eventsScannedMax; scanned += sliceEvents) {
+    if (scanned > 0) await nextTurn();
+    const slice = source.read(after, sliceEvents);
+    for (const event of slice)
+      if (isOf(event, requestId) && (deviceId === null || event.deviceId === deviceId))
+        found.set(event.id, event);
+    const last = slice.at(-1);
+    if (last === undefined || last.atMs > untilMs) return;
+    after = last.sequence;
+  }
+}
+
+function isOf({ data }: LoggedEvent, requestId: RequestId): boolean {
+  return 'request_id' in data && data.request_id === requestId;
+}

@@ -1,0 +1,58 @@
+/**
+ * The welcome of a controller: its epoch, the advice to its low-power module, and where the legs of its calls connect.
+ * Source: signal-wire.md; what it leaves open is chosen here.
+ */
+import type { SessionTicket, SignalSessions } from '../../core/ports/device-sessions.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { signalHeartbeatSeconds } from '../../model/limits.ts';
+import type { ProductDefaults } from '../../model/product-defaults.ts';
+import { encodeWelcome, type SleepAdvice } from '../../protocol/signal/server-message.ts';
+import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
+
+/** Asked for every welcome. */
+export interface WelcomeSources {
+  /** `host:port` of the sleep servers, in the order to try. */
+  sleepServers(): readonly string[];
+  /** Of the media listener: `ws://host:port` or `wss://host:port`; null: none is known. */
+  mediaUrl(): string | null;
+}
+
+interface WelcomeContext extends WelcomeSources {
+  readonly sessions: Pick<SignalSessions, 'defaultsFor'>;
+}
+
+/** JSON text; or why the defaults of the device's product cannot be read. `serverTime`: whole Unix seconds. */
+export function composeWelcome(
+  context: WelcomeContext,
+  ticket: SessionTicket,
+  epoch: number,
+  serverTime: number,
+): Result<string, unknown> {
+  try {
+    const sleep = sleepAdvice(context.sleepServers(), context.sessions.defaultsFor(ticket) ?? {});
+    const welcome = { epoch, heartbeatSeconds: signalHeartbeatSeconds, serverTime, sleep };
+    return succeed(encodeWelcome({ ...welcome, mediaUrl: context.mediaUrl() }));
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+const wakeupPacket = encodeWakePacket(null).toString('hex');
+/** The packet without the two bytes of custom data. */
+const wakePattern = wakeupPacket.slice(0, -4);
+
+const usualHeartbeatSeconds = 50;
+const usualRetry = { min_s: 2, max_s: 300, jitter: 0.5 };
+
+function sleepAdvice(ownServers: readonly string[], defaults: ProductDefaults): SleepAdvice {
+  const { heartbeat_s: heartbeatSeconds = usualHeartbeatSeconds, sleep = {} } = defaults;
+  const { servers = ownServers, retry = usualRetry } = sleep;
+  return {
+    servers,
+    heartbeatSeconds,
+    heartbeatBytes: 64,
+    wakePattern,
+    wakeupPacket,
+    retry: { minSeconds: retry.min_s, maxSeconds: retry.max_s, jitter: retry.jitter },
+  };
+}

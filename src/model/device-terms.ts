@@ -1,0 +1,64 @@
+/** The terms of a device that its backends set: what a secret and what labels may be. Source: decisions.md, Registry. */
+import { utf8Length } from '../lib/utf8.ts';
+import {
+  deviceLabelsMax,
+  labelKeyCharactersMax,
+  labelValueBytesMax,
+  secretBytesMax,
+  secretCharactersMin,
+} from './provisioning-limits.ts';
+import type { Labels } from './registry.ts';
+
+/** A code point is one or two units of the string. */
+export function isShortSecret(secret: string): boolean {
+  if (secret.length >= 2 * secretCharactersMin) return false;
+  return Array.from(secret).length < secretCharactersMin;
+}
+
+/** Why a secret is none, as the end of a sentence that does not quote it; null: it is one. */
+export function secretFault(secret: string, allowShort: boolean): string | null {
+  const bytes = utf8Length(secret);
+  if (bytes < 1 || bytes > secretBytesMax) return `must be 1-${secretBytesMax} bytes of UTF-8`;
+  return !allowShort && isShortSecret(secret) ? `must have ${secretCharactersMin} characters or more` : null;
+}
+
+const labelKeyForm = /^[a-z0-9_.-]+$/;
+
+export const tooManyLabels = `must be at most ${deviceLabelsMax}`;
+
+/** Why an object does not hold labels, as the end of a sentence; null: it does. `mayRemove`: null stands for no label. */
+export function labelsFault(labels: unknown, mayRemove = false): string | null {
+  if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) return 'must be a JSON object';
+  const pairs = Object.entries(labels);
+  const set = mayRemove ? pairs.filter(([, value]) => value !== null) : pairs;
+  if (set.length > deviceLabelsMax || pairs.length > 2 * deviceLabelsMax) return tooManyLabels;
+  for (const [key, value] of pairs) {
+    // Readers of msgpack and of JSON take that name for an object's prototype.
+    if (key.length > labelKeyCharactersMax || !labelKeyForm.test(key) || key === '__proto__')
+      return `must have keys of 1-${labelKeyCharactersMax} characters of a-z, 0-9, _ . and -`;
+    if (!(mayRemove && value === null) && !isLabelValue(value))
+      return `must have values of at most ${labelValueBytesMax} bytes of UTF-8`;
+  }
+  return null;
+}
+
+function isLabelValue(value: unknown): boolean {
+  if (typeof value !== 'string') return false;
+  const bytes = utf8Length(value);
+  return bytes >= 0 && bytes <= labelValueBytesMax;
+}
+
+/** Labels in the order of their keys, so that equal ones are written alike; undefined: there are none. */
+export function labelsOf(pairs: Iterable<readonly [key: string, value: string]>): Labels | undefined {
+  const sorted = Array.from(pairs).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.length === 0 ? undefined : Object.fromEntries(sorted);
+}
+
+/** What becomes of labels when some are set, and those that are null taken away. */
+export function mergeLabels(
+  labels: Labels = {},
+  change: Readonly<Record<string, string | null>>,
+): Labels | undefined {
+  const merged = Object.entries({ ...labels, ...change });
+  return labelsOf(merged.filter((pair): pair is [string, string] => pair[1] !== null));
+}

@@ -1,0 +1,204 @@
+/**
+ * The parts of a settings schema: a section, a setting, and the kinds of value a setting can have. Each kind has a sentence for
+ * what it takes, so that every mistake is answered alike, and reads itself from text where the environment or a flag
+ * gives it.
+ */
+import { z } from 'zod';
+import { isIP, isIPv6 } from 'node:net';
+import type { TlsFiles } from '../lib/tls-files.ts';
+
+/** The documentation of a setting. */
+export interface SettingNote {
+  readonly description: string;
+  /** Never shown. */
+  readonly secret?: true;
+}
+
+export const settingNotes = z.registry<SettingNote>();
+
+/** `fallback` is the default, as it stands in `config/default.json`. */
+export function setting<Kind extends z.ZodType>(
+  kind: Kind,
+  fallback: z.input<Kind>,
+  description: string,
+  secret?: true,
+) {
+  const note: SettingNote = { description, ...(secret && { secret }) };
+  const prefaulted = kind.prefault(fallback);
+  settingNotes.add(prefaulted, note);
+  return prefaulted;
+}
+
+/** Unknown keys are refused, values are frozen. */
+export function section<Keys extends z.core.$ZodLooseShape>(keys: Keys) {
+  return z.strictObject(keys, 'an object of settings').readonly();
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0: a free one. */
+  readonly port: number;
+}
+
+const listenForm = /^(?:\[(?<six>[^\]]+)\]|(?<host>[^:[\]\s]+)):(?<port>\d{1,5})$/;
+
+/** `host:port`, an IPv6 address in brackets; null when it is anything else. */
+export function parseListenAddress(text: string): ListenAddress | null {
+  const { six, host, port } = listenForm.exec(text)?.groups ?? {};
+  if (Number(port ?? Infinity) > 65_535) return null;
+  if (six !== undefined && !isIPv6(six)) return null;
+  return { host: six ?? host ?? '', port: Number(port) };
+}
+
+export function formatListenAddress({ host, port }: ListenAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** True if nobody beyond this machine can reach it. */
+export function isLoopback({ host }: ListenAddress): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
+}
+
+const loopbacks: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
+
+/** The address by which this machine reaches a listener: 0.0.0.0 and [::], which listen on every address, become loopback. */
+export function reachableHere({ host, port }: ListenAddress): ListenAddress {
+  return { host: loopbacks[host] ?? host, port };
+}
+
+const listenExpected = 'host:port, such as 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:0';
+
+/** Text outside, an address inside. */
+export const listenAddress = z.codec(z.string(listenExpected), z.custom<ListenAddress>(), {
+  decode(text, context) {
+    const address = parseListenAddress(text);
+    if (address !== null) return address;
+    context.issues.push({ code: 'custom', input: text, message: listenExpected });
+    return z.NEVER;
+  },
+  encode: formatListenAddress,
+});
+
+export function wholeNumber(min: number, max: number) {
+  const expected = `a whole number from ${min} to ${max}`;
+  return z.number(expected).int(expected).min(min, expected).max(max, expected);
+}
+
+export function numberBetween(min: number, max: number) {
+  const expected = `a number from ${min} to ${max}`;
+  return z.number(expected).min(min, expected).max(max, expected);
+}
+
+/** Of a token bucket: how fast it fills, and what it holds. */
+export const rate = numberBetween(0.001, 1_000_000);
+export const burst = wholeNumber(1, 1_000_000);
+
+export const onOff = z.boolean('true or false');
+
+export function oneOf<const Choice extends string>(...choices: Choice[]) {
+  return z.enum(choices, `one of ${choices.join(', ')}`);
+}
+
+const addressListExpected = 'a list of host:port, such as sleep.example:8081';
+
+/** Addresses for others to connect to, so that a port of 0 is refused. */
+export const addressList = z
+  .array(
+    z
+      .string(addressListExpected)
+      .refine((entry) => Number(parseListenAddress(entry)?.port) > 0, addressListExpected),
+    addressListExpected,
+  )
+  .readonly();
+
+/** Not empty. `what` is the end of "expected ...". */
+export function text(what: string) {
+  return z.string(what).min(1, what);
+}
+
+/** By what others reach a listener of HTTP and WebSockets. */
+export interface ReachableOrigin {
+  /** Null: not said. */
+  readonly isSecure: boolean | null;
+  /** `host` or `host:port`, an IPv6 address in brackets. */
+  readonly authority: string;
+}
+
+/** A host name is at most 253 characters: by this, a URL made of it has a bound. */
+const originForm = /^(?:(http|ws)(s)?:\/\/)?((?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?)\/*$/;
+
+/** Scheme, host and port, or `host:port`; null when it is anything else. */
+export function parseOrigin(text: string): ReachableOrigin | null {
+  const [, scheme, secure, authority = ''] = originForm.exec(text) ?? [];
+  if (scheme === undefined && !(Number(parseListenAddress(authority)?.port) > 0)) return null;
+  if (authority.endsWith(':0') || !URL.canParse(`http://${authority}`)) return null;
+  return { isSecure: scheme === undefined ? null : secure === 's', authority };
+}
+
+/** Nothing, or what `parseOrigin` takes. */
+export function optionalOrigin(what: string) {
+  const expected = `${what}, or nothing`;
+  return z
+    .string(expected)
+    .refine((text) => parseOrigin(text) !== null, expected)
+    .nullable();
+}
+
+/** Nothing, or a text that is not empty. */
+export function optionalText(what: string) {
+  return text(`${what}, or nothing`).nullable();
+}
+
+/** Texts, none of them empty; comma separated where one text has to hold them. */
+export function textList(what: string) {
+  return z.array(text(what), what).readonly();
+}
+
+const bearerForm = /^[\x21-\x7e]+$/;
+
+/** Keys that a peer shows as `Authorization: Bearer`, which carries no space and nothing but ASCII. */
+export function bearerKeyList() {
+  const what = 'a list of keys of printable ASCII without spaces, none of them empty';
+  return z.array(z.string(what).regex(bearerForm, what), what).readonly();
+}
+
+/** The value of a text from the environment or a flag for a setting of this kind; a text of another form is returned unchanged, for the schema to refuse. */
+export function readText(kind: unknown, given: string): unknown {
+  if (kind instanceof z.ZodNumber) return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;
+  if (kind instanceof z.ZodBoolean) return booleans.get(given) ?? given;
+  if (kind instanceof z.ZodArray) return given === '' ? [] : given.split(',').map((item) => item.trim());
+  if (kind instanceof z.ZodNullable) return given === '' ? null : readText(kind.unwrap(), given);
+  if (kind instanceof z.ZodPrefault || kind instanceof z.ZodReadonly) return readText(kind.unwrap(), given);
+  return given;
+}
+
+const booleans = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** Of every listener that can have a certificate. */
+export const tlsSettings = {
+  tls_cert_file: setting(optionalText('the path of a PEM file'), null, 'Certificate chain; nothing: no TLS.'),
+  tls_key_file: setting(optionalText('the path of a PEM file'), null, 'Private key of the certificate.'),
+};
+
+interface TlsSettings {
+  readonly tls_cert_file: string | null;
+  readonly tls_key_file: string | null;
+}
+
+/** A certificate and its key are given together or not at all. */
+export function pairedTlsFiles(given: TlsSettings, context: z.core.$RefinementCtx): void {
+  if ((given.tls_cert_file === null) === (given.tls_key_file === null)) return;
+  const missing = given.tls_cert_file === null ? 'tls_cert_file' : 'tls_key_file';
+  const message = 'a path: a certificate and its key are given together';
+  context.addIssue({ code: 'custom', path: [missing], input: null, message });
+}
+
+/** Null: no TLS. Both or neither are given: `pairedTlsFiles` sees to it. */
+export function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
+  return certFile === null || keyFile === null ? null : { certFile, keyFile };
+}

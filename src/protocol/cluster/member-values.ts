@@ -1,0 +1,234 @@
+/**
+ * Values that cross between members: sessions, their slots and heartbeats, wakeups and messages to devices, and the members
+ * themselves. Calls are in call-values.ts.
+ */
+import { z } from 'zod';
+import type {
+  DeviceRow,
+  DeviceSlots,
+  FailedOverSlot,
+  MemberStatus,
+  SharedConnection,
+} from '../../model/cluster.ts';
+import {
+  type ApplicationId,
+  type EventId,
+  type RequestId,
+  type SessionId,
+  type MessageId,
+  type WakeupId,
+  earlierWakeupId,
+} from '../../model/ids.ts';
+import { failedOverSlotsMax, sleepSlotsMax, wakeupsShownMax } from '../../model/limits.ts';
+import {
+  applicationId,
+  deviceId,
+  digest,
+  line,
+  memberId,
+  stamp,
+  stampOrNone,
+  whole,
+  word,
+  customData,
+  jsonObject,
+  requestId,
+} from './wire-values.ts';
+import { codeTexts, endpointCodes, type Code, type FailureCode, type Refusal } from '../../model/codes.ts';
+import type { MessageReceipt, MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
+import { wakeCauses } from '../../model/signal.ts';
+import type {
+  RefusedWakeup,
+  WakeupReceipt,
+  WakeupRecord,
+  WakeupRequest,
+  WakeupsKnown,
+} from '../../model/wakeup.ts';
+
+export const sessionId = word<SessionId>();
+
+const epoch = z.int().min(1);
+const markedEvent = { id: word<EventId>(), atMs: stamp };
+const slot = z.strictObject({
+  member: memberId,
+  node: line,
+  session: sessionId,
+  epoch,
+  loginAtMs: stamp,
+  recovered: z.strictObject(markedEvent).optional(),
+});
+const failedOverSlot = z
+  .strictObject({ ...markedEvent, seat: slot })
+  .transform(({ seat, ...event }): FailedOverSlot => ({ ...event, slot: seat }));
+
+/** Rows outlive releases, so they keep the names of their first one: `seats` for slots, `buried` for those failed over. */
+function sharedConnection(slotsMax: number): z.ZodType<SharedConnection> {
+  return z
+    .strictObject({
+      epoch: whole,
+      seats: z.array(slot).max(slotsMax),
+      buried: z.array(failedOverSlot).max(failedOverSlotsMax).optional(),
+      lastLoginAt: stampOrNone,
+      lastHeartbeatAt: stampOrNone,
+      lastOfflineAt: stampOrNone,
+    })
+    .transform(({ epoch, seats: slots, buried: failedOver, ...times }) => ({
+      epoch,
+      slots,
+      ...(failedOver !== undefined && { failedOver }),
+      ...times,
+    }));
+}
+
+/** The value that `sharedConnection` reads. */
+function plainConnection({ epoch, slots, failedOver, ...times }: SharedConnection): object {
+  return {
+    epoch,
+    seats: slots,
+    ...(failedOver !== undefined && {
+      buried: failedOver.map(({ slot, ...event }) => ({ ...event, seat: slot })),
+    }),
+    ...times,
+  };
+}
+
+export function plainDeviceRow({ sleep, signal }: DeviceRow): object {
+  return { sleep: plainConnection(sleep), signal: plainConnection(signal) };
+}
+
+export const deviceSlots: z.ZodType<DeviceSlots> = z.strictObject({
+  sleep: z.array(slot).max(sleepSlotsMax),
+  signal: z.array(slot).max(1),
+});
+
+export const deviceRow: z.ZodType<DeviceRow> = z.strictObject({
+  sleep: sharedConnection(sleepSlotsMax),
+  signal: sharedConnection(1),
+});
+
+export const sessionHeartbeat = z.strictObject({ session: sessionId, heartbeatAt: stamp });
+
+export const memberStatus: z.ZodType<MemberStatus> = z.strictObject({
+  member: memberId,
+  node: line,
+  process: whole,
+  state: z.enum(['up', 'draining', 'lost']),
+  version: line,
+  startedAtMs: stamp,
+  sleepSessions: whole,
+  signalSessions: whole,
+  outboxLength: whole,
+  eventLag: whole,
+  leaseAgeMs: z.number().min(0),
+});
+
+export const wakeupRequest: z.ZodType<WakeupRequest> = z.strictObject({
+  appId: applicationId,
+  deviceId,
+  customData,
+  customDataText: digest.nullable(),
+  requestId,
+  signature: digest,
+  signatureExpiresMs: stamp,
+});
+
+export const wakeupReceipt: z.ZodType<WakeupReceipt> = z.strictObject({ deviceId, acceptedAtMs: stamp });
+
+const wakeupStatus = z.enum(['accepted', 'unknown', 'failed', 'completed', 'expired']);
+
+const recordedWakeup = {
+  deviceId,
+  status: wakeupStatus,
+  isAwaited: z.boolean(),
+  begunAtMs: stamp,
+  acceptedAtMs: stampOrNone,
+  completedAtMs: stampOrNone,
+  wokeAfterMs: whole.nullable(),
+  alreadyOnline: z.boolean(),
+  cause: z.enum(wakeCauses).nullable(),
+  sleepEpoch: whole,
+  watcher: memberId.nullable(),
+};
+
+export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
+  ...recordedWakeup,
+  id: word<WakeupId>(),
+  packet: word<string>().nullable(),
+});
+
+/** Of a release whose wakeups had no id of their own: one is made of what it had. */
+export const earlierWakeupRecord = z.strictObject({
+  ...recordedWakeup,
+  isCallersId: z.boolean(),
+  bodySha256: digest,
+});
+
+export function fromEarlierWakeup(
+  appId: ApplicationId,
+  requestId: RequestId,
+  earlier: z.output<typeof earlierWakeupRecord>,
+): WakeupRecord {
+  const { isCallersId: _isCallersId, bodySha256: _bodySha256, ...record } = earlier;
+  const id = earlierWakeupId(appId, requestId, record.acceptedAtMs ?? record.begunAtMs);
+  return { ...record, id, packet: null };
+}
+
+const failureCodes = Object.keys(codeTexts)
+  .map((code) => Number(code) as Code)
+  .filter((code) => code !== 0);
+
+const refusedWakeup: z.ZodType<RefusedWakeup> = z.strictObject({
+  atMs: stamp,
+  requestId,
+  appId: applicationId.nullable(),
+  isProven: z.boolean(),
+  deviceId: deviceId.nullable(),
+  code: z.literal(failureCodes),
+  reason: line,
+});
+
+export const wakeupsKnown: z.ZodType<WakeupsKnown> = z.strictObject({
+  wakeups: z
+    .array(z.strictObject({ appId: applicationId, requestId, record: wakeupRecord }))
+    .max(wakeupsShownMax),
+  refused: z.array(refusedWakeup).max(wakeupsShownMax),
+});
+
+export const messageRequest: z.ZodType<MessageRequest> = z.strictObject({
+  appId: applicationId,
+  deviceId,
+  name: line,
+  payload: jsonObject,
+  signature: digest,
+  signatureExpiresMs: stamp,
+});
+
+const messageWakeup: z.ZodType<MessageWakeup> = z.strictObject({
+  requestId,
+  status: wakeupStatus,
+  acceptedAtMs: stampOrNone,
+  wokeAfterMs: whole.nullable(),
+});
+
+export const messageReceipt: z.ZodType<MessageReceipt> = z.strictObject({
+  deviceId,
+  id: word<MessageId>(),
+  acknowledgedAtMs: stamp,
+  wakeup: messageWakeup.nullable().exactOptional(),
+});
+
+export const wakeupRefusal = refusalOf(endpointCodes.wakeup);
+export const messageRefusal: z.ZodType<MessageRefusal> = z.strictObject({
+  ...refusalFields(endpointCodes.message),
+  wakeup: messageWakeup.exactOptional(),
+});
+export const callEndRefusal = refusalOf(endpointCodes['call-end']);
+export const callRefusal = refusalOf(endpointCodes['call-credentials']);
+
+export function refusalOf<Code extends FailureCode>(codes: readonly Code[]): z.ZodType<Refusal<Code>> {
+  return z.strictObject(refusalFields(codes));
+}
+
+function refusalFields<Code extends FailureCode>(codes: readonly Code[]) {
+  return { code: z.literal(codes), message: line, retryAfterS: z.int().min(1).exactOptional() };
+}

@@ -1,0 +1,231 @@
+/**
+ * The requests about devices of the registry: queries and bodies in, `data` out, of GET, POST, PATCH and DELETE /v1/devices.
+ * A secret stands in an answer only where it was made for it. Source: docs/provisioning.md.
+ */
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import { codeTexts } from '../../model/codes.ts';
+import { labelsFault, labelsOf, secretFault } from '../../model/device-terms.ts';
+import { parseProductId, parseDeviceId, type DeviceId, type ProductId } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { deviceIdBytesMax } from '../../model/limits.ts';
+import { devicesAddedMax, devicesPageDefault, devicesPageMax } from '../../model/provisioning-limits.ts';
+import type {
+  DeviceAddition,
+  DeviceEntry,
+  DeviceListing,
+  DeviceModification,
+  DeviceOutcome,
+  DevicePage,
+} from '../../model/provisioning.ts';
+import type { Labels } from '../../model/registry.ts';
+import { utf8Length } from '../../lib/utf8.ts';
+import { decodeDeviceId, parseJsonObject, parseQuery } from './shared-fields.ts';
+
+/** What is asked of a secret beyond its form. */
+export interface SecretRules {
+  readonly allowShortSecrets: boolean;
+}
+
+export type DeviceListingQuery = Omit<DeviceListing, 'appId'>;
+
+/** The values, or what is wrong in words for the caller; here and below. */
+export function decodeDeviceListing(rawQuery: string): Result<DeviceListingQuery, string> {
+  const query = parseQuery(rawQuery);
+  if (!query.ok) return query;
+  const asked = query.value;
+  const productId = decodeOptional(asked.get('product_id'), decodeProductId);
+  if (!productId.ok) return productId;
+  const after = decodeOptional(asked.get('after'), decodeCursor);
+  if (!after.ok) return after;
+  const limit = decodeLimit(asked.get('limit'));
+  if (!limit.ok) return limit;
+  const prefix = asked.get('prefix') ?? '';
+  if (utf8Length(prefix) > deviceIdBytesMax) return fail(`prefix must be at most ${deviceIdBytesMax} bytes`);
+  const online = asked.get('online');
+  if (online !== undefined && online !== 'true' && online !== 'false')
+    return fail('online must be true or false');
+  const isOnline = online === undefined ? null : online === 'true';
+  return succeed({ productId: productId.value, prefix, isOnline, after: after.value, limit: limit.value });
+}
+
+function decodeOptional<Value>(
+  text: string | undefined,
+  decode: (text: string) => Result<Value, string>,
+): Result<Value | null, string> {
+  return text === undefined ? succeed(null) : decode(text);
+}
+
+const limitForm = /^[0-9]{1,4}$/;
+
+function decodeLimit(value: string | undefined): Result<number, string> {
+  if (value === undefined) return succeed(devicesPageDefault);
+  const limit = limitForm.test(value) ? Number(value) : 0;
+  return limit >= 1 && limit <= devicesPageMax
+    ? succeed(limit)
+    : fail(`limit must be a whole number of 1-${devicesPageMax}`);
+}
+
+/** A cursor is opaque to callers: a version byte and the id of the last device that was looked at, as base64url. */
+const cursorVersion = 1;
+const cursorForm = /^[A-Za-z0-9_-]{3,342}$/;
+
+function encodeCursor(deviceId: DeviceId): string {
+  return Buffer.concat([Buffer.of(cursorVersion), Buffer.from(deviceId)]).toString('base64url');
+}
+
+function decodeCursor(text: string): Result<DeviceId, string> {
+  const bytes = cursorForm.test(text) ? Buffer.from(text, 'base64url') : Buffer.of();
+  const deviceId = bytes[0] === cursorVersion ? parseDeviceId(bytes.toString('utf8', 1)) : null;
+  // Of bytes that are not UTF-8 another text would come back.
+  return deviceId !== null && encodeCursor(deviceId) === text
+    ? succeed(deviceId)
+    : fail('after must be the next of an earlier answer');
+}
+
+/** An entry that is wrong is told beside those that are right. */
+export type AdditionEntry =
+  | { readonly ok: true; readonly value: DeviceAddition }
+  | { readonly ok: false; readonly deviceId: string | null; readonly reason: string };
+
+export function decodeAdditions(
+  body: Uint8Array,
+  rules: SecretRules,
+): Result<readonly AdditionEntry[], string> {
+  const object = parseJsonObject(body);
+  if (!object.ok) return object;
+  const devices = object.value['devices'];
+  if (!Array.isArray(devices))
+    return fail(devices === undefined ? 'devices is missing' : 'devices must be a list');
+  if (devices.length < 1 || devices.length > devicesAddedMax)
+    return fail(`devices must be 1-${devicesAddedMax} entries`);
+  return succeed((devices as readonly unknown[]).map((entry) => decodeEntry(entry, rules)));
+}
+
+function decodeEntry(entry: unknown, rules: SecretRules): AdditionEntry {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    return { ok: false, deviceId: null, reason: 'an entry must be a JSON object' };
+  const fields = entry as JsonObject;
+  const addition = decodeAddition(fields, rules);
+  if (addition.ok) return addition;
+  const given = fields['device_id'];
+  const deviceId = typeof given === 'string' ? parseDeviceId(given) : null;
+  return { ok: false, deviceId, reason: addition.error };
+}
+
+function decodeAddition(fields: JsonObject, rules: SecretRules): Result<DeviceAddition, string> {
+  const deviceId = decodeDeviceId(fields['device_id']);
+  if (!deviceId.ok) return deviceId;
+  const productId = decodeProductId(fields['product_id']);
+  if (!productId.ok) return productId;
+  const terms = decodeTerms(fields, rules);
+  if (!terms.ok) return terms;
+  const { secret = null, expiresAt = null, disabled = false } = terms.value;
+  const labels = fields['labels'] ?? {};
+  const fault = labelsFault(labels);
+  if (fault !== null) return fail(`labels ${fault}`);
+  return succeed({
+    kind: 'add',
+    deviceId: deviceId.value,
+    productId: productId.value,
+    secret,
+    expiresAt,
+    disabled,
+    labels: labelsOf(Object.entries(labels as Labels)) ?? null,
+  });
+}
+
+function decodeProductId(value: unknown): Result<ProductId, string> {
+  if (value === undefined) return fail('product_id is missing');
+  const productId = typeof value === 'string' ? parseProductId(value) : null;
+  return productId === null
+    ? fail('product_id must be 1-255 bytes of UTF-8 without control characters')
+    : succeed(productId);
+}
+
+interface Terms {
+  secret?: string;
+  expiresAt?: number | null;
+  disabled?: boolean;
+}
+
+/** What is left out is left out. */
+function decodeTerms(fields: JsonObject, rules: SecretRules): Result<Terms, string> {
+  const { secret, expires_at: expiresAt, disabled } = fields;
+  const terms: Terms = {};
+  if (secret !== undefined) {
+    if (typeof secret !== 'string') return fail('secret must be a string');
+    const fault = secretFault(secret, rules.allowShortSecrets);
+    if (fault !== null) return fail(`secret ${fault}`);
+    terms.secret = secret;
+  }
+  if (expiresAt !== undefined) {
+    if (expiresAt !== null && !(Number.isSafeInteger(expiresAt) && Number(expiresAt) >= 0))
+      return fail('expires_at must be whole Unix seconds or null');
+    terms.expiresAt = expiresAt as number | null;
+  }
+  if (disabled !== undefined) {
+    if (typeof disabled !== 'boolean') return fail('disabled must be true or false');
+    terms.disabled = disabled;
+  }
+  return succeed(terms);
+}
+
+export function decodeModification(body: Uint8Array, rules: SecretRules): Result<DeviceModification, string> {
+  const object = parseJsonObject(body);
+  if (!object.ok) return object;
+  const { device_id: id, secret, labels, ...others } = object.value;
+  const deviceId = decodeDeviceId(id);
+  if (!deviceId.ok) return deviceId;
+  const terms = decodeTerms(secret === true ? others : { ...others, secret }, rules);
+  if (!terms.ok) return terms;
+  const fault = labels === undefined ? null : labelsFault(labels, true);
+  if (fault !== null) return fail(`labels ${fault}`);
+  return succeed({
+    kind: 'change',
+    deviceId: deviceId.value,
+    ...terms.value,
+    ...(secret === true && { secret }),
+    ...(labels !== undefined && { labels: labels as Record<string, string | null> }),
+  });
+}
+
+/** All of it but the secret. */
+function shownEntry({ deviceId, productId, expiresAt, disabled, labels = {} }: DeviceEntry): object {
+  return { device_id: deviceId, product_id: productId, expires_at: expiresAt, disabled, labels };
+}
+
+/** JSON text, here and below. */
+export function encodeDevicePage({ devices, next }: DevicePage): string {
+  return JSON.stringify({
+    devices: devices.map(shownEntry),
+    next: next === null ? null : encodeCursor(next),
+  });
+}
+
+/** `outcomes`: of the entries that were right, in their order. */
+export function encodeAdditions(
+  entries: readonly AdditionEntry[],
+  outcomes: readonly DeviceOutcome[],
+): string {
+  const told = outcomes.values();
+  const devices = entries.map((entry) => {
+    if (!entry.ok) return { device_id: entry.deviceId, code: 40003, message: entry.reason };
+    const { value: outcome } = told.next();
+    return outcome === undefined ? {} : shownOutcome(outcome);
+  });
+  return JSON.stringify({ devices });
+}
+
+function shownOutcome({ deviceId, code, secret, isChanged }: DeviceOutcome): object {
+  const told = { device_id: deviceId, code, message: codeTexts[code] };
+  if (code !== 0) return told;
+  return { ...told, created: isChanged, ...(secret !== null && { secret }) };
+}
+
+export function encodeChangedDevice(device: DeviceEntry, secret: string | null): string {
+  return JSON.stringify({ ...shownEntry(device), ...(secret !== null && { secret }) });
+}
+
+export function encodeRemovedDevice(deviceId: DeviceId): string {
+  return JSON.stringify({ device_id: deviceId, removed: true });
+}

@@ -1,0 +1,133 @@
+/**
+ * Checks before a server starts: files that settings name, and addresses that somebody else has.
+ * A start asks for all of it at once, before it opens anything, and the doctor asks the same.
+ */
+import { X509Certificate, createPrivateKey } from 'node:crypto';
+import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { getSystemErrorMap } from 'node:util';
+import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { listenerNames, type Settings } from './settings-schema.ts';
+
+/** One thing that is wrong. */
+export interface StartProblem {
+  /** As it is given: `sleep.tls_key_file`. */
+  readonly setting: string;
+  /** What is wrong, with the file or address. */
+  readonly reason: string;
+}
+
+const withTls = ['api', 'sleep', 'signal', 'media'] as const;
+
+/** Files that cannot be read or are not what they should be, in the order of the settings. */
+export function findFileProblems(settings: Settings): StartProblem[] {
+  const problems = withTls.flatMap((section) => findTlsProblems(section, settings[section]));
+  const { registry, calls, media, cluster } = settings;
+  const files = {
+    'registry.file': registry.file,
+    'media.link_key_file': media.link_key_file,
+    'cluster.nats_credentials': cluster.nats_credentials,
+    'cluster.nats_ca': cluster.nats_ca,
+  };
+  for (const [setting, path] of Object.entries(files))
+    if (path !== null) problems.push(...findReadProblem(setting, path));
+  // Made at first need.
+  const tokenKeys = calls.token_keys_file;
+  if (tokenKeys !== null)
+    problems.push(...findReadProblem('calls.token_keys_file', tokenKeys).filter((one) => !one.isAbsent));
+  return problems.map(({ setting, reason }) => ({ setting, reason }));
+}
+
+/** The certificates that our listeners show, as far as they can be read. */
+export function readListenerCertificates(
+  settings: Settings,
+): { readonly setting: string; readonly path: string; readonly expiresMs: number }[] {
+  return withTls.flatMap((section) => {
+    const path = settings[section].tls_cert_file;
+    const certificate = path === null ? null : readPem(path, (pem) => new X509Certificate(pem));
+    if (path === null || certificate === null) return [];
+    return [{ setting: `${section}.tls_cert_file`, path, expiresMs: Date.parse(certificate.validTo) }];
+  });
+}
+
+/** Addresses that cannot be listened on; a port that is free now may be taken a moment later. */
+export async function findAddressProblems(settings: Settings): Promise<StartProblem[]> {
+  const problems: StartProblem[] = [];
+  for (const section of listenerNames) {
+    if (section === 'media' && settings.media.process !== 'child') continue;
+    const reason = await findListenProblem(settings[section].listen);
+    if (reason !== null) problems.push({ setting: `${section}.listen`, reason });
+  }
+  return problems;
+}
+
+/** Resolves to the address and what is wrong with it; null: it can be listened on. */
+export function findListenProblem(listen: ListenAddress): Promise<string | null> {
+  const probe = createServer();
+  const address = formatListenAddress(listen);
+  return new Promise((resolve) => {
+    probe.once('error', (error) => resolve(`${address}: ${wordsOf(error)}`));
+    probe.listen({ ...listen, exclusive: true }, () => probe.close(() => resolve(null)));
+  });
+}
+
+interface TlsPaths {
+  readonly tls_cert_file: string | null;
+  readonly tls_key_file: string | null;
+}
+
+interface FileProblem extends StartProblem {
+  /** There is no such file. */
+  readonly isAbsent: boolean;
+}
+
+/** Both are given or neither: the schema sees to it. */
+function findTlsProblems(
+  section: string,
+  { tls_cert_file: certFile, tls_key_file: keyFile }: TlsPaths,
+): FileProblem[] {
+  if (certFile === null || keyFile === null) return [];
+  const [cert, key] = [`${section}.tls_cert_file`, `${section}.tls_key_file`];
+  const unread = [...findReadProblem(cert, certFile), ...findReadProblem(key, keyFile)];
+  if (unread.length > 0) return unread;
+  const certificate = readPem(certFile, (pem) => new X509Certificate(pem));
+  const privateKey = readPem(keyFile, (pem) => createPrivateKey(pem));
+  const problems: FileProblem[] = [];
+  if (certificate === null) problems.push(wrong(cert, `${certFile}: no PEM certificate in it`));
+  if (privateKey === null)
+    problems.push(wrong(key, `${keyFile}: no PEM private key in it, or one with a passphrase`));
+  if (certificate !== null && privateKey !== null && !certificate.checkPrivateKey(privateKey))
+    problems.push(wrong(key, `${keyFile}: not the key of the certificate in ${certFile}`));
+  return problems;
+}
+
+/** At most one. */
+function findReadProblem(setting: string, path: string): FileProblem[] {
+  try {
+    accessSync(path, constants.R_OK);
+    return statSync(path).isDirectory() ? [wrong(setting, `${path}: is a directory`)] : [];
+  } catch (error) {
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    return [{ setting, reason: `${path}: ${wordsOf(error as Error)}`, isAbsent }];
+  }
+}
+
+function wrong(setting: string, reason: string): FileProblem {
+  return { setting, reason, isAbsent: false };
+}
+
+/** The system's own words for what it refused. */
+function wordsOf(error: NodeJS.ErrnoException): string {
+  if (error.code === 'EADDRINUSE') return 'in use by another program, or by a server that runs already';
+  if (error.code === 'EADDRNOTAVAIL') return 'not an address of this machine';
+  return getSystemErrorMap().get(error.errno ?? 0)?.[1] ?? error.message;
+}
+
+/** Null: it cannot be read, or holds nothing of the kind. */
+function readPem<Value>(path: string, parse: (pem: Buffer) => Value): Value | null {
+  try {
+    return parse(readFileSync(path));
+  } catch {
+    return null;
+  }
+}

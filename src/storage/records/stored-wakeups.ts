@@ -1,0 +1,66 @@
+/** Reads of the wakeups that are committed, for a running server and for a store at rest. */
+import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
+import type { KnownWakeup, WakeupRecord } from '../../model/wakeup.ts';
+import {
+  decodeWakeup,
+  deviceKey,
+  endOfPrefix,
+  keyPrefix,
+  parseWakeupKey,
+  type WakeupRow,
+  type WakeupTables,
+} from './wakeup-rows.ts';
+
+export function findStoredWakeup(
+  { records }: Pick<WakeupTables, 'records'>,
+  key: string,
+): WakeupRecord | null {
+  const row = records.get(Buffer.from(key));
+  return row === undefined ? null : decodeWakeup(parseWakeupKey(key).id, row);
+}
+
+/** Of the wakeups of an application that bear the request id; `deviceId` null: whatever their device. */
+export function findLatestId(
+  { records, latest }: Pick<WakeupTables, 'records' | 'latest'>,
+  appId: ApplicationId,
+  requestId: RequestId,
+  deviceId: DeviceId | null,
+): WakeupId | null {
+  if (deviceId !== null)
+    return (latest.get(Buffer.from(deviceKey(appId, requestId, deviceId))) ?? null) as WakeupId | null;
+  const prefix = keyPrefix(requestId, appId);
+  for (const key of records.getKeys({
+    start: endOfPrefix(prefix),
+    end: Buffer.from(prefix),
+    reverse: true,
+    limit: 1,
+  }))
+    return parseWakeupKey(key.toString()).id;
+  return null;
+}
+
+/** Rows that are looked at for the wakeups of one device: beyond them only its latest of each application is found. */
+const listedScanMax = 10_000;
+
+/** Those that bear the request id, of every application, the latest of each first; at most `limit`. */
+export function* listStoredWakeups(
+  { records }: Pick<WakeupTables, 'records'>,
+  requestId: RequestId,
+  deviceId: DeviceId | null,
+  limit: number,
+): Generator<KnownWakeup, void, undefined> {
+  const prefix = keyPrefix(requestId);
+  const range = { start: endOfPrefix(prefix), end: Buffer.from(prefix), reverse: true, limit: listedScanMax };
+  let found = 0;
+  for (const { key, value } of records.getRange(range)) {
+    if (deviceId !== null && value[0] !== deviceId) continue;
+    yield wakeupOf(key, value);
+    found += 1;
+    if (found === limit) return;
+  }
+}
+
+function wakeupOf(bytes: Buffer, row: WakeupRow): KnownWakeup {
+  const { appId, requestId, id } = parseWakeupKey(bytes.toString());
+  return { appId, requestId, record: decodeWakeup(id, row) };
+}

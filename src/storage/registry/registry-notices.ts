@@ -1,0 +1,83 @@
+/**
+ * Events of the registry on their way to the log, which is in another file: a notice is put in the transaction that changes
+ * its device, and removed once the log has its event. Each has a place; the log keeps the place of the newest one that it
+ * has, in the transaction of its event, so that a crash between the two loses none and tells none twice.
+ */
+import type { EventDraft } from '../../model/events.ts';
+import type { DeviceId, ProductId } from '../../model/ids.ts';
+import type { RegistryNotice } from '../../model/state/registry-event.ts';
+import { countEntries, type Environment, type Table } from '../lmdb/environment.ts';
+import { eventKey as placeKey, sequenceOf as placeOf } from '../events/event-rows.ts';
+
+/** `data` is JSON text. Add at the end only. */
+type NoticeRow = readonly [type: string, deviceId: string, productId: string, atMs: number, data: string];
+
+export interface PlacedNotice extends RegistryNotice {
+  /** Ascending, never reused. */
+  readonly place: number;
+}
+
+const lastKey = Buffer.from('last');
+
+export class RegistryNotices {
+  readonly #environment: Environment;
+  readonly #notices: Table<NoticeRow>;
+  /** One row: the newest place that was ever given. */
+  readonly #places: Table<number>;
+
+  /** Null: the store is looked on, and was last written by a release that had none. */
+  static find(environment: Environment): RegistryNotices | null {
+    const notices = environment.findTable<NoticeRow>('registry-notices');
+    const places = environment.findTable<number>('registry-notice-places');
+    return notices === null || places === null ? null : new RegistryNotices(environment, notices, places);
+  }
+
+  private constructor(environment: Environment, notices: Table<NoticeRow>, places: Table<number>) {
+    this.#environment = environment;
+    this.#notices = notices;
+    this.#places = places;
+  }
+
+  /** The number of those that wait. */
+  get length(): number {
+    return countEntries(this.#notices);
+  }
+
+  get lastPlace(): number {
+    return this.#places.get(lastKey) ?? 0;
+  }
+
+  /** Inside a transaction of the registry only. */
+  put(notices: readonly RegistryNotice[]): void {
+    if (notices.length === 0) return;
+    let place = this.lastPlace;
+    for (const { productId, event } of notices) {
+      const { type, deviceId, atMs, data } = event;
+      const row: NoticeRow = [type, deviceId, productId, atMs, JSON.stringify(data)];
+      void this.#notices.put(placeKey(++place), row);
+    }
+    void this.#places.put(lastKey, place);
+  }
+
+  /** Behind the place `after`, at most `limit`. */
+  read(after: number, limit: number): PlacedNotice[] {
+    this.#environment.refresh();
+    const range = this.#notices.getRange({ start: placeKey(after + 1), limit });
+    return Array.from(range, ({ key, value }) => decodeNotice(placeOf(key), value));
+  }
+
+  /** Up to and including the place `last`; later ones get places behind it, also in a file that has lost some. */
+  async forget(last: number): Promise<void> {
+    await this.#environment.transaction(() => {
+      for (const key of Array.from(this.#notices.getKeys({ end: placeKey(last + 1) })))
+        void this.#notices.remove(key);
+      if (this.lastPlace < last) void this.#places.put(lastKey, last);
+    });
+  }
+}
+
+function decodeNotice(place: number, [type, deviceId, productId, atMs, data]: NoticeRow): PlacedNotice {
+  const parsed: unknown = JSON.parse(data);
+  const event = { type, data: parsed, deviceId: deviceId as DeviceId, atMs, epoch: null } as EventDraft;
+  return { place, productId: productId as ProductId, event: event as RegistryNotice['event'] };
+}

@@ -1,0 +1,195 @@
+/**
+ * The health of one hook's endpoint: a circuit breaker, whether it is switched off, and what operators are told of it.
+ * After some failures in a row the circuit is open: one attempt at a time asks whether the endpoint is back, further and
+ * further apart, and the first that is delivered closes it.
+ */
+import { createHash } from 'node:crypto';
+import type { RetrySchedule } from './limits.ts';
+import type { DeliveryFailure, HookRecord, SwitchedOff } from '../../core/ports/delivery-store.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { Webhook } from '../../model/registry.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
+
+export class Circuit {
+  readonly #failuresMax: number;
+  readonly #schedule: RetrySchedule;
+  #failures = 0;
+  #isOpen = false;
+  #isProbing = false;
+  #probes = 0;
+  #probeAtMs = 0;
+
+  constructor(failuresMax: number, schedule: RetrySchedule) {
+    this.#failuresMax = failuresMax;
+    this.#schedule = schedule;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** In a row, up to now. */
+  get failures(): number {
+    return this.#failures;
+  }
+
+  /** Monotonic milliseconds of the next probe; null: one is under way. Only while it is open. */
+  get probeAtMs(): number | null {
+    return this.#isProbing ? null : this.#probeAtMs;
+  }
+
+  mayProbe(nowMs: number): boolean {
+    return this.#isOpen && !this.#isProbing && nowMs >= this.#probeAtMs;
+  }
+
+  beginProbe(): void {
+    this.#isProbing = true;
+  }
+
+  /** True when it was open. */
+  succeed(): boolean {
+    const wasOpen = this.#isOpen;
+    this.#failures = 0;
+    this.#isOpen = false;
+    this.#isProbing = false;
+    this.#probes = 0;
+    return wasOpen;
+  }
+
+  /** True when it opens by this. A late failure of an attempt from before it opened says nothing new. */
+  fail(nowMs: number, isProbe: boolean): boolean {
+    this.#failures += 1;
+    if (this.#isOpen) {
+      if (isProbe) this.#waitForProbe(nowMs, this.#probes + 1);
+      return false;
+    }
+    this.#isOpen = this.#failures >= this.#failuresMax;
+    if (this.#isOpen) this.#waitForProbe(nowMs, 0);
+    return this.#isOpen;
+  }
+
+  /** Somebody says that the endpoint is worth asking now. */
+  hasten(nowMs: number): void {
+    this.#probes = 0;
+    this.#probeAtMs = nowMs;
+  }
+
+  #waitForProbe(nowMs: number, probes: number): void {
+    this.#isProbing = false;
+    this.#probes = probes;
+    this.#probeAtMs = nowMs + this.#schedule.probeDelayMs(probes);
+  }
+}
+
+export class HookStanding {
+  #switchedOff: SwitchedOff | null;
+  #lastSuccessAtMs: number | null;
+  #lastFailure: DeliveryFailure | null;
+  constructor(record: HookRecord) {
+    this.#switchedOff = record.switchedOff;
+    this.#lastSuccessAtMs = record.lastSuccessAtMs;
+    this.#lastFailure = record.lastFailure;
+  }
+
+  get isOff(): boolean {
+    return this.#switchedOff !== null;
+  }
+
+  succeed(atMs: number): void {
+    this.#lastSuccessAtMs = atMs;
+  }
+
+  fail(failure: DeliveryFailure): void {
+    this.#lastFailure = failure;
+  }
+
+  switchOff(atMs: number, secret: string): void {
+    this.#switchedOff = { atMs, secretSha256: sha256(secret) };
+  }
+
+  switchOn(): void {
+    this.#switchedOff = null;
+  }
+
+  /** A receiver that was given a new secret is a new receiver. */
+  isOffForAnother(secret: string): boolean {
+    return this.#switchedOff !== null && this.#switchedOff.secretSha256 !== sha256(secret);
+  }
+
+  record(): Pick<HookRecord, 'switchedOff' | 'lastSuccessAtMs' | 'lastFailure'> {
+    return {
+      switchedOff: this.#switchedOff,
+      lastSuccessAtMs: this.#lastSuccessAtMs,
+      lastFailure: this.#lastFailure,
+    };
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export interface HookLoggerDeps {
+  readonly log: Log;
+  readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
+}
+
+/** Counts, and a line where the hook's state changes, never one an attempt. */
+export class HookLogger {
+  readonly #log: Log;
+  readonly #telemetry: HookLoggerDeps['telemetry'];
+  readonly #name: { readonly app_id: string; readonly url: string };
+
+  constructor({ appId, url }: Webhook, { log, telemetry }: HookLoggerDeps) {
+    this.#log = log;
+    this.#telemetry = telemetry;
+    this.#name = { app_id: appId, url: speakableUrl(url) };
+  }
+
+  delivered(): void {
+    this.#telemetry.webhookDelivery('delivered', 1);
+  }
+
+  failed(kind: 'failed' | 'gone'): void {
+    this.#telemetry.webhookDelivery(kind, 1);
+  }
+
+  circuitOpened({ status, reason }: DeliveryFailure): void {
+    this.#log.warn({ ...this.#name, status, reason }, 'webhook fails; one event at a time is tried');
+  }
+
+  circuitClosed(): void {
+    this.#log.info(this.#name, 'webhook answers again');
+  }
+
+  switchedOff({ status }: DeliveryFailure): void {
+    this.#log.warn({ ...this.#name, status }, 'the receiver wants no more; webhook switched off');
+  }
+
+  /** `hadRoom` false: the oldest of the parked was dropped for it. */
+  parked({ id }: LoggedEvent, { status, reason }: DeliveryFailure, hadRoom: boolean): void {
+    this.#telemetry.webhookDelivery('parked', 1);
+    const message = hadRoom
+      ? 'event parked'
+      : 'event parked, and the oldest parked one dropped: there are too many';
+    this.#log.warn({ ...this.#name, event_id: id, status, reason }, message);
+  }
+
+  /** So many of the log's events, for whomever they were. */
+  lost(events: number): void {
+    this.#telemetry.webhookDelivery('lost', events);
+    this.#log.warn({ ...this.#name, events }, 'the log has forgotten events before this webhook read them');
+  }
+
+  missing(sequence: number): void {
+    this.#telemetry.webhookDelivery('lost', 1);
+    this.#log.error({ ...this.#name, sequence }, 'a failed event is not in the store');
+  }
+}
+
+/** As it may stand in the log: what people put their tokens into is left out. */
+function speakableUrl(url: string): string {
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

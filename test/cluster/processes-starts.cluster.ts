@@ -1,0 +1,76 @@
+/** Several processes as they start and are reloaded: their ports, how logins are spread over them, their certificates. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import { runCli } from '../support/cli-process.ts';
+import { ProcessSite } from '../support/cluster-processes.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+test('processes refuse a port that somebody has, in one sentence, and start nothing', async (t) => {
+  const somebody = createServer().listen(0, '127.0.0.1');
+  t.after(() => somebody.close());
+  await once(somebody, 'listening');
+  const { port } = somebody.address() as AddressInfo;
+  const settings = ['ops', 'sleep', 'signal'].map((name) => `${name}.listen=127.0.0.1:0`);
+  const given = [`api.listen=127.0.0.1:${port}`, 'media.process=none', ...settings];
+  const options = given.flatMap((setting) => ['--set', setting]);
+  const taken = await runCli(['serve', '--processes', '2', '--data-dir', temporaryDirectory(t), ...options]);
+  assert.equal(taken.exitCode, 1);
+  assert.match(taken.stderr, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
+  assert.equal(taken.stdout, '');
+});
+
+test('several processes have a storm of 1 200 logins spread evenly over 4 of them', async (t) => {
+  const overrides = ['sleep.handshakes_per_address_max=0', 'sleep.admission_wait_ms=60000'];
+  const many = await ProcessSite.open(t, 4, { devices: 1200, overrides });
+  await Promise.all(range(1200).map((number) => many.module(number)));
+  const sessions = (await many.members()).slice(1).map((member) => member.sleep_sessions ?? 0);
+  assert.equal(
+    sessions.reduce((all, one) => all + one, 0),
+    1200,
+  );
+  for (const count of sessions) assert.ok(Math.abs(count - 300) <= 30, `spread as ${sessions.join(', ')}`);
+  assert.equal(await many.metric('reveille_sleep_sessions'), 1200);
+});
+
+test(
+  'processes show the new certificate of the sleep port and the API after a reload',
+  { skip: noOpenssl },
+  async (t) => {
+    const certificate = new TestCertificate(temporaryDirectory(t));
+    certificate.use('first');
+    const { certFile, keyFile } = certificate;
+    const overrides = ['sleep', 'api'].flatMap((listener) => [
+      `${listener}.tls_cert_file=${certFile}`,
+      `${listener}.tls_key_file=${keyFile}`,
+    ]);
+    const secure = await ProcessSite.open(t, 2, { overrides });
+    const names = async (): Promise<string[]> => {
+      const { sleep, api } = secure.server.ports;
+      const shown = await Promise.all(range(16).map((number) => nameShownAt(number % 2 === 0 ? sleep : api)));
+      return Array.from(new Set(shown));
+    };
+    assert.deepEqual(await names(), ['first']);
+    certificate.use('second');
+    process.kill(secure.pid, 'SIGHUP');
+    const startedMs = performance.now();
+    while ((await names()).join() !== 'second')
+      assert.ok(performance.now() - startedMs < 2000, 'the old certificate is still shown');
+  },
+);
+
+/** The common name in the certificate that a connection is shown; empty: the port changed hands before it was accepted. */
+function nameShownAt(port: number): Promise<string> {
+  return new Promise((resolve) => {
+    const socket = connectTls({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().subject.CN);
+      socket.destroy();
+    });
+    socket.on('error', () => resolve(''));
+  });
+}

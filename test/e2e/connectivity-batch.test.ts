@@ -1,0 +1,129 @@
+/** Batches of connectivity queries over real HTTP: what is wrong with one, whose it is, and how it counts. */
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { batchDevicesMax, bodyBytesMax } from '../../src/model/limits.ts';
+import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+const batch: ApiCall = { method: 'POST', path: '/v1/devices/connectivity' };
+
+function ask(deviceIds: unknown, call: ApiCall = {}, from = server): Promise<ApiAnswer> {
+  return from.api.call({ ...batch, body: JSON.stringify({ device_ids: deviceIds }), ...call });
+}
+
+interface Entry {
+  readonly device_id: string;
+  readonly code: number;
+  readonly message: string;
+  readonly data?: object;
+}
+
+function entriesOf({ status, json, text }: ApiAnswer): readonly Entry[] {
+  assert.deepEqual([status, json.code], [200, 0], text);
+  return (json.data as { readonly devices: readonly Entry[] }).devices;
+}
+
+test('each entry is what the single query of its device answers, in the order asked', async () => {
+  const module = await server.module('SLEEPING01');
+  const controller = await server.controller('a b c+');
+  const ids = ['a b c+', 'NOBODY', 'SLEEPING01', 'TESTDEVICE01', 'FOREIGN01', 'EXPIRED01', 'SLEEPING01'];
+  const entries = entriesOf(await ask(ids));
+  assert.deepEqual(
+    entries.map(({ device_id: id }) => id),
+    ids,
+  );
+  for (const { device_id: id, ...envelope } of entries)
+    assert.deepEqual(envelope, (await server.api.connectivity(id)).json, id);
+  await controller.close();
+  await module.close();
+});
+
+const wrong: readonly (readonly [name: string, body: string, message: RegExp])[] = [
+  ['an empty body', '', /^body: /],
+  ['an array', '["TESTDEVICE01"]', /^body: /],
+  ['no list', '{}', /^device_ids is missing$/],
+  ['a list that is none', '{"device_ids":"TESTDEVICE01"}', /^device_ids must be an array$/],
+  ['a list that is an object', '{"device_ids":{"0":"TESTDEVICE01"}}', /^device_ids must be an array$/],
+  ['a list of nothing', '{"device_ids":[]}', /^device_ids must hold 1-500 device ids$/],
+  [
+    'an id too many',
+    JSON.stringify({ device_ids: Array(batchDevicesMax + 1).fill('D') }),
+    /1-500 device ids$/,
+  ],
+  ['a number among the ids', '{"device_ids":["D",7]}', /^device_ids\[1\] must be a string$/],
+  ['null among the ids', '{"device_ids":["D","E",null]}', /^device_ids\[2\] must be a string$/],
+  ['a lone surrogate', '{"device_ids":["\\ud800"]}', /UTF-8/],
+];
+for (const [name, body, message] of wrong)
+  test(`a batch with ${name} is 40003 as a whole`, async () => {
+    const { status, json } = await server.api.call({ ...batch, body });
+    assert.deepEqual([status, json.code, json.data], [200, 40003, undefined]);
+    assert.match(String(json['message']), message);
+  });
+
+test('an id that is none is 40003 in its own entry, whatever is in it, and the others are answered', async () => {
+  const ids = ['', 'TESTDEVICE01', 'é'.repeat(128), 'L'.repeat(255), '"\\\u0000'];
+  const entries = entriesOf(await ask(ids));
+  assert.deepEqual(
+    entries.map(({ device_id: id, code, data }) => [id, code, data === undefined]),
+    [
+      ['', 40003, true],
+      ['TESTDEVICE01', 0, false],
+      ['é'.repeat(128), 40003, true],
+      ['L'.repeat(255), 0, false],
+      ['"\\\u0000', 40403, true],
+    ],
+  );
+});
+
+test('as many devices as there may be are answered, a repeated one each time', async () => {
+  const entries = entriesOf(await ask(Array(batchDevicesMax).fill('TESTDEVICE01')));
+  assert.equal(entries.length, batchDevicesMax);
+  assert.ok(entries.every(({ code }) => code === 0));
+});
+
+test('a body beyond 64 KiB is 413 and a credential without the permission 40301, whatever is asked', async () => {
+  const ids = Array(batchDevicesMax).fill('L'.repeat(bodyBytesMax / batchDevicesMax));
+  assert.equal((await ask(ids)).status, 413);
+  const { status, json } = await ask([], { credential: server.credentials.waker });
+  assert.deepEqual([status, json.code], [200, 40301]);
+});
+
+test('a batch counts as many queries as it has ids, all of them or none; one that is wrong counts as one', async () => {
+  const overrides = ['limits.queries_per_second=0.01', 'limits.queries_burst=5'];
+  const limited = await startTestServer({ overrides });
+  try {
+    entriesOf(await ask(['D', 'D', 'D'], {}, limited));
+    const refused = await ask(['D', 'D', 'D'], {}, limited);
+    assert.deepEqual([refused.status, refused.json.code, refused.json.data], [200, 42901, undefined]);
+    const seconds = Number(refused.headers['retry-after']);
+    assert.ok(seconds > 90 && seconds <= 100, `until the third is there: ${seconds}`);
+    assert.equal((await ask([], {}, limited)).json.code, 40003);
+    assert.equal((await limited.api.connectivity('TESTDEVICE01')).json.code, 0);
+    for (const ids of [['D'], []]) assert.equal((await ask(ids, {}, limited)).json.code, 42901);
+    const theirs = await ask(['FOREIGN01'], { credential: limited.credentials.other }, limited);
+    assert.equal(theirs.json.code, 0);
+  } finally {
+    await limited.stop();
+  }
+});
+
+test('a batch larger than the burst is taken when the burst is whole, and owes the rest', async () => {
+  const overrides = ['limits.queries_per_second=1', 'limits.queries_burst=5'];
+  const limited = await startTestServer({ overrides });
+  try {
+    entriesOf(await ask(Array(105).fill('D'), {}, limited));
+    const refused = await ask(['D'], {}, limited);
+    assert.equal(refused.json.code, 42901);
+    const seconds = Number(refused.headers['retry-after']);
+    assert.ok(seconds > 60 && seconds <= 101, `until one is there: ${seconds}`);
+  } finally {
+    await limited.stop();
+  }
+});

@@ -1,0 +1,51 @@
+/** Starts that fail, as processes: each ends by itself, not with 0, and names the setting and the file or address. */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCli } from '../support/cli-process.ts';
+import { serveArguments } from '../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+/** What it says on standard error; asserts that it ended with 1. */
+async function failedStart(t: Ending, overrides: readonly string[], ...options: string[]): Promise<string> {
+  const data = join(temporaryDirectory(t), 'data');
+  const { exitCode, stdout, stderr } = await runCli([
+    ...serveArguments([`data.dir=${data}`, ...overrides]),
+    ...options,
+  ]);
+  assert.deepEqual([exitCode, stdout.includes('"msg":"ready"')], [1, false], stderr);
+  return stderr;
+}
+
+test('a certificate that is not there: alone, and with processes', async (t) => {
+  for (const options of [[], ['--processes', '2']]) {
+    const said = await failedStart(
+      t,
+      ['sleep.tls_cert_file=/nope.crt', 'sleep.tls_key_file=/nope.key'],
+      ...options,
+    );
+    assert.match(said, /^sleep\.tls_cert_file: \/nope\.crt: no such file or directory\n/);
+    assert.match(said, /\nsleep\.tls_key_file: \/nope\.key: no such file or directory\n/);
+    assert.match(said, /reveille -- doctor\n$|reveille doctor\n$/);
+  }
+});
+
+test('a port that somebody has', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await new Promise((resolve) => other.once('listening', resolve));
+  const { port } = other.address() as AddressInfo;
+  const said = await failedStart(t, [`api.listen=127.0.0.1:${port}`]);
+  assert.match(said, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
+});
+
+test('what is found only on the way leaves no process behind', async (t) => {
+  const registry = join(temporaryDirectory(t), 'registry.json');
+  writeFileSync(registry, '{"devices": [{"device_id": 5}]}');
+  assert.match(await failedStart(t, [`registry.file=${registry}`]), /registry\.json/);
+  const keys = join(temporaryDirectory(t), 'token-keys.json');
+  writeFileSync(keys, 'no keys');
+  assert.match(await failedStart(t, [`calls.token_keys_file=${keys}`]), /token-keys\.json/);
+});

@@ -1,0 +1,138 @@
+/**
+ * The defaults of a product at the real server: imported, told in the welcome, filled in at issuance, and changed while
+ * devices are here. Source: docs/registry.md, Defaults of a product.
+ */
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { askCredentials, connectBridge } from '../support/call-actions.ts';
+import { runCli } from '../support/cli-process.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+
+const doorbell = {
+  heartbeat_s: 120,
+  sleep: { servers: ['sleep.example:8881'], retry: { min_s: 5, max_s: 900, jitter: 0.1 } },
+  media: {
+    up_video_mt: 'h264',
+    down_video_mt: 'mjpeg',
+    screen_width: 160,
+    screen_height: 100,
+    video_res_mode: 'fit_screen',
+    audio_rate: 16_000,
+    audio_channels: 2,
+  },
+};
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+function cli(...command: readonly string[]): ReturnType<typeof runCli> {
+  return runCli([...command, '--data-dir', server.dataDirectory]);
+}
+
+async function importDefaults(defaults: unknown, name = 'products.json'): ReturnType<typeof runCli> {
+  const file = join(server.dataDirectory, name);
+  const product = { product_id: 'doorbell', app_ids: ['2818153'], defaults };
+  const text = name.endsWith('.ndjson')
+    ? JSON.stringify({ kind: 'product', ...product })
+    : JSON.stringify({ products: [product] });
+  await writeFile(file, `${text}\n`);
+  return cli('registry', 'import', file);
+}
+
+async function adviceTold(): Promise<unknown> {
+  const controller = await server.controller('SLEEPING01');
+  await controller.close();
+  const { servers, heartbeatSeconds, retry } = controller.welcome.sleep;
+  return { servers, heartbeatSeconds, retry };
+}
+
+/** Nothing of media but the room's. */
+const nothingGiven = {
+  down_video_mt: undefined,
+  screen_width: undefined,
+  screen_height: undefined,
+  video_res_mode: undefined,
+  audio_rate: undefined,
+  audio_channels: undefined,
+};
+
+test('a device is told the advice of its product at its next login, and a call takes its media from it', async () => {
+  const usual = {
+    servers: [`127.0.0.1:${server.ports.sleep}`],
+    heartbeatSeconds: 50,
+    retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+  };
+  assert.deepEqual(await adviceTold(), usual);
+  const before = await askCredentials(server, nothingGiven);
+  assert.deepEqual([before.json.code, before.json.msg], [40003, 'audio_rate is missing']);
+
+  const here = await server.controller('SLEEPING02');
+  const imported = await importDefaults(doorbell);
+  assert.equal(imported.exitCode, 0, imported.stderr);
+  assert.deepEqual(await adviceTold(), {
+    servers: ['sleep.example:8881'],
+    heartbeatSeconds: 120,
+    retry: { minSeconds: 5, maxSeconds: 900, jitter: 0.1 },
+  });
+  // Who is here stays as it is.
+  here.heartbeat();
+  await here.close();
+
+  const bridge = await connectBridge(server);
+  const issued = await askCredentials(server, { ...nothingGiven, msg_room_id: 'room-of-defaults' });
+  assert.equal(issued.json.code, 0, issued.text);
+  const { start } = await bridge.acceptAssignment();
+  assert.deepEqual(start.audio, { format: 'alaw', rate: 16_000, channels: 2 });
+  await bridge.terminate();
+
+  const wrong = await askCredentials(server, { ...nothingGiven, down_video_mt: 'h264' });
+  const rule = 'must be auto unless the video format to the device is mjpeg';
+  assert.equal(wrong.json.msg, `video_res_mode, a default of the device's product, ${rule}`);
+
+  assert.equal((await importDefaults(null)).exitCode, 0);
+  assert.deepEqual(await adviceTold(), usual);
+});
+
+test('defaults are listed and exported as they were imported, in both forms', async () => {
+  for (const [name, format] of [
+    ['products.json', 'json'],
+    ['products.ndjson', 'ndjson'],
+  ] as const) {
+    const imported = await importDefaults(doorbell, name);
+    assert.equal(imported.exitCode, 0, imported.stderr);
+    const exported = (await cli('registry', 'export', '--format', format)).stdout;
+    assert.ok(exported.includes(`"defaults":${JSON.stringify(doorbell)}`), exported);
+    const listed = await cli('registry', 'list', 'products', '--json');
+    assert.match(listed.stdout, /"heartbeat_s": ?120/, listed.stderr);
+    const table = (await cli('registry', 'list', 'products')).stdout;
+    assert.match(
+      table,
+      /^PRODUCT_ID +APP_IDS +DEFAULTS\ndoorbell +2818153 +\{"heartbeat_s":120.*\nforeign +9999999 +-/,
+    );
+    assert.equal((await importDefaults(null)).exitCode, 0);
+    assert.ok(!(await cli('registry', 'export', '--format', format)).stdout.includes('defaults'));
+  }
+});
+
+test('a profile that no call can have is refused at the import, by the name of its field, and nothing changes', async () => {
+  const advice = await adviceTold();
+  const media = { video_res_mode: 'fill_screen', screen_width: 161 };
+  const { exitCode, stderr } = await importDefaults({ heartbeat_s: 60, media });
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /products\[0\].*defaults\.media\.screen_width must be even with fill_screen/);
+  assert.deepEqual(await adviceTold(), advice);
+});
+
+test('an application learns nothing of the defaults of a product that is not its own', async () => {
+  const file = join(server.dataDirectory, 'foreign.json');
+  const product = { product_id: 'foreign', app_ids: ['9999999'], defaults: doorbell };
+  await writeFile(file, JSON.stringify({ products: [product] }));
+  assert.equal((await cli('registry', 'import', file)).exitCode, 0);
+  const { json } = await askCredentials(server, { ...nothingGiven, device_id: 'FOREIGN01' });
+  assert.deepEqual([json.code, json.msg], [40003, 'audio_rate is missing']);
+});

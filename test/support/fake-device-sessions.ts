@@ -1,0 +1,143 @@
+/**
+ * The server behind a listener for devices, as small as it can be: it knows secrets, holds one session a device, closes
+ * what a newer login replaces, and lets a test wait for what happens.
+ */
+import { EventEmitter, once } from 'node:events';
+import { generateSessionId, type DeviceId } from '../../src/model/ids.ts';
+import type { CallRejection } from '../../src/model/call.ts';
+import type { SignalEndReason, SignalLogin, WakeReport } from '../../src/model/signal.ts';
+import type { SleepEndReason, SleepLogin } from '../../src/model/sleep.ts';
+import type {
+  SessionTicket,
+  SignalConnection,
+  SignalSessions,
+  SleepConnection,
+  SleepSessions,
+} from '../../src/core/ports/device-sessions.ts';
+import type { ProductDefaults } from '../../src/model/product-defaults.ts';
+import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
+import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
+
+interface EndedSession<Reason> {
+  readonly ticket: SessionTicket;
+  readonly reason: Reason;
+  readonly lastHeartbeatAt: number;
+}
+
+interface AnyLogin {
+  readonly deviceId: DeviceId;
+  readonly mac: Uint8Array;
+}
+
+abstract class FakeSessions<
+  Login extends AnyLogin,
+  Connection extends { close(reason: Reason | 'replaced'): void },
+  Reason,
+> {
+  readonly secrets = new Map<string, string>([['TESTDEVICE01', 'device-secret']]);
+  readonly connections = new Map<string, Connection>();
+  readonly logins: Login[] = [];
+  readonly ends: EndedSession<Reason>[] = [];
+  failure: Error | null = null;
+  /** The store is far behind. */
+  isOverloaded = false;
+  protected readonly happenings = new EventEmitter().setMaxListeners(0);
+  #epoch = 0;
+
+  protected abstract proof(secret: string, sessionKey: string, login: Login): Buffer;
+
+  admit(
+    login: Login,
+    sessionKey: string,
+    connection: Connection,
+    hasRoom: boolean,
+  ): SessionTicket | 'denied' | 'busy' {
+    const { deviceId, mac } = login;
+    if (this.failure !== null) throw this.failure;
+    const secret = this.secrets.get(deviceId);
+    if (secret === undefined || !this.proof(secret, sessionKey, login).equals(mac)) return 'denied';
+    if ((!hasRoom || this.isOverloaded) && !this.connections.has(deviceId)) return 'busy';
+    this.logins.push(login);
+    this.connections.get(deviceId)?.close('replaced');
+    this.connections.set(deviceId, connection);
+    this.#epoch += 1;
+    this.happenings.emit('login');
+    return { deviceId, sessionId: generateSessionId(), epoch: this.#epoch };
+  }
+
+  ended(ticket: SessionTicket, reason: Reason, lastHeartbeatAt: number): void {
+    this.ends.push({ ticket, reason, lastHeartbeatAt });
+    this.happenings.emit('end');
+  }
+
+  /** The connection of a device that is logged in. */
+  connection(deviceId = 'TESTDEVICE01'): Connection {
+    const connection = this.connections.get(deviceId);
+    if (connection === undefined) throw new Error(`${deviceId} is not logged in`);
+    return connection;
+  }
+
+  /** Resolves when there were `count` logins, now or when the last comes. */
+  async loggedIn(count = 1): Promise<void> {
+    while (this.logins.length < count) await once(this.happenings, 'login');
+  }
+
+  async endedSessions(count = 1): Promise<readonly EndedSession<Reason>[]> {
+    while (this.ends.length < count) await once(this.happenings, 'end');
+    return this.ends;
+  }
+}
+
+export class FakeSleepSessions
+  extends FakeSessions<SleepLogin, SleepConnection, SleepEndReason>
+  implements SleepSessions
+{
+  protected proof(secret: string, sessionKey: string, { signedText }: SleepLogin): Buffer {
+    return computeLoginMac(secret, sessionKey, signedText);
+  }
+}
+
+export class FakeSignalSessions
+  extends FakeSessions<SignalLogin, SignalConnection, SignalEndReason>
+  implements SignalSessions
+{
+  readonly reports: { readonly ticket: SessionTicket; readonly report: WakeReport }[] = [];
+  readonly rejections: { readonly ticket: SessionTicket; readonly rejection: CallRejection }[] = [];
+  /** What the next logins' commits are; null: they are committed already. */
+  commit: Promise<void> | null = null;
+  /** Of every device's product; an error: they cannot be read. */
+  defaults: ProductDefaults | Error | null = null;
+
+  protected proof(secret: string, sessionKey: string, { deviceId }: SignalLogin): Buffer {
+    return computeSignalMac(secret, sessionKey, deviceId);
+  }
+
+  committed({ epoch }: SessionTicket): number | Promise<number> {
+    return this.commit === null ? epoch : this.commit.then(() => epoch);
+  }
+
+  defaultsFor(): ProductDefaults | null {
+    if (this.defaults instanceof Error) throw this.defaults;
+    return this.defaults;
+  }
+
+  wakeReported(ticket: SessionTicket, report: WakeReport): void {
+    this.reports.push({ ticket, report });
+    this.happenings.emit('report');
+  }
+
+  callRejected(ticket: SessionTicket, rejection: CallRejection): void {
+    this.rejections.push({ ticket, rejection });
+    this.happenings.emit('rejection');
+  }
+
+  async callRejections(count = 1): Promise<readonly CallRejection[]> {
+    while (this.rejections.length < count) await once(this.happenings, 'rejection');
+    return this.rejections.map(({ rejection }) => rejection);
+  }
+
+  async wakeReports(count = 1): Promise<readonly WakeReport[]> {
+    while (this.reports.length < count) await once(this.happenings, 'report');
+    return this.reports.map(({ report }) => report);
+  }
+}

@@ -1,0 +1,93 @@
+/** A media listener on real sockets, with a leg service and a relay of test size behind it, and the peers that came. */
+import assert from 'node:assert/strict';
+import { MediaListener, type MediaLegsSettings } from '../../src/media/legs/listener.ts';
+import type { LegRelay } from '../../src/media/legs/listener-context.ts';
+import type { CallMedia } from '../../src/model/call.ts';
+import { callMedia, callRoom } from './call-scene.ts';
+import { DrivenClock } from './driven-clock.ts';
+import { FakeLegService } from './fake-leg-service.ts';
+import { FakeLog, FakeTelemetry } from './fakes.ts';
+import { mediaLegsDefaults } from './listener-defaults.ts';
+import { answerTo, bridgePath, MediaPeer, type HttpAnswer, type MediaPeerOptions } from './media-peer.ts';
+import { PictureStream, type PictureRequest } from './picture-stream.ts';
+import { RawPeer } from './raw-peer.ts';
+
+export class MediaListenerScene<Relay extends LegRelay> {
+  readonly clock: DrivenClock;
+  readonly service = new FakeLegService();
+  readonly telemetry: FakeTelemetry;
+  readonly log = new FakeLog();
+  readonly relay: Relay;
+  /** Descriptors that the listener is told others hold. */
+  otherSockets = 0;
+  listener: MediaListener;
+  readonly #peers: (() => void)[] = [];
+
+  constructor(relay: Relay, clock = new DrivenClock(), telemetry = new FakeTelemetry()) {
+    this.relay = relay;
+    this.clock = clock;
+    this.telemetry = telemetry;
+    this.listener = this.newListener();
+  }
+
+  newListener(settings: Partial<MediaLegsSettings> = {}): MediaListener {
+    const { clock, service, relay, telemetry, log } = this;
+    const deps = { clock, service, relay, telemetry, log, otherSockets: () => this.otherSockets };
+    return new MediaListener({ ...mediaLegsDefaults, port: 0, ...settings }, deps);
+  }
+
+  /** Takes the place of the listener that is there. */
+  async listen(settings: Partial<MediaLegsSettings> = {}): Promise<void> {
+    this.listener.close();
+    this.listener = this.newListener(settings);
+    await this.listener.listen();
+  }
+
+  get port(): number {
+    return this.listener.address.port;
+  }
+
+  async connect(options: MediaPeerOptions = {}): Promise<MediaPeer> {
+    const peer = await MediaPeer.connect(this.port, options);
+    this.#peers.push(() => peer.socket.terminate());
+    return peer;
+  }
+
+  /** An idle bridge, or one that comes for the session in `path`. */
+  connectBridge(path = bridgePath): Promise<MediaPeer> {
+    return this.connect({ path, bearer: 'good-key' });
+  }
+
+  /** A bridge that was told to start. */
+  async startBridge(media: CallMedia = callMedia): Promise<MediaPeer> {
+    const count = this.service.legs.length + 1;
+    const bridge = await this.connectBridge();
+    const { leg } = await this.service.leg(count);
+    const { sessionId } = this.service;
+    leg.notify({ kind: 'start', sessionId, room: callRoom, media, request: null });
+    assert.match((await bridge.nextText()) ?? '', /"type":"start"/);
+    return bridge;
+  }
+
+  async rawPeer(request?: string | Buffer): Promise<RawPeer> {
+    const peer = await RawPeer.connect(this.port);
+    this.#peers.push(() => peer.socket.destroy());
+    if (request !== undefined) peer.send(request);
+    return peer;
+  }
+
+  async watch(request: PictureRequest = {}): Promise<PictureStream> {
+    const stream = await PictureStream.open(this.port, request);
+    this.#peers.push(() => stream.hangUp());
+    return stream;
+  }
+
+  ask(request: string): Promise<HttpAnswer> {
+    return answerTo(this.port, request);
+  }
+
+  close(): void {
+    this.listener.close();
+    for (const end of this.#peers.splice(0)) end();
+  }
+}

@@ -1,0 +1,121 @@
+/** Bridges that wake the device of their call. Source: docs/call-flow.md, How bridges are fed. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
+import { CalledDevices } from '../../../../src/core/calls/called-devices.ts';
+import type { RequestId, SessionId, TokenId } from '../../../../src/model/ids.ts';
+import { callOrder, orderForRoom } from '../../../support/call-scene.ts';
+import { ClusterScene, settle } from '../../../support/cluster-scene.ts';
+import { FakeCallLeg, FakeCallRecords, type FakeConnection } from '../../../support/fakes.ts';
+
+/** Calls are kept at the first member; the device may be at either. */
+class CalledScene extends ClusterScene {
+  readonly directory: CallDirectory;
+
+  constructor(nodes: readonly string[] = ['n1', 'n2']) {
+    super(nodes);
+    const { clock } = this;
+    const { telemetry, log, deps: wakeups, answeredWakeups } = this.member(0);
+    this.directory = new CallDirectory({ clock, records: new FakeCallRecords(), telemetry });
+    this.directory.follow(
+      new CalledDevices({ clock, log, directory: this.directory, wakeups, answeredWakeups }),
+    );
+  }
+
+  issue(order = callOrder()): SessionId {
+    const result = this.directory.issue(order);
+    assert.ok('session' in result);
+    return result.session.sessionId;
+  }
+
+  /** A bridge takes the call. */
+  async bridgeComes(sessionId: SessionId): Promise<FakeCallLeg> {
+    const leg = new FakeCallLeg();
+    assert.ok(this.directory.connectBridge(sessionId, leg));
+    await settle();
+    return leg;
+  }
+
+  deviceConnects(sessionId: SessionId): FakeCallLeg {
+    const leg = new FakeCallLeg();
+    assert.ok(this.directory.connectDevice(sessionId, 'token-1' as TokenId, leg));
+    return leg;
+  }
+}
+
+for (const asleepAt of [0, 1])
+  test(`a bridge wakes the sleeping device of its call, at member ${asleepAt}, with an event under an id of the server's`, async () => {
+    const scene = new CalledScene();
+    const { connection } = scene.member(asleepAt).sleep();
+    await scene.bridgeComes(scene.issue());
+    assert.deepEqual(connection.wakes, [null]);
+    assert.match(scene.told().join(), /^accepted [0-9a-f]{8}-[0-9a-f]{4}-7/);
+  });
+
+test('one wakeup a call, however often its bridge comes back; another call has its own', async () => {
+  const scene = new CalledScene();
+  const { connection } = scene.member(0).sleep();
+  const sessionId = scene.issue();
+  const leg = await scene.bridgeComes(sessionId);
+  scene.directory.disconnected(sessionId, 'bridge', leg);
+  await scene.bridgeComes(sessionId);
+  assert.equal(connection.wakes.length, 1);
+  await scene.bridgeComes(scene.issue(orderForRoom('room-2')));
+  assert.equal(connection.wakes.length, 2);
+});
+
+test('nothing is sent to a device that is online, here or elsewhere', async () => {
+  for (const onlineAt of [0, 1]) {
+    const scene = new CalledScene();
+    const { connection } = scene.member(0).sleep();
+    scene.member(onlineAt).comeOnline();
+    await scene.bridgeComes(scene.issue());
+    assert.deepEqual(connection.wakes, []);
+  }
+});
+
+test('nothing is sent to a device that is connected to the call; to one that was and is gone, it is', async () => {
+  const scene = new CalledScene();
+  const { connection } = scene.member(0).sleep();
+  const connected = scene.issue();
+  scene.deviceConnects(connected);
+  await scene.bridgeComes(connected);
+  assert.deepEqual(connection.wakes, []);
+  const left = scene.issue(orderForRoom('room-2'));
+  scene.directory.disconnected(left, 'device', scene.deviceConnects(left));
+  await scene.bridgeComes(left);
+  assert.equal(connection.wakes.length, 1);
+});
+
+test('a wakeup that is refused is logged with its code and found by its request id, and the call goes on', async () => {
+  const scene = new CalledScene();
+  const sessionId = scene.issue();
+  await scene.bridgeComes(sessionId);
+  assert.match(JSON.stringify(scene.member(0).log.lines), /"code":40412.*the device of a call was not woken/);
+  const line = scene.member(0).log.lines.find(({ message }) => message === 'wakeup refused');
+  assert.ok(line !== undefined);
+  const requestId = (line.fields as { request_id: RequestId }).request_id;
+  const [refused, ...others] = scene.member(0).answeredWakeups.refusals.list(requestId, null, 10);
+  assert.deepEqual([refused?.code, others], [40412, []]);
+  assert.equal(scene.directory.find(sessionId)?.state, 'establishing');
+});
+
+test('limits of wakeups hold for bridges, too', async () => {
+  const scene = new CalledScene();
+  const { connection } = scene.member(0).sleep();
+  for (let room = 0; room < 4; room++) await scene.bridgeComes(scene.issue(orderForRoom(`room-${room}`)));
+  assert.equal(connection.wakes.length, 3);
+  assert.match(JSON.stringify(scene.member(0).log.lines), /"code":42901/);
+});
+
+test('a store that cannot be read is logged, and wakes nobody', async () => {
+  const scene = new CalledScene();
+  const connection: FakeConnection = scene.member(1).sleep().connection;
+  scene.shared.fault = 'broken';
+  await scene.bridgeComes(scene.issue());
+  assert.deepEqual(connection.wakes, []);
+  assert.match(
+    JSON.stringify(scene.member(0).log.lines),
+    /whether the device of a call is online cannot be read/,
+  );
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { locatedHere, type CallLocator } from '../../../../src/core/calls/end-call.ts';
+import { CallRejections } from '../../../../src/core/calls/reject-call.ts';
+import { fail, succeed } from '../../../../src/lib/result.ts';
+import type { RejectionReason } from '../../../../src/model/call.ts';
+import type { MemberId } from '../../../../src/model/cluster.ts';
+import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import type { PeerFailure } from '../../../../src/model/peer.ts';
+import { CallScene, legWords, progress } from '../../../support/call-scene.ts';
+import { nextTurn } from '../../../support/event-loop.ts';
+import { testDevice } from '../../../support/fakes.ts';
+
+const member = 'node-2/0@1' as MemberId;
+
+class Scene extends CallScene {
+  readonly asked: string[] = [];
+
+  rejections(locator: CallLocator = locatedHere, underWayMax?: number): CallRejections {
+    return new CallRejections({ directory: this.directory, locator, telemetry: this.telemetry }, underWayMax);
+  }
+
+  /** How it was counted. */
+  async reject(
+    sessionId: SessionId,
+    {
+      reason = 'rejected',
+      deviceId = testDevice,
+      locator = locatedHere,
+    }: {
+      reason?: RejectionReason;
+      deviceId?: DeviceId;
+      locator?: CallLocator;
+    } = {},
+  ): Promise<string | undefined> {
+    const before = new Map(this.telemetry.counts);
+    this.rejections(locator).rejected(deviceId, { sessionId, reason });
+    await nextTurn();
+    const counted = [...this.telemetry.counts].find(
+      ([name, count]) => name.startsWith('call rejection') && count !== (before.get(name) ?? 0),
+    );
+    return counted?.[0].replace('call rejection ', '');
+  }
+
+  elsewhere(answer: 'taken' | 'stray' | PeerFailure): CallLocator {
+    return {
+      locate: () => ({ member, sessions: [] }),
+      ask: async (_, question) => {
+        this.asked.push(question.kind);
+        return answer === 'taken' || answer === 'stray' ? succeed(answer) : fail(answer);
+      },
+    };
+  }
+}
+
+for (const reason of ['rejected', 'busy'] as const)
+  test(`a controller that says ${reason} ends its issued call so, and the bridge is told`, async () => {
+    const scene = new Scene();
+    const sessionId = scene.issue();
+    const bridge = scene.connectBridge(sessionId);
+    scene.directory.report(sessionId, 'bridge', bridge, progress('ringing'));
+    assert.equal(await scene.reject(sessionId, { reason }), 'taken');
+    assert.deepEqual(legWords(bridge), [`ended ${reason}`, 'closed ended']);
+    assert.deepEqual(scene.told(sessionId), ['started establishing', 'state ringing', `ended ${reason}`]);
+  });
+
+test('a call that is connected, over, unknown or of another device is not rejected', async () => {
+  const scene = new Scene();
+  const sessionId = scene.issue();
+  assert.equal(await scene.reject(sessionId, { deviceId: 'OTHERDOOR' as DeviceId }), 'stray');
+  assert.equal(await scene.reject('no-such-session' as SessionId), 'stray');
+  const bridge = scene.connectBridge(sessionId);
+  scene.directory.report(sessionId, 'bridge', bridge, progress('connected'));
+  assert.equal(await scene.reject(sessionId), 'stray');
+  scene.directory.report(sessionId, 'bridge', bridge, { kind: 'end', reason: 'hangup_phone' });
+  assert.equal(await scene.reject(sessionId), 'stray');
+  assert.equal(scene.told(sessionId).at(-1), 'ended hangup_phone');
+});
+
+for (const answer of ['taken', 'stray'] as const)
+  test(`a rejection of a call that another member keeps is ${answer} as that one says`, async () => {
+    const scene = new Scene();
+    const locator = scene.elsewhere(answer);
+    assert.equal(await scene.reject('session-1' as SessionId, { locator }), answer);
+    assert.deepEqual(scene.asked, ['reject-call']);
+  });
+
+test('a member that does not answer, or cannot be told, is counted', async () => {
+  const scene = new Scene();
+  const sessionId = 'session-1' as SessionId;
+  assert.equal(await scene.reject(sessionId, { locator: scene.elsewhere('unanswered') }), 'unreachable');
+  const unavailable: CallLocator = {
+    ...locatedHere,
+    locate: () => ({ member: 'unavailable', sessions: [] }),
+  };
+  assert.equal(await scene.reject(sessionId, { locator: unavailable }), 'unreachable');
+});
+
+test('beyond the bound a rejection is let go, and one of a call that is here is taken all the same', async () => {
+  const scene = new Scene();
+  const never: CallLocator = { ...locatedHere, locate: () => new Promise(() => undefined) };
+  const rejections = scene.rejections(never, 1);
+  const stray = { sessionId: 'no-such-session' as SessionId, reason: 'busy' } as const;
+  rejections.rejected(testDevice, stray);
+  rejections.rejected(testDevice, stray);
+  rejections.rejected(testDevice, { sessionId: scene.issue(), reason: 'busy' });
+  assert.equal(scene.telemetry.count('call rejection dropped'), 1);
+  assert.equal(scene.telemetry.count('call rejection taken'), 1);
+});

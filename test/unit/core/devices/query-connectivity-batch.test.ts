@@ -1,0 +1,274 @@
+/** Batches of connectivity queries: each device as its own query would be answered, and all of them fairly. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FairQueue } from '../../../../src/lib/fair-queue.ts';
+import type { ApplicationId, DeviceId } from '../../../../src/model/ids.ts';
+import {
+  batchDevicesMax,
+  batchDevicesPerTurn,
+  connectivityQueryMsMax,
+  ownerQueryMsMax,
+  ownersGatherMsMax,
+} from '../../../../src/model/limits.ts';
+import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
+import type { ConnectivityDeps } from '../../../../src/core/devices/query-connectivity.ts';
+import {
+  batchQueueShape,
+  queryConnectivityBatch,
+  type ConnectivityBatchDeps,
+} from '../../../../src/core/devices/query-connectivity-batch.ts';
+import { ClusterScene, now, settle } from '../../../support/cluster-scene.ts';
+import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
+import { SessionScene } from '../../../support/session-scene.ts';
+
+const turn = (): Promise<void> => new Promise(setImmediate);
+
+function batchDeps(deps: ConnectivityDeps): ConnectivityBatchDeps {
+  const batches = new WaitingReaders(deps.clock, { max: 3, perApplicationMax: 2 });
+  return { ...deps, batches, queue: new FairQueue(batchQueueShape) };
+}
+
+/** `id:code` of each entry, in their order; `+` behind it: online. Or the code of the whole. */
+async function ask(
+  deps: ConnectivityBatchDeps,
+  deviceIds: readonly string[],
+  { appId = testApp, onGone = (): void => undefined }: { appId?: ApplicationId; onGone?: OnGone } = {},
+): Promise<readonly string[] | number> {
+  const answer = await queryConnectivityBatch(deps, {
+    appId,
+    deviceIds,
+    onGone,
+    entryOf: (deviceId, { ok, ...told }) => {
+      if (!ok) return `${deviceId}:${'error' in told ? told.error.code : ''}`;
+      return `${deviceId}:0${'value' in told && told.value.signal.isOnline ? '+' : ''}`;
+    },
+  });
+  return answer.ok ? answer.value : answer.error.code;
+}
+
+type OnGone = (listener: () => void) => void;
+
+function ids(count: number): DeviceId[] {
+  return Array.from({ length: count }, (_, index) => `D${index}` as DeviceId);
+}
+
+test('each device has its own code and its own record, in the order asked, a repeated one each time', async () => {
+  const scene = new SessionScene();
+  scene.signal.login();
+  scene.registry.addDevice({ deviceId: 'EXPIRED' as DeviceId, expiresAt: 1 });
+  scene.registry.addDevice({ deviceId: 'ASLEEP' as DeviceId });
+  const asked = ['NOBODY', testDevice, '', 'EXPIRED', 'ASLEEP', testDevice, 'x'.repeat(256)];
+  assert.deepEqual(await ask(batchDeps(scene.deps), asked), [
+    'NOBODY:40403',
+    `${testDevice}:0+`,
+    ':40003',
+    'EXPIRED:40304',
+    'ASLEEP:0',
+    `${testDevice}:0+`,
+    `${'x'.repeat(256)}:40003`,
+  ]);
+  assert.deepEqual(await ask(batchDeps(scene.deps), [testDevice], { appId: otherApp }), [
+    `${testDevice}:40302`,
+  ]);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('a store that cannot be read is 50301 for each device that needs it, and one line of the log', async () => {
+  const scene = new SessionScene();
+  scene.registry.addDevice({ deviceId: 'D2' as DeviceId });
+  scene.sleepRecords.failure = new Error('gone');
+  assert.deepEqual(await ask(batchDeps(scene.deps), [testDevice, 'NOBODY', 'D2']), [
+    `${testDevice}:50301`,
+    'NOBODY:40403',
+    'D2:50301',
+  ]);
+  assert.equal(scene.log.lines.length, 1);
+});
+
+test('what is not committed within 2 s of the batch is 50401, the others are answered', async () => {
+  const scene = new SessionScene();
+  const never = new Promise<void>(() => undefined);
+  scene.signalRecords.committed = (deviceId?: DeviceId) => (deviceId === testDevice ? never : null);
+  const answer = ask(batchDeps(scene.deps), ['NOBODY', testDevice]);
+  await turn();
+  scene.clock.advance(connectivityQueryMsMax - 1);
+  assert.equal(await now(answer), 'still waiting');
+  scene.clock.advance(1);
+  assert.deepEqual(await answer, ['NOBODY:40403', `${testDevice}:50401`]);
+});
+
+test('a batch whose turn has not come within 2 s is 50401 throughout, and leaves its slot at its turn', async () => {
+  const scene = new SessionScene();
+  const deps = batchDeps(scene.deps);
+  const answer = ask(deps, ids(2));
+  scene.clock.advance(connectivityQueryMsMax);
+  assert.deepEqual(await answer, ['D0:50401', 'D1:50401']);
+  assert.equal(deps.batches.size, 1);
+  await turn();
+  await turn();
+  assert.equal(deps.batches.size, 0);
+});
+
+test('a large batch is looked at over several turns of the loop, and another application comes in between', async () => {
+  const scene = new SessionScene();
+  const deps = batchDeps(scene.deps);
+  const order: string[] = [];
+  const large = [0, 1].map(() => ask(deps, ids(batchDevicesMax)).then(() => order.push('large')));
+  const small = ask(deps, ['X'], { appId: otherApp }).then(() => order.push('small'));
+  assert.ok(batchDevicesPerTurn < batchDevicesMax, 'it takes more than one turn');
+  await Promise.all([...large, small]);
+  assert.deepEqual(order, ['small', 'large', 'large']);
+});
+
+test('more batches at once than one application may have are 42901, another is not slowed by it', async () => {
+  const deps = batchDeps(new SessionScene().deps);
+  const taken = [ask(deps, ['D']), ask(deps, ['D'])];
+  assert.equal(await ask(deps, ['D']), 42901);
+  assert.deepEqual(await ask(deps, ['D'], { appId: otherApp }), ['D:40403']);
+  await Promise.all(taken);
+  await turn();
+  assert.deepEqual(await ask(deps, ['D']), ['D:40403']);
+});
+
+test('a caller who hangs up is not worked for any more', async () => {
+  const scene = new SessionScene();
+  const deps = batchDeps(scene.deps);
+  let looks = 0;
+  const findDevice = scene.registry.findDevice.bind(scene.registry);
+  scene.registry.findDevice = (deviceId) => {
+    looks += 1;
+    return findDevice(deviceId);
+  };
+  let hangUp = (): void => assert.fail('nobody listens');
+  const answer = ask(deps, ids(batchDevicesMax), { onGone: (listener) => (hangUp = listener) });
+  await turn();
+  const before = looks;
+  assert.ok(before > 0 && before < batchDevicesMax);
+  hangUp();
+  assert.deepEqual(await answer, []);
+  await turn();
+  assert.deepEqual([looks, deps.batches.size, scene.clock.pendingTimers], [before, 0, 0]);
+});
+
+test('a record that cannot be written out is 50000 in its place', async () => {
+  const scene = new SessionScene();
+  scene.registry.addDevice({ deviceId: 'D2' as DeviceId });
+  const answer = await queryConnectivityBatch(batchDeps(scene.deps), {
+    appId: testApp,
+    deviceIds: [testDevice, 'D2'],
+    onGone: () => undefined,
+    entryOf: (deviceId, told) => {
+      if (told.ok && deviceId === 'D2') throw new Error('planted');
+      return told.ok ? 0 : told.error.code;
+    },
+  });
+  assert.deepEqual(answer, { ok: true, value: [0, 50000] });
+});
+
+class BatchCluster extends ClusterScene {
+  readonly devices = ids(6);
+
+  constructor() {
+    super();
+    for (const deviceId of this.devices) this.registry.addDevice({ deviceId });
+  }
+
+  /** The devices of even numbers are online at the first member, the others at the second; the third is asked. */
+  comeOnline(): void {
+    for (const [place, deviceId] of this.devices.entries()) this.member(place % 2).comeOnline({ deviceId });
+  }
+
+  ask(): Promise<readonly string[] | number> {
+    return ask(batchDeps(this.member(2).deps), this.devices);
+  }
+}
+
+test('each other member is asked once for all of its devices', async () => {
+  const scene = new BatchCluster();
+  scene.comeOnline();
+  assert.deepEqual(
+    await scene.ask(),
+    scene.devices.map((id) => `${id}:0+`),
+  );
+  const asked = scene.network.asked.map(({ to, what }) => [to, 'deviceIds' in what ? what.deviceIds : null]);
+  assert.deepEqual(asked, [
+    [scene.member(0).id, ['D0', 'D2', 'D4']],
+    [scene.member(1).id, ['D1', 'D3', 'D5']],
+  ]);
+});
+
+test("where one member is silent its devices are answered from the shared rows, the others' from their members", async () => {
+  const scene = new BatchCluster();
+  scene.comeOnline();
+  scene.network.fault(scene.member(0).id, 'stopped');
+  const answer = scene.ask();
+  await turn();
+  await settle();
+  assert.equal(scene.shared.keptFinds, 0);
+  scene.clock.advance(ownerQueryMsMax);
+  assert.deepEqual(
+    await answer,
+    scene.devices.map((id) => `${id}:0+`),
+  );
+  assert.equal(scene.shared.keptFinds, 3);
+});
+
+test('where that cannot be read either, those devices are 50301 or 50401 and the others answered', async () => {
+  for (const [fault, code] of [
+    ['away', 50301],
+    ['slow', 50401],
+  ] as const) {
+    const scene = new BatchCluster();
+    scene.comeOnline();
+    scene.network.fault(scene.member(0).id, 'stopped');
+    scene.shared.keptFault = fault;
+    const answer = scene.ask();
+    await turn();
+    await settle();
+    scene.clock.advance(ownerQueryMsMax);
+    await settle();
+    scene.clock.advance(connectivityQueryMsMax - ownerQueryMsMax);
+    assert.deepEqual(
+      await answer,
+      ['D0', 'D1', 'D2', 'D3', 'D4', 'D5'].map((id, place) => `${id}:${place % 2 === 0 ? code : '0+'}`),
+    );
+  }
+});
+
+test('a row that is late keeps the questions of the others no longer than 100 ms', async () => {
+  const scene = new BatchCluster();
+  scene.comeOnline();
+  scene.shared.beforeFind = () => {
+    scene.shared.fault = scene.shared.finds === 1 ? 'slow' : null;
+  };
+  const answer = scene.ask();
+  await turn();
+  await settle();
+  assert.equal(scene.network.asked.length, 0);
+  scene.clock.advance(ownersGatherMsMax);
+  await settle();
+  assert.equal(scene.network.asked.length, 2);
+  scene.clock.advance(connectivityQueryMsMax);
+  const told = await answer;
+  assert.deepEqual(told, ['D0:50401', ...scene.devices.slice(1).map((id) => `${id}:0+`)]);
+});
+
+test('devices that have moved meanwhile are looked up anew, and their new owner asked once', async () => {
+  const scene = new BatchCluster();
+  scene.comeOnline();
+  scene.shared.beforeFind = () => {
+    scene.shared.beforeFind = () => undefined;
+    // Behind the looks at all rows: who is asked has been superseded by then.
+    queueMicrotask(() => {
+      for (const deviceId of ['D0', 'D2'] as DeviceId[]) scene.member(1).comeOnline({ deviceId });
+    });
+  };
+  assert.deepEqual(
+    await scene.ask(),
+    scene.devices.map((id) => `${id}:0+`),
+  );
+  const again = scene.network.asked
+    .slice(2)
+    .map(({ to, what }) => [to, 'deviceIds' in what && what.deviceIds]);
+  assert.deepEqual(again, [[scene.member(1).id, ['D0', 'D2']]]);
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { AnsweredWakeups, type WakeupAnswered } from '../../../../src/core/wakeups/answered-wakeups.ts';
+import { RefusedWakeups } from '../../../../src/core/wakeups/refused-wakeups.ts';
+import type { ApplicationId, RequestId } from '../../../../src/model/ids.ts';
+import {
+  refusalReasonCharactersMax,
+  refusalsLoggedMax,
+  refusalsLoggedOfApplicationMax,
+  refusalsLoggedUnprovenMax,
+} from '../../../../src/core/wakeups/refusal-limits.ts';
+import type { RefusedWakeup } from '../../../../src/model/wakeup.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeLog, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
+
+const requestId = 'r-1' as RequestId;
+
+function refusal(changes: Partial<RefusedWakeup> = {}): RefusedWakeup {
+  return {
+    atMs: 0,
+    requestId,
+    appId: testApp,
+    isProven: true,
+    deviceId: testDevice,
+    code: 40412,
+    reason: 'device is not connected',
+    ...changes,
+  };
+}
+
+/** The answer that is to be noted as this refusal. */
+function answer({ requestId, appId, isProven, deviceId, code, reason }: RefusedWakeup): WakeupAnswered {
+  const proven = isProven ? appId : null;
+  return { requestId, appId: proven, claimedAppId: appId ?? '', deviceId, reply: { code, message: reason } };
+}
+
+class Scene {
+  readonly clock = new DrivenClock();
+  readonly log = new FakeLog();
+  readonly answered = new AnsweredWakeups(this.clock, this.log);
+
+  /** The lines of a level, but for those of devices. */
+  lines(level = 'info'): object[] {
+    return this.log.lines.filter((line) => line.level === level).map(({ fields }) => fields);
+  }
+}
+
+test('a refused wakeup is one line at info with its request id, application, code and reason, and its device at debug', () => {
+  const { answered, log } = new Scene();
+  answered.note(answer(refusal()));
+  assert.deepEqual(log.lines, [
+    {
+      level: 'info',
+      fields: { request_id: 'r-1', app_id: testApp, code: 40412, reason: 'device is not connected' },
+      message: 'wakeup refused',
+    },
+    {
+      level: 'debug',
+      fields: { request_id: 'r-1', app_id: testApp, device_id: testDevice },
+      message: 'device of a refused wakeup',
+    },
+  ]);
+});
+
+test('an accepted wakeup is a line at debug alone', () => {
+  const scene = new Scene();
+  scene.answered.note({ ...answer(refusal()), reply: { code: 0, message: 'success' } });
+  assert.deepEqual([scene.lines().length, scene.lines('debug').length], [0, 1]);
+  assert.deepEqual(scene.answered.refusals.list(requestId, null, 10), []);
+});
+
+test('an application that nobody has proven is said to be claimed, and a reason has an end', () => {
+  const scene = new Scene();
+  scene.answered.note(
+    answer(refusal({ isProven: false, code: 40105, deviceId: null, reason: 'x'.repeat(1000) })),
+  );
+  const reason = 'x'.repeat(refusalReasonCharactersMax);
+  assert.deepEqual(scene.lines(), [{ request_id: 'r-1', claimed_app_id: testApp, code: 40105, reason }]);
+});
+
+test('one application fills its share of a second, another still has its own, and what is left out is counted', () => {
+  const scene = new Scene();
+  for (let i = 0; i < refusalsLoggedOfApplicationMax + 7; i++) scene.answered.note(answer(refusal()));
+  scene.answered.note(answer(refusal({ appId: otherApp })));
+  assert.equal(scene.lines().length, refusalsLoggedOfApplicationMax + 1);
+  scene.clock.advance(1000);
+  assert.deepEqual(scene.lines().at(-1), { left_out: 7 });
+  scene.answered.note(answer(refusal()));
+  assert.equal(scene.lines().length, refusalsLoggedOfApplicationMax + 3);
+  assert.equal(scene.clock.pendingTimers, 0);
+});
+
+test('strangers who claim to be thousands of applications share one small part', () => {
+  const scene = new Scene();
+  for (let i = 0; i < 5000; i++)
+    scene.answered.note(answer(refusal({ isProven: false, appId: `app-${i}` as ApplicationId })));
+  assert.equal(scene.lines().length, refusalsLoggedUnprovenMax);
+  scene.answered.note(answer(refusal()));
+  assert.equal(scene.lines().length, refusalsLoggedUnprovenMax + 1);
+});
+
+test('all together log so many lines in a second', () => {
+  const scene = new Scene();
+  for (let i = 0; i < 2 * refusalsLoggedMax; i++)
+    scene.answered.note(answer(refusal({ appId: `app-${i}` as ApplicationId })));
+  assert.equal(scene.lines().length, refusalsLoggedMax);
+});
+
+test('refused wakeups are found by request id and device, the latest first, also those that were left out of the log', () => {
+  const scene = new Scene();
+  for (let i = 0; i < refusalsLoggedOfApplicationMax; i++)
+    scene.answered.note(answer(refusal({ requestId: `other-${i}` as RequestId })));
+  scene.answered.note(answer(refusal()));
+  scene.clock.advance(5);
+  scene.answered.note(answer(refusal({ deviceId: null, code: 40003 })));
+  const codes = (deviceId: typeof testDevice | null, limit = 10): number[] =>
+    scene.answered.refusals.list(requestId, deviceId, limit).map(({ code }) => code);
+  assert.deepEqual([codes(null), codes(testDevice), codes(null, 1)], [[40003, 40412], [40412], [40003]]);
+});
+
+test('an application that floods forgets its own refused wakeups, not those of others', () => {
+  const kept = new RefusedWakeups({ max: 10, ofApplicationMax: 4 });
+  kept.note(refusal({ appId: otherApp }));
+  for (let i = 0; i < 100; i++) kept.note(refusal({ atMs: i }));
+  const found = kept.list(requestId, null, 100);
+  assert.deepEqual(
+    found.map(({ atMs, appId }) => [atMs, appId]),
+    [99, 98, 97, 96].map((atMs) => [atMs, testApp]).concat([[0, otherApp]]),
+  );
+});
+
+test('of too many in all, those of the application that was refused longest ago go first', () => {
+  const kept = new RefusedWakeups({ max: 4, ofApplicationMax: 2 });
+  for (const app of ['a', 'b', 'a', 'b', 'c', 'c', 'c']) kept.note(refusal({ appId: app as ApplicationId }));
+  const apps = kept.list(requestId, null, 100).map(({ appId }) => appId);
+  assert.deepEqual(
+    apps.map(String).toSorted((one, other) => (one < other ? -1 : 1)),
+    ['b', 'b', 'c', 'c'],
+  );
+});

@@ -1,0 +1,378 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import { audioOnlyMedia } from '../../../support/call-scene.ts';
+import { autoMedia, fillMedia, h264Media, RelayScene } from '../../../support/relay-scene.ts';
+import { encodeFrameHeader } from '../../../../src/protocol/media/frame-header.ts';
+
+test('a frame becomes a picture for the screen, with the timestamp of its source', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('mjpeg', 'frame', true, 0xfffffffe);
+  scene.clock.advance(12);
+  await scene.transcoder.answer({ rebuilds: 2 });
+  assert.deepEqual(device.messages, [
+    {
+      header: {
+        kind: 'video',
+        format: 'mjpeg',
+        isKeyFrame: true,
+        width: 160,
+        height: 100,
+        timestampMs: 0xfffffffe,
+      },
+      headerHex: '0103000100a00064fffffffe',
+      text: 'fit_screen of frame',
+    },
+  ]);
+  assert.deepEqual(scene.counts, { encoded: 1 });
+  assert.equal(scene.telemetry.count('media rebuild'), 2);
+  assert.equal(scene.telemetry.count('media frame time'), 1);
+  assert.deepEqual(scene.relay.view(scene.sessionId)?.frameMs, { p50: 12, p99: 12 });
+});
+
+test('the shape asked for is that of the call', () => {
+  const scene = new RelayScene(fillMedia);
+  const bridge = scene.bridge();
+  scene.device();
+  bridge.video('i420', 'frame', true);
+  const [taken] = scene.transcoder.taken;
+  assert.deepEqual(taken?.shapes, [{ mode: 'fill_screen', screen: { width: 160, height: 100 } }]);
+  assert.deepEqual(
+    { ...taken?.frame, payload: null },
+    { format: 'i420', isKeyFrame: true, width: 640, height: 480, payload: null },
+  );
+});
+
+test('under auto MJPEG passes untouched, at whatever rate, and is not decoded', () => {
+  const scene = new RelayScene(autoMedia);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  for (let at = 0; at < 200; at += 10) {
+    bridge.video('mjpeg', `${at}`, false, at);
+    device.read();
+  }
+  assert.equal(device.messages.length, 20);
+  assert.equal(device.messages[0]?.headerHex, '01030000028001e000000000');
+  assert.deepEqual(scene.transcoder.taken, []);
+  assert.deepEqual(scene.counts, { passed: 20 });
+});
+
+test('under auto H.264 becomes pictures of its own size for an MJPEG device', async () => {
+  const scene = new RelayScene(autoMedia);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true);
+  await scene.transcoder.answer();
+  assert.deepEqual(device.texts, ['auto of key']);
+});
+
+test('H.264 passes untouched to a device that takes it; another source it cannot have', () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'a frame');
+  bridge.video('mjpeg', 'a picture', true);
+  device.readAll();
+  assert.deepEqual(device.texts, ['a frame']);
+  assert.deepEqual(scene.counts, { passed: 1, unsupported: 1 });
+  assert.deepEqual(scene.transcoders.needs, []);
+});
+
+test('a call without video has none, whatever is sent', () => {
+  const scene = new RelayScene(audioOnlyMedia);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'a frame', true);
+  bridge.audio('sound');
+  assert.deepEqual(device.texts, ['sound']);
+  assert.deepEqual(scene.counts, { unsupported: 1, audio: 1 });
+});
+
+test('a device at the MJPEG path has pictures of an H.264 call, and no sound', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device('pictures')];
+  bridge.video('h264', 'key', true);
+  bridge.audio('sound');
+  await scene.transcoder.answer();
+  assert.deepEqual(device.texts, ['auto of key']);
+  assert.deepEqual(scene.counts, { encoded: 1, unsupported: 1 });
+});
+
+test('frames that come while no device is there are neither kept nor decoded', () => {
+  const scene = new RelayScene();
+  const bridge = scene.bridge();
+  bridge.video('h264', 'key', true);
+  bridge.video('mjpeg', 'picture', true);
+  bridge.audio('sound');
+  assert.deepEqual(scene.transcoder.taken, []);
+  assert.deepEqual(scene.counts, { no_receiver: 3 });
+});
+
+test('a device that joins late makes the bridge be asked for a key frame, before which nothing is decoded', async () => {
+  const scene = new RelayScene();
+  const bridge = scene.bridge();
+  bridge.video('h264', 'key', true);
+  bridge.video('h264', '1');
+  const device = scene.device();
+  assert.equal(bridge.keyFramesAsked, 1);
+  bridge.video('h264', '2');
+  scene.clock.advance(100);
+  bridge.video('h264', 'key 2', true);
+  await scene.transcoder.answer();
+  assert.deepEqual(device.texts, ['fit_screen of key 2']);
+  assert.deepEqual(scene.counts, { no_receiver: 2, no_key_frame: 1, encoded: 1 });
+});
+
+test('a corrupt frame is counted, and the bridge asked for a key frame, again while none comes', async () => {
+  const scene = new RelayScene();
+  const [bridge] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true);
+  await scene.transcoder.answer({ drop: 'undecodable', keyFrameWanted: true });
+  assert.equal(bridge.keyFramesAsked, 1);
+  for (let n = 0; n < 10; n++) {
+    scene.clock.advance(100);
+    bridge.video('h264', `${n}`);
+    await scene.transcoder.answer({ drop: 'no_key_frame', keyFrameWanted: true });
+  }
+  assert.equal(bridge.keyFramesAsked, 3);
+  scene.clock.advance(100);
+  bridge.video('h264', 'key 2', true);
+  await scene.transcoder.answer();
+  scene.clock.advance(1000);
+  bridge.video('h264', '11');
+  assert.equal(bridge.keyFramesAsked, 3);
+  assert.deepEqual(scene.counts, { undecodable: 1, no_key_frame: 10, encoded: 1 });
+});
+
+test('a picture that could not be made is a drop, and never the original', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('mjpeg', 'frame', true);
+  await scene.transcoder.answer({ pictures: ['rebuild_failed'] });
+  assert.deepEqual(device.texts, []);
+  assert.deepEqual(scene.counts, { rebuild_failed: 1 });
+});
+
+test('who watches the output has the very pictures of the device, made once', async () => {
+  const scene = new RelayScene();
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('output')];
+  bridge.video('mjpeg', 'frame', true);
+  assert.equal(scene.transcoder.taken[0]?.shapes.length, 1);
+  await scene.transcoder.answer();
+  assert.deepEqual([device.texts, viewer.texts], [['fit_screen of frame'], ['fit_screen of frame']]);
+  assert.deepEqual(scene.counts, { encoded: 1 });
+});
+
+test('who watches the output sees it where no device is', async () => {
+  const scene = new RelayScene();
+  const [bridge, viewer] = [scene.bridge(), scene.viewer('output')];
+  bridge.video('mjpeg', 'frame', true);
+  await scene.transcoder.answer();
+  assert.deepEqual(viewer.texts, ['fit_screen of frame']);
+  assert.deepEqual(scene.counts, { encoded: 1 });
+});
+
+test('who watches the source has MJPEG as it comes, and pictures of its own size of the rest', async () => {
+  const scene = new RelayScene();
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('source')];
+  bridge.video('mjpeg', 'frame', true, 0);
+  await scene.transcoder.answer();
+  bridge.video('h264', 'key', true, 100);
+  viewer.read();
+  device.read();
+  assert.deepEqual(
+    scene.transcoder.taken[1]?.shapes.map(({ mode }) => mode),
+    ['fit_screen', 'auto'],
+  );
+  await scene.transcoder.answer();
+  assert.deepEqual(viewer.texts, ['frame', 'auto of key']);
+  assert.deepEqual(device.texts, ['fit_screen of frame', 'fit_screen of key']);
+  assert.deepEqual(scene.counts, { encoded: 2 });
+});
+
+test('H.264 that passes is decoded beside it for who watches, and counted once, as what the device had', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('source')];
+  bridge.video('h264', 'key', true);
+  await scene.transcoder.answer();
+  device.readAll();
+  assert.deepEqual([device.texts, viewer.texts], [['key'], ['auto of key']]);
+  assert.deepEqual(scene.counts, { passed: 1 });
+});
+
+test('while two pictures wait for a slow device none is made for it', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  for (const [n, at] of [0, 100, 200].entries()) {
+    bridge.video('mjpeg', `${n}`, true, at);
+    await scene.transcoder.answer();
+  }
+  bridge.video('mjpeg', '3', true, 300);
+  assert.equal(scene.transcoder.isWorking, false, 'a frame that stands alone is not decoded');
+  bridge.video('h264', 'key', true, 400);
+  assert.deepEqual(scene.transcoder.taken.at(-1)?.shapes, [], 'a coded one is, for those behind it');
+  await scene.transcoder.answer();
+  assert.deepEqual(scene.counts, { encoded: 1, slow_leg: 2 });
+  device.readAll();
+  assert.deepEqual(device.texts, ['fit_screen of 0', 'fit_screen of 1', 'fit_screen of 2']);
+  bridge.video('h264', '5', false, 500);
+  await scene.transcoder.answer();
+  assert.equal(device.texts.at(-1), 'fit_screen of 5', 'and goes on without a key frame');
+});
+
+test('a slow viewer costs the device nothing, and a slow device no viewer', async () => {
+  const scene = new RelayScene();
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.viewer('output')];
+  for (let n = 0; n < 6; n++) {
+    bridge.video('mjpeg', `${n}`, true, n * 100);
+    await scene.transcoder.answer();
+    device.read();
+  }
+  assert.equal(device.messages.length, 6);
+  assert.deepEqual(viewer.readAll(), ['fit_screen of 4', 'fit_screen of 5'], 'the newest');
+  for (let n = 6; n < 12; n++) {
+    bridge.video('mjpeg', `${n}`, true, n * 100);
+    await scene.transcoder.answer();
+    viewer.read();
+  }
+  assert.equal(viewer.messages.length, 9);
+});
+
+test('a device that does not keep up with passing H.264 goes on at a key frame, which the bridge is asked for', () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true);
+  for (let n = 1; n <= 32; n++) bridge.video('h264', `${n}`);
+  assert.equal(bridge.keyFramesAsked, 1);
+  bridge.video('h264', 'key 2', true);
+  device.readAll();
+  assert.deepEqual(device.texts, ['key', 'key 2']);
+  assert.deepEqual(scene.counts, { passed: 2, slow_leg: 31, no_key_frame: 1 });
+});
+
+test('of the sound for a slow device the newest 500 ms are kept, and go before its pictures', async () => {
+  const scene = new RelayScene(autoMedia);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('mjpeg', 'picture 0', true);
+  bridge.video('mjpeg', 'picture 1', true);
+  for (let at = 0; at <= 1000; at += 20) bridge.audio(`${at}`, at);
+  const got = device.readAll();
+  assert.deepEqual([got[0], got.at(-2), got.at(-1), got.length], ['500', '1000', 'picture 1', 27]);
+  assert.deepEqual(scene.counts, { passed: 2, audio: 26, slow_leg: 25 });
+});
+
+test('without a decoder H.264 is unsupported under auto, and MJPEG passes', () => {
+  const scene = new RelayScene(autoMedia);
+  scene.transcoders.refusal = 'engine';
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true);
+  bridge.video('mjpeg', 'picture', true);
+  device.readAll();
+  assert.deepEqual(device.texts, ['picture']);
+  assert.deepEqual(scene.counts, { unsupported: 1, passed: 1 });
+});
+
+test('a session is seen as it is', async () => {
+  const scene = new RelayScene();
+  assert.equal(scene.relay.view(scene.sessionId), null);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  scene.viewer('source');
+  bridge.video('i420', 'frame', true);
+  await scene.transcoder.answer({ rebuilds: 1, workMs: 3 });
+  device.readAll();
+  const view = scene.relay.view(scene.sessionId);
+  assert.deepEqual(
+    { ...view, frames: view?.frames.encoded },
+    {
+      mode: 'fit_screen',
+      hasDevice: true,
+      hasBridge: true,
+      viewers: 1,
+      source: { format: 'i420', size: { width: 640, height: 480 }, framesPerSecond: 1, bytesPerSecond: 5 },
+      output: { format: 'mjpeg', size: { width: 160, height: 100 }, framesPerSecond: 1, bytesPerSecond: 19 },
+      frames: 1,
+      rebuilds: 1,
+      keyFramesAsked: 0,
+      frameMs: { p50: 0, p99: 0 },
+      workMs: { p50: 3, p99: 3 },
+    },
+  );
+});
+
+test('the size of a source is that of its key frames, whatever the headers between say', () => {
+  const scene = new RelayScene(h264Media);
+  const bridge = scene.bridge();
+  bridge.video('h264', 'key', true);
+  const header = {
+    kind: 'video',
+    format: 'h264',
+    isKeyFrame: false,
+    width: 1,
+    height: 1,
+    timestampMs: 9,
+  } as const;
+  bridge.leg.frame(header, new Uint8Array(4), new Uint8Array(12));
+  assert.deepEqual(scene.relay.view(scene.sessionId)?.source?.size, { width: 640, height: 480 });
+});
+
+test('behind frames that went by while nobody was there the decoder goes on at a key frame', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true, 0);
+  await scene.transcoder.answer();
+  device.leave();
+  bridge.video('h264', '1', false, 100);
+  scene.device();
+  bridge.video('h264', '2', false, 200);
+  assert.equal(scene.transcoder.isWorking, false);
+  assert.deepEqual(scene.counts, { encoded: 1, no_receiver: 1, no_key_frame: 1 });
+});
+
+test('what a device sends reaches the bridge untouched, header and payload', () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  device.video('h265', 'a frame', true, 0xfffffff0);
+  device.audio('sound', 20);
+  bridge.readAll();
+  assert.deepEqual(bridge.texts, ['a frame', 'sound']);
+  assert.equal(bridge.messages[0]?.headerHex, '01020001028001e0fffffff0');
+  assert.deepEqual(scene.counts, { passed: 1, audio: 1 });
+});
+
+test('a flag that audio may have stays on it', () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  const flagged = Buffer.from(encodeFrameHeader({ kind: 'audio', format: 'opus', timestampMs: 7 }));
+  flagged.writeUInt16BE(1, 2);
+  device.leg.frame({ kind: 'audio', format: 'opus', timestampMs: 7 }, new Uint8Array(5), flagged);
+  assert.equal(bridge.messages[0]?.headerHex, flagged.toString('hex'));
+});
+
+test('frames to a bridge that is not there are not kept', () => {
+  const scene = new RelayScene();
+  const device = scene.device();
+  device.video('h264', 'early', true);
+  device.audio('early');
+  const bridge = scene.bridge();
+  assert.deepEqual(bridge.readAll(), []);
+  assert.deepEqual(scene.counts, { no_receiver: 2 });
+});
+
+test('a bridge that comes late makes the device be asked for a key frame', () => {
+  const scene = new RelayScene(h264Media);
+  const device = scene.device();
+  device.video('h264', 'early');
+  scene.bridge();
+  assert.equal(device.keyFramesAsked, 1);
+});
+
+test('a bridge that does not keep up loses coded frames up to the next key frame, which the device is asked for', () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  device.video('h264', 'key', true);
+  for (let n = 1; n <= 31; n++) device.video('h264', `${n}`);
+  assert.equal(device.keyFramesAsked, 1);
+  device.video('h264', '32');
+  device.video('h264', 'key 2', true);
+  device.video('h264', '34');
+  bridge.readAll();
+  assert.deepEqual(bridge.texts, ['key', 'key 2', '34']);
+  assert.deepEqual(scene.counts, { passed: 3, slow_leg: 31, no_key_frame: 1 });
+  assert.equal(device.keyFramesAsked, 1);
+});

@@ -1,0 +1,202 @@
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import {
+  callRates,
+  mediaProcessSettings,
+  verifierThreads,
+  wakeupLimitSettings,
+  mediaOrigin,
+  mediaUrl,
+  settingsOfProcess,
+} from '../../../../src/server/config/derived-settings.ts';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
+import { parseListenAddress } from '../../../../src/model/settings-values.ts';
+import type { MemberId } from '../../../../src/model/cluster.ts';
+import type { Settings } from '../../../../src/server/config/settings-schema.ts';
+
+function overridden(...overrides: string[]) {
+  return loadSettings({ env: {}, overrides });
+}
+
+test('the sleep section says by default what the specification says', () => {
+  assert.deepEqual(overridden().sleep, {
+    listen: { host: '127.0.0.1', port: 8081 },
+    advertise: [],
+    max_sessions: 1_000_000,
+    accepts_per_second: 20_000,
+    accept_ramp_s: 0,
+    handshakes_max: 20_000,
+    handshakes_per_address_max: 1000,
+    admission_queue_max: 20_000,
+    admission_wait_ms: 5000,
+    login_deadline_ms: 10_000,
+    write_deadline_ms: 1000,
+    write_stuck_ms: 10_000,
+    flood_bytes_max: 4096,
+    flood_window_ms: 10_000,
+    behind_balancer: false,
+    proxy_protocol: false,
+    drain_per_second: 2000,
+    drain_deadline_ms: 30_000,
+    tls_cert_file: null,
+    tls_key_file: null,
+  });
+});
+
+test('wake limits are those of the specification, and a burst follows its rate unless it is set', () => {
+  const { device, application, inFlightMax } = wakeupLimitSettings(overridden());
+  assert.deepEqual(
+    [device, application],
+    [
+      { perSecond: 1, burst: 3 },
+      { perSecond: 200, burst: 400 },
+    ],
+  );
+  assert.equal(inFlightMax, 2000);
+  const raised = wakeupLimitSettings(
+    overridden('wakeup.device_per_second=100', 'wakeup.application_burst=7'),
+  );
+  assert.deepEqual([raised.device.burst, raised.application.burst], [300, 7]);
+  assert.equal(wakeupLimitSettings(overridden('wakeup.device_per_second=0.01')).device.burst, 1);
+});
+
+test('calls of an application are limited only where it is set', () => {
+  assert.deepEqual(callRates(overridden()), {
+    queries: null,
+    issuances: null,
+    messages: null,
+    eventReads: null,
+    provisionings: null,
+  });
+  const { queries, eventReads } = callRates(
+    overridden(
+      'limits.queries_per_second=50',
+      'limits.event_reads_per_second=0.1',
+      'limits.event_reads_burst=9',
+    ),
+  );
+  assert.deepEqual(queries, { perSecond: 50, burst: 100 });
+  assert.deepEqual(eventReads, { perSecond: 0.1, burst: 9 });
+});
+
+test('verification takes the threads it is given, else all processors but one, 1 to 4', () => {
+  assert.equal(verifierThreads(overridden('auth.threads=9'), 2), 9);
+  assert.deepEqual(
+    [1, 2, 4, 64].map((processors) => verifierThreads(overridden(), processors)),
+    [1, 1, 3, 4],
+  );
+});
+
+test('the media section says by default what the listener takes for its defaults', () => {
+  assert.deepEqual(mediaProcessSettings(overridden()).legs, {
+    host: '127.0.0.1',
+    port: 8083,
+    legsMax: 4000,
+    handshakesMax: 1000,
+    handshakesPerAddressMax: 250,
+    tls: null,
+  });
+});
+
+test("where it listens, what it holds and its certificate are the section's", () => {
+  const overrides = [
+    'media.listen=[::1]:9000',
+    'media.legs_max=7',
+    'media.handshakes_max=8',
+    'media.tls_cert_file=c.pem',
+    'media.tls_key_file=k.pem',
+  ];
+  assert.deepEqual(mediaProcessSettings(overridden(...overrides)).legs, {
+    host: '::1',
+    port: 9000,
+    legsMax: 7,
+    handshakesMax: 8,
+    handshakesPerAddressMax: 250,
+    tls: { certFile: 'c.pem', keyFile: 'k.pem' },
+  });
+});
+
+function originOf(address: string, ...overrides: string[]): string {
+  const parsed = parseListenAddress(address);
+  assert.ok(parsed !== null);
+  return mediaOrigin(loadSettings({ env: {}, overrides }), parsed);
+}
+
+test('links lead to where the media listener is, or to what is advertised', () => {
+  assert.equal(originOf('127.0.0.1:40001'), 'http://127.0.0.1:40001');
+  assert.equal(originOf('0.0.0.0:40001'), 'http://127.0.0.1:40001');
+  assert.equal(originOf('[::]:40001'), 'http://[::1]:40001');
+  assert.equal(originOf('media.example:8083', ...tls), 'https://media.example:8083');
+  const advertised = 'media.advertise=https://media.example/';
+  assert.equal(originOf('127.0.0.1:40001', advertised), 'https://media.example');
+  const told = 'media.advertise=media.example:9083';
+  assert.equal(originOf('127.0.0.1:40001', told), 'http://media.example:9083');
+  assert.equal(originOf('127.0.0.1:40001', 'media.advertise=wss://media.example'), 'https://media.example');
+});
+
+function toldBy(address: string | null, ...overrides: string[]): string | null {
+  const parsed = address === null ? null : parseListenAddress(address);
+  return mediaUrl(loadSettings({ env: {}, overrides }), parsed);
+}
+
+const tls = ['media.tls_cert_file=cert.pem', 'media.tls_key_file=key.pem'];
+const elsewhere = ['media.process=elsewhere', 'media.link_listen=127.0.0.1:0', 'media.link_key_file=k'];
+
+for (const [advertised, plain, secured] of [
+  ['media.example:9083', 'ws://media.example:9083', 'wss://media.example:9083'],
+  ['ws://media.example', 'ws://media.example', 'ws://media.example'],
+  ['http://media.example:80/', 'ws://media.example:80', 'ws://media.example:80'],
+  ['wss://[2001:db8::1]:443', 'wss://[2001:db8::1]:443', 'wss://[2001:db8::1]:443'],
+  ['https://media.example', 'wss://media.example', 'wss://media.example'],
+] as const)
+  test(`devices are told ${plain} where ${advertised} is advertised, and ${secured} with a certificate`, () => {
+    const advertise = `media.advertise=${advertised}`;
+    assert.equal(toldBy('127.0.0.1:1', advertise), plain);
+    assert.equal(toldBy(null, advertise, ...tls), secured);
+    assert.equal(toldBy(null, advertise, ...elsewhere), plain);
+  });
+
+test('devices are told where the media listener is, as soon as that is known', () => {
+  assert.equal(toldBy('127.0.0.1:40001'), 'ws://127.0.0.1:40001');
+  assert.equal(toldBy('[::]:40001', ...tls), 'wss://[::1]:40001');
+  assert.equal(toldBy(null, 'media.listen=10.0.0.5:8083'), 'ws://10.0.0.5:8083');
+  assert.equal(toldBy(null, 'media.listen=10.0.0.5:0'), null);
+  assert.equal(toldBy('10.0.0.9:8083', ...elsewhere), 'ws://10.0.0.9:8083');
+  assert.equal(toldBy(null, ...elsewhere), null);
+});
+
+test('devices are told no media listener where there is none, or where a media process elsewhere names no host', () => {
+  const advertise = 'media.advertise=media.example:8083';
+  assert.equal(toldBy('127.0.0.1:1', advertise, 'media.process=none'), null);
+  for (const host of ['h'.repeat(254), 'a/b', 'user@host'])
+    assert.equal(mediaUrl(loadSettings({ env: {}, overrides: elsewhere }), { host, port: 1 }), null, host);
+});
+
+function ofOneIn(workers: number, ...overrides: string[]): Settings {
+  const settings = loadSettings({ env: {}, overrides });
+  const { api, sleep, signal, media, ops } = settings;
+  const listeners = {
+    api: api.listen,
+    sleep: sleep.listen,
+    signal: signal.listen,
+    media: media.listen,
+    ops: ops.listen,
+  };
+  return settingsOfProcess(settings, {
+    process: 1,
+    role: 'worker',
+    member: 'node-1/1@1' as MemberId,
+    workers,
+    socketDirectory: '',
+    listeners,
+  });
+}
+
+test("an application's limits are divided among the processes that are reached", () => {
+  const { limits } = ofOneIn(4, 'limits.queries_per_second=10', 'limits.queries_burst=6');
+  assert.deepEqual([limits.queries_per_second, limits.queries_burst], [2.5, 2]);
+});
+
+test('a limit that is off is off in every process', () => {
+  assert.deepEqual(new Set(Object.values(ofOneIn(4).limits)), new Set([null]));
+});

@@ -1,0 +1,148 @@
+/** What is known to be wrong before a start: every setting that names a file or an address, with each way to be wrong. */
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import {
+  findAddressProblems,
+  findFileProblems,
+  readListenerCertificates,
+} from '../../../../src/server/config/start-checks.ts';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
+import type { Settings } from '../../../../src/server/config/settings-schema.ts';
+import { checkout } from '../../../support/checkout.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../../../support/test-certificate.ts';
+
+function settingsWith(...overrides: string[]): Settings {
+  return loadSettings({ env: {}, overrides });
+}
+
+function problemsOf(...overrides: string[]): string[] {
+  return findFileProblems(settingsWith(...overrides)).map(({ setting, reason }) => `${setting}: ${reason}`);
+}
+
+const defaults = JSON.parse(readFileSync(new URL('config/default.json', checkout), 'utf8')) as Record<
+  string,
+  Record<string, unknown>
+>;
+const names = Object.entries(defaults).flatMap(([section, keys]) =>
+  Object.keys(keys).map((key) => `${section}.${key}`),
+);
+const tlsSections = ['api', 'sleep', 'signal', 'media'] as const;
+/** Settings that name a file which must be there. */
+const neededFiles = names.filter(
+  (name) => /(?:_file|\.file|nats_credentials|nats_ca)$/.test(name) && name !== 'calls.token_keys_file',
+);
+
+/** What has to be given beside it. */
+function beside(name: string): string[] {
+  if (name.endsWith('tls_cert_file')) return [`${name.replace('cert', 'key')}=${import.meta.filename}`];
+  if (name.endsWith('tls_key_file')) return [`${name.replace('key', 'cert')}=${import.meta.filename}`];
+  if (name === 'media.link_key_file') return ['media.process=elsewhere', 'media.link_listen=127.0.0.1:0'];
+  if (name.startsWith('cluster.')) return ['cluster.nats_url=nats://127.0.0.1'];
+  return [];
+}
+
+test('the settings name twelve files that must be there', () => {
+  assert.equal(neededFiles.length, 12, neededFiles.join(' '));
+});
+
+for (const name of neededFiles) {
+  test(`${name} that is not there is told with its path`, () => {
+    assert.ok(
+      problemsOf(`${name}=/nowhere/at all`, ...beside(name)).includes(
+        `${name}: /nowhere/at all: no such file or directory`,
+      ),
+    );
+  });
+
+  test(`${name} that is a directory is told`, (t) => {
+    const directory = temporaryDirectory(t);
+    assert.ok(
+      problemsOf(`${name}=${directory}`, ...beside(name)).includes(`${name}: ${directory}: is a directory`),
+    );
+  });
+}
+
+test('keys of tokens need not be there, and must be readable where they are', (t) => {
+  const directory = temporaryDirectory(t);
+  assert.deepEqual(problemsOf(`calls.token_keys_file=${join(directory, 'made later.json')}`), []);
+  assert.deepEqual(problemsOf(`calls.token_keys_file=${directory}`), [
+    `calls.token_keys_file: ${directory}: is a directory`,
+  ]);
+});
+
+test('a file that this user may not read is told so', { skip: process.getuid?.() === 0 }, (t) => {
+  const file = join(temporaryDirectory(t), 'registry.json');
+  writeFileSync(file, '{}');
+  chmodSync(file, 0);
+  assert.deepEqual(problemsOf(`registry.file=${file}`), [`registry.file: ${file}: permission denied`]);
+});
+
+for (const section of tlsSections)
+  test(`a certificate of ${section}: swapped, of another key, or no PEM`, { skip: noOpenssl }, (t) => {
+    const directory = temporaryDirectory(t);
+    const certificate = new TestCertificate(directory);
+    certificate.use('first');
+    const [cert, key] = [`${section}.tls_cert_file`, `${section}.tls_key_file`];
+    const given = (certFile: string, keyFile: string): string[] =>
+      problemsOf(`${cert}=${certFile}`, `${key}=${keyFile}`);
+    const { certFile, keyFile } = certificate;
+    assert.deepEqual(given(certFile, keyFile), []);
+    assert.deepEqual(given(keyFile, certFile), [
+      `${cert}: ${keyFile}: no PEM certificate in it`,
+      `${key}: ${certFile}: no PEM private key in it, or one with a passphrase`,
+    ]);
+    const others = join(directory, 'others');
+    mkdirSync(others);
+    const another = new TestCertificate(others);
+    another.use('second');
+    assert.deepEqual(given(certFile, another.keyFile), [
+      `${key}: ${another.keyFile}: not the key of the certificate in ${certFile}`,
+    ]);
+  });
+
+test('certificates are read with the day on which they are over', { skip: noOpenssl }, (t) => {
+  const certificate = new TestCertificate(temporaryDirectory(t));
+  certificate.use('first');
+  const settings = settingsWith(
+    ...certificate.overrides('api'),
+    'signal.tls_cert_file=/nope',
+    'signal.tls_key_file=/nope',
+  );
+  const [read, ...more] = readListenerCertificates(settings);
+  assert.deepEqual([read?.setting, read?.path, more], ['api.tls_cert_file', certificate.certFile, []]);
+  assert.ok((read?.expiresMs ?? 0) > Date.now());
+});
+
+const listens = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
+const free = listens.map((section) => `${section}.listen=127.0.0.1:0`);
+
+for (const section of listens)
+  test(`${section}.listen that somebody has, or that is no address of this machine, is told`, async (t) => {
+    const other = createServer().listen(0, '127.0.0.1');
+    t.after(() => other.close());
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const problems = (listen: string) =>
+      findAddressProblems(settingsWith(...free, `${section}.listen=${listen}`));
+    assert.deepEqual(await problems('127.0.0.1:0'), []);
+    assert.deepEqual(await problems(`127.0.0.1:${port}`), [
+      {
+        setting: `${section}.listen`,
+        reason: `127.0.0.1:${port}: in use by another program, or by a server that runs already`,
+      },
+    ]);
+    assert.deepEqual(await problems('192.0.2.1:0'), [
+      { setting: `${section}.listen`, reason: '192.0.2.1:0: not an address of this machine' },
+    ]);
+  });
+
+test('a media listener that is in another process is not asked for', async () => {
+  assert.deepEqual(
+    await findAddressProblems(settingsWith(...free, 'media.process=none', 'media.listen=192.0.2.1:0')),
+    [],
+  );
+});

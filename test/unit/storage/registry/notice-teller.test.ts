@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
+import { nextTurn } from '../../../../src/lib/clock.ts';
+import { NoticeTeller } from '../../../../src/storage/registry/notice-teller.ts';
+import type { PlacedNotice } from '../../../../src/storage/registry/registry-notices.ts';
+import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
+import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
+import { noticesRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
+import type { Device } from '../../../../src/model/registry.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+import { temporaryStore, type Ending } from '../../../support/temporary-store.ts';
+
+const productId = 'doorbell' as ProductId;
+const device: Device = {
+  deviceId: 'D' as DeviceId,
+  productId,
+  secret: 'a secret of the device',
+  expiresAt: null,
+  disabled: false,
+};
+
+/** A log that keeps the place of the newest event with it, and may refuse. */
+class ToldEvents {
+  readonly told: PlacedNotice[] = [];
+  newestPlace = 0;
+  failure: Error | null = null;
+
+  async tell(notices: readonly PlacedNotice[]): Promise<void> {
+    if (this.failure !== null) throw this.failure;
+    this.told.push(...notices);
+    this.newestPlace = notices.at(-1)?.place ?? this.newestPlace;
+  }
+
+  get types(): readonly string[] {
+    return this.told.map(({ event }) => event.type.replace('device.registry.', ''));
+  }
+}
+
+async function scene(t: Ending) {
+  const { registry: tables } = temporaryStore(t);
+  const clock = new DrivenClock();
+  const writer = new RegistryWriter(tables, new RegistryStore(tables), () => undefined, clock);
+  await writer.put('application', { appId: 'A' as ApplicationId, name: 'an application' });
+  await writer.put('product', { productId, appIds: ['A' as ApplicationId] });
+  const { notices } = tables;
+  assert.ok(notices !== null);
+  const events = new ToldEvents();
+  const log = new FakeLog();
+  const make = (): NoticeTeller => new NoticeTeller({ clock, log, notices, events });
+  return { clock, writer, notices, events, make };
+}
+
+/** What is under way has ended, and what is left is told by another. */
+async function tellAll(teller: NoticeTeller): Promise<void> {
+  await teller.start();
+  await teller.stop();
+}
+
+test('changes of an operator are told in their order, what changes nothing is not', async (t) => {
+  const { writer, events, notices, make, clock } = await scene(t);
+  await writer.putDevice(device);
+  await writer.putDevice(device);
+  await writer.disableDevice(device.deviceId);
+  assert.equal(notices.length, 2);
+  await tellAll(make());
+  assert.deepEqual(events.types, ['added', 'changed']);
+  assert.deepEqual(events.told[1]?.event, {
+    type: 'device.registry.changed',
+    data: { product_id: productId, by: null, changed: ['disabled'] },
+    deviceId: device.deviceId,
+    atMs: clock.wallMs(),
+    epoch: null,
+  });
+  assert.equal(notices.length, 0);
+});
+
+test('what the log has, though a crash left its notice, is not told again', async (t) => {
+  const { writer, events, notices, make } = await scene(t);
+  await writer.putDevice(device);
+  await events.tell(notices.read(0, 10));
+  await writer.disableDevice(device.deviceId);
+  await tellAll(make());
+  assert.deepEqual(events.types, ['added', 'changed']);
+  assert.equal(notices.length, 0);
+});
+
+test('a registry that has lost notices of which the log knows goes on behind them', async (t) => {
+  const { writer, events, make } = await scene(t);
+  events.newestPlace = 41;
+  await tellAll(make());
+  await writer.putDevice(device);
+  await tellAll(make());
+  assert.deepEqual(
+    events.told.map(({ place }) => place),
+    [42],
+  );
+});
+
+test('what the log refuses is told once it takes it', async (t) => {
+  const { clock, writer, events, make } = await scene(t);
+  await writer.putDevice(device);
+  events.failure = new Error('the disk is full');
+  const teller = make();
+  await teller.start();
+  while (clock.pendingTimers === 0) await nextTurn();
+  events.failure = null;
+  clock.advance(noticesRetryMs);
+  await teller.stop();
+  assert.deepEqual(events.types, ['added']);
+});
+
+test('labels stay where an operator replaces a device', async (t) => {
+  const { writer, notices } = await scene(t);
+  await writer.changeDevices('A' as ApplicationId, () => ({
+    result: null,
+    changes: [{ deviceId: device.deviceId, before: null, after: { ...device, labels: { floor: '2' } } }],
+  }));
+  const replaced = await writer.putDevice({ ...device, secret: 'another secret of it' });
+  assert.deepEqual(replaced.ok && replaced.value.labels, { floor: '2' });
+  assert.equal(notices.length, 2);
+});

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { FleetReport } from '../../../../src/tools/simulator/fleet-report.ts';
+import { DeviceTally, deviceWords, moduleWords } from '../../../../src/tools/simulator/fleet-table.ts';
+import { LiveTable, type Output } from '../../../../src/cli/shell/output.ts';
+import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+const packet = Buffer.from('983b16f8f39c0000', 'hex');
+const outcome: WakeupOutcomeData = {
+  request_id: 'r',
+  device_id: 'D1',
+  status: 'completed',
+  accepted_at: null,
+  completed_at: null,
+  woke_after_ms: 398,
+  already_online: false,
+  cause: 'remote',
+};
+
+function stage({ isTTY = false, wantsJson = false, wakesItself = false, areModules = false } = {}) {
+  const clock = new DrivenClock();
+  const answers: { readonly json: unknown; readonly text: string }[] = [];
+  const remarks: string[] = [];
+  const screen = { isTTY, written: '', write: (text: string) => (screen.written += text) };
+  const output: Output = {
+    wantsJson,
+    answer: (json, text) => void answers.push({ json, text }),
+    remark: (text) => void remarks.push(text),
+  };
+  const tally = new DeviceTally(2);
+  const words = areModules ? moduleWords : deviceWords;
+  const table = new LiveTable(screen, clock, !areModules);
+  return {
+    clock,
+    answers,
+    remarks,
+    screen,
+    tally,
+    report: new FleetReport({ clock, output, screen: table, tally, words, wakesItself }),
+  };
+}
+
+/** Both devices come online, sleep, and one is woken. */
+function live({ report, tally, clock }: ReturnType<typeof stage>): void {
+  for (const [from, to] of [
+    ['offline', 'booting'],
+    ['booting', 'signing-in'],
+    ['signing-in', 'online'],
+  ] as const)
+    for (let device = 0; device < 2; device += 1) tally.countStep(from, to);
+  clock.advance(1000);
+  report.progress();
+  for (let device = 0; device < 2; device += 1) {
+    tally.countStep('online', 'falling-asleep');
+    tally.countStep('falling-asleep', 'asleep');
+  }
+  clock.advance(1000);
+  report.progress();
+  tally.wakes += 1;
+  report.wake('D1', packet);
+  tally.countStep('asleep', 'booting');
+  clock.advance(412);
+  report.awake('D1', 412.3);
+}
+
+test('machines get every step and the figures once a second', () => {
+  const scene = stage({ wantsJson: true, wakesItself: true });
+  live(scene);
+  scene.report.outcome(outcome);
+  scene.report.trouble('D2', new Error('denied'));
+  scene.report.summary();
+  const events = scene.answers.map(({ json }) => json as Record<string, unknown>);
+  assert.deepEqual(
+    events.map(({ event }) => event),
+    ['figures', 'asleep', 'figures', 'wake', 'awake', 'outcome', 'trouble', 'summary'],
+  );
+  const [first, , second, wake, awake, told, trouble, summary] = events;
+  assert.deepEqual(
+    [first, second].map((figures) => [
+      figures?.['online'],
+      figures?.['asleep'],
+      figures?.['logins_per_second'],
+    ]),
+    [
+      [2, 0, 2],
+      [0, 2, 0],
+    ],
+  );
+  assert.deepEqual([wake?.['packet'], wake?.['at']], ['983b16f8f39c0000', '2026-11-20T08:30:02.000Z']);
+  assert.deepEqual([awake?.['device_id'], awake?.['took_ms']], ['D1', 412]);
+  assert.deepEqual([told?.['request_id'], told?.['woke_after_ms']], ['r', 398]);
+  assert.equal(trouble?.['reason'], 'denied');
+  assert.deepEqual(
+    [summary?.['booting'], summary?.['logins'], summary?.['sleep_logins'], summary?.['wakes']],
+    [1, 2, 2, 1],
+  );
+  assert.deepEqual(summary?.['packet_to_online'], { count: 1, p50_ms: 412, p95_ms: 412, max_ms: 412 });
+  assert.deepEqual(summary?.['accepted_to_online'], { count: 1, p50_ms: 398, p95_ms: 398, max_ms: 398 });
+  assert.equal(scene.screen.written, '', 'and no table');
+});
+
+test('without a terminal wakes are lines, and troubles go to standard error', () => {
+  const scene = stage();
+  live(scene);
+  scene.report.trouble('D2', new Error('denied'));
+  scene.report.summary();
+  assert.deepEqual(
+    scene.answers.map(({ text }) => text),
+    [
+      'all 2 asleep after 2 s',
+      '2026-11-20T08:30:02.000Z  D1  woken: 98 3b 16 f8 f3 9c 00 00',
+      '2026-11-20T08:30:02.412Z  D1  online again 412 ms after the packet',
+      '2 devices for 2.4 s, 1 asleep and 0 online at the end: 2 signal logins, 2 sleep logins, 0 refused, 0 errors, ' +
+        '1 wakes; online again after 412 ms (p95 412, max 412)',
+    ],
+  );
+  assert.deepEqual(scene.remarks, ['D2: denied']);
+});
+
+test('without a terminal a storm of wakes and troubles is cut short', () => {
+  const { report, answers, remarks } = stage();
+  for (let wake = 0; wake < 1000; wake += 1) report.wake('D1', packet);
+  for (let trouble = 0; trouble < 1000; trouble += 1) report.trouble('D1', new Error('denied'));
+  assert.deepEqual([answers.length, remarks.length], [40, 5]);
+});
+
+test('on a terminal the latest wakes and troubles stand under the table, and nothing beside it', () => {
+  const scene = stage({ isTTY: true });
+  live(scene);
+  for (let trouble = 1; trouble <= 7; trouble += 1)
+    scene.report.trouble('D2', new Error(`denied ${trouble}`));
+  scene.clock.advance(588);
+  scene.report.progress();
+  const drawn = scene.screen.written.slice(scene.screen.written.lastIndexOf('\u001b[J'));
+  assert.match(drawn, /\d\d:30:02\.000 {2}D1 {2}woken: 98 3b/);
+  assert.match(drawn, /packet to online again +1 +412 ms/);
+  assert.deepEqual(drawn.match(/denied \d/g), ['denied 3', 'denied 4', 'denied 5', 'denied 6', 'denied 7']);
+  assert.deepEqual([scene.answers, scene.remarks], [[], []]);
+});
+
+test('what a terminal would obey is not in a line', () => {
+  const scene = stage();
+  scene.report.wake('D\u001b[2J', packet);
+  scene.report.trouble('D\u001b[2J', new Error('x'));
+  for (const line of [scene.answers[0]?.text ?? '\u001b', scene.remarks[0] ?? '\u001b'])
+    assert.ok(!line.includes('\u001b'), line);
+});
+
+/** Both modules log in, and one hears a packet. */
+function asleep({ report, tally, clock }: ReturnType<typeof stage>): void {
+  for (const [from, to] of [
+    ['offline', 'booting'],
+    ['booting', 'falling-asleep'],
+    ['falling-asleep', 'asleep'],
+  ] as const)
+    for (let device = 0; device < 2; device += 1) tally.countStep(from, to);
+  clock.advance(1000);
+  report.progress();
+  report.wake('D1', packet);
+  report.trouble('D2', new Error('denied'));
+}
+
+test('of modules alone a terminal has one line, with wakes above it and troubles aside', () => {
+  const scene = stage({ isTTY: true, areModules: true });
+  asleep(scene);
+  assert.match(scene.screen.written, /2\/2 asleep {2}2 logins\/s {2}0 heartbeats\/s/);
+  assert.deepEqual(
+    scene.answers.map(({ text }) => text),
+    ['all 2 asleep after 1 s', '2026-11-20T08:30:01.000Z  D1  woken: 98 3b 16 f8 f3 9c 00 00'],
+  );
+  assert.deepEqual(scene.remarks, ['D2: denied']);
+});
+
+test('of modules alone machines get wakes and a summary', () => {
+  const scene = stage({ wantsJson: true, areModules: true });
+  asleep(scene);
+  scene.report.summary();
+  const at = '2026-11-20T08:30:01.000Z';
+  assert.deepEqual(
+    scene.answers.slice(0, 2).map(({ json }) => JSON.stringify(json)),
+    [
+      '{"event":"online","devices":2}',
+      `{"event":"wake","at":"${at}","device_id":"D1","packet":"983b16f8f39c0000"}`,
+    ],
+  );
+  const [, , summary, ...more] = scene.answers.map(({ json }) => json as Record<string, unknown>);
+  assert.deepEqual([summary?.['event'], summary?.['online'], summary?.['logins']], ['summary', 2, 2]);
+  assert.deepEqual([more, scene.screen.written], [[], '']);
+});
