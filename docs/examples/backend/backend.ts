@@ -22,8 +22,8 @@ const clockWindowS = 300;
 /** Longer than twice the window: what is still signed well enough to be taken is still known. */
 const rememberMs = 900_000;
 const roomsMax = 50_000;
-/** The word that a device is online and the event that brings what it can show come on two connections. */
-const reportMsMax = 1000;
+/** A call waits so long for what devices reported before we were started. */
+const catchUpMsMax = 1000;
 /** Given to calls under way when the backend is stopped. */
 const settleMsMax = 10_000;
 
@@ -36,7 +36,7 @@ export async function startBackend(settings: BackendSettings, log: StepLog = wri
   const events = new EventReader(api, capabilities, log);
   const { caughtUp } = events;
   const msgAppId = settings.secrets.appId;
-  const deps = { api, capabilities, caughtUp, msgAppId, callingTimeoutS, reportMsMax, retryPauseMs, log };
+  const deps = { api, capabilities, caughtUp, msgAppId, callingTimeoutS, catchUpMsMax, retryPauseMs, log };
   const calls = new CallFlow(deps, { callMsMax, callsMax });
   const rooms = new KnownRooms<Verdict>({ roomsMax, rememberMs, now: Date.now });
   const { host, port, path, answerWithinMs } = settings;

@@ -5,10 +5,7 @@ import type { Deadline } from './deadline.ts';
 import type { IncomingCall } from './push-message.ts';
 import type { StepFields, StepLog } from './step-log.ts';
 
-export type CallApi = Pick<
-  ReveilleClient,
-  'callStatus' | 'connectivity' | 'wake' | 'wakeupOutcome' | 'issueCallCredentials' | 'sendMessage'
->;
+export type CallApi = Pick<ReveilleClient, 'callStatus' | 'wake' | 'issueCallCredentials' | 'sendMessage'>;
 
 export interface CallDeps {
   readonly api: CallApi;
@@ -19,8 +16,8 @@ export interface CallDeps {
   readonly msgAppId: string;
   /** How long a phone rings. */
   readonly callingTimeoutS: number;
-  /** How long the event with a device's capabilities may come behind the word that it is online. */
-  readonly reportMsMax: number;
+  /** How long a call waits for that. */
+  readonly catchUpMsMax: number;
   /** Before what failed is tried again. */
   readonly retryPauseMs: number;
   readonly log: StepLog;

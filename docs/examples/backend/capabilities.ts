@@ -49,22 +49,14 @@ export class Capabilities {
   readonly #otherwise: Media;
   /** In the order of their reports. */
   readonly #reported = new Map<string, Partial<Media>>();
-  /** Whoever waits for a device to sign in. */
-  readonly #waiting = new Map<string, Set<() => void>>();
 
   /** `otherwise`: of devices that have reported none. */
   constructor(otherwise: Media) {
     this.#otherwise = otherwise;
   }
 
-  /** The device has just signed in: whoever waits for it goes on. `report`: its `media`, where it said any. */
+  /** The device has signed in. `report`: its `media`, where it said any. */
   note(deviceId: string, report: Report | undefined): void {
-    this.learn(deviceId, report);
-    for (const wake of this.#waiting.get(deviceId) ?? []) wake();
-  }
-
-  /** It signed in once, before anybody waited for it. */
-  learn(deviceId: string, report: Report | undefined): void {
     this.#reported.delete(deviceId);
     if (report !== undefined) this.#reported.set(deviceId, reportedMedia(report));
     const [oldest] = this.#reported.keys();
@@ -76,23 +68,5 @@ export class Capabilities {
     const { audio_rate, audio_channels } = this.#otherwise;
     const reported = this.#reported.get(deviceId);
     return reported === undefined ? this.#otherwise : { audio_rate, audio_channels, ...reported };
-  }
-
-  /** Its next sign-in, from now on. `forget` when it is waited for no more. */
-  nextReport(deviceId: string): { readonly seen: Promise<void>; readonly forget: () => void } {
-    const waiting = this.#waiting.get(deviceId) ?? new Set();
-    this.#waiting.set(deviceId, waiting);
-    let wake: () => void = () => undefined;
-    const seen = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    waiting.add(wake);
-    return {
-      seen,
-      forget: () => {
-        waiting.delete(wake);
-        if (waiting.size === 0 && this.#waiting.get(deviceId) === waiting) this.#waiting.delete(deviceId);
-      },
-    };
   }
 }

@@ -50,7 +50,7 @@ export class EventReader {
           return after;
         }
         for (const { type, device_id, data } of page.data.events)
-          if (type === 'device.signal.online') this.#capabilities.learn(device_id, data.media);
+          if (type === 'device.signal.online') this.#capabilities.note(device_id, data.media);
         // A page without events is the end only where it went no further.
         if (page.data.next === after) return after;
         after = page.data.next;

@@ -1,14 +1,16 @@
 /**
- * One call, from the push to a device that has what it needs: is the device free, is it awake, credentials for this
- * room, and the message that brings them. Every step says what came of it.
+ * One call, from the push to a device that has what it needs: is the device free, credentials for this room, and the
+ * message that brings them and wakes a device that sleeps. Every step says what came of it.
  */
 import type { CallCredentialsData } from 'reveille/client';
-import type { CallContext } from './call-context.ts';
+import type { CallContext, Refusal } from './call-context.ts';
 import type { Verdict } from './push-listener.ts';
-import { isOnline, soon, wakeDevice } from './reach-device.ts';
 
 /** `again`: worth another attempt. Each of the others is how a call ends for its backend. */
 type AttemptEnd = 'delivered' | 'unreachable' | 'refused' | 'again';
+
+/** The longest the API waits for a device to wake. */
+const waitSecondsMax = 30;
 
 /** Of a call: a device may fall asleep again, or its connection have broken without anybody noticing. */
 const attemptsMax = 3;
@@ -43,6 +45,8 @@ export async function placeCall(context: CallContext): Promise<void> {
   }
 }
 
+type RefusedMessage = Refusal & { readonly data: { readonly wakeup?: object } | null };
+
 class PlacedCall {
   readonly #context: CallContext;
   /** Issued once: they outlast the call's time, and stay those of the bridge that may already have this call. */
@@ -55,7 +59,7 @@ class PlacedCall {
   async run(): Promise<AttemptEnd> {
     const { deadline, deps } = this.#context;
     for (let attempt = 1; ; attempt += 1) {
-      const end = await this.#attempt(attempt).catch((error: unknown) => this.#afterTrouble(error));
+      const end = await this.#attempt().catch((error: unknown) => this.#afterTrouble(error));
       if (end !== 'again' || attempt === attemptsMax) return end;
       await deadline.pause(deps.retryPauseMs);
     }
@@ -68,24 +72,15 @@ class PlacedCall {
     return 'again';
   }
 
-  async #attempt(attempt: number): Promise<AttemptEnd> {
-    const wasOnline = await isOnline(this.#context);
-    // What is said to be online and did not take the message may have lost its connection: it is woken too.
-    if (!wasOnline || this.#credentials !== null) {
-      const woken = await wakeDevice(this.#context, attempt);
-      if (woken !== 'online' && !wasOnline) return woken;
-    }
-    if (this.#credentials === null) {
-      const refused = await this.#issue();
-      if (refused !== null) return refused;
-    }
-    return this.#deliver();
+  async #attempt(): Promise<AttemptEnd> {
+    const refused = this.#credentials === null ? await this.#issue() : null;
+    return refused ?? this.#deliver();
   }
 
   /** Null: they are here. */
   async #issue(): Promise<'again' | 'refused' | null> {
     const { deps, call, deadline } = this.#context;
-    await soon(this.#context, deps.caughtUp);
+    await Promise.race([deps.caughtUp, deadline.pause(deps.catchUpMsMax)]);
     const body = {
       ...deps.capabilities.of(call.deviceId),
       msg_session_key: call.sessionKey,
@@ -109,11 +104,32 @@ class PlacedCall {
   async #deliver(): Promise<AttemptEnd> {
     const { deps, call, deadline } = this.#context;
     const payload = { ...this.#credentials, calling_timeout_sec: deps.callingTimeoutS };
-    const { signal } = deadline;
-    const message = await deps.api.sendMessage(call.deviceId, 'msga_join_voip_room', payload, { signal });
-    if (message.ok) return 'delivered';
-    const isPassing = this.#context.notifyRefusal('message.refused', message);
-    // It went offline between the question and the message.
-    return isPassing || message.code === 40412 ? 'again' : 'refused';
+    const waitS = Math.min(waitSecondsMax, deadline.leftS);
+    const options = { wake: true, waitS, signal: deadline.signal };
+    const message = await deps.api.sendMessage(call.deviceId, 'msga_join_voip_room', payload, options);
+    if (!message.ok) return this.#afterRefusal(message);
+    const { wakeup = null } = message.data;
+    if (wakeup !== null) {
+      const { request_id, woke_after_ms } = wakeup;
+      this.#context.notify('device.woken', { request_id, woke_after_ms });
+    }
+    return 'delivered';
+  }
+
+  async #afterRefusal(refused: RefusedMessage): Promise<AttemptEnd> {
+    const isPassing = this.#context.notifyRefusal('message.refused', refused);
+    const { code, data } = refused;
+    if (code === 50402 && data?.wakeup === undefined) await this.#wake();
+    // A device that boots has neither connection for a moment.
+    if (isPassing || code === 40412) return 'again';
+    return code === 40902 ? 'unreachable' : 'refused';
+  }
+
+  /** It is said to be online and does not answer: its connection may have broken without anybody noticing. */
+  async #wake(): Promise<void> {
+    const { deps, call, deadline } = this.#context;
+    const woken = await deps.api.wake(call.deviceId, { signal: deadline.signal });
+    if (woken.ok) this.#context.notify('wake.accepted', { request_id: woken.requestId });
+    else this.#context.notifyRefusal('wake.refused', woken);
   }
 }

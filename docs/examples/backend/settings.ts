@@ -30,8 +30,8 @@ const plainMedia = '{"no_video":true,"audio_rate":8000,"audio_channels":1}';
 
 const usage = `Environment:
   API_ORIGIN         the signed API               http://127.0.0.1:8080
-  API_ACCESS_KEY_ID  a credential with call:read, call:issue, connectivity:read,
-  API_SECRET_KEY     wakeup:write, message:send and events:read,
+  API_ACCESS_KEY_ID  a credential with call:read, call:issue, wakeup:write,
+  API_SECRET_KEY     message:send and events:read,
   API_APP_ID         and its application
   PUSH_TOKEN         as in the messaging app's console
   PUSH_AES_KEY       its EncodingAESKey, 43 characters

@@ -1,0 +1,132 @@
+/*
+ * Reveille's firmware kit: the sleep protocol of a low-power module and the signal login of its controller.
+ *
+ * C99, no heap, no dependency, no I/O, no clock: bytes in, bytes out, milliseconds and random numbers as arguments. It runs
+ * as it is under an RTOS; posix_device.c puts sockets and a clock around it. The protocols: docs/sleep-protocol.md and
+ * docs/signal-protocol.md.
+ */
+#ifndef REVEILLE_H
+#define REVEILLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RVL_SESSION_KEY_BYTES 32
+#define RVL_DEVICE_ID_BYTES_MAX 255
+/* 255 bytes are 340 of base64url. */
+#define RVL_ID_TEXT_MAX 341
+#define RVL_MAC_TEXT 65
+#define RVL_LOGIN_LINE_MAX 512
+#define RVL_REPLY_LINE_MAX 32
+#define RVL_HEARTBEAT_BYTES 64
+/* A session dies when nothing came for so many heartbeats. */
+#define RVL_HEARTBEATS_MISSED_MAX 3
+
+/* ---- Proofs (mac.c) ---- */
+
+struct rvl_sha256 {
+  uint32_t state[8];
+  uint64_t bytes;
+  uint8_t block[64];
+};
+
+void rvl_sha256_start(struct rvl_sha256 *hash);
+void rvl_sha256_add(struct rvl_sha256 *hash, const void *bytes, size_t size);
+void rvl_sha256_end(struct rvl_sha256 *hash, uint8_t digest[32]);
+
+struct rvl_hmac {
+  struct rvl_sha256 inner;
+  uint8_t outer_pad[64];
+};
+
+void rvl_hmac_start(struct rvl_hmac *mac, const void *key, size_t size);
+void rvl_hmac_add(struct rvl_hmac *mac, const void *bytes, size_t size);
+/* The mac as 64 lowercase hex digits and a NUL. */
+void rvl_hmac_end(struct rvl_hmac *mac, char text[RVL_MAC_TEXT]);
+
+/* base64 of `size` bytes, NUL at the end: the url alphabet without padding, or the usual one with it. */
+size_t rvl_base64(char *text, const uint8_t *bytes, size_t size, bool url);
+
+/* ---- Sleep (sleep.c) ---- */
+
+enum rvl_wake { RVL_WAKE_FIXED, RVL_WAKE_CUSTOM, RVL_WAKE_NONE };
+
+struct rvl_device {
+  const char *id; /* UTF-8, 1-255 bytes */
+  const char *secret;
+  enum rvl_wake wake;
+  uint16_t heartbeat_s; /* 5-3600 */
+  bool reply;           /* the server answers OK or ERR; firmware that cannot read says false */
+};
+
+enum rvl_sleep_event {
+  RVL_NOTHING,
+  RVL_SEND_LOGIN, /* send sleep->line now: the session key came */
+  RVL_LOGGED_IN,  /* OK came; without `reply` it is said with RVL_SEND_LOGIN and nothing follows */
+  RVL_REFUSED,    /* sleep->line has the reason: timeout, malformed, denied or busy */
+  RVL_WOKEN,      /* sleep->custom has the two bytes, 00 00 in the fixed packet */
+  RVL_BROKEN      /* what came is no session key and no answer: close, and back off */
+};
+
+/* One connection to a sleep server. */
+struct rvl_sleep {
+  const struct rvl_device *device;
+  enum { RVL_AWAIT_KEY, RVL_AWAIT_REPLY, RVL_ASLEEP, RVL_OVER } state;
+  uint16_t received; /* bytes of the key, the reply or the wake packet that is being read */
+  uint16_t line_size;
+  char line[RVL_LOGIN_LINE_MAX];
+  uint8_t custom[2];
+};
+
+void rvl_sleep_start(struct rvl_sleep *sleep, const struct rvl_device *device);
+/* Takes one received byte. TCP may cut the stream anywhere, so a wake packet is found byte by byte. */
+enum rvl_sleep_event rvl_sleep_byte(struct rvl_sleep *sleep, uint8_t byte);
+
+/* How long to wait before the next heartbeat: the declared time less up to a tenth, so that a fleet spreads. */
+uint32_t rvl_heartbeat_wait_ms(const struct rvl_device *device, uint32_t random);
+
+/* The waits between attempts, as `retry` in the welcome has them: doubling, each up to half shorter or longer. */
+struct rvl_backoff {
+  uint32_t min_ms;
+  uint32_t max_ms;
+  uint32_t next_ms;
+};
+
+void rvl_backoff_reset(struct rvl_backoff *backoff, uint32_t min_s, uint32_t max_s);
+uint32_t rvl_backoff_wait_ms(struct rvl_backoff *backoff, uint32_t random);
+
+/* ---- Signal (signal.c) ---- */
+
+#define RVL_UPGRADE_MAX 512
+#define RVL_MESSAGE_MAX 16384
+#define RVL_FRAME_HEAD_MAX 8
+
+enum rvl_opcode { RVL_TEXT = 1, RVL_CLOSE = 8, RVL_PING = 9, RVL_PONG = 10 };
+
+/* The HTTP upgrade to /v1/signal; 0 when `host` does not fit. `random` are 16 fresh random bytes, kept for the answer. */
+size_t rvl_upgrade_request(char text[RVL_UPGRADE_MAX], const char *host, const uint8_t random[16]);
+/* Whether the answer's head (NUL at its end) is the server's: 101 and the proof of these random bytes. */
+bool rvl_upgrade_accepted(const char *head, const uint8_t random[16]);
+
+/* Writes the head of a client's frame and masks `payload` in place; the head's size. */
+size_t rvl_frame_head(uint8_t head[RVL_FRAME_HEAD_MAX], enum rvl_opcode opcode, uint8_t *payload, size_t size,
+                      uint32_t mask);
+
+/* A server's frame at the start of `bytes`: its whole size, 0 when more is needed, SIZE_MAX when it breaks the rules. */
+size_t rvl_frame_read(const uint8_t *bytes, size_t size, enum rvl_opcode *opcode, const uint8_t **payload,
+                      size_t *payload_size);
+
+/* The JSON of a login that answers the challenge; 0 when it does not fit. */
+size_t rvl_signal_login(char *text, size_t size, const struct rvl_device *device, const char *session_key);
+
+/* The JSON that turns a call down without joining it, `session` from x_session of its peer_id; 0 when it does not fit. */
+size_t rvl_call_reject(char *text, size_t size, const char *session, bool busy);
+
+/*
+ * The value of a member of a JSON object, strings without their quotes and otherwise as written; false when it is not
+ * there or does not fit. Members of objects within are not looked at.
+ */
+bool rvl_json_member(const char *json, size_t size, const char *name, char *value, size_t value_size);
+
+#endif

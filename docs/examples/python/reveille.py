@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""A backend's side of Reveille in one file: sign, query, wake, read events, verify a webhook. Python 3.8, no packages.
+
+    export REVEILLE_ACCESS_KEY_ID=... REVEILLE_SECRET_KEY=... REVEILLE_APP_ID=...
+    python3 reveille.py status DEVICE_ID
+    python3 reveille.py wake DEVICE_ID [0x12ab]
+    python3 reveille.py events [CURSOR]                       follows the log, a page a line, until it is stopped
+    python3 reveille.py verify ID TIMESTAMP SIGNATURE < body  a webhook, by REVEILLE_WEBHOOK_SECRET
+    python3 reveille.py sign METHOD TARGET DATE [BODY]        prints the Authorization line
+"""
+import base64
+import datetime
+import hashlib
+import hmac
+import json
+import os
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+
+ORIGIN = os.environ.get("REVEILLE_ORIGIN", "http://127.0.0.1:8080")
+JSON_TYPE = "application/json"
+WEBHOOK_TOLERANCE_S = 300
+
+
+def hmac_sha256(key: bytes, text: str) -> bytes:
+    return hmac.new(key, text.encode(), hashlib.sha256).digest()
+
+
+def sign(method: str, target: str, date: str, body: bytes) -> dict:
+    """The six headers of TGV1-HMAC-SHA256, and Content-Type where there is a body. `target` is path?query as sent."""
+    app_id = os.environ["REVEILLE_APP_ID"]
+    path, _, query = target.partition("?")
+    if len(path) > 1 and path.endswith("/"):
+        path = path[:-1]
+    body_hash = hashlib.sha256(body).hexdigest()
+    signed = {
+        "x-tg-algorithm": "TGV1-HMAC-SHA256",
+        "x-tg-app-id": app_id,
+        "x-tg-content-sha256": body_hash,
+        "x-tg-date": date,
+    }
+    if method != "GET":
+        query = ""  # never part of the signature of a request with a body
+        signed.update({"content-length": str(len(body)), "content-type": JSON_TYPE})
+    names = ";".join(sorted(signed))
+    lines = [f"{name}:{signed[name]}" for name in sorted(signed)]
+    canonical = "\n".join([method, path, query.replace("+", "%20"), *lines, names, body_hash])
+
+    day = datetime.datetime.strptime(date[:8], "%Y%m%d")
+    scope = f"{day + datetime.timedelta(days=7):%Y%m%d}/tgv1_request"
+    to_sign = "\n".join(["TGV1-HMAC-SHA256", date, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    key = hmac_sha256(("TGV1" + os.environ["REVEILLE_SECRET_KEY"]).encode(), date[:8])
+    key = hmac_sha256(hmac_sha256(key, path), "tgv1_request")
+    signature = hmac_sha256(key, to_sign).hex()
+
+    credential = f"{os.environ['REVEILLE_ACCESS_KEY_ID']}/{scope}"
+    headers = {
+        "X-Tg-Algorithm": "TGV1-HMAC-SHA256",
+        "X-Tg-Date": date,
+        "X-Tg-App-Id": app_id,
+        "X-Tg-Content-Sha256": body_hash,
+        "X-Tg-Signed-Headers": names,
+        "Authorization": f"TGV1-HMAC-SHA256 Credential={credential}, SignedHeaders={names}, Signature={signature}",
+    }
+    return headers if method == "GET" else {**headers, "Content-Type": JSON_TYPE}
+
+
+def request(method: str, target: str, value=None, timeout_s: float = 10) -> dict:
+    """One signed request. Every answer is JSON with a `code`; 0 is success."""
+    body = b"" if value is None else json.dumps(value).encode()
+    date = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+    headers = sign(method, target, date, body)
+    made = urllib.request.Request(ORIGIN + target, body if value is not None else None, headers, method=method)
+    try:
+        with urllib.request.urlopen(made, timeout=timeout_s) as answer:
+            return json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return json.load(refused)
+
+
+def status(device_id: str) -> dict:
+    return request("GET", "/v1/device/connectivity?device_id=" + urllib.parse.quote(device_id, safe=""))
+
+
+def wake(device_id: str, custom_data=None) -> dict:
+    """Code 0: the packet went out. 50402: it may have; ask again, a second wake does no harm."""
+    body = {"device_id": device_id}
+    if custom_data is not None:
+        body["custom_data"] = custom_data
+    return request("POST", "/v1/device/wakeup-request", body)
+
+
+def events(cursor: str):
+    """Pages of the event log behind `cursor`, for ever. Keep `next` with what you did: nothing is missed or repeated."""
+    while True:
+        query = urllib.parse.urlencode({"after": cursor, "wait": 20}, quote_via=urllib.parse.quote)
+        answer = request("GET", "/v1/events?" + query, timeout_s=30)
+        yield answer
+        if answer["code"] != 0:
+            return
+        cursor = answer["data"]["next"]
+
+
+def verify(secret: str, webhook_id: str, timestamp: str, signatures: str, body: bytes) -> bool:
+    """Standard Webhooks: the body's bytes as they came, before any parser."""
+    if not timestamp.isdecimal() or abs(time.time() - int(timestamp)) > WEBHOOK_TOLERANCE_S:
+        return False
+    key = base64.b64decode(secret[len("whsec_") :])
+    mac = hmac.new(key, f"{webhook_id}.{timestamp}.".encode() + body, hashlib.sha256).digest()
+    expected = b"v1," + base64.b64encode(mac)
+    return any(hmac.compare_digest(expected, given.encode()) for given in signatures.split(" "))
+
+
+def show(answer: dict) -> int:
+    print(json.dumps(answer, ensure_ascii=False), flush=True)
+    return 0 if answer["code"] == 0 else 1
+
+
+def main(arguments: list) -> int:
+    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    if command == "status" and len(rest) == 1:
+        return show(status(rest[0]))
+    if command == "wake" and len(rest) in (1, 2):
+        return show(wake(*rest))
+    if command == "events" and len(rest) < 2:
+        return max(map(show, events(rest[0] if rest else "latest")))
+    if command == "verify" and len(rest) == 3:
+        valid = verify(os.environ["REVEILLE_WEBHOOK_SECRET"], *rest, sys.stdin.buffer.read())
+        print("valid" if valid else "invalid")
+        return 0 if valid else 1
+    if command == "sign" and len(rest) in (3, 4):
+        print(sign(*rest[:3], (rest[3] if len(rest) == 4 else "").encode())["Authorization"])
+        return 0
+    print(__doc__, file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,166 @@
+/** The one-file backends of docs/examples in five languages: against the signing vectors, and against a live server. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { Webhook } from 'standardwebhooks';
+import { checkout } from '../support/checkout.ts';
+import { toolPath } from '../support/debian-tools.ts';
+import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+import { receiverSecret } from '../support/webhook-receiver.ts';
+import { examples, ExampleProcess, type ProgramEnd } from './example-process.ts';
+
+const built = mkdtempSync(join(tmpdir(), 'reveille-examples-'));
+after(() => rmSync(built, { recursive: true, force: true }));
+
+/** Compiled once, as a deployment would; the heads of the files say how they are run from source. */
+function build(program: string, ...args: string[]): void {
+  const { status, stderr } = spawnSync(program, args, {
+    cwd: examples,
+    env: { PATH: toolPath, HOME: built },
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+}
+
+const languages: Readonly<Record<string, { readonly source: string; readonly command: readonly string[] }>> =
+  {
+    python: { source: 'python/reveille.py', command: ['python3', 'python/reveille.py'] },
+    go: { source: 'go/reveille.go', command: [join(built, 'reveille')] },
+    java: { source: 'java/Reveille.java', command: ['java', '-Xshare:auto', '-cp', built, 'Reveille'] },
+    php: { source: 'php/reveille.php', command: ['php', 'php/reveille.php'] },
+    curl: { source: 'curl/reveille.sh', command: ['bash', 'curl/reveille.sh'] },
+  };
+
+let server: TestServer;
+before(async () => {
+  build('go', 'build', '-o', join(built, 'reveille'), 'go/reveille.go');
+  build('javac', '-Xlint:all', '-Werror', '-d', built, 'java/Reveille.java');
+  server = await startTestServer();
+});
+after(() => server.stop());
+
+interface VectorFile {
+  readonly credential: {
+    readonly access_key_id: string;
+    readonly secret_key: string;
+    readonly app_id: string;
+  };
+  readonly vectors: readonly {
+    readonly name: string;
+    readonly method: string;
+    readonly path: string;
+    readonly raw_query: string;
+    readonly body: string;
+    readonly header_set: string;
+    readonly headers: Readonly<Record<string, string>>;
+  }[];
+}
+
+const { credential, vectors } = JSON.parse(
+  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
+) as VectorFile;
+/** The examples sign the long set of headers. */
+const longVectors = vectors.filter(({ header_set }) => header_set === 'long');
+
+test('there are vectors of the set of headers that the examples sign', () => {
+  assert.equal(longVectors.length, 9);
+});
+
+for (const [place, [language, { source, command }]] of Object.entries(languages).entries()) {
+  const start = (
+    t: { after(fn: () => void): void },
+    args: readonly string[],
+    input = '',
+    env: Readonly<Record<string, string>> = {},
+  ): ExampleProcess => {
+    const { accessKeyId, secretKey, appId } = testCredentials.all;
+    const access = {
+      REVEILLE_ORIGIN: `http://127.0.0.1:${server.ports.api}`,
+      REVEILLE_ACCESS_KEY_ID: accessKeyId,
+      REVEILLE_SECRET_KEY: secretKey,
+      REVEILLE_APP_ID: appId,
+      REVEILLE_WEBHOOK_SECRET: receiverSecret,
+    };
+    return new ExampleProcess(t, [...command, ...args], { ...access, ...env }, input);
+  };
+  const run = (...args: Parameters<typeof start>): Promise<ProgramEnd> => start(...args).ended;
+
+  test(`${language}: one file of fewer than 150 lines`, () => {
+    const lines = readFileSync(join(examples, source), 'utf8').split('\n').length - 1;
+    assert.ok(lines > 50 && lines < 150, String(lines));
+  });
+
+  test(`${language}: signs as the vectors do`, async (t) => {
+    const env = {
+      REVEILLE_ACCESS_KEY_ID: credential.access_key_id,
+      REVEILLE_SECRET_KEY: credential.secret_key,
+      REVEILLE_APP_ID: credential.app_id,
+    };
+    for (const { name, method, path, raw_query, body, headers } of longVectors) {
+      const target = raw_query === '' ? path : `${path}?${raw_query}`;
+      const args = ['sign', method, target, headers['X-Tg-Date'] ?? '', ...(body === '' ? [] : [body])];
+      const { stdout, stderr } = await run(t, args, '', env);
+      assert.equal(stdout.trim(), headers['Authorization'], `${name} ${stderr}`);
+    }
+  });
+
+  test(`${language}: asks for a device, also for one whose id must be encoded and one that is not there`, async (t) => {
+    for (const deviceId of ['TESTDEVICE01', 'a b c+']) {
+      const known = await run(t, ['status', deviceId]);
+      assert.equal(known.code, 0, known.stderr);
+      const { data } = JSON.parse(known.stdout) as { data: { device_id: string } };
+      assert.equal(data.device_id, deviceId);
+    }
+    const unknown = await run(t, ['status', 'NOPE']);
+    assert.equal(unknown.code, 1);
+    assert.equal((JSON.parse(unknown.stdout) as { code: number }).code, 40403);
+  });
+
+  test(`${language}: wakes a device with its custom data, and is told when it sleeps nowhere`, async (t) => {
+    const module = await server.module('SLEEPING01');
+    t.after(() => void module.close());
+    // Within a second the same body would be the same request, whichever language sent it.
+    const woken = await run(t, ['wake', 'SLEEPING01', `0x12a${place}`]);
+    assert.equal(woken.code, 0, woken.stdout + woken.stderr);
+    assert.equal((await module.nextPacket()).toString('hex'), `983b16f8f39c12a${place}`);
+    const nowhere = await run(t, ['wake', 'SLEEPING02']);
+    assert.equal(nowhere.code, 1);
+    assert.equal((JSON.parse(nowhere.stdout) as { code: number }).code, 40412);
+  });
+
+  test(`${language}: follows the events from a cursor on`, async (t) => {
+    const latest = await server.api.call({ path: '/v1/events', query: 'after=latest' });
+    const reader = start(t, ['events', String(latest.json.data?.['next'])]);
+    for (const round of [1, 2]) {
+      const module = await server.module('SLEEPING02');
+      const login = await reader.line((line) => line.includes('"device.sleep.login"'), round);
+      assert.match(login, /SLEEPING02/);
+      module.close();
+      await module.closed;
+    }
+    reader.kill('SIGKILL');
+    await reader.ended;
+  });
+
+  test(`${language}: tells a webhook of ours from one that was changed or is too old`, async (t) => {
+    const body = '{"type":"device.signal.online","device_id":"Tür 1"}';
+    const now = new Date();
+    const sign = (at: Date): string[] => {
+      const signature = new Webhook(receiverSecret).sign('msg_1', at, body);
+      return ['verify', 'msg_1', String(Math.floor(at.getTime() / 1000)), `v1,AAAA ${signature}`];
+    };
+    assert.deepEqual(await run(t, sign(now), body), { code: 0, stdout: 'valid', stderr: '' });
+    const changed = await run(t, sign(now), body.replace('online', 'offline'));
+    assert.equal(changed.code, 1, changed.stdout);
+    const old = await run(t, sign(new Date(now.getTime() - 301_000)), body);
+    assert.equal(old.code, 1, old.stdout);
+  });
+
+  test(`${language}: exits with 2 when it is not told what to do`, async (t) => {
+    assert.equal((await run(t, [])).code, 2);
+    assert.equal((await run(t, ['wake'])).code, 2);
+  });
+}
