@@ -1,0 +1,83 @@
+/**
+ * Bundles what runs as a process or a thread of its own: read one by one, our modules and those of packages are most of
+ * what a command costs, and a thread's start. An entry's place in the compiled tree gets a line that imports its bundle.
+ *
+ *   node --import tsx test/support/bundle.ts FOLDER
+ */
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build, type Plugin } from 'esbuild';
+import { checkout } from './checkout.ts';
+
+const source = fileURLToPath(new URL('src/', checkout));
+
+/** Modules under `src/`, without extension. One that is missing here runs as it was compiled. */
+const entries = [
+  'main',
+  'media/process/main',
+  'media/transcoding/transcoder-worker',
+  'storage/registry/registry-import-worker',
+  'gateways/verification/hmac-worker',
+  'webhooks/worker/webhook-worker',
+];
+
+/** Packages with compiled code, with files of theirs that they look for, or that may be missing. */
+const external = ['lmdb', 'msgpackr', 'node-av', 'piscina', 'tsx', 'uWebSockets.js'];
+
+/** All files of bundles lie side by side in it, so the way from any of them to a module's place is the same. */
+const bundles = 'bundles';
+
+/** A module finds what lies beside it from its own place in the tree, whichever file it has become part of. */
+const keepPlaces: Plugin = {
+  name: 'keep-places',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const place = relative(source, path).replace(/\.ts$/, '.js');
+      const text = await readFile(path, 'utf8');
+      const contents = text.replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
+      return { contents, loader: 'ts' };
+    });
+  },
+};
+
+/** `folder`: where the compiler has written `src/`. Rejects when a module cannot be bundled; esbuild has said why. */
+export async function bundle(folder: string): Promise<void> {
+  const { metafile } = await build({
+    entryPoints: entries.map((entry) => ({ in: join(source, `${entry}.ts`), out: bundleName(entry) })),
+    outdir: join(folder, bundles),
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.12',
+    // Packages written for require() ask for Node's modules by it.
+    banner: {
+      js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    },
+    external,
+    plugins: [keepPlaces],
+    sourcemap: true,
+    legalComments: 'linked',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  const outputs = Object.entries(metafile.outputs);
+  for (const entry of entries) {
+    const file = `${bundles}/${bundleName(entry)}.js`;
+    const exported = outputs.find(([path]) => path.endsWith(`/${file}`))?.[1].exports ?? [];
+    const up = '../'.repeat(entry.split('/').length - 1) || './';
+    const bang = entry === 'main' ? '#!/usr/bin/env node\n' : '';
+    const names = exported.length === 0 ? '' : `{ ${exported.join(', ')} } from `;
+    const line = `${names === '' ? 'import' : 'export'} ${names}'${up}${file}';\n`;
+    writeFileSync(join(folder, `${entry}.js`), bang + line);
+  }
+}
+
+function bundleName(entry: string): string {
+  return entry.replaceAll('/', '-');
+}
+
+const [folder] = process.argv.slice(2);
+if (process.argv[1] === fileURLToPath(import.meta.url) && folder !== undefined) await bundle(folder);
