@@ -32,8 +32,8 @@ const bundles = 'bundles';
 /** A module finds what lies beside it from its own place in the tree, whichever file it has become part of. */
 const keepPlaces: Plugin = {
   name: 'keep-places',
-  setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+  setup(built) {
+    built.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
       const place = relative(source, path).replace(/\.ts$/, '.js');
       const text = await readFile(path, 'utf8');
       const contents = text.replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
