@@ -1,6 +1,6 @@
 /**
  * Bundles what runs as a process or a thread of its own: read one by one, our modules and those of packages are most of
- * what a command costs, and a thread's start. An entry's place in the compiled tree gets a line that imports its bundle.
+ * what a command costs, and a thread's start. An entry's place in the compiled tree gets a line that exports its bundle.
  *
  *   node --import tsx test/support/bundle.ts FOLDER
  */
@@ -44,7 +44,7 @@ const keepPlaces: Plugin = {
 
 /** `folder`: where the compiler has written `src/`. Rejects when a module cannot be bundled; esbuild has said why. */
 export async function bundle(folder: string): Promise<void> {
-  const { metafile } = await build({
+  await build({
     entryPoints: entries.map((entry) => ({ in: join(source, `${entry}.ts`), out: bundleName(entry) })),
     outdir: join(folder, bundles),
     bundle: true,
@@ -60,18 +60,13 @@ export async function bundle(folder: string): Promise<void> {
     plugins: [keepPlaces],
     sourcemap: true,
     legalComments: 'linked',
-    metafile: true,
     logLevel: 'warning',
   });
-  const outputs = Object.entries(metafile.outputs);
   for (const entry of entries) {
-    const file = `${bundles}/${bundleName(entry)}.js`;
-    const exported = outputs.find(([path]) => path.endsWith(`/${file}`))?.[1].exports ?? [];
     const up = '../'.repeat(entry.split('/').length - 1) || './';
     const bang = entry === 'main' ? '#!/usr/bin/env node\n' : '';
-    const names = exported.length === 0 ? '' : `{ ${exported.join(', ')} } from `;
-    const line = `${names === '' ? 'import' : 'export'} ${names}'${up}${file}';\n`;
-    writeFileSync(join(folder, `${entry}.js`), bang + line);
+    const line = `${bang}export * from '${up}${bundles}/${bundleName(entry)}.js';\n`;
+    writeFileSync(join(folder, `${entry}.js`), line);
   }
 }
 
