@@ -24,7 +24,7 @@ async function commitBesideOnlookers(t: TestContext, mode: EnvironmentMode): Pro
   const environment = new Environment(path, mode);
   t.after(() => environment.close());
   const table = environment.table<number>('numbers');
-  await environment.batch(() => void table.put(keyOf(0), 0));
+  await environment.transaction(() => void table.put(keyOf(0), 0));
   const run = [...entry, path, `${opens}`];
   const onlooker = spawn(process.execPath, run, { stdio: ['ignore', 'ignore', 'inherit'] });
   t.after(() => onlooker.kill('SIGKILL'));
@@ -32,7 +32,7 @@ async function commitBesideOnlookers(t: TestContext, mode: EnvironmentMode): Pro
   let count = 0;
   while (onlooker.exitCode === null && onlooker.signalCode === null) {
     count += 1;
-    await environment.batch(() => void table.put(keyOf(count), count));
+    await environment.transaction(() => void table.put(keyOf(count), count));
   }
   assert.deepEqual(await ended, [0, null]);
   environment.refresh();

@@ -133,7 +133,7 @@ class Node {
     const { events } = openJournal(store);
     const mirrored = new MirroredLogStore(store.state, {
       events,
-      batch: (write) => store.state.environment.batch(write),
+      batch: (write) => store.state.environment.transaction(write),
     });
     const mirror = new EventMirror({
       source: new JetStreamSource(link, link.names.eventStream),

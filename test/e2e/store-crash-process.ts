@@ -25,7 +25,7 @@ const records = new ConnectionRecordStore(store.state, 'sleep', journal);
 const wakeups = new WakeupRecordStore(store.state, journal, {
   clock,
   knownMax: 10_000_000,
-  batch: (write) => store.state.environment.batch(write),
+  batch: (write) => store.state.environment.transaction(write),
 });
 const app = 'app' as ApplicationId;
 

@@ -64,7 +64,7 @@ const everybody = (): boolean => true;
 
 function partsOf(store: Store) {
   const { journal, events } = openJournal(store, { clock });
-  const batch = (write: () => void): Promise<void> => store.state.environment.batch(write);
+  const batch = (write: () => void): Promise<void> => store.state.environment.transaction(write);
   return {
     events,
     records: new ConnectionRecordStore(store.state, 'sleep', journal),

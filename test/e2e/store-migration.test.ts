@@ -176,7 +176,7 @@ test('a store of commit 0af7fa9 is of format 1 and migrated, and all it held is 
   const wakeups = new WakeupRecordStore(store.state, journal, {
     clock: new DrivenClock(wallMs),
     knownMax: 100,
-    batch: (write) => store.state.environment.batch(write),
+    batch: (write) => store.state.environment.transaction(write),
   });
   const keys = Object.keys(held.wakeups);
   const records = keys.map((key) => {

@@ -38,7 +38,7 @@ async function play(t: TestContext, first: number, failures: number): Promise<Ru
   const batch = async (write: () => void): Promise<void> => {
     commits += 1;
     if (commits >= first && commits < first + failures) throw new Error('the disk is full');
-    await store.state.environment.batch(write);
+    await store.state.environment.transaction(write);
   };
   const onHealth = (failure: unknown): void => void health.push(failure === null ? 'good' : 'bad');
   const context = openContext(store, { clock, batch, batchMax: 7, onHealth });

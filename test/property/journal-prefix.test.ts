@@ -57,7 +57,7 @@ async function crash(
     const outcome = goesThrough[asked++];
     if (outcome === undefined) return new Promise(() => undefined);
     if (!outcome) return Promise.reject(new Error('the disk is full'));
-    return (underWay = store.state.environment.batch(write));
+    return (underWay = store.state.environment.transaction(write));
   };
   const deps = openContext(store, { clock, batch, batchMax });
   const happened: Told[] = [];

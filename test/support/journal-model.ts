@@ -58,7 +58,7 @@ export function openContext(
 ): ServerContext {
   const { clock = new DrivenClock() } = settings;
   const parts = openJournal({ state }, { ...settings, clock });
-  const batch = (write: () => void): Promise<void> => state.environment.batch(write);
+  const batch = (write: () => void): Promise<void> => state.environment.transaction(write);
   return {
     ...parts,
     sleep: new ConnectionRecordStore(state, 'sleep', parts.journal),

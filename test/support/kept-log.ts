@@ -91,7 +91,7 @@ export async function nodesLog(t: Ending, join: JoinGround): Promise<KeptLog> {
 }
 
 async function keepNewest(state: StateTables, log: EventStore, maxCount: number): Promise<void> {
-  const batch = (write: () => void): Promise<void> => state.environment.batch(write);
+  const batch = (write: () => void): Promise<void> => state.environment.transaction(write);
   const bounds = { maxAgeMs: Infinity, maxCount };
   await new EventRetention(state, { ...bounds, clock: new SystemClock(), log, batch }).forget();
 }

@@ -49,7 +49,7 @@ export async function writeOldStore(directory: string): Promise<void> {
   };
   for (const kind of files) {
     const table = environments[kind].table<readonly [string, number]>(tableName);
-    await environments[kind].batch(() => void table.put(key, [kind, 0]));
+    await environments[kind].transaction(() => void table.put(key, [kind, 0]));
   }
   await Promise.all([webhooks.environment.close(), store.close()]);
 }

@@ -80,7 +80,7 @@ class SiteNode {
     this.#outbox = new OutboxStore(state, log);
     this.records = openRecords(state, recordsSettings, recordsDeps(new OutboxRecords(this.#outbox, id)));
     const { events } = this.records;
-    const batch = (write: () => void): Promise<void> => state.environment.batch(write);
+    const batch = (write: () => void): Promise<void> => state.environment.transaction(write);
     const mirror = new MirroredLogStore(state, { events, batch });
     this.wakeups = new WakeupRepository({ kv: ground.wakeups, clock, log });
     this.calls = new CallRepository({ kv: ground.calls, clock, log });

@@ -60,7 +60,7 @@ export function openJournal(
   settings: TestJournalSettings = {},
 ): TestJournal {
   const { environment } = state;
-  const { log = new FakeLog(), batch = (write, sight) => environment.batch(write, sight) } = settings;
+  const { log = new FakeLog(), batch = (write, sight) => environment.transaction(write, sight) } = settings;
   const transactions = { transaction: batch, refresh: () => environment.refresh() };
   const journal = new EventJournal({
     clock: new DrivenClock(),

@@ -77,7 +77,7 @@ export function openRecords(
 ): Records {
   const { clock, log, productOf, store } = deps;
   const { environment } = state;
-  const batch = (write: () => void): Promise<void> => environment.batch(write);
+  const batch = (write: () => void): Promise<void> => environment.transaction(write);
   const onHealth = (failure: unknown): void => notifyHealth(deps, failure);
   const committer = new Committer(environment, store);
   const journal = new Journal({ clock, committer, productOf, backlogMax, onHealth });

@@ -71,7 +71,7 @@ export class NodeShares {
     const { link, self, open, claims, store: own, status } = deps;
     const { clock, log, node, records, registry, directory, telemetry } = open;
     const { events } = records;
-    const batch = (write: () => void): Promise<void> => own.state.environment.batch(write);
+    const batch = (write: () => void): Promise<void> => own.state.environment.transaction(write);
     const store = (bucket: BucketName): KvStore => new NatsKvStore(link, bucket, clock);
     this.members = new NatsMembers({
       link,

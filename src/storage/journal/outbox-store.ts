@@ -48,7 +48,7 @@ export class OutboxStore implements Outbox {
   }
 
   async forget(places: readonly number[]): Promise<void> {
-    await this.#environment.batch(() => {
+    await this.#environment.transaction(() => {
       for (const place of places) void this.#tables.items.remove(eventKey(place));
     });
   }

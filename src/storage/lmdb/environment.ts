@@ -45,9 +45,9 @@ const environmentOptions = {
   permissionsMode: 0o600,
 } as const;
 
-/** Who wants to know when a batch can be seen, and by what. */
+/** Who wants to know when a transaction can be seen, and by what. */
 export interface Sight {
-  /** Reads something of the batch. Never throws. */
+  /** Reads something that it puts. Never throws. */
   isVisible(): boolean;
   /** Called once at most. Never throws. */
   seen(): void;
@@ -124,29 +124,11 @@ export class Environment {
   }
 
   /**
-   * Puts and removes of `write` are committed together, or the promise rejects and none of them is there. It resolves
-   * when the disk has them. `sight` is told before that, in the first turn of the loop in which they are visible, and
-   * so proof against `kill -9`: the writer thread wakes the loop then. `write` is called in a transaction, and once.
-   */
-  batch(write: () => void, sight: Sight | null = null): Promise<void> {
-    return this.transaction(write, sight);
-  }
-
-  /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
-  #lookForIt(sight: Sight): Looking {
-    const look = (): void => {
-      if (this.#isClosing) return;
-      this.refresh();
-      if (sight.isVisible()) sight.seen();
-      else looking.immediate = setImmediate(look).unref();
-    };
-    const looking = { immediate: setImmediate(look).unref() };
-    return looking;
-  }
-
-  /**
    * Reads and writes with nobody writing in between, in this process or another; never blocks the loop while it waits
-   * for its turn, but others wait for the loop. When `act` throws, nothing has changed. `sight` as for a batch.
+   * for its turn, but others wait for the loop. Puts and removes of `act` are committed together: when it throws or the
+   * promise rejects, nothing has changed. It resolves when the disk has them. `sight` is told before that, in the first
+   * turn of the loop in which they are visible, and so proof against `kill -9`: the writer thread wakes the loop then.
+   * `act` runs once.
    */
   async transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
     for (;;) {
@@ -167,6 +149,18 @@ export class Environment {
     } finally {
       stopLooking(look);
     }
+  }
+
+  /** An immediate without a claim on the loop runs in every turn there is, and makes none. */
+  #lookForIt(sight: Sight): Looking {
+    const look = (): void => {
+      if (this.#isClosing) return;
+      this.refresh();
+      if (sight.isVisible()) sight.seen();
+      else looking.immediate = setImmediate(look).unref();
+    };
+    const looking = { immediate: setImmediate(look).unref() };
+    return looking;
   }
 
   async #tracked<Result>(commit: Promise<Result>): Promise<Result> {

@@ -177,7 +177,7 @@ export class LmdbDeliveryStore implements DeliveryStore {
   async commit(changes: readonly HookChanges[]): Promise<void> {
     if (changes.length === 0) return;
     const trimmed = changes.map(({ number, parkedTrimmed }) => this.#oldestParked(number, parkedTrimmed));
-    await this.#tables.environment.batch(() => {
+    await this.#tables.environment.transaction(() => {
       for (const [at, change] of changes.entries()) this.#write(change, trimmed[at] ?? []);
     });
   }
@@ -218,7 +218,7 @@ export class LmdbDeliveryStore implements DeliveryStore {
     for (;;) {
       const keys = Array.from(table.getKeys({ ...rangeOf(number), limit: rowsSlice }));
       if (keys.length === 0) return;
-      await this.#tables.environment.batch(() => {
+      await this.#tables.environment.transaction(() => {
         for (const key of keys) void table.remove(key);
       });
     }

@@ -117,8 +117,8 @@ test('of several processes only the coordinator forgets, the others see what is 
   worker.records.calls.write(device, [], draftOf(device, 2, atMs + 24 * 3600 * 1000));
   await worker.records.close();
   coordinator.records.events.refresh();
-  const forgotten = t.mock.method(coordinator.store.state.environment, 'batch');
-  const kept = t.mock.method(worker.store.state.environment, 'batch');
+  const forgotten = t.mock.method(coordinator.store.state.environment, 'transaction');
+  const kept = t.mock.method(worker.store.state.environment, 'transaction');
   for (const { clock } of [worker, coordinator]) {
     clock.stepWall(24 * 3600 * 1000);
     clock.advance(1000);

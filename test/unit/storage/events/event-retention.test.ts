@@ -21,7 +21,7 @@ const weekMs = 7 * 24 * 3600 * 1000;
 function scene(t: TestContext, bounds: Partial<EventRetentionSettings>, scripted = false) {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
-  const commit = (write: () => void): Promise<void> => store.state.environment.batch(write);
+  const commit = (write: () => void): Promise<void> => store.state.environment.transaction(write);
   const commits = new ScriptedCommits(commit);
   const { events, journal, stored } = openJournal(store, { clock });
   const retention = new EventRetention(store.state, {
@@ -137,7 +137,7 @@ test('a gap that the store opened before it said so is seen by whoever asks for 
   // A reader whose newest events are not in memory, and that is not told of what is forgotten.
   const { events } = openJournal(store);
   const other = openJournal(store);
-  const batch = (write: () => void): Promise<void> => store.state.environment.batch(write);
+  const batch = (write: () => void): Promise<void> => store.state.environment.transaction(write);
   const bounds = { maxAgeMs: weekMs, maxCount: 5 };
   await new EventRetention(store.state, { ...bounds, clock, log: other.events, batch }).forget();
   assert.equal(events.oldest, 1);

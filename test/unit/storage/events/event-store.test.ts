@@ -29,7 +29,7 @@ function online(deviceId: string, mediaCharacters: number): EventDraft {
 
 test('an event is nowhere to be seen until it is committed', async (t) => {
   const store = temporaryStore(t);
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const { events, journal } = openJournal(store, { batch: commits.batch });
   const told: number[] = [];
   events.follow((batch) => told.push(...sequences(batch)));
@@ -46,7 +46,7 @@ test('an event the store already has and nobody was told of is not read before i
   const commits = new ScriptedCommits();
   const { events, stored } = openJournal(store, {
     batch: async (write) => {
-      await store.state.environment.batch(write);
+      await store.state.environment.transaction(write);
       await commits.batch(() => undefined);
     },
   });

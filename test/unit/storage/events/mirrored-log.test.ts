@@ -28,7 +28,7 @@ function openMirror(t: TestContext, store: Store = temporaryStore(t)) {
   log.follow((events) => told.push(...events.map(({ sequence }) => sequence)));
   let refusals = 0;
   const batch = (write: () => void): Promise<void> =>
-    refusals-- > 0 ? Promise.reject(new Error('the disk is full')) : state.environment.batch(write);
+    refusals-- > 0 ? Promise.reject(new Error('the disk is full')) : state.environment.transaction(write);
   const mirror = new MirroredLogStore(state, { events: log, batch });
   return { store, state, log, told, mirror, refuse: (count: number) => (refusals = count), batch };
 }
@@ -100,7 +100,8 @@ test('a crash in the middle of a jump leaves a log that ends where it did', asyn
   let batches = 0;
   const dying = new MirroredLogStore(state, {
     events: log,
-    batch: (write) => (++batches > 1 ? Promise.reject(new Error('dead')) : state.environment.batch(write)),
+    batch: (write) =>
+      ++batches > 1 ? Promise.reject(new Error('dead')) : state.environment.transaction(write),
   });
   await assert.rejects(dying.append(eventsFrom(9001, 9001)), /dead/);
   const next = openMirror(t, mirrored.store);

@@ -18,7 +18,7 @@ type Put = readonly [slot: string, key: string, value: number];
 function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const health: string[] = [];
   const told: LoggedEvent[][] = [];
   const batches: Put[][] = [];
@@ -340,7 +340,7 @@ test('events are told after their commit and before anybody who waits for it goe
 
 test('the product of an event is that of the moment it happened, none when it cannot be read', async (t) => {
   const store = temporaryStore(t);
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   let product: string | null = 'doorbell';
   const { journal, events } = openJournal(store, {
     batch: commits.batch,
@@ -372,7 +372,7 @@ function slowDisk(t: TestContext) {
     clock,
     onHealth: (failure) => health.push(failure === null ? 'healthy' : (failure as Error).message),
     batch: async (write, sight) => {
-      await store.state.environment.batch(write);
+      await store.state.environment.transaction(write);
       if (sight?.isVisible() === true) sight.seen();
       await new Promise<void>((sync, refuse) =>
         disk.push({ sync, fail: () => refuse(new Error('the disk is gone')) }),

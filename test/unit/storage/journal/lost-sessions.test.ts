@@ -112,7 +112,7 @@ async function putRecords(
   { state }: Pick<Store, 'state'>,
   records: Readonly<Record<string, ConnectionRecord>>,
 ): Promise<void> {
-  await state.environment.batch(() => {
+  await state.environment.transaction(() => {
     for (const [deviceId, record] of Object.entries(records))
       putConnectionRecord(state.connections.sleep, deviceId, record);
   });
@@ -186,7 +186,7 @@ test('ending what was left open, cut off by another crash, is finished by the ne
   const ids = Array.from({ length: 1200 }, (_, i) => `device-${i}` as DeviceId);
   await putRecords(store, Object.fromEntries(ids.map((id) => [id, openRecord])));
 
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const cutOff = openJournal(store, { batch: commits.batch });
   const first = new LostSessions(store.state, cutOff.journal, 'node-1');
   void first.close('sleep', everybody, 500_000);

@@ -33,7 +33,7 @@ const atMs = 1_800_000_000_000;
 
 function openNode(
   { state }: Pick<Store, 'state'>,
-  batch: Batch = (...write) => state.environment.batch(...write),
+  batch: Batch = (...write) => state.environment.transaction(...write),
 ) {
   const clock = new DrivenClock();
   const outbox = new OutboxStore(state, new FakeLog());
@@ -163,7 +163,7 @@ test('a batch that was put and is said to be refused is told, and not put again'
   const store = temporaryStore(t);
   let put = 0;
   const node = openNode(store, async (write) => {
-    await store.state.environment.batch(write);
+    await store.state.environment.transaction(write);
     if (put++ === 0) throw new Error('the disk is full');
   });
   let told = 0;
@@ -211,7 +211,7 @@ test('wherever a crash cuts, the records and the outbox tell of the same prefix 
         const outcome = goesThrough[asked++];
         if (outcome === undefined) return new Promise(() => undefined);
         if (!outcome) return Promise.reject(new Error('the disk is full'));
-        return (underWay = store.state.environment.batch(write));
+        return (underWay = store.state.environment.transaction(write));
       });
       for (const count of turns) {
         for (let i = 0; i < count; i++) {

@@ -15,7 +15,7 @@ async function put({ state }: Pick<Store, 'state'>, outbox: OutboxStore, count: 
     assert.ok(item !== undefined);
     return { place: outbox.lastPlace + 1 + i, item };
   });
-  await state.environment.batch(() => outbox.put(placed));
+  await state.environment.transaction(() => outbox.put(placed));
   return placed.map(({ place }) => place);
 }
 
@@ -65,7 +65,7 @@ test('a row that is no item is passed over, said once, stays, and is waited for 
   const log = new FakeLog();
   const outbox = new OutboxStore(store.state, log);
   await put(store, outbox, 3);
-  await store.state.environment.batch(
+  await store.state.environment.transaction(
     () => void store.state.outbox.items.put(eventKey(2), asBinary(Buffer.from([0xd4, 0x72, 0x40]))),
   );
   assert.deepEqual(placesOf(outbox, 0, 2), [1, 3]);

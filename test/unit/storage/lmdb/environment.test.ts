@@ -21,7 +21,7 @@ test('who looks for a batch sees all of it, once, and no later than the promise'
   const other = Buffer.from('other');
   for (let round = 1; round <= 200; round++) {
     let seen = 0;
-    await environment.batch(
+    await environment.transaction(
       () => {
         void table.put(other, round);
         void table.put(key, round);
@@ -43,7 +43,7 @@ test('who looks for a batch sees all of it, once, and no later than the promise'
 test('an environment that is closed under a batch is looked at no more', async (t) => {
   const { environment, table } = openEnvironment(t);
   const looks: string[] = [];
-  const batch = environment.batch(() => void table.put(key, 1), {
+  const batch = environment.transaction(() => void table.put(key, 1), {
     isVisible: () => {
       looks.push(isClosed ? 'closed' : 'open');
       return false;
@@ -112,9 +112,9 @@ test('a batch of a shared file, and what a thread writes at once, are in order t
   const { path, parts } = openShared(t);
   const [one, other] = parts;
   assert(one !== undefined && other !== undefined);
-  await one.environment.batch(() => void one.table.put(keyOf(1), 1));
+  await one.environment.transaction(() => void one.table.put(keyOf(1), 1));
   setBack(t, path, 1);
-  await other.environment.batch(() => void other.table.put(keyOf(2), 2));
+  await other.environment.transaction(() => void other.table.put(keyOf(2), 2));
   setBack(t, path, 1);
   other.environment.transactionSync(() => void other.table.put(keyOf(3), 3));
   one.environment.refresh();

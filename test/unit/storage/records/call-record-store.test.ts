@@ -81,7 +81,7 @@ test('a change that is told hurries; one that is not waits for another, or for w
 test('a commit that the store refuses leaves neither the sessions nor the event, and both when it is taken', async (t) => {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const { calls } = open(store, { clock, batch: commits.batch });
   calls.write(device, [audioCall], endOf(videoCall));
   await commits.fail();
@@ -96,7 +96,7 @@ test('a commit that the store refuses leaves neither the sessions nor the event,
 test('wherever a crash cuts, a session and the event of its end are there both or neither', async (t) => {
   for (const commitsMade of [0, 1, 2, 3]) {
     const store = temporaryStore(t);
-    const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+    const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
     const { calls } = open(store, { batch: commits.batch, batchMax: 1 });
     const ids = ['a', 'b', 'c'] as DeviceId[];
     for (const id of ids) calls.write(id, [callOf(id)], endOf(callOf(id)));
@@ -139,7 +139,7 @@ test('a store of a release without calls gets their table from who writes, and n
 test('a row to which a later release has added is read', async (t) => {
   const store = temporaryStore(t);
   const row = encodeCalls([videoCall]).map((session) => [...session, 'later']);
-  await store.state.environment.batch(() => {
+  await store.state.environment.transaction(() => {
     void store.state.calls.put(Buffer.from(device), row as unknown as CallRow);
   });
   assert.deepEqual(open(store).calls.read(device), [videoCall]);

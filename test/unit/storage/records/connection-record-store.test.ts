@@ -90,7 +90,7 @@ test('a store that refuses commits keeps every record in sight, and commits them
   for (const failures of [1, 2, 5]) {
     const store = temporaryStore(t);
     const clock = new DrivenClock();
-    const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+    const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
     const { journal } = openJournal(store, { clock, batch: commits.batch });
     const failing = new ConnectionRecordStore(store.state, 'sleep', journal);
     failing.write(device, openRecord, login);
@@ -111,7 +111,7 @@ test('a store that refuses commits keeps every record in sight, and commits them
 test('heartbeats noted while the store refuses take the room of one a device, and the newest is kept', async (t) => {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const { journal } = openJournal(store, { clock, batch: commits.batch });
   const records = new ConnectionRecordStore(store.state, 'sleep', journal);
   const ids = Array.from({ length: 10 }, (_, i) => `device-${i}` as DeviceId);
@@ -130,7 +130,7 @@ test('heartbeats noted while the store refuses take the room of one a device, an
 
 test('a heartbeat alone waits for others to go with, and a query that waits for it does not', async (t) => {
   const store = temporaryStore(t);
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const { journal } = openJournal(store, { batch: commits.batch });
   const records = new ConnectionRecordStore(store.state, 'sleep', journal);
   records.write(device, openRecord, null);

@@ -49,7 +49,7 @@ function open(
   clock: DrivenClock,
   settings: Partial<WakeupRecordSettings> & TestJournalSettings = {},
 ): Opened {
-  const batch = settings.batch ?? ((write: () => void) => store.state.environment.batch(write));
+  const batch = settings.batch ?? ((write: () => void) => store.state.environment.transaction(write));
   const { journal } = openJournal(store, { ...settings, clock, batch });
   const { knownMax = 1_000_000 } = settings;
   return { journal, wakeups: new WakeupRecordStore(store.state, journal, { clock, knownMax, batch }) };
@@ -244,7 +244,7 @@ test('forgetting runs by the clock until it is cancelled, and outlives a store t
   const earlier = open(store, clock);
   earlier.wakeups.save(app, request(1), wakeupAt(clock), null);
   await earlier.journal.allCommitted();
-  const commits = new ScriptedCommits((write) => store.state.environment.batch(write));
+  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const { wakeups, journal } = open(store, clock, { batch: commits.batch });
   const cancel = wakeups.start();
   clock.stepWall(wakeupKnownMs);
