@@ -11,7 +11,6 @@ import {
   type WakeupRow,
   type WakeupTables,
 } from '../records/wakeup-rows.ts';
-import type { Table } from './environment.ts';
 import type { MigratedFile } from './store-format.ts';
 
 /** As format 1 had it. Rows of the first release end with the hash and mean a settled acceptance. */
@@ -51,7 +50,7 @@ export function giveWakeupsIds(file: MigratedFile): void {
     if (last === undefined) break;
     start = Buffer.concat([last, Buffer.alloc(1)]);
   }
-  for (const name of earlierNames) clear(file.table(name));
+  for (const name of earlierNames) file.table(name).clearSync();
 }
 
 /** `name`: the application id and the request id, with the first line feed between them. */
@@ -85,12 +84,4 @@ function laterRow(row: EarlierRow): WakeupRow {
     null,
     row[12] ?? null,
   ];
-}
-
-function clear(table: Table<unknown>): void {
-  for (;;) {
-    const keys = Array.from(table.getKeys({ limit: sliceRows }));
-    if (keys.length === 0) return;
-    for (const key of keys) void table.remove(key);
-  }
 }
