@@ -45,10 +45,14 @@ export function decodeJsonObject(bytes: Uint8Array): Result<{ readonly [key: str
   if (text === null) return fail('not valid UTF-8');
   if (text.startsWith('\ufeff')) return fail('starts with a byte order mark');
   const value = parse(text);
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return fail('must be a JSON object');
+  if (!isJsonObject(value)) return fail('must be a JSON object');
   if (surrogateEscape.test(text) && !isWellFormed(value)) return fail('a lone surrogate is not valid UTF-8');
-  return succeed(value as { readonly [key: string]: unknown });
+  return succeed(value);
+}
+
+/** Whether a value of JSON is an object, and no list. */
+export function isJsonObject(value: unknown): value is { readonly [key: string]: unknown } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parse(text: string): unknown {

@@ -1,5 +1,5 @@
 /** The terms of a device that its backends set: what a secret and what labels may be. Source: decisions.md, Registry. */
-import { utf8Length } from '../lib/utf8.ts';
+import { isJsonObject, utf8Length } from '../lib/utf8.ts';
 import {
   deviceLabelsMax,
   labelKeyCharactersMax,
@@ -28,7 +28,7 @@ export const tooManyLabels = `must be at most ${deviceLabelsMax}`;
 
 /** Why an object does not hold labels, as the end of a sentence; null: it does. `mayRemove`: null stands for no label. */
 export function labelsFault(labels: unknown, mayRemove = false): string | null {
-  if (typeof labels !== 'object' || labels === null || Array.isArray(labels)) return 'must be a JSON object';
+  if (!isJsonObject(labels)) return 'must be a JSON object';
   const pairs = Object.entries(labels);
   const set = mayRemove ? pairs.filter(([, value]) => value !== null) : pairs;
   if (set.length > deviceLabelsMax || pairs.length > 2 * deviceLabelsMax) return tooManyLabels;

@@ -1,6 +1,6 @@
 /** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
 import type { Command } from 'commander';
-import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { collect, wholeNumberOption } from '../shell/option-values.ts';

@@ -2,7 +2,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
-import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns, showable } from '../shell/output.ts';

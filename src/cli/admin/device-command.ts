@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { isExpired } from '../../model/registry.ts';
-import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';

@@ -3,7 +3,7 @@
  * or how many entries there are of each kind.
  */
 import { assert } from '../../lib/assert.ts';
-import type { JsonObject } from '../../storage/registry/entry-reader.ts';
+import type { JsonObject } from '../../model/json.ts';
 import type { ImportReport } from '../../storage/registry/registry-import.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';

@@ -9,7 +9,7 @@ import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupReceipt, WakeupRecord } from '../../model/wakeup.ts';
 import { decodeDeviceId, parseJsonObject, formatTimestamp, parseQuery, decodeWait } from './shared-fields.ts';
 import type { ConnectionTimes, ConnectivityRecord } from '../../model/connectivity.ts';
-import { utf8Length } from '../../lib/utf8.ts';
+import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
 import type { JsonObject } from '../../model/json.ts';
 import {
   messageNameCharactersMax,
@@ -170,12 +170,11 @@ function decodeName(value: unknown): Result<string, string> {
 
 function decodePayload(value: unknown): Result<JsonObject, string> {
   if (value === undefined) return fail('payload is missing');
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return fail('payload must be a JSON object');
+  if (!isJsonObject(value)) return fail('payload must be a JSON object');
   const unsendable = findUnsendable(value);
   if (unsendable !== null) return fail(unsendable);
   return utf8Length(JSON.stringify(value)) <= messagePayloadBytesMax
-    ? succeed(value as JsonObject)
+    ? succeed(value)
     : fail(`payload must be at most ${messagePayloadBytesMax} bytes of JSON`);
 }
 

@@ -18,7 +18,7 @@ import type {
   DevicePage,
 } from '../../model/provisioning.ts';
 import type { Labels } from '../../model/registry.ts';
-import { utf8Length } from '../../lib/utf8.ts';
+import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
 import { decodeDeviceId, parseJsonObject, parseQuery } from './shared-fields.ts';
 
 /** What is asked of a secret beyond its form. */
@@ -102,12 +102,10 @@ export function decodeAdditions(
 }
 
 function decodeEntry(entry: unknown, rules: SecretRules): AdditionEntry {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
-    return { ok: false, deviceId: null, reason: 'an entry must be a JSON object' };
-  const fields = entry as JsonObject;
-  const addition = decodeAddition(fields, rules);
+  if (!isJsonObject(entry)) return { ok: false, deviceId: null, reason: 'an entry must be a JSON object' };
+  const addition = decodeAddition(entry, rules);
   if (addition.ok) return addition;
-  const given = fields['device_id'];
+  const given = entry['device_id'];
   const deviceId = typeof given === 'string' ? parseDeviceId(given) : null;
   return { ok: false, deviceId, reason: addition.error };
 }

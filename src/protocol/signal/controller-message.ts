@@ -2,7 +2,7 @@
  * Messages of a controller, from the bytes of a WebSocket message to values. Strict where a field is known, blind to
  * fields that are not; whether a message is known depends on whether the login is over. Source: signal-wire.md.
  */
-import { decodeJsonObject } from '../../lib/utf8.ts';
+import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { rejectionReasons, type CallRejection } from '../../model/call.ts';
 import { parseDeviceId, parseRequestId, parseSessionId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -82,8 +82,7 @@ function decodeLogin({ device_id: id, mac, media }: JsonObject): ControllerMessa
 }
 
 function isMedia(media: unknown): media is JsonObject {
-  if (typeof media !== 'object' || media === null || Array.isArray(media)) return false;
-  return jsonBytes(media) <= signalMediaBytesMax;
+  return isJsonObject(media) && jsonBytes(media) <= signalMediaBytesMax;
 }
 
 /** Infinity: nested deeper than it can be written. */

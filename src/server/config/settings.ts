@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import { settingsSchema, type Settings } from './settings-schema.ts';
 import { readText, settingNotes } from '../../model/settings-values.ts';
 import { assert } from '../../lib/assert.ts';
+import { isJsonObject } from '../../lib/utf8.ts';
 
 export interface SettingKey {
   readonly section: string;
@@ -113,7 +114,8 @@ class SettingsSheet {
     const sections = this.#parse(path);
     for (const [section, values] of Object.entries(sections ?? {})) {
       if (!sectionNames.includes(section)) this.#unknown(`${path}: ${section}`, section, sectionNames);
-      else if (!isObject(values)) this.#problems.push(`${path}: ${section}: expected an object of settings`);
+      else if (!isJsonObject(values))
+        this.#problems.push(`${path}: ${section}: expected an object of settings`);
       else this.#readSection(path, section, values);
     }
   }
@@ -151,7 +153,7 @@ class SettingsSheet {
   #parse(path: string): Record<string, unknown> | null {
     try {
       const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
-      if (isObject(parsed)) return parsed;
+      if (isJsonObject(parsed)) return parsed;
       this.#problems.push(`${path}: expected an object of sections`);
     } catch (error) {
       this.#problems.push(`${path}: expected a file of JSON: ${withoutExcerpt(String(error))}`);
@@ -188,10 +190,6 @@ class SettingsSheet {
 /** A parser quotes what it could not read, which may be a secret. */
 function withoutExcerpt(message: string): string {
   return message.replace(/,? (?:\.\.\.)?".*$/s, '');
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The word fewest edits away, probably the one that was meant. `words` are not empty; of equally near ones the first. */

@@ -14,8 +14,8 @@ import {
   type OpsRole,
 } from '../../model/audit.ts';
 import { PrivateFile } from './private-file.ts';
-import { decodeJsonObject } from '../../lib/utf8.ts';
-import { EntryReader, type JsonObject } from '../registry/entry-reader.ts';
+import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
+import { EntryReader } from '../registry/entry-reader.ts';
 
 export interface StoredOpsToken extends Operator {
   /** Of the token's text; lowercase hex. */
@@ -58,8 +58,8 @@ function writeOpsTokens(tokens: readonly StoredOpsToken[]): string {
 }
 
 function parseToken(entry: unknown): Result<StoredOpsToken, string> {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return fail(' must be an object');
-  const fields = new EntryReader(entry as JsonObject, "operator's token", tokenFields);
+  if (!isJsonObject(entry)) return fail(' must be an object');
+  const fields = new EntryReader(entry, "operator's token", tokenFields);
   const name = fields.id('name', (text) => (isOperatorName(text) ? text : null), operatorNameForm);
   const role = fields.id('role', parseRole, opsRoles.join(' or '));
   const sha256 = fields.id('sha256', (text) => (sha256Form.test(text) ? text : null), '64 digits of hex');

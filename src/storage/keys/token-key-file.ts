@@ -9,8 +9,8 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { tokenSecretBytes, type TokenKey, TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { PrivateFile } from './private-file.ts';
-import { decodeJsonObject } from '../../lib/utf8.ts';
-import { EntryReader, type JsonObject } from '../registry/entry-reader.ts';
+import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
+import { EntryReader } from '../registry/entry-reader.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { SerialQueue } from '../../lib/queues.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -54,8 +54,8 @@ function writeTokenKeys(keys: readonly StoredTokenKey[]): string {
 }
 
 function parseKey(entry: unknown): Result<StoredTokenKey, string> {
-  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) return fail(' must be an object');
-  const fields = new EntryReader(entry as JsonObject, 'token key', keyFields);
+  if (!isJsonObject(entry)) return fail(' must be an object');
+  const fields = new EntryReader(entry, 'token key', keyFields);
   const kid = fields.id('kid', parseKid, '1-32 characters of A-Z a-z 0-9 _ . -');
   const secret = fields.id('secret', parseSecret, `the base64url of ${tokenSecretBytes} bytes`);
   const createdAtS = fields.seconds('created_at');

@@ -5,13 +5,12 @@
  */
 import { utf8Length } from '../../lib/utf8.ts';
 import { isShortSecret, labelsFault, labelsOf } from '../../model/device-terms.ts';
+import type { JsonObject } from '../../model/json.ts';
 import type { ProductDefaults } from '../../model/product-defaults.ts';
 import { secretBytesMax, secretCharactersMin } from '../../model/provisioning-limits.ts';
 import type { Labels } from '../../model/registry.ts';
 import { registryListItemsMax } from '../lmdb/store-limits.ts';
 import { parseProductDefaults } from './product-defaults.ts';
-
-export type JsonObject = Readonly<Record<string, unknown>>;
 
 export interface FieldError {
   readonly field: string;

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { isJsonObject } from '../../lib/utf8.ts';
 import type { JsonObject } from '../../model/json.ts';
 import {
   heartbeatSecondsMax,
@@ -45,7 +46,7 @@ const defaultsShape = z.strictObject(
   {
     heartbeat_s: wholeNumber(heartbeatSecondsMin, heartbeatSecondsMax).optional(),
     sleep: z.strictObject({ servers: servers.optional(), retry: retry.optional() }, object).optional(),
-    media: z.custom<JsonObject>(isObject, 'an object of fields of POST /v1/token/msgvoip').optional(),
+    media: z.custom<JsonObject>(isJsonObject, 'an object of fields of POST /v1/token/msgvoip').optional(),
   },
   object,
 );
@@ -83,11 +84,7 @@ function hasFields(value: object): boolean {
 const depthMax = 3;
 
 function withoutNulls(json: unknown, depth = depthMax): unknown {
-  if (depth === 0 || !isObject(json)) return json;
+  if (depth === 0 || !isJsonObject(json)) return json;
   const kept = Object.entries(json).filter(([, value]) => value !== null);
   return Object.fromEntries(kept.map(([field, value]) => [field, withoutNulls(value, depth - 1)]));
-}
-
-function isObject(json: unknown): json is JsonObject {
-  return typeof json === 'object' && json !== null && !Array.isArray(json);
 }

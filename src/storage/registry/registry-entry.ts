@@ -13,8 +13,9 @@ import {
   parseProductId,
   type ApplicationId,
 } from '../../model/ids.ts';
+import type { JsonObject } from '../../model/json.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
-import { EntryReader, type EntryRules, type FieldError, type JsonObject } from './entry-reader.ts';
+import { EntryReader, type EntryRules, type FieldError } from './entry-reader.ts';
 import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
 import { registryNameBytesMax, webhookTypeBytesMax, webhookUrlBytesMax } from '../lmdb/store-limits.ts';
 

@@ -3,7 +3,8 @@
  * time as the reader asks for it. With secrets it imports back to an equal store; without, every secret is
  * masked and an import refuses it. Source: running.md, Data.
  */
-import { maskedSecret, type JsonObject } from './entry-reader.ts';
+import type { JsonObject } from '../../model/json.ts';
+import { maskedSecret } from './entry-reader.ts';
 import type { SnapshotOptions } from '../lmdb/environment.ts';
 import { writeEntry } from './registry-entry.ts';
 import { kindNames, listNames, type KindName } from './registry-kinds.ts';

@@ -5,8 +5,9 @@
  * neither tells. Of a document only braces, brackets and strings are looked at. Source: running.md, Data.
  */
 import { isUtf8 } from 'node:buffer';
+import { isJsonObject } from '../../lib/utf8.ts';
+import type { JsonObject } from '../../model/json.ts';
 import type { ByteWindow } from '../events/byte-window.ts';
-import type { JsonObject } from './entry-reader.ts';
 import { isFieldName } from './registry-entry.ts';
 import { findKindOfList, type KindName, inferKind, isKindName } from './registry-kinds.ts';
 import { registryEntryBytesMax } from '../lmdb/store-limits.ts';
@@ -79,8 +80,7 @@ function parseObject(bytes: Buffer): JsonObject | string {
   if (!isUtf8(bytes)) return 'is not valid UTF-8';
   try {
     const json: unknown = JSON.parse(bytes.toString());
-    const isObject = typeof json === 'object' && json !== null && !Array.isArray(json);
-    return isObject ? (json as JsonObject) : 'is not a JSON object';
+    return isJsonObject(json) ? json : 'is not a JSON object';
   } catch {
     // The parser's own message quotes the text, and the text holds secrets.
     return 'is not valid JSON';
