@@ -64,8 +64,8 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   find(name: WakeupName): WakeupRecord | null {
-    const { appId, requestId } = name;
-    const id = typeof name.which === 'string' ? name.which : this.#latestId(name);
+    const { appId, requestId, which } = name;
+    const id = typeof which === 'string' ? which : this.#latestId(appId, requestId, which?.deviceId ?? null);
     if (id === null) return null;
     const record = this.#findKept(wakeupKey({ appId, requestId, id }));
     return record === null || this.#isExpired(record) ? null : record;
@@ -104,7 +104,9 @@ export class WakeupRecordStore implements WakeupRecords {
     const wakeups: KnownWakeup[] = [];
     for (const key of keys) {
       const record = this.#findKept(key);
-      if (record?.isAwaited === true) wakeups.push({ ...namedBy(key), record });
+      if (record?.isAwaited !== true) continue;
+      const { appId, requestId } = parseWakeupKey(key);
+      wakeups.push({ appId, requestId, record });
     }
     return wakeups.sort((one, other) => one.record.begunAtMs - other.record.begunAtMs);
   }
@@ -176,8 +178,7 @@ export class WakeupRecordStore implements WakeupRecords {
     return this.#settings.clock.wallMs() - begunAtMs >= wakeupKnownMs;
   }
 
-  #latestId({ appId, requestId, which }: WakeupName): WakeupId | null {
-    const deviceId = typeof which === 'object' ? (which?.deviceId ?? null) : null;
+  #latestId(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId | null): WakeupId | null {
     const name = deviceId === null ? keyPrefix(requestId, appId) : deviceKey(appId, requestId, deviceId);
     const pending = this.#latest.get(name) ?? null;
     try {
@@ -189,8 +190,8 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   #noteLatest(name: string, id: WakeupId): void {
-    const later = laterOf(this.#latest.get(name) ?? null, id);
-    if (later !== null) this.#latest.set(name, later);
+    const known = this.#latest.get(name);
+    if (known === undefined || id > known) this.#latest.set(name, id);
   }
 
   /** All of it is committed. */
@@ -228,11 +229,6 @@ export class WakeupRecordStore implements WakeupRecords {
 
 function namesOf(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId): readonly string[] {
   return [keyPrefix(requestId, appId), deviceKey(appId, requestId, deviceId)];
-}
-
-function namedBy(key: string): Pick<KnownWakeup, 'appId' | 'requestId'> {
-  const { appId, requestId } = parseWakeupKey(key);
-  return { appId, requestId };
 }
 
 function laterOf(one: WakeupId | null, other: WakeupId | null): WakeupId | null {
