@@ -4,7 +4,7 @@
  * Every call throws when the store cannot be read.
  */
 import type { LoggedEvent } from '../../model/events.ts';
-import type { DeviceId } from '../../model/ids.ts';
+import type { DeviceId, EventId } from '../../model/ids.ts';
 import { decodeEvent, eventIdMs, eventKey, forgottenKey, sequenceOf } from './event-rows.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 
@@ -33,8 +33,9 @@ export class StoredEvents {
 
   newest(): NewestEvent {
     const sequence = this.#edge(true);
-    const event = sequence === null ? null : this.find(sequence);
-    return event === null ? this.#forgotten() : { sequence: event.sequence, idMs: eventIdMs(event.id) };
+    const row = sequence === null ? undefined : this.#state.events?.events.get(eventKey(sequence));
+    if (sequence === null || row === undefined) return this.#forgotten();
+    return { sequence, idMs: eventIdMs(row[0] as EventId) };
   }
 
   find(sequence: number): LoggedEvent | null {
