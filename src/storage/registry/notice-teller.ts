@@ -70,7 +70,7 @@ export class NoticeTeller {
   async #tellSome(): Promise<boolean> {
     const { notices, events } = this.#deps;
     // Also those that a crash left, though they were told.
-    const waiting = notices.read(0, noticesSlice);
+    const waiting = notices.read(noticesSlice);
     const last = waiting.at(-1);
     if (last === undefined) return false;
     const told = events.newestPlace;

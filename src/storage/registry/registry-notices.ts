@@ -59,11 +59,12 @@ export class RegistryNotices {
     void this.#places.put(lastKey, place);
   }
 
-  /** Behind the place `after`, at most `limit`. */
-  read(after: number, limit: number): PlacedNotice[] {
+  /** The oldest that wait, at most `limit`. */
+  read(limit: number): PlacedNotice[] {
     this.#environment.refresh();
-    const range = this.#notices.getRange({ start: placeKey(after + 1), limit });
-    return Array.from(range, ({ key, value }) => decodeNotice(placeOf(key), value));
+    return Array.from(this.#notices.getRange({ limit }), ({ key, value }) =>
+      decodeNotice(placeOf(key), value),
+    );
   }
 
   /** Up to and including the place `last`; later ones get places behind it, also in a file that has lost some. */

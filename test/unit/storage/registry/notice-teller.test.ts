@@ -79,7 +79,7 @@ test('changes of an operator are told in their order, what changes nothing is no
 test('what the log has, though a crash left its notice, is not told again', async (t) => {
   const { writer, events, notices, make } = await scene(t);
   await writer.putDevice(device);
-  await events.tell(notices.read(0, 10));
+  await events.tell(notices.read(10));
   await writer.disableDevice(device.deviceId);
   await tellAll(make());
   assert.deepEqual(events.types, ['added', 'changed']);
