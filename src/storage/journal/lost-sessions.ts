@@ -42,10 +42,10 @@ export class LostSessions {
   }
 
   /**
-   * Every open session of one kind whose member is gone ends at `atMs` wall milliseconds as lost with its node; `nobody`
-   * has those of a process that wrote alone. Resolves, when that is committed, to how many were found; one that ended
-   * meanwhile is among them. A slice at a time, between which the loop goes on; done again after another crash it finishes
-   * what is left and repeats nothing. Rejects when the store cannot be read.
+   * Every open session of one kind whose member is gone ends at `atMs` wall milliseconds as lost with its node;
+   * `onlyMember` has those of a process that wrote alone. Resolves, when that is committed, to how many were found; one
+   * that ended meanwhile is among them. A slice at a time, between which the loop goes on; done again after another crash
+   * it finishes what is left and repeats nothing. Rejects when the store cannot be read.
    */
   async close(
     connection: ConnectionKind,

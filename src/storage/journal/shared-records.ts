@@ -37,7 +37,6 @@ export class SharedRecords implements RecordStore {
   readonly #events: EventWriter;
   #slots: SlotFollower = { taken: () => undefined, lost: () => undefined };
 
-  /** Throws when the store cannot be read. */
   constructor(state: StateTables, writer: SharedWriter) {
     this.#state = state;
     this.#writer = writer;

@@ -39,7 +39,7 @@ export function findLatestId(
   return null;
 }
 
-/** Rows that are looked at for the wakeups of one device: beyond them only its latest of each application is found. */
+/** Rows that are looked at for a list of one device's wakeups: it has none beyond them, though `findLatestId` may. */
 const listedScanMax = 10_000;
 
 /** Those that bear the request id, of every application, the latest of each first; at most `limit`. */
