@@ -17,8 +17,8 @@ import {
   type DeviceHeartbeat,
   type SharedLogEvent,
   type StoredRow,
-  type StoredWakeup,
 } from '../../src/protocol/cluster/stored-values.ts';
+import type { KnownWakeup } from '../../src/model/wakeup.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { testApp, testDevice } from './fakes.ts';
 import { memberOne, memberStatus, memberTwo } from './peer-messages.ts';
@@ -81,7 +81,7 @@ export const heartbeats: readonly DeviceHeartbeat[] = [
   { deviceId: testDevice, connection: 'signal', session, heartbeatAt: 1_763_627_401 },
 ];
 
-export const storedWakeup: StoredWakeup = {
+const knownWakeup: KnownWakeup = {
   appId: testApp,
   requestId: request_id,
   record: {
@@ -132,8 +132,8 @@ export const storedValues = [
   { name: 'no heartbeats', value: [], bytes: encodeHeartbeats([]), decode: decodeHeartbeats },
   {
     name: 'a wakeup',
-    value: storedWakeup,
-    bytes: encodeWakeupRecord(storedWakeup),
+    value: knownWakeup,
+    bytes: encodeWakeupRecord(knownWakeup),
     decode: decodeWakeupRecord,
   },
   {

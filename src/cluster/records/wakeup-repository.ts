@@ -9,10 +9,9 @@ import {
   encodeLatestWakeup,
   encodeWakeupRecord,
   type LatestWakeup,
-  type StoredWakeup,
 } from '../../protocol/cluster/stored-values.ts';
 import type { DeviceId, WakeupId } from '../../model/ids.ts';
-import type { WakeupName, WakeupRecord } from '../../model/wakeup.ts';
+import type { KnownWakeup, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
 import { hashedKey } from '../nats/nats-names.ts';
@@ -38,7 +37,7 @@ export class WakeupRepository {
    * Replaces what is there of this wakeup; told twice it changes nothing. `isFirst`: it may be the latest. Rejects with
    * SharedStateUnavailable, and when others are faster every time.
    */
-  async put(wakeup: StoredWakeup & { readonly isFirst: boolean }): Promise<void> {
+  async put(wakeup: KnownWakeup & { readonly isFirst: boolean }): Promise<void> {
     const { appId, requestId, record, isFirst } = wakeup;
     const { id, deviceId } = record;
     await this.#deps.kv.put(rowKey(wakeup, id), encodeWakeupRecord({ appId, requestId, record }));

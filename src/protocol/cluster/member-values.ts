@@ -38,6 +38,7 @@ import { codeTexts, endpointCodes, type Code, type FailureCode, type Refusal } f
 import type { MessageReceipt, MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
 import { wakeCauses } from '../../model/signal.ts';
 import type {
+  KnownWakeup,
   RefusedWakeup,
   WakeupReceipt,
   WakeupRecord,
@@ -156,6 +157,12 @@ export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
   packet: word<string>().nullable(),
 });
 
+export const knownWakeup: z.ZodType<KnownWakeup> = z.strictObject({
+  appId: applicationId,
+  requestId,
+  record: wakeupRecord,
+});
+
 /** Of a release whose wakeups had no id of their own: one is made of what it had. */
 export const earlierWakeupRecord = z.strictObject({
   ...recordedWakeup,
@@ -188,9 +195,7 @@ const refusedWakeup: z.ZodType<RefusedWakeup> = z.strictObject({
 });
 
 export const wakeupsKnown: z.ZodType<WakeupsKnown> = z.strictObject({
-  wakeups: z
-    .array(z.strictObject({ appId: applicationId, requestId, record: wakeupRecord }))
-    .max(wakeupsShownMax),
+  wakeups: z.array(knownWakeup).max(wakeupsShownMax),
   refused: z.array(refusedWakeup).max(wakeupsShownMax),
 });
 

@@ -17,7 +17,7 @@ import type {
   WakeupId,
 } from '../../model/ids.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import type { KnownWakeup, WakeupRecord } from '../../model/wakeup.ts';
 import {
   applicationId,
   deviceId,
@@ -38,10 +38,10 @@ import {
   deviceRow,
   earlierWakeupRecord,
   fromEarlierWakeup,
+  knownWakeup,
   memberStatus,
   plainDeviceRow,
   sessionId,
-  wakeupRecord,
 } from './member-values.ts';
 import { callEndReasons, callStates } from '../../model/call.ts';
 import { signalEndReasons } from '../../model/signal.ts';
@@ -171,24 +171,12 @@ export function decodeHeartbeats(bytes: Uint8Array): Result<readonly DeviceHeart
   return decodeVersioned(bytes, deviceHeartbeats);
 }
 
-export interface StoredWakeup {
-  readonly appId: ApplicationId;
-  readonly requestId: RequestId;
-  readonly record: WakeupRecord;
-}
-
-const storedWakeup: z.ZodType<StoredWakeup> = z.strictObject({
-  appId: applicationId,
-  requestId,
-  record: wakeupRecord,
-});
-
-export function encodeWakeupRecord({ appId, requestId, record }: StoredWakeup): Uint8Array {
+export function encodeWakeupRecord({ appId, requestId, record }: KnownWakeup): Uint8Array {
   return encodeVersioned({ appId, requestId, record });
 }
 
-export function decodeWakeupRecord(bytes: Uint8Array): Result<StoredWakeup, string> {
-  return decodeVersioned(bytes, storedWakeup);
+export function decodeWakeupRecord(bytes: Uint8Array): Result<KnownWakeup, string> {
+  return decodeVersioned(bytes, knownWakeup);
 }
 
 /** The latest of the wakeups that bear one request id: of an application's, or of a device's. */
