@@ -15,7 +15,7 @@ import { callMediaShape, callRoomShape } from '../../model/call-shape.ts';
 import type { TokenId } from '../../model/ids.ts';
 import { callingTimeoutSecondsMax, callsPerDeviceMax, connectedTokensMax } from '../../model/limits.ts';
 import { sessionId } from './member-values.ts';
-import { applicationId, deviceId, digest, stamp, stampOrNone, word } from './wire-values.ts';
+import { applicationId, deviceId, signedRequest, stamp, stampOrNone, word } from './wire-values.ts';
 
 const order = {
   appId: applicationId,
@@ -27,8 +27,7 @@ const order = {
 
 export const callOrder: z.ZodType<SignedCallOrder> = z.strictObject({
   ...order,
-  signature: digest,
-  signatureExpiresMs: stamp,
+  ...signedRequest,
 });
 
 export const callEndOrder: z.ZodType<CallEndOrder> = z.strictObject({
@@ -39,8 +38,7 @@ export const callEndOrder: z.ZodType<CallEndOrder> = z.strictObject({
     z.strictObject({ kind: z.literal('room'), roomId: callRoomShape.shape.roomId }),
   ]),
   reason: z.enum(orderedEndReasons),
-  signature: digest,
-  signatureExpiresMs: stamp,
+  ...signedRequest,
 });
 
 export const callEnd: z.ZodType<CallEnd> = z.strictObject({

@@ -26,6 +26,7 @@ import {
   digest,
   line,
   memberId,
+  signedRequest,
   stamp,
   stampOrNone,
   whole,
@@ -129,8 +130,7 @@ export const wakeupRequest: z.ZodType<WakeupRequest> = z.strictObject({
   customData,
   customDataText: digest.nullable(),
   requestId,
-  signature: digest,
-  signatureExpiresMs: stamp,
+  ...signedRequest,
 });
 
 export const wakeupReceipt: z.ZodType<WakeupReceipt> = z.strictObject({ deviceId, acceptedAtMs: stamp });
@@ -204,8 +204,7 @@ export const messageRequest: z.ZodType<MessageRequest> = z.strictObject({
   deviceId,
   name: line,
   payload: jsonObject,
-  signature: digest,
-  signatureExpiresMs: stamp,
+  ...signedRequest,
 });
 
 const messageWakeup: z.ZodType<MessageWakeup> = z.strictObject({

@@ -13,12 +13,11 @@ import { wakeCauses } from '../../model/signal.ts';
 import {
   customData,
   deviceId,
-  digest,
   encodeJsonObject,
   line,
   memberId,
   requestId,
-  stamp,
+  signedRequest,
   decodeVersioned,
   encodeVersioned,
   unpackVersioned,
@@ -109,14 +108,12 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('wakeup-accepted'),
-    signature: digest,
-    signatureExpiresMs: stamp,
+    ...signedRequest,
     receipt: wakeupReceipt,
   }),
   z.strictObject({
     kind: z.literal('message-answered'),
-    signature: digest,
-    signatureExpiresMs: stamp,
+    ...signedRequest,
     answer: result(messageReceipt, messageRefusal),
   }),
   z.strictObject({
@@ -127,8 +124,7 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('call-issued'),
-    signature: digest,
-    signatureExpiresMs: stamp,
+    ...signedRequest,
     sessionId,
     peerId: text,
     token: text,
@@ -136,8 +132,7 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('call-end-answered'),
-    signature: digest,
-    signatureExpiresMs: stamp,
+    ...signedRequest,
     end: callEnd.nullable(),
   }),
   z.strictObject({ kind: z.literal('registry-changed') }),

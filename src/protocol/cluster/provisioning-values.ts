@@ -12,7 +12,7 @@ import type {
 } from '../../model/provisioning.ts';
 import type { Labels } from '../../model/registry.ts';
 import { refusalOf } from './member-values.ts';
-import { applicationId, deviceId, digest, line, productId, stamp, whole } from './wire-values.ts';
+import { applicationId, deviceId, line, productId, signedRequest, whole } from './wire-values.ts';
 
 /** Whether it may be short was decided where it came in. */
 const secret = z.string().refine((text) => secretFault(text, true) === null);
@@ -49,8 +49,7 @@ const order: z.ZodType<DeviceOrder> = z.discriminatedUnion('kind', [
 export const provisioningRequest: z.ZodType<ProvisioningRequest> = z.strictObject({
   caller: z.strictObject({ appId: applicationId, accessKeyId, from: line }),
   orders: z.array(order).min(1).max(devicesAddedMax),
-  signature: digest,
-  signatureExpiresMs: stamp,
+  ...signedRequest,
 });
 
 const entry: z.ZodType<DeviceEntry> = z.strictObject({

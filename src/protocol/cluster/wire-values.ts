@@ -84,6 +84,9 @@ export const whole = z.int().min(0);
 export const stamp = z.int();
 export const stampOrNone = stamp.nullable();
 
+/** The fields of a SignedRequest. */
+export const signedRequest = { signature: digest, signatureExpiresMs: stamp };
+
 /** The two bytes of a wake packet, in memory of their own. */
 export const customData = z
   .custom<Uint8Array>((value) => value instanceof Uint8Array && value.length === 2, 'is not two bytes')
