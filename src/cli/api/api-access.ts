@@ -1,4 +1,4 @@
-/** Access of commands to the signed API: its origin, its certificate and a client for it. */
+/** Access of commands to the signed API: its origin, its certificate, and a client that signs for it. */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
@@ -12,11 +12,36 @@ import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { apiListener } from '../admin/running-server.ts';
+import { findCredential, type CredentialNeed, type CredentialOptions } from './credential-source.ts';
 
 export interface ApiPlace {
   readonly origin: string;
   /** The certificate that must be presented there, whatever its issuer and name; null: any that Node trusts for the origin. */
   readonly certificate: X509Certificate | null;
+}
+
+/** The options of a command that asks the API: whose credential signs, and where the server is. */
+export interface ApiOptions extends CredentialOptions {
+  readonly url?: string;
+}
+
+/**
+ * What `ask` resolves to, with a client that signs by the credential that is needed; the client is closed when it has.
+ * Rejects with a CommandError when there is no such credential, or no API to be found.
+ */
+export async function withApi<Answer>(
+  context: CommandContext,
+  options: ApiOptions,
+  need: CredentialNeed,
+  ask: (api: ReveilleClient) => Promise<Answer>,
+): Promise<Answer> {
+  const credential = await findCredential(context, options, need);
+  const api = openApi(findApi(context, options.url), credential, context.clock);
+  try {
+    return await ask(api);
+  } finally {
+    api.close();
+  }
 }
 
 /** The API at `url`, else that of the server on this data directory. Throws a CommandError. */

@@ -2,9 +2,9 @@
 import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
 import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
-import { findApi, openApi, urlOption } from './api-access.ts';
+import { urlOption, withApi, type ApiOptions } from './api-access.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { addCredentialOptions } from './credential-source.ts';
 import {
   parseMethod,
   parseTarget,
@@ -13,11 +13,10 @@ import {
   type RequestTarget,
 } from './request-text.ts';
 
-interface CallOptions extends CredentialOptions {
+interface CallOptions extends ApiOptions {
   readonly body?: string;
   readonly requestId?: string;
   readonly headerSet: HeaderSet;
-  readonly url?: string;
 }
 
 export function addCallCommand(program: Command): void {
@@ -53,12 +52,10 @@ async function call(
   const { headerSet, requestId } = options;
   const body = readRequestBody(method, options.body);
   const need = { permissions: permissionsFor(method, target.path), deviceId: null };
-  const credential = await findCredential(context, options, need);
-  const api = openApi(findApi(context, options.url), credential, context.clock);
   const headers: Record<string, string> = requestId === undefined ? {} : { 'X-Request-ID': requestId };
-  const answer = await api
-    .request({ method, ...target, body, headerSet, headers })
-    .finally(() => api.close());
+  const answer = await withApi(context, options, need, (api) =>
+    api.request({ method, ...target, body, headerSet, headers }),
+  );
   context.output.answer(
     { status: answer.status, headers: headersOfInterest(answer), body: answer.json ?? answer.text },
     describeAnswer(answer),

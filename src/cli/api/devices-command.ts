@@ -8,20 +8,14 @@ import type {
   ApiResult,
   DeviceChange,
   RegisteredDevice,
-  ReveilleClient,
 } from '../../client/reveille-client.ts';
 import type { FailureCode } from '../../model/codes.ts';
-import type { Permission } from '../../model/registry.ts';
 import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { collect, formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
 import { showable } from '../shell/output.ts';
-import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
-import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
-
-interface ApiOptions extends CredentialOptions {
-  readonly url?: string;
-}
+import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
+import { addCredentialOptions, type CredentialNeed } from './credential-source.ts';
 
 interface ListOptions extends ApiOptions {
   readonly product?: string;
@@ -127,7 +121,7 @@ function addSetCommand(devices: Command): void {
 async function listDevices(context: CommandContext, options: ListOptions): Promise<void> {
   const { product: productId, prefix, online, offline } = options;
   const isOnline = online === true ? true : offline === true ? false : undefined;
-  await withApi(context, options, 'device:read', null, async (api) => {
+  await withApi(context, options, { permissions: ['device:read'], deviceId: null }, async (api) => {
     for await (const device of api.devices({ productId, prefix, online: isOnline, limit: 500 }))
       context.output.answer(device, describeDevice(device));
   });
@@ -136,7 +130,7 @@ async function listDevices(context: CommandContext, options: ListOptions): Promi
 async function addDevice(context: CommandContext, deviceId: string, options: AddOptions): Promise<void> {
   const { product: product_id, secret, expires: expires_at, label } = options;
   const entry = { device_id: deviceId, product_id, secret, expires_at, labels: addedLabels(label) };
-  await withApi(context, options, 'device:write', null, async (api) => {
+  await withApi(context, options, needToWrite(null), async (api) => {
     const result = await api.addDevices([entry]);
     context.output.answer(envelopeOf(result), describeAdded(deviceId, result));
     if (!result.ok || result.data.devices.some(({ code }) => code !== 0)) process.exitCode = 1;
@@ -153,7 +147,7 @@ async function setDevice(context: CommandContext, deviceId: string, options: Set
     disabled,
     labels: changedLabels(label),
   };
-  await withApi(context, options, 'device:write', deviceId, async (api) => {
+  await withApi(context, options, needToWrite(deviceId), async (api) => {
     const result = await api.changeDevice(change);
     const text = result.ok
       ? `${describeDevice(result.data)}${secretText(result.data.secret)}`
@@ -164,7 +158,7 @@ async function setDevice(context: CommandContext, deviceId: string, options: Set
 }
 
 async function removeDevice(context: CommandContext, deviceId: string, options: ApiOptions): Promise<void> {
-  await withApi(context, options, 'device:write', deviceId, async (api) => {
+  await withApi(context, options, needToWrite(deviceId), async (api) => {
     const result = await api.removeDevice(deviceId);
     const text = result.ok ? `${showable(deviceId)} is removed` : describeRefusal(deviceId, result);
     context.output.answer(envelopeOf(result), text);
@@ -172,20 +166,8 @@ async function removeDevice(context: CommandContext, deviceId: string, options: 
   });
 }
 
-async function withApi(
-  context: CommandContext,
-  options: ApiOptions,
-  permission: Permission,
-  deviceId: string | null,
-  ask: (api: ReveilleClient) => Promise<void>,
-): Promise<void> {
-  const credential = await findCredential(context, options, { permissions: [permission], deviceId });
-  const api = openApi(findApi(context, options.url), credential, context.clock);
-  try {
-    await ask(api);
-  } finally {
-    api.close();
-  }
+function needToWrite(deviceId: string | null): CredentialNeed {
+  return { permissions: ['device:write'], deviceId };
 }
 
 function describeDevice({ device_id, product_id, expires_at, disabled, labels }: RegisteredDevice): string {

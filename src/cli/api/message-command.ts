@@ -12,12 +12,11 @@ import { addExamples, inContext, type CommandContext } from '../shell/command-co
 import { reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../shell/output.ts';
-import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
-import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
+import { addCredentialOptions } from './credential-source.ts';
 
-interface MessageOptions extends CredentialOptions {
+interface MessageOptions extends ApiOptions {
   readonly payload?: object;
-  readonly url?: string;
   readonly wake?: boolean;
   readonly wait?: number;
 }
@@ -50,15 +49,11 @@ async function message(
 ): Promise<void> {
   const { payload = {}, wake, wait: waitS } = options;
   const permissions: Permission[] = wake === true ? ['message:send', 'wakeup:write'] : ['message:send'];
-  const credential = await findCredential(context, options, { permissions, deviceId });
-  const api = openApi(findApi(context, options.url), credential, context.clock);
-  try {
+  await withApi(context, options, { permissions, deviceId }, async (api) => {
     const answer = await api.sendMessage(deviceId, name, payload, { wake, waitS });
     context.output.answer(envelopeOf(answer), describeMessage(deviceId, answer));
     if (!answer.ok) process.exitCode = 1;
-  } finally {
-    api.close();
-  }
+  });
 }
 
 /** The answer in words. */

@@ -8,8 +8,8 @@ import { adminClient, advised } from '../admin/admin-client.ts';
 import { adviceToAdd } from '../admin/device-command.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption } from '../shell/option-values.ts';
-import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
-import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
+import { addCredentialOptions } from './credential-source.ts';
 import { connectionsText, statusJson, statusText } from './status-view.ts';
 
 export function addStatusCommand(program: Command): void {
@@ -30,15 +30,11 @@ export function addStatusCommand(program: Command): void {
   );
 }
 
-interface StatusOptions extends CredentialOptions {
-  readonly url?: string;
-}
-
 function parseDeviceIds(text: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, parseDeviceIdOption(text)];
 }
 
-function show(context: CommandContext, ids: readonly string[], options: StatusOptions): Promise<void> {
+function show(context: CommandContext, ids: readonly string[], options: ApiOptions): Promise<void> {
   const [only = '', ...more] = ids;
   const asksApi = more.length > 0 || Object.keys(options).length > 0;
   return asksApi ? showConnections(context, ids, options) : showStatus(context, only);
@@ -47,21 +43,17 @@ function show(context: CommandContext, ids: readonly string[], options: StatusOp
 async function showConnections(
   context: CommandContext,
   ids: readonly string[],
-  options: StatusOptions,
+  options: ApiOptions,
 ): Promise<void> {
   const [deviceId = null] = ids;
-  const credential = await findCredential(context, options, { permissions: ['connectivity:read'], deviceId });
-  const api = openApi(findApi(context, options.url), credential, context.clock);
-  try {
+  await withApi(context, options, { permissions: ['connectivity:read'], deviceId }, async (api) => {
     const result = await api.connectivityOf(ids);
     const text = result.ok
       ? connectionsText(result.data.devices, context.clock.wallMs())
       : `refused: ${result.message} (${result.code})`;
     context.output.answer(envelopeOf(result), text);
     if (!result.ok || result.data.devices.some(({ code }) => code !== 0)) process.exitCode = 1;
-  } finally {
-    api.close();
-  }
+  });
 }
 
 async function showStatus(context: CommandContext, id: string): Promise<void> {

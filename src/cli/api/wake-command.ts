@@ -5,17 +5,16 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';
-import { envelopeOf, findApi, openApi, urlOption } from './api-access.ts';
+import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { addCredentialOptions } from './credential-source.ts';
 import { parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
 import { showable } from '../shell/output.ts';
 
-interface WakeOptions extends CredentialOptions {
+interface WakeOptions extends ApiOptions {
   readonly customData?: string;
   readonly requestId?: string;
-  readonly url?: string;
   readonly wait?: boolean;
 }
 
@@ -42,17 +41,13 @@ type Wakeup = ApiResult<WakeupData, WakeupCode>;
 
 async function wake(context: CommandContext, deviceId: string, options: WakeOptions): Promise<void> {
   const { customData, requestId } = options;
-  const credential = await findCredential(context, options, { permissions: ['wakeup:write'], deviceId });
-  const api = openApi(findApi(context, options.url), credential, context.clock);
-  try {
+  await withApi(context, options, { permissions: ['wakeup:write'], deviceId }, async (api) => {
     const wakeup = await api.wake(deviceId, { customData, requestId });
     context.output.answer(envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
     if (options.wait === true && mayComeOnline(wakeup))
       await notifyOutcome(context, api, wakeup.requestId, deviceId);
     else if (!wakeup.ok) process.exitCode = 1;
-  } finally {
-    api.close();
-  }
+  });
 }
 
 /** The packet was sent, or may have been. */
