@@ -5,7 +5,7 @@
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';
 import { eventsPageCharactersMax, eventsPageDefault, eventsPageMax } from '../../model/limits.ts';
-import { parseQuery, decodeWait, formatTimestamp } from './shared-fields.ts';
+import { parseQuery, decodeLimit, decodeWait, formatTimestamp } from './shared-fields.ts';
 
 export interface EventsQuery {
   readonly start: EventsStart;
@@ -19,7 +19,7 @@ export function decodeEventsQuery(rawQuery: string): Result<EventsQuery, string>
   if (!query.ok) return query;
   const start = decodeAfter(query.value.get('after'));
   if (!start.ok) return start;
-  const limit = decodeLimit(query.value.get('limit'));
+  const limit = decodeLimit(query.value.get('limit'), eventsPageDefault, eventsPageMax);
   if (!limit.ok) return limit;
   const waitMs = decodeWait(query.value.get('wait'));
   if (!waitMs.ok) return waitMs;
@@ -33,16 +33,6 @@ function decodeAfter(value: string | undefined): Result<EventsStart, string> {
   return sequence === null
     ? fail('after must be "latest" or the next of an earlier answer')
     : succeed(sequence);
-}
-
-const limitForm = /^[0-9]{1,4}$/;
-
-function decodeLimit(value: string | undefined): Result<number, string> {
-  if (value === undefined) return succeed(eventsPageDefault);
-  const limit = limitForm.test(value) ? Number(value) : 0;
-  return limit >= 1 && limit <= eventsPageMax
-    ? succeed(limit)
-    : fail(`limit must be a whole number of 1-${eventsPageMax}`);
 }
 
 /** JSON text. A page too large ends early, and its cursor with it. */

@@ -19,7 +19,7 @@ import type {
 } from '../../model/provisioning.ts';
 import type { Labels } from '../../model/registry.ts';
 import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
-import { decodeDeviceId, parseJsonObject, parseQuery } from './shared-fields.ts';
+import { decodeDeviceId, decodeLimit, parseJsonObject, parseQuery } from './shared-fields.ts';
 
 /** What is asked of a secret beyond its form. */
 export interface SecretRules {
@@ -37,7 +37,7 @@ export function decodeDeviceListing(rawQuery: string): Result<DeviceListingQuery
   if (!productId.ok) return productId;
   const after = decodeOptional(asked.get('after'), decodeCursor);
   if (!after.ok) return after;
-  const limit = decodeLimit(asked.get('limit'));
+  const limit = decodeLimit(asked.get('limit'), devicesPageDefault, devicesPageMax);
   if (!limit.ok) return limit;
   const prefix = asked.get('prefix') ?? '';
   if (utf8Length(prefix) > deviceIdBytesMax) return fail(`prefix must be at most ${deviceIdBytesMax} bytes`);
@@ -53,16 +53,6 @@ function decodeOptional<Value>(
   decode: (text: string) => Result<Value, string>,
 ): Result<Value | null, string> {
   return text === undefined ? succeed(null) : decode(text);
-}
-
-const limitForm = /^[0-9]{1,4}$/;
-
-function decodeLimit(value: string | undefined): Result<number, string> {
-  if (value === undefined) return succeed(devicesPageDefault);
-  const limit = limitForm.test(value) ? Number(value) : 0;
-  return limit >= 1 && limit <= devicesPageMax
-    ? succeed(limit)
-    : fail(`limit must be a whole number of 1-${devicesPageMax}`);
 }
 
 /** A cursor is opaque to callers: a version byte and the id of the last device that was looked at, as base64url. */

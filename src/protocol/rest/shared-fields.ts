@@ -1,6 +1,6 @@
 /**
- * The text that all endpoints share: query strings, JSON bodies, `device_id` and `wait` coming in, times and the envelope
- * going out. Source: decisions.md, HTTP; API doc, Device and Response envelopes.
+ * The text that all endpoints share: query strings, JSON bodies, `device_id`, `wait` and `limit` coming in, times and the
+ * envelope going out. Source: decisions.md, HTTP; API doc, Device and Response envelopes.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { decodeJsonObject } from '../../lib/utf8.ts';
@@ -70,6 +70,15 @@ export function decodeWait(value: string | undefined): Result<number, string> {
   if (!secondsForm.test(value) || Number(value) > longPollSecondsMax)
     return fail(`wait must be 0-${longPollSecondsMax} seconds, with at most three decimals`);
   return succeed(Math.round(Number(value) * 1000));
+}
+
+const limitForm = /^[0-9]{1,4}$/;
+
+/** `limit`, how many a page may hold: 1 to `max` (itself at most 9999); absent is `usual`. Or what is wrong. */
+export function decodeLimit(value: string | undefined, usual: number, max: number): Result<number, string> {
+  if (value === undefined) return succeed(usual);
+  const limit = limitForm.test(value) ? Number(value) : 0;
+  return limit >= 1 && limit <= max ? succeed(limit) : fail(`limit must be a whole number of 1-${max}`);
 }
 
 const json = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*("utf-8"|utf-8)[ \t]*;?[ \t]*)?$/i;
