@@ -25,6 +25,7 @@ import {
   screenSideMax,
 } from '../../model/limits.ts';
 import { utf8Length } from '../../lib/utf8.ts';
+import { isBlank, type Blank } from './shared-fields.ts';
 
 const deviceIdRule = mustBe(`1-${deviceIdBytesMax} bytes of valid UTF-8`);
 
@@ -113,7 +114,6 @@ export const callCredentialsSchema = z
 export type CallCredentialsFields = z.output<typeof callCredentialsSchema>;
 
 type Scalar = string | number | boolean;
-type Blank = '' | null | undefined;
 
 /*
  * The kinds of field. Each says in words what it takes, so that every mistake in it is answered with the same sentence; in
@@ -182,9 +182,4 @@ function orElse<Field extends z.ZodType, Otherwise>(field: Field, otherwise: Oth
     .optional()
     .meta(otherwise === undefined ? {} : { default: otherwise })
     .transform((given): Given | Otherwise => (isBlank(given) ? otherwise : (given as Given)));
-}
-
-/** Counts as left out, in a field that may be. */
-export function isBlank(given: unknown): given is Blank {
-  return given === undefined || given === null || given === '';
 }

@@ -8,7 +8,7 @@ import { orderedEndReasons, type CallEnd, type CallName, type OrderedEndReason }
 import { parseSessionId, type DeviceId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { roomIdBytesMax } from '../../model/limits.ts';
-import { decodeDeviceId, formatTimestamp, parseJsonObject } from './shared-fields.ts';
+import { decodeDeviceId, formatTimestamp, isBlank, parseJsonObject } from './shared-fields.ts';
 
 export interface CallEndBody {
   readonly deviceId: DeviceId;
@@ -30,9 +30,8 @@ export function decodeCallEndBody(body: Uint8Array): Result<CallEndBody, string>
 }
 
 function decodeCallName({ session, msg_room_id: room }: JsonObject): Result<CallName, string> {
-  if (isLeftOut(session) === isLeftOut(room))
-    return fail('exactly one of session and msg_room_id must be given');
-  return isLeftOut(room) ? decodeSession(session) : decodeRoom(room);
+  if (isBlank(session) === isBlank(room)) return fail('exactly one of session and msg_room_id must be given');
+  return isBlank(room) ? decodeSession(session) : decodeRoom(room);
 }
 
 function decodeSession(value: unknown): Result<CallName, string> {
@@ -49,13 +48,9 @@ function decodeRoom(value: unknown): Result<CallName, string> {
 }
 
 function decodeReason(value: unknown): Result<OrderedEndReason, string> {
-  if (isLeftOut(value)) return succeed('cancelled');
+  if (isBlank(value)) return succeed('cancelled');
   const reason = orderedEndReasons.find((known) => known === value);
   return reason === undefined ? fail(`reason must be ${orderedEndReasons.join(' or ')}`) : succeed(reason);
-}
-
-function isLeftOut(value: unknown): value is undefined | null | '' {
-  return value === undefined || value === null || value === '';
 }
 
 /** JSON text. */

@@ -7,8 +7,9 @@ import { assert } from '../../lib/assert.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { MediaProfile } from '../../model/product-defaults.ts';
-import { callCredentialsSchema, isBlank } from './call-credentials-schema.ts';
+import { callCredentialsSchema } from './call-credentials-schema.ts';
 import { combineCallMedia, type FieldMistake } from './call-media.ts';
+import { isBlank } from './shared-fields.ts';
 
 /** In the order of the source's table. */
 const profileFields = [

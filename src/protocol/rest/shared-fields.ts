@@ -72,6 +72,13 @@ export function decodeWait(value: string | undefined): Result<number, string> {
   return succeed(Math.round(Number(value) * 1000));
 }
 
+export type Blank = '' | null | undefined;
+
+/** Counts as left out, in a field that may be, of a request about calls. */
+export function isBlank(given: unknown): given is Blank {
+  return given === undefined || given === null || given === '';
+}
+
 const limitForm = /^[0-9]{1,4}$/;
 
 /** `limit`, how many a page may hold: 1 to `max` (itself at most 9999); absent is `usual`. Or what is wrong. */
