@@ -3,7 +3,7 @@
  * with `device_id`, of one device: the accepted ones with packet and outcome, their events, and the refused ones that the
  * processes of the server remember. A store at rest answers the same, but for the refused ones.
  */
-import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import { nextTurn } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { findWakeups, type FindWakeupsDeps, type WakeupsFound } from '../../core/wakeups/find-wakeups.ts';
@@ -121,10 +121,6 @@ function encodeWakeup({ appId, record }: KnownWakeup): WakeupJson {
 
 function encodeRefused({ atMs, appId, isProven, deviceId, code, reason }: RefusedWakeup): RefusedWakeupJson {
   return { at: formatTimestamp(atMs), app_id: appId, proven: isProven, device_id: deviceId, code, reason };
-}
-
-function timestampOrNull(wallMs: number | null): string | null {
-  return wallMs === null ? null : formatTimestamp(wallMs);
 }
 
 /** Wakeups whose events are looked for in the log: the latest. */

@@ -10,7 +10,7 @@ import type {
   WebhookAdminRefusal,
   WebhookName,
 } from '../../core/ports/webhook-admin.ts';
-import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
 import {
@@ -59,9 +59,9 @@ export function encodeWebhook(status: WebhookStatus): WebhookJson {
     behind: status.behind,
     failed: status.failed,
     parked: status.parked,
-    last_success_at: status.lastSuccessAtMs === null ? null : formatTimestamp(status.lastSuccessAtMs),
+    last_success_at: timestampOrNull(status.lastSuccessAtMs),
     last_failure: status.lastFailure && encodeFailure(status.lastFailure),
-    switched_off_at: status.switchedOffAtMs === null ? null : formatTimestamp(status.switchedOffAtMs),
+    switched_off_at: timestampOrNull(status.switchedOffAtMs),
   };
 }
 

@@ -7,7 +7,14 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { type DeviceId, parseRequestId, type RequestId } from '../../model/ids.ts';
 import type { CustomData } from '../../model/sleep.ts';
 import type { WakeupReceipt, WakeupRecord } from '../../model/wakeup.ts';
-import { decodeDeviceId, parseJsonObject, formatTimestamp, parseQuery, decodeWait } from './shared-fields.ts';
+import {
+  decodeDeviceId,
+  decodeWait,
+  formatTimestamp,
+  parseJsonObject,
+  parseQuery,
+  timestampOrNull,
+} from './shared-fields.ts';
 import type { ConnectionTimes, ConnectivityRecord } from '../../model/connectivity.ts';
 import { isJsonObject, utf8Length } from '../../lib/utf8.ts';
 import type { JsonObject } from '../../model/json.ts';
@@ -121,10 +128,6 @@ export function encodeWakeupRecord(requestId: RequestId, record: WakeupRecord): 
     already_online: record.alreadyOnline,
     cause: record.cause,
   });
-}
-
-function timestampOrNull(wallMs: number | null): string | null {
-  return wallMs === null ? null : formatTimestamp(wallMs);
 }
 
 export interface MessageBody {

@@ -100,6 +100,10 @@ export function formatTimestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace('Z', '+00:00');
 }
 
+export function timestampOrNull(wallMs: number | null): string | null {
+  return wallMs === null ? null : formatTimestamp(wallMs);
+}
+
 /**
  * The envelope around every answer, by endpoint: plain `{code, message}`, wakeup's with a `request_id`, issuance's with
  * `msg` in place of `message`. `data` is left out where there is none.
