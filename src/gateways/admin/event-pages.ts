@@ -26,7 +26,7 @@ export function isWanted({ deviceId, types }: EventFilter, event: LoggedEvent): 
 export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'>;
 
 /** Events read from the store at once: less than a millisecond. */
-const sliceEvents = 256;
+export const sliceEvents = 256;
 
 export interface EventPage {
   /** In the order of the log. */

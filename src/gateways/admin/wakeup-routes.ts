@@ -18,7 +18,7 @@ import { eventsScannedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { KnownWakeup, RefusedWakeup } from '../../model/wakeup.ts';
 import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
-import { findPlace, type EventSource } from './event-pages.ts';
+import { findPlace, isWanted, sliceEvents, type EventSource } from './event-pages.ts';
 import { wireEvent, type WireEvent } from './event-query.ts';
 
 export interface WakeupJson {
@@ -127,8 +127,6 @@ function encodeRefused({ atMs, appId, isProven, deviceId, code, reason }: Refuse
 const searchedMax = 10;
 /** By then a wakeup is settled, and its event is in the log. */
 const settledMsMax = 2 * wakeupToOnlineMsMax;
-/** Events read from the store at once: less than a millisecond. */
-const sliceEvents = 256;
 
 /** Of wakeups that are known no more, the newest part of the log may still have events. */
 async function findEvents(
@@ -151,13 +149,13 @@ async function scan(
   untilMs: number,
   found: Map<EventId, LoggedEvent>,
 ): Promise<void> {
+  const filter = { deviceId, types: null };
   let after = Math.max(from, source.oldest - 1);
   for (let scanned = 0; scanned < eventsScannedMax; scanned += sliceEvents) {
     if (scanned > 0) await nextTurn();
     const slice = source.read(after, sliceEvents);
     for (const event of slice)
-      if (isOf(event, requestId) && (deviceId === null || event.deviceId === deviceId))
-        found.set(event.id, event);
+      if (isOf(event, requestId) && isWanted(filter, event)) found.set(event.id, event);
     const last = slice.at(-1);
     if (last === undefined || last.atMs > untilMs) return;
     after = last.sequence;
