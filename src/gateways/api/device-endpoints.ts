@@ -104,7 +104,6 @@ export function deviceRemoveRoute(deps: ProvisioningDeps): Route {
 }
 
 async function carryOutOne({ provision }: ProvisioningDeps, call: Call, order: DeviceOrder): Promise<Reply> {
-  call.deviceId = order.deviceId;
   const answer = await provision(requestOf(call, [order]));
   return replyWith((outcome: DeviceOutcome) => encodeOne(order, outcome))(outcomeOf(answer));
 }
