@@ -24,7 +24,7 @@ import {
   type SecretRules,
 } from '../../protocol/rest/provisioning.ts';
 import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
-import { refuseParameter, replyWith, type Call, type Reply, type Route } from './route.ts';
+import { coded, refuseParameter, replyWith, type Call, type Reply, type Route } from './route.ts';
 
 /** Carries a request out where the registry is changed. */
 export type Provision = (request: ProvisioningRequest) => Promise<ProvisioningAnswer>;
@@ -34,13 +34,7 @@ export interface ProvisioningDeps {
   readonly secretRules: SecretRules;
 }
 
-const coded = {
-  path: '/v1/devices',
-  envelope: 'with-request-id',
-  successStatus: 200,
-  statusFromCode: true,
-  takesRequestId: false,
-} as const;
+const path = '/v1/devices';
 
 const replyPage = replyWith(encodeDevicePage);
 
@@ -48,6 +42,7 @@ export function devicesListRoute(list: Pick<DeviceList, 'read'>): Route {
   return {
     name: 'devices-list',
     method: 'GET',
+    path,
     permission: 'device:read',
     ...coded,
     handle(call) {
@@ -62,6 +57,7 @@ export function devicesAddRoute(deps: ProvisioningDeps): Route {
   return {
     name: 'devices-add',
     method: 'POST',
+    path,
     permission: 'device:write',
     ...coded,
     handle(call) {
@@ -80,6 +76,7 @@ export function deviceChangeRoute(deps: ProvisioningDeps): Route {
   return {
     name: 'device-change',
     method: 'PATCH',
+    path,
     permission: 'device:write',
     ...coded,
     handle(call) {
@@ -93,6 +90,7 @@ export function deviceRemoveRoute(deps: ProvisioningDeps): Route {
   return {
     name: 'device-remove',
     method: 'DELETE',
+    path,
     permission: 'device:write',
     ...coded,
     handle(call) {

@@ -29,15 +29,16 @@ import { decodeEventsQuery, encodeEventPage } from '../../protocol/rest/events.t
 import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
 import { overload } from '../../model/codes.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
-import { plain, refuse, refuseParameter, replyWith, type Call, type Reply, type Route } from './route.ts';
-
-/** The HTTP status is that of the code. */
-export const coded = {
-  envelope: 'with-request-id',
-  successStatus: 200,
-  statusFromCode: true,
-  takesRequestId: false,
-} as const;
+import {
+  coded,
+  plain,
+  refuse,
+  refuseParameter,
+  replyWith,
+  type Call,
+  type Reply,
+  type Route,
+} from './route.ts';
 
 const replyConnectivity = replyWith(encodeConnectivityRecord);
 

@@ -10,8 +10,7 @@ import {
   encodeMessageReceipt,
   encodeMessageRefusal,
 } from '../../protocol/rest/device-requests.ts';
-import { coded } from './endpoints.ts';
-import { refuseParameter, refusePermission, replyWith, type Route } from './route.ts';
+import { coded, refuseParameter, refusePermission, replyWith, type Route } from './route.ts';
 
 const replyMessage = replyWith(encodeMessageReceipt, encodeMessageRefusal);
 

@@ -81,6 +81,14 @@ export const plain = {
   takesRequestId: false,
 } as const;
 
+/** The HTTP status is that of the code. */
+export const coded = {
+  envelope: 'with-request-id',
+  successStatus: 200,
+  statusFromCode: true,
+  takesRequestId: false,
+} as const;
+
 /** An answer of the core that is no success. */
 interface Failure {
   readonly code: Code;
