@@ -12,11 +12,12 @@ import { overload, refusal, type Code, type TransportCode } from '../../model/co
 import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { encodeEnvelope, isJsonContentType } from '../../protocol/rest/shared-fields.ts';
 import { ApiRequest, type FramingFault, type RequestContext } from './api-request.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
-import { refuse, refusePermission, type Answered, type Reply, type Route } from './route.ts';
+import { refuse, refusePermission, type Reply, type Route } from './route.ts';
 
 export interface PipelineDeps {
   readonly routes: readonly Route[];
@@ -196,7 +197,7 @@ export class Pipeline {
   }
 }
 
-function answeredBy(request: ApiRequest, reply: Reply): Answered {
+function answeredBy(request: ApiRequest, reply: Reply): WakeupAnswered {
   return {
     requestId: request.requestId.id,
     appId: request.provenAppId,

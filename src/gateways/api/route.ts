@@ -1,10 +1,11 @@
 /** The declaration of an endpoint; the pipeline does the rest. */
 import type { Result } from '../../lib/result.ts';
 import { codeTexts, refusal, type Code } from '../../model/codes.ts';
-import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
+import type { DeviceId, RequestId } from '../../model/ids.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { ApplicationLimit } from '../../core/devices/request-limits.ts';
+import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
@@ -36,17 +37,6 @@ export interface Reply {
   readonly retryAfterS?: number;
 }
 
-/** An answer as it is sent, and to whom. */
-export interface Answered {
-  readonly requestId: RequestId;
-  /** Null: the caller was not proven to be any application. */
-  readonly appId: ApplicationId | null;
-  /** X-Tg-App-Id as it came; empty: none. */
-  readonly claimedAppId: string;
-  readonly deviceId: DeviceId | null;
-  readonly reply: Pick<Reply, 'code' | 'message'>;
-}
-
 export interface Route {
   /** The label in metrics. */
   readonly name: string;
@@ -70,7 +60,7 @@ export interface Route {
   readonly asksAgain?: true;
   handle(call: Call): Reply | Promise<Reply>;
   /** Told of every answer to a request of its path and method, those before `handle` too. Must not throw. */
-  answered?(answered: Answered): void;
+  answered?(answered: WakeupAnswered): void;
 }
 
 /** HTTP's 200 whatever became of it: the caller reads the code. */
