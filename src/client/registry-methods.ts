@@ -18,8 +18,11 @@ import { queryOf, type ApiRequest } from './request-sender.ts';
 export type Asked = Pick<ApiRequest, 'kind' | 'method' | 'path'> &
   Partial<Pick<ApiRequest, 'rawQuery' | 'body' | 'requestId' | 'waitMs'>>;
 
-/** Makes the call, whatever its answer holds. */
-export type Ask = (asked: Asked, options: CallOptions) => Promise<ApiResult<unknown, FailureCode>>;
+/** Makes the call. The answer has the form that the endpoint documents: nobody checks it. */
+export type Ask = <Data, Code extends FailureCode>(
+  asked: Asked,
+  options: CallOptions,
+) => Promise<ApiResult<Data, Code>>;
 
 const devicesPath = '/v1/devices';
 
@@ -37,14 +40,14 @@ export class RegistryMethods {
   ): Promise<ApiResult<AddedDevicesData, DeviceAdditionCode>> {
     // Secrets that were made and not heard of would be lost.
     const kind = devices.every(({ secret }) => secret !== undefined) ? 'provisioning' : 'made-secret';
-    return this.#ask({ kind, path: devicesPath, body: { devices } }, options);
+    return this.#request({ kind, path: devicesPath, body: { devices } }, options);
   }
 
   /** A page of the application's devices in the registry; it may be shorter than `limit` though there are more. */
   async listDevices(options: DevicesOptions = {}): Promise<ApiResult<DevicePageData, DeviceListingCode>> {
     const { productId, prefix, online, after, limit } = options;
     const rawQuery = queryOf({ product_id: productId, prefix, online: online?.toString(), after, limit });
-    return this.#ask({ kind: 'query', path: devicesPath, rawQuery }, options);
+    return this.#request({ kind: 'query', path: devicesPath, rawQuery }, options);
   }
 
   /** All of them, a page at a time. Throws a ReveilleRefusedError when the server refuses a page. */
@@ -65,7 +68,7 @@ export class RegistryMethods {
     options: CallOptions = {},
   ): Promise<ApiResult<ChangedDeviceData, DeviceChangeCode>> {
     const kind = change.secret === true ? 'made-secret' : 'provisioning';
-    return this.#ask({ kind, method: 'PATCH', path: devicesPath, body: change }, options);
+    return this.#request({ kind, method: 'PATCH', path: devicesPath, body: change }, options);
   }
 
   /** Removes a device; one that is not there is 40403. */
@@ -74,11 +77,6 @@ export class RegistryMethods {
     options: CallOptions = {},
   ): Promise<ApiResult<RemovedDeviceData, DeviceChangeCode>> {
     const rawQuery = queryOf({ device_id: deviceId });
-    return this.#ask({ kind: 'provisioning', method: 'DELETE', path: devicesPath, rawQuery }, options);
-  }
-
-  /** The answer has the form that the endpoint documents. */
-  #ask<Data, Code extends FailureCode>(asked: Asked, options: CallOptions): Promise<ApiResult<Data, Code>> {
-    return this.#request(asked, options) as Promise<ApiResult<Data, Code>>;
+    return this.#request({ kind: 'provisioning', method: 'DELETE', path: devicesPath, rawQuery }, options);
   }
 }
