@@ -61,13 +61,10 @@ import {
 } from './request-sender.ts';
 
 export type * from './answers.ts';
-export type { ApiFailure, ApiResult, ApiSuccess } from './answers.ts';
-export type { CallCredentialsBody } from './answers.ts';
 export { ReveilleProtocolError, ReveilleRefusedError, ReveilleUnreachableError } from './client-errors.ts';
 export type * from './client-options.ts';
 export type { FollowedEvent } from './followed-events.ts';
 export type { RawAnswer, RawRequest } from './request-sender.ts';
-export type { RetrySettings } from './client-options.ts';
 export type { SigningCredential } from '../protocol/tgv1/sign-request.ts';
 
 const usualTimeoutMs = 10_000;
