@@ -234,3 +234,8 @@ export type ListenerName = (typeof listenerNames)[number];
 
 /** Read-only all the way down, in the type and in memory. */
 export type Settings = z.output<typeof settingsSchema>;
+
+/** The server listens there itself: for media only where its media process is a child. */
+export function hasOwnListener({ media }: Settings, name: ListenerName): boolean {
+  return name !== 'media' || media.process === 'child';
+}

@@ -7,7 +7,7 @@ import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { getSystemErrorMap } from 'node:util';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
-import { listenerNames, type Settings } from './settings-schema.ts';
+import { hasOwnListener, listenerNames, type Settings } from './settings-schema.ts';
 
 /** One thing that is wrong. */
 export interface StartProblem {
@@ -54,7 +54,7 @@ export function readListenerCertificates(
 export async function findAddressProblems(settings: Settings): Promise<StartProblem[]> {
   const problems: StartProblem[] = [];
   for (const section of listenerNames) {
-    if (section === 'media' && settings.media.process !== 'child') continue;
+    if (!hasOwnListener(settings, section)) continue;
     const reason = await findListenProblem(settings[section].listen);
     if (reason !== null) problems.push({ setting: `${section}.listen`, reason });
   }

@@ -10,7 +10,12 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ProcessFork, ProcessReport } from './process-messages.ts';
-import { listenerNames, type ListenerName, type Settings } from '../config/settings-schema.ts';
+import {
+  hasOwnListener,
+  listenerNames,
+  type ListenerName,
+  type Settings,
+} from '../config/settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, handoffsMax, sleepAcceptBacklog } from '../../model/limits.ts';
@@ -41,7 +46,7 @@ export async function settlePorts(settings: Settings): Promise<Addresses> {
 
 async function settle(settings: Settings, name: ListenerName, held: Server[]): Promise<ListenAddress> {
   const { listen } = settings[name];
-  if (name === 'media' && settings.media.process !== 'child') return listen;
+  if (!hasOwnListener(settings, name)) return listen;
   try {
     const server = listen.port === 0 ? await listeningSomewhere(listen.host) : await listening(listen);
     held.push(server);
