@@ -11,26 +11,17 @@ import {
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { latestOf } from '../support/fakes.ts';
 import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
+import { acceptedWakeup } from '../support/stored-wakeups.ts';
 import { draftOf } from '../support/test-journal.ts';
 
 const nowMs = Date.now();
 const app = '2818153' as ApplicationId;
 const requestId = 'a request, with {printable} characters' as RequestId;
-const accepted: WakeupRecord = {
+const accepted = acceptedWakeup({
   deviceId: 'a\0b' as DeviceId,
-  status: 'accepted',
-  isAwaited: true,
   begunAtMs: nowMs,
   acceptedAtMs: nowMs + 3,
-  completedAtMs: null,
-  wokeAfterMs: null,
-  alreadyOnline: false,
-  cause: null,
-  sleepEpoch: 7,
-  packet: '983b16f8f39c0000',
-  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
-  watcher: null,
-};
+});
 const completed: WakeupRecord = {
   ...accepted,
   status: 'completed',

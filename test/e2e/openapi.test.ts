@@ -11,9 +11,8 @@ import { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import { WakeupWatch } from '../../src/core/wakeups/wakeup-watch.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { neverConnected } from '../../src/model/connectivity.ts';
-import { generateSessionId, type RequestId, type WakeupId } from '../../src/model/ids.ts';
+import { generateSessionId, type RequestId } from '../../src/model/ids.ts';
 import type { WakeMode, WakeWriteResult } from '../../src/model/sleep.ts';
-import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
 import {
   callCredentialsRoute,
@@ -83,6 +82,7 @@ import {
 import { assertMatchesOpenapi, unseenResponses } from '../support/openapi.ts';
 import { anEvent, ScriptedEventLog } from '../support/scripted-event-log.ts';
 import { credentialOf } from '../support/signed-requests.ts';
+import { acceptedWakeup } from '../support/stored-wakeups.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const query = { method: 'GET', path: '/v1/device/connectivity' } as const;
@@ -514,21 +514,7 @@ type BreakableMember = Awaited<ReturnType<typeof openBreakableDeps>>;
 
 const broken = new Error('broken by the test');
 const knownId = 'ring-7' as RequestId;
-const awaitedWakeup: WakeupRecord = {
-  deviceId: testDevice,
-  status: 'accepted',
-  isAwaited: true,
-  begunAtMs: 1000,
-  acceptedAtMs: 1000,
-  completedAtMs: null,
-  wokeAfterMs: null,
-  alreadyOnline: false,
-  cause: null,
-  sleepEpoch: 1,
-  packet: '983b16f8f39c0000',
-  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
-  watcher: null,
-};
+const awaitedWakeup = acceptedWakeup({ deviceId: testDevice, begunAtMs: 1000, acceptedAtMs: 1000 });
 
 const faults: readonly {
   readonly name: string;

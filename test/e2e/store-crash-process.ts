@@ -11,11 +11,11 @@ import {
   type RequestId,
   type SessionId,
 } from '../../src/model/ids.ts';
-import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { WakeupRecordStore } from '../../src/storage/records/wakeup-record-store.ts';
 import { endOf, loginOf } from '../support/connection-changes.ts';
+import { acceptedWakeup } from '../support/stored-wakeups.ts';
 import { openJournal } from '../support/test-journal.ts';
 
 const store = openStore(process.argv[2] ?? '');
@@ -42,21 +42,14 @@ for (let number = 0; ; number++) {
   records.write(deviceId, { ...record, openSession: session }, loginOf(change));
   if (number % 3 !== 0) records.write(deviceId, { ...record, openSession: null }, endOf(change));
   const requestId = `request-${number}` as RequestId;
-  const wakeup: WakeupRecord = {
+  const wakeup = acceptedWakeup({
     id: generateWakeupId(clock.wallMs(), number),
     deviceId,
-    status: 'accepted',
-    isAwaited: true,
     begunAtMs: clock.wallMs(),
     acceptedAtMs: clock.wallMs(),
-    completedAtMs: null,
-    wokeAfterMs: null,
-    alreadyOnline: false,
-    cause: null,
     sleepEpoch: number + 1,
     packet: null,
-    watcher: null,
-  };
+  });
   wakeups.save(app, requestId, wakeup, {
     type: 'device.wakeup.accepted',
     data: { request_id: requestId, custom_data: null },

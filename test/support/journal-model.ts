@@ -15,6 +15,7 @@ import {
   type SessionId,
 } from '../../src/model/ids.ts';
 import { latestOf } from './fakes.ts';
+import { acceptedWakeup } from './stored-wakeups.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { CallRecordStore } from '../../src/storage/records/call-record-store.ts';
 import { ConnectionRecordStore } from '../../src/storage/records/connection-record-store.ts';
@@ -170,21 +171,13 @@ function wakeupAfter(
   if (!isNew && latest !== null)
     return { ...latest, isAwaited: false, status: 'completed', completedAtMs: number };
   const begunAtMs = new DrivenClock().wallMs() + number;
-  return {
+  return acceptedWakeup({
     id: earlierWakeupId(app, requestId, begunAtMs),
     deviceId,
-    status: 'accepted',
-    isAwaited: true,
     begunAtMs,
     acceptedAtMs: begunAtMs,
-    completedAtMs: null,
-    wokeAfterMs: null,
-    alreadyOnline: false,
-    cause: null,
     sleepEpoch: number,
-    packet: '983b16f8f39c0000',
-    watcher: null,
-  };
+  });
 }
 
 function sorted(fields: object | null): [string, unknown][] {

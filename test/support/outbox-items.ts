@@ -2,10 +2,10 @@
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/model/ids.ts';
-import type { RequestId, SessionId, WakeupId } from '../../src/model/ids.ts';
-import type { WakeupRecord } from '../../src/model/wakeup.ts';
+import type { RequestId, SessionId } from '../../src/model/ids.ts';
 import type { OutboxEvent, OutboxItem } from '../../src/core/ports/outbox.ts';
 import { audioCall, callOf } from './stored-calls.ts';
+import { acceptedWakeup } from './stored-wakeups.ts';
 import { draftOf } from './test-journal.ts';
 
 export const outboxMember = 'north/0@1' as MemberId;
@@ -33,21 +33,13 @@ const offline: EventDraft = {
   epoch: 8,
 };
 
-const record: WakeupRecord = {
+const record = acceptedWakeup({
   deviceId,
-  status: 'accepted',
-  isAwaited: true,
   begunAtMs: atMs,
   acceptedAtMs: atMs + 1,
-  completedAtMs: null,
-  wokeAfterMs: null,
-  alreadyOnline: false,
   cause: 'remote',
   sleepEpoch: 3,
-  packet: '983b16f8f39c0000',
-  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
-  watcher: null,
-};
+});
 
 export function outboxEventOf(draft: EventDraft): OutboxEvent {
   return { id: generateEventId(draft.atMs, 1), productId: 'doorbell' as ProductId, draft };

@@ -8,13 +8,13 @@ import type {
   ProductId,
   RequestId,
   SessionId,
-  WakeupId,
 } from '../../src/model/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
 import type { CallEnd } from '../../src/model/call.ts';
 import { callEndOrder, callSession, signedOrder } from './call-scene.ts';
 import type { KnownWakeup, WakeupRequest } from '../../src/model/wakeup.ts';
 import { testApp, testDevice } from './fakes.ts';
+import { acceptedWakeup } from './stored-wakeups.ts';
 
 export const memberOne = 'node-1/1@one' as MemberId;
 export const memberTwo = 'node-1/2@two' as MemberId;
@@ -42,21 +42,7 @@ export const wakeupRequest: WakeupRequest = {
 const knownWakeup: KnownWakeup = {
   appId: testApp,
   requestId: 'request 1' as RequestId,
-  record: {
-    id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
-    deviceId: testDevice,
-    status: 'accepted',
-    isAwaited: true,
-    begunAtMs: 1_763_627_400_000,
-    acceptedAtMs: 1_763_627_400_001,
-    completedAtMs: null,
-    wokeAfterMs: null,
-    alreadyOnline: false,
-    cause: null,
-    sleepEpoch: 7,
-    packet: '983b16f8f39c0000',
-    watcher: memberOne,
-  },
+  record: acceptedWakeup({ watcher: memberOne }),
 };
 
 const receipt = { deviceId: testDevice, acceptedAtMs: 1_763_627_400_123 };

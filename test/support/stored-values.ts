@@ -1,6 +1,6 @@
 /** What members keep where all see it: values for the tests of those who write and read them. */
 import type { EventDraft } from '../../src/model/events.ts';
-import type { EventId, ProductId, RequestId, SessionId, WakeupId } from '../../src/model/ids.ts';
+import type { EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import {
   decodeHeartbeats,
   decodeDeviceCalls,
@@ -23,6 +23,7 @@ import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { testApp, testDevice } from './fakes.ts';
 import { memberOne, memberStatus, memberTwo } from './peer-messages.ts';
 import { audioCall, videoCall } from './stored-calls.ts';
+import { acceptedWakeup } from './stored-wakeups.ts';
 
 const session = '0193f1c2-0000-7000-8000-000000000001' as SessionId;
 const request_id = 'request 1' as RequestId;
@@ -84,21 +85,14 @@ export const heartbeats: readonly DeviceHeartbeat[] = [
 const knownWakeup: KnownWakeup = {
   appId: testApp,
   requestId: request_id,
-  record: {
-    deviceId: testDevice,
+  record: acceptedWakeup({
     status: 'completed',
     isAwaited: false,
-    begunAtMs: 1_763_627_400_000,
-    acceptedAtMs: 1_763_627_400_001,
     completedAtMs: 1_763_627_405_000,
     wokeAfterMs: 4999,
-    alreadyOnline: false,
     cause: 'remote',
-    sleepEpoch: 7,
-    packet: '983b16f8f39c0000',
-    id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
     watcher: memberOne,
-  },
+  }),
 };
 
 const deviceCalls = {

@@ -11,25 +11,11 @@ import { encodeVersioned } from '../../../../src/protocol/cluster/wire-values.ts
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, latestOf, testApp, testDevice } from '../../../support/fakes.ts';
 import { MemoryKvStore } from '../../../support/memory-kv-store.ts';
+import { acceptedWakeup } from '../../../support/stored-wakeups.ts';
 
 const coordinator = 'node-a/0@1' as MemberId;
 const claim = { coordinator, sessions: [], isIssuing: true };
 const request = 'request' as RequestId;
-const record: WakeupRecord = {
-  id: 'wakeup-1' as WakeupId,
-  deviceId: testDevice,
-  status: 'accepted',
-  isAwaited: true,
-  begunAtMs: 1_763_627_400_000,
-  acceptedAtMs: 1_763_627_400_001,
-  completedAtMs: null,
-  wokeAfterMs: null,
-  alreadyOnline: false,
-  cause: null,
-  sleepEpoch: 7,
-  packet: '983b16f8f39c0000',
-  watcher: null,
-};
 
 function deps() {
   return { kv: new MemoryKvStore(), clock: new DrivenClock(), log: new FakeLog() };
@@ -62,9 +48,9 @@ test('the latest of a request id is named once, whoever is faster, and what an e
   const repository = new WakeupRepository(parts);
   const gate = 'GATE01' as DeviceId;
   const ids = ['wakeup-1', 'wakeup-2', 'wakeup-3'] as WakeupId[];
-  const [first, second, third] = ids.map((id, number): WakeupRecord => {
-    return { ...record, id, deviceId: number === 1 ? gate : testDevice };
-  }) as [WakeupRecord, WakeupRecord, WakeupRecord];
+  const [first, second, third] = ids.map((id, number) =>
+    acceptedWakeup({ id, deviceId: number === 1 ? gate : testDevice }),
+  ) as [WakeupRecord, WakeupRecord, WakeupRecord];
   const { isCallersId, bodySha256 } = { isCallersId: true, bodySha256: '0f'.repeat(32) };
   const { id: _, packet: __, ...plain } = first;
   const earlier = { appId: testApp, requestId: request, record: { ...plain, isCallersId, bodySha256 } };

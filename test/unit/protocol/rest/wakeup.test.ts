@@ -6,8 +6,9 @@ import {
   decodeWakeupOutcomeQuery,
   encodeWakeupRecord,
 } from '../../../../src/protocol/rest/device-requests.ts';
-import type { DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
+import { acceptedWakeup } from '../../../support/stored-wakeups.ts';
 
 function decode(text: string): ReturnType<typeof decodeWakeupBody> {
   return decodeWakeupBody(Buffer.from(text));
@@ -116,21 +117,15 @@ for (const [name, query] of badQueries) {
   });
 }
 
-const accepted: WakeupRecord = {
+const accepted = acceptedWakeup({
   deviceId: 'D"1' as DeviceId,
   status: 'accepted',
-  isAwaited: true,
-  begunAtMs: 0,
   acceptedAtMs: Date.UTC(2026, 10, 20, 8, 30, 0, 123),
   completedAtMs: null,
   wokeAfterMs: null,
   alreadyOnline: false,
   cause: null,
-  sleepEpoch: 1,
-  packet: '983b16f8f39c0000',
-  id: '01a2b3c4-0000-7000-8000-000000000009' as WakeupId,
-  watcher: null,
-};
+});
 
 test('what is not known yet is null, and nothing is left out', () => {
   assert.equal(

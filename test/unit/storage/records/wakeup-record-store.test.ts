@@ -14,6 +14,7 @@ import {
 import { latestOf } from '../../../support/fakes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
+import { acceptedWakeup } from '../../../support/stored-wakeups.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal, type TestJournalSettings } from '../../../support/test-journal.ts';
 
@@ -21,22 +22,12 @@ const app = '2818153' as ApplicationId;
 const request = (number: number): RequestId => `request-${number}` as RequestId;
 
 function wakeupAt(clock: DrivenClock, changes: Partial<WakeupRecord> = {}): WakeupRecord {
-  return {
-    id: 'wakeup-5' as WakeupId,
+  return acceptedWakeup({
     deviceId: 'a\0b' as DeviceId,
-    status: 'accepted',
-    isAwaited: true,
     begunAtMs: clock.wallMs(),
     acceptedAtMs: clock.wallMs(),
-    completedAtMs: null,
-    wokeAfterMs: null,
-    alreadyOnline: false,
-    cause: null,
-    sleepEpoch: 7,
-    packet: '983b16f8f39c0000',
-    watcher: null,
     ...changes,
-  };
+  });
 }
 
 interface Opened {
