@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { runCli } from '../support/cli-process.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
+import { settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
@@ -18,7 +19,7 @@ test('processes refuse a port that somebody has, in one sentence, and start noth
   const { port } = somebody.address() as AddressInfo;
   const settings = ['ops', 'sleep', 'signal'].map((name) => `${name}.listen=127.0.0.1:0`);
   const given = [`api.listen=127.0.0.1:${port}`, 'media.process=none', ...settings];
-  const options = given.flatMap((setting) => ['--set', setting]);
+  const options = settingArguments(given);
   const taken = await runCli(['serve', '--processes', '2', '--data-dir', temporaryDirectory(t), ...options]);
   assert.equal(taken.exitCode, 1);
   assert.match(taken.stderr, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { sampleRegistry } from '../support/registry-entries.ts';
+import { freeListens, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { checkout } from '../support/checkout.ts';
 
@@ -147,9 +148,8 @@ test('devices and credentials change in a store at rest', async (t) => {
   );
 });
 
-const listens = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
 /** And nobody who carries media: there are no calls here. */
-const freePorts = [...listens, 'media.process=none'].flatMap((setting) => ['--set', setting]);
+const freePorts = settingArguments([...freeListens, 'media.process=none']);
 
 test('a first start makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
+import { freeListens, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { withoutNodeAv } from '../support/without-node-av.ts';
 
@@ -114,10 +115,7 @@ test(
   { skip },
   async (t) => {
     const directory = join(temporaryDirectory(t), 'data');
-    const freePorts = ['api', 'sleep', 'signal', 'media', 'ops'].flatMap((name) => [
-      '--set',
-      `${name}.listen=127.0.0.1:0`,
-    ]);
+    const freePorts = settingArguments(freeListens);
     const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
     await server.line((line) => line.includes('"msg":"ready"'));
     const nowhere = join(directory, 'nowhere');

@@ -12,7 +12,7 @@ import { ApiClient } from '../support/api-client.ts';
 import { askCredentials } from '../support/call-actions.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { openLegs, showFrame } from '../support/media-process-scene.ts';
-import { startServerProcess, type ServerProcess } from '../support/server-process.ts';
+import { settingArguments, startServerProcess, type ServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
@@ -51,7 +51,7 @@ function open(t: Ending): Promise<Scene> {
 
 function serveMedia({ gate, keyFile }: Pick<Scene, 'gate' | 'keyFile'>, listen = '127.0.0.1:0'): string[] {
   const sets = [`media.link_server=${gate}`, `media.link_key_file=${keyFile}`, `media.listen=${listen}`];
-  return ['serve', '--only', 'media', ...sets.flatMap((set) => ['--set', set])];
+  return ['serve', '--only', 'media', ...settingArguments(sets)];
 }
 
 function startMedia(t: Ending, scene: Pick<Scene, 'gate' | 'keyFile'>): LongCommand {

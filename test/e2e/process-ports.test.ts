@@ -4,18 +4,13 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { settlePorts } from '../../src/server/supervisor/process-ports.ts';
-import type { Settings } from '../../src/server/config/settings-schema.ts';
+import { listenerNames } from '../../src/server/config/settings-schema.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
-
-const listeners = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
-
-function listeningOn(port: number): Settings {
-  return loadSettings({ env: {}, overrides: listeners.map((name) => `${name}.listen=127.0.0.1:${port}`) });
-}
+import { freeListens } from '../support/server-process.ts';
 
 test('port 0 becomes a port of its own for each listener, none that the kernel gives to connections', async () => {
-  const settled = await settlePorts(listeningOn(0));
-  const ports = listeners.map((name) => settled[name].port);
+  const settled = await settlePorts(loadSettings({ env: {}, overrides: freeListens }));
+  const ports = listenerNames.map((name) => settled[name].port);
   assert.equal(new Set(ports).size, ports.length);
   for (const port of ports) assert.ok(port >= 20_000 && port < 32_768, `port ${port}`);
 });

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
+import { freeListens, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
-const listens = ['api', 'sleep', 'signal', 'media', 'ops'].map((name) => `${name}.listen=127.0.0.1:0`);
 /** And nobody who carries media: there are no calls here. */
-const freePorts = [...listens, 'media.process=none'].flatMap((setting) => ['--set', setting]);
+const freePorts = settingArguments([...freeListens, 'media.process=none']);
 
 interface Scene {
   readonly server: LongCommand;

@@ -6,12 +6,12 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
 import { startServer, type RunningServer } from '../../src/server/bootstrap/server.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
+import { freeListens } from '../support/server-process.ts';
 import type { CallAccess } from './media-call.ts';
 import type { SoakMedia } from './media-carrier.ts';
 
 const credential = { accessKeyId: 'AKsoak', secretKey: 'a secret of the soak', appId: '2818153' };
 const bridgeKey = 'key-of-the-bridges-of-the-soak';
-const listeners = ['api', 'sleep', 'signal', 'media', 'ops'] as const;
 const shapes = [
   { mode: 'fit_screen', screen: { width: 160, height: 100 } },
   { mode: 'fill_screen', screen: { width: 160, height: 100 } },
@@ -27,14 +27,13 @@ export class SoakServer {
     const directory = await mkdtemp(join(tmpdir(), 'reveille-soak-'));
     const file = join(directory, 'registry.json');
     await writeFile(file, JSON.stringify(registry(calls)));
-    const listens = listeners.map((name) => `${name}.listen=127.0.0.1:0`);
     const overrides = [
       `data.dir=${directory}`,
       `registry.file=${file}`,
       `media.bridge_keys=${bridgeKey}`,
       'media.load_max=1',
     ];
-    const settings = loadSettings({ env: {}, overrides: [...listens, ...overrides] });
+    const settings = loadSettings({ env: {}, overrides: [...freeListens, ...overrides] });
     const ignore = (): void => undefined;
     const log = {
       debug: ignore,

@@ -17,6 +17,7 @@ import type { SigningCredential } from '../../src/protocol/tgv1/sign-request.ts'
 import { ApiClient } from './api-client.ts';
 import { FakeLog } from './fakes.ts';
 import { startMediaInside } from './inside-media.ts';
+import { freeListens, portsOf, type ListenerPorts } from './server-process.ts';
 
 const appId = '2818153';
 
@@ -113,9 +114,6 @@ export async function writeTestRegistry(directory: string): Promise<string> {
   return file;
 }
 
-type ListenerName = keyof RunningServer['listeners'];
-const listenerNames: readonly ListenerName[] = ['api', 'sleep', 'signal', 'media', 'ops'];
-
 export interface TestServerOptions {
   readonly clock?: Clock;
   /** Of an earlier server, to start again on what it left. */
@@ -137,7 +135,7 @@ export interface TestServer {
   readonly server: RunningServer;
   readonly api: ApiClient;
   readonly credentials: typeof testCredentials;
-  readonly ports: Readonly<Record<ListenerName, number>>;
+  readonly ports: ListenerPorts;
   readonly log: FakeLog;
   readonly dataDirectory: string;
   /** A module that is logged in. */
@@ -160,11 +158,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       ? await writeTestRegistry(dataDirectory)
       : join(dataDirectory, registryFileName);
   const log = new FakeLog();
-  const listens = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({
     env: {},
     overrides: [
-      ...listens,
+      ...freeListens,
       `data.dir=${dataDirectory}`,
       `registry.file=${file}`,
       'media.spare=false',
@@ -174,8 +171,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const clock = options.clock ?? new SystemClock();
   const inside = options.media === 'child' ? {} : { startMedia: () => startMediaInside(clock) };
   const server = await startServer(settings, { clock, log, handle: null, ...inside });
-  const port = (name: ListenerName): number => Number(server.listeners[name].split(':').at(-1));
-  const ports = Object.fromEntries(listenerNames.map((name) => [name, port(name)])) as TestServer['ports'];
+  const ports = portsOf(server.listeners);
   const api = new ApiClient(ports.api, testCredentials.all, () => clock.wallMs());
   const halt = async (): Promise<void> => {
     api.close();
