@@ -11,7 +11,7 @@ import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
+import { secretOf, siteDevice, siteRegistry, SiteServer } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 const goodSessions = 2000;
@@ -30,7 +30,7 @@ function logIn(port: number, i: number): Promise<SleepingModule> {
   const localAddress = `127.0.1.${1 + (i % 100)}`;
   return SleepingModule.connect(port, {
     deviceId,
-    secret: `secret of ${deviceId}`,
+    secret: secretOf(deviceId),
     heartbeatSeconds: 5,
     localAddress,
   });

@@ -10,6 +10,7 @@ import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from './api-client.ts';
 import type { ToldEvent } from './event-log-check.ts';
 import type { Chance } from './seeded-random.ts';
+import { secretOf } from './site-server.ts';
 
 /** What a server said, and the instant it was heard, on the monotonic clock. */
 export interface Heard<What> {
@@ -39,7 +40,6 @@ export interface LoadTarget {
   readonly api: ApiClient;
   readonly ports: { readonly sleep: number; readonly signal: number };
   readonly deviceIds: readonly string[];
-  readonly secretOf: (deviceId: string) => string;
 }
 
 /** A page of the log. `after` null: from the oldest. */
@@ -181,7 +181,7 @@ class PlayedDevice {
 
   /** A module logs in, beside or over one that is there. */
   async sleep(): Promise<void> {
-    const { ports, secretOf } = this.#target;
+    const { ports } = this.#target;
     const credentials = { deviceId: this.deviceId, secret: secretOf(this.deviceId) };
     const module = await SleepingModule.connect(ports.sleep, credentials);
     this.#closed.push(module.closed);
@@ -189,7 +189,7 @@ class PlayedDevice {
   }
 
   async goOnline(): Promise<SignalController> {
-    const { ports, secretOf } = this.#target;
+    const { ports } = this.#target;
     const controller = await SignalController.connect({
       url: `ws://127.0.0.1:${ports.signal}`,
       deviceId: this.deviceId,

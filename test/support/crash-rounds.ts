@@ -17,7 +17,6 @@ import { siteCredential, siteDevice, siteRegistry } from './site-server.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
 
 const deviceIds = Array.from({ length: 36 }, (_, i) => siteDevice(i));
-const secretOf = (deviceId: string): string => `secret of ${deviceId}`;
 /** What happened this long before a kill is in the store, whoever waited for it. Source: running.md, Data. */
 const durableAfterMs = 1000;
 const kinds = ['sleep', 'signal'] as const;
@@ -89,7 +88,7 @@ class Crashes {
     if (this.#chance.below(4) === 0) await this.#killWhileStarting();
     const { server, api } = await this.#startAndCheck();
     const { ports } = server;
-    const load = new CrashLoad({ api, ports, deviceIds, secretOf }, this.#memory, this.#chance);
+    const load = new CrashLoad({ api, ports, deviceIds }, this.#memory, this.#chance);
     await load.happened(20 + Math.floor(3000 * this.#chance.next() ** 2));
     // Not only in the turn in which something was heard.
     await sleep(this.#chance.below(20));

@@ -231,6 +231,7 @@ export function deviceEntry(device_id: string, secret = secretOf(device_id)): ob
   return { device_id, product_id: 'doorbell', secret, expires_at: null, disabled: false };
 }
 
-function secretOf(deviceId: string): string {
+/** A device's, in the registry of a site. */
+export function secretOf(deviceId: string): string {
   return `secret of ${deviceId}`;
 }

@@ -184,13 +184,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     ports,
     log,
     dataDirectory,
-    module: (deviceId, { wakeMode = 'custom', heartbeatSeconds = 50 } = {}) =>
+    module: (deviceId, moduleOptions = {}) =>
       SleepingModule.connect(ports.sleep, {
         deviceId,
         secret: `secret of ${deviceId}`,
-        wakeMode,
-        heartbeatSeconds,
-        reply: true,
+        ...moduleOptions,
       }),
     controller: (deviceId, controllerOptions = {}) =>
       SignalController.connect({

@@ -34,15 +34,14 @@ export async function walkedFiles(t: Ending): Promise<WalkedFiles> {
   const ending = lastFirst(t);
   const directory = temporaryDirectory(ending);
   const settings = [`data.dir=${directory}`, `registry.file=${await writeTestRegistry(directory)}`];
-  const server = await startServerProcess(ending, [...settings, 'auth.verification=inline'], {
-    NODE_OPTIONS: '--inspect=127.0.0.1:0',
-  });
+  const server = await startServerProcess(ending, settings, { NODE_OPTIONS: '--inspect=127.0.0.1:0' });
   const calls = await CallCounter.attach(ending, server);
   const api = new ApiClient(server.ports.api, testCredentials.all);
   ending.after(() => api.close());
   const idle = await calls.during(() => pause(windowMs));
   const login = await calls.during(async () => {
-    const module = await logIn(server, 'SLEEPING01');
+    const credentials = { deviceId: 'SLEEPING01', secret: 'secret of SLEEPING01' };
+    const module = await SleepingModule.connect(server.ports.sleep, credentials);
     ending.after(() => module.close());
     await pause(windowMs);
   });
@@ -52,16 +51,6 @@ export async function walkedFiles(t: Ending): Promise<WalkedFiles> {
     await pause(windowMs);
   });
   return { login: filesOf(login, idle), wakeup: filesOf(wakeup, idle) };
-}
-
-function logIn({ ports }: ServerProcess, deviceId: string): Promise<SleepingModule> {
-  return SleepingModule.connect(ports.sleep, {
-    deviceId,
-    secret: `secret of ${deviceId}`,
-    wakeMode: 'custom',
-    heartbeatSeconds: 50,
-    reply: true,
-  });
 }
 
 /** `called` without the calls of an idle server, as files. */
