@@ -6,11 +6,10 @@ import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { MessageId } from '../../src/model/ids.ts';
-import { SignalListener } from '../../src/gateways/signal/listener.ts';
-import { signalGatewayDefaults } from '../support/listener-defaults.ts';
+import { makeSignalListener } from '../support/signal-listener.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSignalSessions } from '../support/fake-device-sessions.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, loginText, SignalPeer, upgradeRequest } from '../support/signal-peer.ts';
 import { until } from '../support/event-loop.ts';
@@ -21,19 +20,7 @@ const hostilesOfAKind = 25;
 const clock = new DrivenClock();
 const sessions = new FakeSignalSessions();
 const telemetry = new FakeTelemetry();
-const listener = new SignalListener(
-  { ...signalGatewayDefaults },
-  {
-    clock,
-    sessions,
-    telemetry,
-    log: new FakeLog(),
-    sleepServers: () => [],
-    mediaUrl: () => null,
-    otherSockets: () => 0,
-    sharesPort: false,
-  },
-);
+const listener = makeSignalListener({ clock, sessions, telemetry });
 let port = 0;
 const timers: NodeJS.Timeout[] = [];
 

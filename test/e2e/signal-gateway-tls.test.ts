@@ -5,11 +5,11 @@ import { after, afterEach, beforeEach, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { MessageId } from '../../src/model/ids.ts';
-import { SignalListener } from '../../src/gateways/signal/listener.ts';
-import { signalGatewayDefaults } from '../support/listener-defaults.ts';
+import type { SignalListener } from '../../src/gateways/signal/listener.ts';
+import { makeSignalListener } from '../support/signal-listener.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSignalSessions } from '../support/fake-device-sessions.ts';
-import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { SignalPeer } from '../support/signal-peer.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -39,22 +39,7 @@ afterEach(() => {
 });
 
 function newListener(): SignalListener {
-  return new SignalListener(
-    {
-      ...signalGatewayDefaults,
-      ...certificate.settings,
-    },
-    {
-      clock,
-      sessions,
-      telemetry,
-      log: new FakeLog(),
-      sleepServers: () => [],
-      mediaUrl: () => null,
-      otherSockets: () => 0,
-      sharesPort: false,
-    },
-  );
+  return makeSignalListener({ clock, sessions, telemetry }, certificate.settings);
 }
 
 async function listen(): Promise<void> {

@@ -20,9 +20,9 @@ import {
 } from '../../src/model/limits.ts';
 import type { MessageId } from '../../src/model/ids.ts';
 import type { DeviceMessage } from '../../src/model/signal.ts';
-import { SignalListener } from '../../src/gateways/signal/listener.ts';
+import type { SignalListener } from '../../src/gateways/signal/listener.ts';
 import type { SignalSettings } from '../../src/gateways/signal/settings.ts';
-import { signalGatewayDefaults } from '../support/listener-defaults.ts';
+import { makeSignalListener } from '../support/signal-listener.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSignalSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
@@ -62,8 +62,7 @@ afterEach(() => {
 });
 
 async function listen(settings: Partial<SignalSettings> = {}): Promise<void> {
-  listener = new SignalListener(
-    { ...signalGatewayDefaults, ...settings },
+  listener = makeSignalListener(
     {
       clock,
       sessions,
@@ -72,8 +71,8 @@ async function listen(settings: Partial<SignalSettings> = {}): Promise<void> {
       sleepServers: () => ['192.0.2.1:8081', 'sleep.example:8081'],
       mediaUrl: () => 'wss://media.example:8083',
       otherSockets: () => otherSockets,
-      sharesPort: false,
     },
+    settings,
   );
   await listener.listen();
   port = listener.address.port;
@@ -830,17 +829,8 @@ test('a close of the listener leaves no socket and tells of none', async () => {
 
 test('a port that another server has is not shared', async () => {
   await listen();
-  const deps = {
-    clock,
-    sessions,
-    telemetry,
-    log,
-    sleepServers: () => [],
-    mediaUrl: () => null,
-    otherSockets: () => 0,
-    sharesPort: false,
-  };
-  const second = new SignalListener({ ...signalGatewayDefaults, listen: { host: '127.0.0.1', port } }, deps);
+  const deps = { clock, sessions, telemetry, sharesPort: false };
+  const second = makeSignalListener(deps, { listen: { host: '127.0.0.1', port } });
   await assert.rejects(second.listen(), /in use/);
   second.close();
 });
