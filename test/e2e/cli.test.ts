@@ -1,31 +1,15 @@
 /** The command line as processes: exit codes, a store at rest, a running server. */
 import assert from 'node:assert/strict';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { sampleRegistry } from '../support/registry-entries.ts';
 import { freeListens, settingArguments } from '../support/server-process.ts';
+import { signingVectors } from '../support/signing-vectors.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
-import { checkout } from '../support/checkout.ts';
 
-interface Vector {
-  readonly name: string;
-  readonly method: string;
-  readonly path: string;
-  readonly raw_query: string;
-  readonly body: string;
-  readonly header_set: string;
-  readonly canonical_request: string;
-  readonly string_to_sign: string;
-  readonly signing_key_hex: string;
-  readonly signature: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-const { credential, vectors } = JSON.parse(
-  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
-) as { readonly credential: object; readonly vectors: readonly Vector[] };
+const { credential, vectors } = signingVectors;
 
 function json(result: CliResult): unknown {
   assert.equal(result.exitCode, 0, result.stderr);

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { Webhook } from 'standardwebhooks';
-import { checkout } from '../support/checkout.ts';
 import { toolPath } from '../support/debian-tools.ts';
+import { signingVectors } from '../support/signing-vectors.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 import { receiverSecret } from '../support/webhook-receiver.ts';
 import { examples, ExampleProcess, type ProgramEnd } from './example-process.ts';
@@ -42,26 +42,7 @@ before(async () => {
 });
 after(() => server.stop());
 
-interface VectorFile {
-  readonly credential: {
-    readonly access_key_id: string;
-    readonly secret_key: string;
-    readonly app_id: string;
-  };
-  readonly vectors: readonly {
-    readonly name: string;
-    readonly method: string;
-    readonly path: string;
-    readonly raw_query: string;
-    readonly body: string;
-    readonly header_set: string;
-    readonly headers: Readonly<Record<string, string>>;
-  }[];
-}
-
-const { credential, vectors } = JSON.parse(
-  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
-) as VectorFile;
+const { credential, vectors } = signingVectors;
 /** The examples sign the long set of headers. */
 const longVectors = vectors.filter(({ header_set }) => header_set === 'long');
 

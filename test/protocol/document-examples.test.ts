@@ -4,6 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkout } from '../support/checkout.ts';
+import { signingVectors } from '../support/signing-vectors.ts';
 
 const openssl = spawnSync('openssl', ['version']).status === 0;
 const skip = openssl ? false : 'no openssl here';
@@ -26,21 +27,12 @@ function run(page: string): string {
   return stdout;
 }
 
-interface Vector {
-  readonly canonical_request: string;
-  readonly string_to_sign: string;
-  readonly signing_key_hex: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 test(
   'the example of docs/signing.md computes the first vector and prints what the page says',
   { skip },
   () => {
     const page = read('docs/signing.md');
-    const { vectors } = JSON.parse(read('test/protocol/tgv1-vectors.json')) as {
-      readonly vectors: readonly Vector[];
-    };
+    const { vectors } = signingVectors;
     const [first] = vectors;
     assert(first !== undefined);
     const printed = run(page);

@@ -1,53 +1,29 @@
 /** The twelve vectors of the scheme, made by an independent signer: every intermediate value, both ways. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { explainSigning } from '../../src/protocol/tgv1/sign-request.ts';
-import type { HeaderSet } from '../../src/protocol/tgv1/signing-headers.ts';
 import { SigningKeyCache, stringToSign, verifySignature } from '../../src/protocol/tgv1/signature.ts';
 import { credentialOf, received } from '../support/signed-requests.ts';
-import { checkout } from '../support/checkout.ts';
+import { signingVectors, type SigningVector } from '../support/signing-vectors.ts';
 
-interface Vector {
-  readonly name: string;
-  readonly method: string;
-  readonly path: string;
-  readonly raw_query: string;
-  readonly body: string;
-  readonly header_set: HeaderSet;
-  readonly canonical_request: string;
-  readonly string_to_sign: string;
-  readonly signing_key_hex: string;
-  readonly signature: string;
-  readonly headers: Record<string, string>;
-}
-
-interface VectorFile {
-  readonly credential: { access_key_id: string; secret_key: string; app_id: string };
-  readonly signed_at: string;
-  readonly vectors: readonly Vector[];
-}
-
-const file: VectorFile = JSON.parse(
-  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
-);
-const signedAtMs = Date.parse(file.signed_at);
+const { credential: signer, vectors } = signingVectors;
+const signedAtMs = Date.parse(signingVectors.signed_at);
 const credential = credentialOf({
-  accessKeyId: file.credential.access_key_id,
-  secretKey: file.credential.secret_key,
-  appId: file.credential.app_id,
+  accessKeyId: signer.access_key_id,
+  secretKey: signer.secret_key,
+  appId: signer.app_id,
 });
 
-function bodyOf(vector: Vector): Uint8Array | null {
+function bodyOf(vector: SigningVector): Uint8Array | null {
   return vector.body === '' ? null : Buffer.from(vector.body);
 }
 
 test('there are twelve vectors', () => {
-  assert.equal(file.vectors.length, 12);
+  assert.equal(vectors.length, 12);
 });
 
-for (const vector of file.vectors) {
+for (const vector of vectors) {
   test(`signing "${vector.name}" computes every value of the vector`, () => {
     const steps = explainSigning({
       credential,
