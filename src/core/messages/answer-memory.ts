@@ -84,8 +84,11 @@ export class ExpiringKeys<Value> {
     return this.#values.get(key);
   }
 
+  /** One that is known stays in its second's group: a signature has one date. */
   set(key: string, value: Value, expiresMs: number): void {
+    const isNew = !this.#values.has(key);
     this.#values.set(key, value);
+    if (!isNew) return;
     const second = Math.floor(expiresMs / 1000) + 1;
     const group = this.#bySecond.get(second);
     if (group === undefined) this.#bySecond.set(second, [key]);
