@@ -5,7 +5,7 @@
  * Source: docs/provisioning.md; tgv1-signing.md, Replay.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed } from '../../lib/result.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AuditAction, AuditIntent, AuditOutcome } from '../../model/audit.ts';
 import { refusal, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
 import {
@@ -14,7 +14,7 @@ import {
   provisioningsPerApplicationMax,
 } from '../../model/provisioning-limits.ts';
 import type { DeviceOutcome, ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
-import { ExpiringKeys, signatureKey } from '../messages/answer-memory.ts';
+import { AnswerMemory } from '../messages/answer-memory.ts';
 import type { DeviceReads, DeviceRegistry } from '../ports/device-registry.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -48,8 +48,8 @@ export class Provisioner {
   readonly #deps: ProvisionerDeps;
   readonly #reads: DeviceReads;
   readonly #places = new SharedPlaces(provisioningsMax, provisioningsPerApplicationMax);
-  /** By signature: whether it was carried out. */
-  readonly #known: ExpiringKeys<Promise<boolean>>;
+  /** Those that were carried out, without their answers: a secret is not kept. */
+  readonly #known: AnswerMemory<Result<null, Refusal<ProvisioningCode>>>;
 
   constructor(deps: ProvisionerDeps) {
     const { registry, clock } = deps;
@@ -58,13 +58,13 @@ export class Provisioner {
       findDevice: (deviceId) => registry.peekDevice(deviceId),
       findProduct: (productId) => registry.findProduct(productId),
     };
-    this.#known = new ExpiringKeys(clock, provisioningsKnownMax);
+    this.#known = new AnswerMemory(clock, provisioningsKnownMax);
   }
 
   /** Rejects when the registry cannot be read. */
   async carryOut(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
-    const known = this.#known.get(signatureKey(request.signature));
-    if (known !== undefined && (await known)) return succeed(this.#look(request, true).result);
+    const known = this.#known.repeated(request);
+    if (known !== null && (await known).ok) return succeed(this.#look(request, true).result);
     const looked = this.#look(request, false);
     if (looked.changes.length === 0) return succeed(looked.result);
     const { appId } = request.caller;
@@ -81,13 +81,11 @@ export class Provisioner {
 
   /** From now on a repeat waits for it. */
   #begin(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
-    const key = signatureKey(request.signature);
     const answer = this.#change(request);
-    const isDone = answer.then(({ ok }) => ok);
-    this.#known.set(key, isDone, request.signatureExpiresMs);
-    void isDone.then((done) => {
-      if (!done) this.#known.delete(key);
-    });
+    this.#known.begin(
+      request,
+      answer.then((settled) => (settled.ok ? succeed(null) : settled)),
+    );
     return answer;
   }
 

@@ -61,7 +61,7 @@ function isFinal(answer: Result<unknown, Refusal>): boolean {
  * A bounded map whose entries end at a wall-clock second of their own. Dates come from callers, so expiry is not
  * in order of arrival: entries are grouped by second, and a second is dropped at once.
  */
-export class ExpiringKeys<Value> {
+class ExpiringKeys<Value> {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #values = new Map<string, Value>();
@@ -114,6 +114,6 @@ export class ExpiringKeys<Value> {
 }
 
 /** A signature as a key: 32 characters instead of 64 hex digits, and no reference into the header it was cut from. */
-export function signatureKey(signature: string): string {
+function signatureKey(signature: string): string {
   return Buffer.from(signature, 'hex').toString('latin1');
 }
