@@ -17,6 +17,7 @@ import { refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax, movingCallRetryMs } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { SignedRequest } from '../../model/signed-request.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { CallRecords } from '../ports/records.ts';
@@ -88,7 +89,7 @@ export async function answerCallEnd(deps: CallEndDeps, order: CallEndOrder): Pro
     const denied = findDenial(deps, order);
     if (denied !== null) return fail(denied);
     const answer = (await deps.answered.repeated(order)) ?? (await endHere(deps, order)) ?? noCall;
-    if (answer.ok) deps.answered.keep(order, answer);
+    if (answer.ok && order.call.kind === 'room') deps.answered.keep(order, answer);
     return answer;
   } catch (error) {
     return broken(deps, error);
@@ -213,30 +214,19 @@ type EndAnswered = Extract<PeerNotice, { kind: 'call-end-answered' }>;
  * Ends by room that are known by their signatures, so that a repeat does not end the room's next call. Members notify
  * each other of what they have answered, since another may be asked for the repeat.
  */
-export class AnsweredEnds {
-  readonly #answers: AnswerMemory<CallEndAnswer>;
+export class AnsweredEnds extends AnswerMemory<CallEndAnswer> {
   readonly #notifyOthers: (answered: EndAnswered) => void;
 
   /** `notifyOthers`: brings it to all other members; must not throw. */
   constructor(clock: Clock, notifyOthers: (answered: EndAnswered) => void, knownMax = callEndsKnownMax) {
-    this.#answers = new AnswerMemory(clock, knownMax);
+    super(clock, knownMax);
     this.#notifyOthers = notifyOthers;
   }
 
-  /** When true the answer is 42901, and nothing known is forgotten. */
-  get isFull(): boolean {
-    return this.#answers.isFull;
-  }
-
-  /** The answer of the request this one repeats, or null when it is to be done. */
-  repeated(order: CallEndOrder): CallEndAnswer | Promise<CallEndAnswer> | null {
-    return this.#answers.repeated(order);
-  }
-
   /** From now on a repeat joins it; once it is answered for good, the others know it, too. */
-  begin(order: CallEndOrder, answer: Promise<CallEndAnswer>): void {
-    this.#answers.begin(order, answer);
-    const { signature, signatureExpiresMs } = order;
+  override begin(request: SignedRequest, answer: Promise<CallEndAnswer>): void {
+    super.begin(request, answer);
+    const { signature, signatureExpiresMs } = request;
     const notify = (settled: CallEndAnswer): void => {
       const isFinal = settled.ok || settled.error.code === 40414;
       const end = settled.ok ? settled.value : null;
@@ -245,13 +235,8 @@ export class AnsweredEnds {
     answer.then(notify, () => undefined);
   }
 
-  /** Of an order that another member has asked about, by room. */
-  keep(order: CallEndOrder, answer: CallEndAnswer): void {
-    if (order.call.kind === 'room') this.#answers.keep(order, answer);
-  }
-
   /** Another member has answered it. Kept beyond the bound as well: that member has kept to it. */
   noteAnswered({ end, ...request }: EndAnswered): void {
-    this.#answers.keep(request, end === null ? noCall : succeed(end));
+    this.keep(request, end === null ? noCall : succeed(end));
   }
 }

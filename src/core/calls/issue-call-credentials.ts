@@ -213,29 +213,18 @@ export type CallIssued = Extract<PeerNotice, { kind: 'call-issued' }>;
  * each is for. The member that keeps the device's calls keeps them; nodes notify each other, since another may keep the
  * device's next one. Source: tgv1-signing.md, Replay.
  */
-export class IssuedCalls {
-  readonly #answers: AnswerMemory<IssuedAnswer>;
+export class IssuedCalls extends AnswerMemory<IssuedAnswer> {
   readonly #notifyOthers: (issued: CallIssued) => void;
 
   /** `notifyOthers`: brings it to the members that may be asked for a repeat of it; must not throw. */
   constructor(clock: Clock, notifyOthers: (issued: CallIssued) => void, knownMax = issuancesKnownMax) {
-    this.#answers = new AnswerMemory(clock, knownMax);
+    super(clock, knownMax);
     this.#notifyOthers = notifyOthers;
   }
 
-  /** When true the answer is 42901, and nothing known is forgotten. */
-  get isFull(): boolean {
-    return this.#answers.isFull;
-  }
-
-  /** The answer of the issuance this one repeats, or null when it is to be done. */
-  repeated(request: SignedRequest): IssuedAnswer | Promise<IssuedAnswer> | null {
-    return this.#answers.repeated(request);
-  }
-
   /** From now on a repeat joins it; other members are notified before the caller is answered. */
-  begin(request: SignedRequest, answer: Promise<IssuedAnswer>): void {
-    this.#answers.begin(request, answer);
+  override begin(request: SignedRequest, answer: Promise<IssuedAnswer>): void {
+    super.begin(request, answer);
     const { signature, signatureExpiresMs } = request;
     const notify = (settled: IssuedAnswer): void => {
       if (settled.ok)
@@ -246,6 +235,6 @@ export class IssuedCalls {
 
   /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */
   noteIssued({ sessionId, peerId, token, mediaUrl, ...request }: CallIssued): void {
-    this.#answers.keep(request, succeed({ sessionId, peerId, token, mediaUrl }));
+    this.keep(request, succeed({ sessionId, peerId, token, mediaUrl }));
   }
 }

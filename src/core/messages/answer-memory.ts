@@ -23,6 +23,7 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
     this.#bySignature = new ExpiringKeys(clock, knownMax);
   }
 
+  /** When true the answer is 42901, and nothing known is forgotten. */
   get isFull(): boolean {
     return this.#bySignature.isFull;
   }
