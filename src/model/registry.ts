@@ -82,6 +82,15 @@ export function isCredentialValid(credential: Credential, nowS: number): boolean
   return credential.notAfter === null || nowS < credential.notAfter;
 }
 
+/** Whether a credential of before is there still, as the registry has it `now`: the same, and valid. */
+export function isStillValid(
+  now: Credential | null,
+  { secretKey, appId }: Credential,
+  nowS: number,
+): now is Credential {
+  return now?.secretKey === secretKey && now.appId === appId && isCredentialValid(now, nowS);
+}
+
 export function holdsPermission(credential: Credential, permission: Permission): boolean {
   return credential.grants.includes('*') || credential.grants.includes(permission);
 }

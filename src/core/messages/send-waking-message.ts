@@ -9,7 +9,7 @@ import { refusal } from '../../model/codes.ts';
 import { wakeupIdOf } from '../../model/ids.ts';
 import { wakeupRecallEveryMs } from '../../model/limits.ts';
 import type { MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
-import { holdsPermission, isCredentialValid, type Credential } from '../../model/registry.ts';
+import { holdsPermission, isStillValid, type Credential } from '../../model/registry.ts';
 import type { WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
 import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
 import type { AnsweredWakeups } from '../wakeups/answered-wakeups.ts';
@@ -146,11 +146,10 @@ class WakingWait {
   }
 
   /** A credential that lost the right while the device woke sends nothing more. */
-  #holdsStill({ accessKeyId, secretKey, appId }: Credential): boolean {
+  #holdsStill(credential: Credential): boolean {
     const { registry, clock } = this.#deps;
-    const now = registry.findCredential(accessKeyId);
-    const isTheSame = now?.secretKey === secretKey && now.appId === appId;
-    return isTheSame && isCredentialValid(now, wallSeconds(clock)) && holdsPermission(now, 'message:send');
+    const now = registry.findCredential(credential.accessKeyId);
+    return isStillValid(now, credential, wallSeconds(clock)) && holdsPermission(now, 'message:send');
   }
 
   get #isOver(): boolean {

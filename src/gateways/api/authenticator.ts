@@ -3,7 +3,7 @@
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
-import { isCredentialValid } from '../../model/registry.ts';
+import { isStillValid } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
@@ -85,11 +85,10 @@ export class Authenticator {
   /** The same for a request that was authentic when it came, by the credential as it is now. Never throws. */
   again(request: ApiRequest): Authentication {
     const { registry, clock } = this.#deps;
-    const { accessKeyId, secretKey, appId } = request.credential;
+    const { credential: before } = request;
     try {
-      const credential = registry.findCredential(accessKeyId);
-      const isTheSame = credential?.secretKey === secretKey && credential.appId === appId;
-      if (!isTheSame || !isCredentialValid(credential, wallSeconds(clock)))
+      const credential = registry.findCredential(before.accessKeyId);
+      if (!isStillValid(credential, before, wallSeconds(clock)))
         return this.#refuse(authFailures.unknownCredential);
       request.prove(credential);
       return 'authentic';
