@@ -5,7 +5,6 @@
  * call meet in one media process. Source: cluster.md, Media.
  */
 import type { CallDirectory } from './call-directory.ts';
-import type { CallLocation } from './end-call.ts';
 import type { CallSession } from '../../model/call.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
@@ -24,6 +23,12 @@ export interface CallPlacementDeps {
 
 /** The member that keeps a device's calls. `unavailable`: not known, or the claim to them was lost to others. */
 export type CallCoordinator = 'here' | 'unavailable' | MemberId;
+
+export interface CallLocation {
+  readonly member: CallCoordinator;
+  /** The live sessions as all members see them, which may be behind; empty where nobody else can keep them. */
+  readonly sessions: readonly CallSession[];
+}
 
 const here: CallLocation = { member: 'here', sessions: [] };
 

@@ -9,7 +9,7 @@
  * The member that keeps the device's calls does it; a call of another application is as unknown as one that never was.
  * Source: calls-and-media.md, Call sessions and call status; cluster.md, Media; tgv1-signing.md, Replay.
  */
-import { pause, settlesWithin, wallSeconds, type Clock } from '../../lib/clock.ts';
+import { pause, wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -25,7 +25,9 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 import type { CallDirectory } from './call-directory.ts';
+import type { CallLocation } from './call-placement.ts';
 import type { EndedCalls, NamedCall } from './ended-calls.ts';
+import { isSoonCommitted } from './issue-call-credentials.ts';
 
 export interface CallEndDeps {
   readonly clock: Clock;
@@ -37,13 +39,6 @@ export interface CallEndDeps {
   readonly answered: AnsweredEnds;
   readonly locator: CallLocator;
   readonly log: Log;
-}
-
-/** The member that keeps the calls of a device. `unavailable`: it cannot be told. */
-export interface CallLocation {
-  readonly member: 'here' | 'unavailable' | MemberId;
-  /** The live sessions as all members see them, which may be behind; empty where nobody else can keep them. */
-  readonly sessions: readonly CallSession[];
 }
 
 /** What is asked of the member that keeps a device's calls. */
@@ -150,16 +145,11 @@ async function endAt(
 
 /** Null: there is none here, live or known to have ended. */
 async function endHere(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer | null> {
-  const { clock, directory, records } = deps;
-  const live = findLive(directory, order);
-  if (live !== null) directory.end(live.sessionId, order.reason);
+  const live = findLive(deps.directory, order);
+  if (live !== null) deps.directory.end(live.sessionId, order.reason);
   const ended = findEnded(deps, order);
   if (ended === null) return null;
-  const isCommitted = await settlesWithin(
-    clock,
-    callCommitMsMax,
-    Promise.resolve(records.committed(order.deviceId)),
-  );
+  const isCommitted = await isSoonCommitted(deps, order.deviceId);
   return isCommitted ? succeed(ended) : unavailable('the call has ended, and the store has not taken that');
 }
 

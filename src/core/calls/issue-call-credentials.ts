@@ -164,7 +164,10 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   if (issued.kind === 'media_in_use') return refuse(deps, refusal(40903));
   if (issued.kind === 'full') return refuse(deps, overload('as many calls are live as there may be'));
   const { kind, session } = issued;
-  const [isCommitted, token] = await Promise.all([isSoonCommitted(deps, order), sign(deps, session)]);
+  const [isCommitted, token] = await Promise.all([
+    isSoonCommitted(deps, order.deviceId),
+    sign(deps, session),
+  ]);
   if (!isCommitted) return refuse(deps, unavailable('the store of calls does not answer'));
   deps.telemetry.callCredentials(kind);
   const mediaUrl = deps.mediaUrl();
@@ -172,8 +175,12 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   return succeed({ sessionId: session.sessionId, peerId, token, mediaUrl });
 }
 
-function isSoonCommitted({ clock, records }: CallCredentialsDeps, order: CallOrder): true | Promise<boolean> {
-  const committed = records.committed(order.deviceId);
+/** False: what is known of the device's calls is not committed within 2 s. */
+export function isSoonCommitted(
+  { clock, records }: { readonly clock: Clock; readonly records: Pick<CallRecords, 'committed'> },
+  deviceId: DeviceId,
+): true | Promise<boolean> {
+  const committed = records.committed(deviceId);
   return committed === null || settlesWithin(clock, callCommitMsMax, committed);
 }
 

@@ -7,9 +7,9 @@ import {
   locatedHere,
   type CallEndAnswer,
   type CallEndDeps,
-  type CallLocation,
   type CallLocator,
 } from '../../../../src/core/calls/end-call.ts';
+import type { CallLocation } from '../../../../src/core/calls/call-placement.ts';
 import { EndedCalls } from '../../../../src/core/calls/ended-calls.ts';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { CallEndOrder, CallName } from '../../../../src/model/call.ts';
