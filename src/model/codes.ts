@@ -95,6 +95,11 @@ export function refusal<C extends FailureCode>(code: C, message: string = codeTe
   return { code, message };
 }
 
+/** The caller may come again in a second. */
+export function comeAgain<C extends FailureCode>(code: C, message?: string): Refusal<C> {
+  return { ...refusal(code, message), retryAfterS: 1 };
+}
+
 /** `waitMs`: after which the caller may come again. */
 export function overload(waitMs: number): Refusal<42901> {
   return { ...refusal(42901), retryAfterS: Math.max(1, Math.ceil(waitMs / 1000)) };

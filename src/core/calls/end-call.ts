@@ -13,7 +13,7 @@ import { pause, wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
+import { comeAgain, refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax, movingCallRetryMs } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice, PeerQuestion } from '../../model/peer.ts';
@@ -107,11 +107,7 @@ async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEn
   return answer;
 }
 
-const comeAgainS = 1;
-const overload: Why = {
-  ...refusal(42901, 'as many ends of calls are known as there may be'),
-  retryAfterS: comeAgainS,
-};
+const overload: Why = comeAgain(42901, 'as many ends of calls are known as there may be');
 
 /** A call that is live in what all share, and yet at nobody, is on its way from one member to another. */
 async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
@@ -190,7 +186,7 @@ function findLogged(
 }
 
 function unavailable(message: string): CallEndAnswer {
-  return fail({ ...refusal(50301, message), retryAfterS: comeAgainS });
+  return fail(comeAgain(50301, message));
 }
 
 function broken({ log }: CallEndDeps, error: unknown): CallEndAnswer {

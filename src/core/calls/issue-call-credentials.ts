@@ -13,7 +13,7 @@ import type { CallDirectory } from './call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
-import { refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
+import { comeAgain, refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
@@ -192,14 +192,12 @@ function sign({ clock, keys }: CallCredentialsDeps, session: CallSession): Promi
 }
 
 /** A session that ends makes room, and a store that is behind catches up, within seconds. */
-const comeAgainS = 1;
-
 function overload(message: string): Why {
-  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+  return comeAgain(42901, message);
 }
 
 function unavailable(message: string): Why {
-  return { ...refusal(50301, message), retryAfterS: comeAgainS };
+  return comeAgain(50301, message);
 }
 
 function refuse(deps: CallCredentialsDeps, why: Why): Result<never, Why> {

@@ -5,7 +5,7 @@
  * Source: docs/provisioning.md.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { refusal, type DeviceListingCode, type Refusal } from '../../model/codes.ts';
+import { comeAgain, refusal, type DeviceListingCode, type Refusal } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import {
@@ -39,9 +39,6 @@ type Answer = Result<DevicePage, Refusal<DeviceListingCode>>;
 /** About 2 ms of a turn, at 3 µs to read a device. */
 const listQueueShape = { unitsPerTurn: 500, jobCost: 10, jobsMax: listingsPerApplicationMax };
 
-/** A listing takes milliseconds. */
-const comeAgainS = 1;
-
 export class DeviceList {
   readonly #deps: DeviceListDeps;
   readonly #queue = new FairQueue(listQueueShape);
@@ -54,8 +51,8 @@ export class DeviceList {
   /** Never rejects. */
   async read(listing: DeviceListing): Promise<Answer> {
     const { appId, productId } = listing;
-    if (!this.#places.take(appId))
-      return fail({ ...refusal(42901, 'too many listings are under way'), retryAfterS: comeAgainS });
+    // A listing takes milliseconds.
+    if (!this.#places.take(appId)) return fail(comeAgain(42901, 'too many listings are under way'));
     try {
       if (productId !== null && !this.#isOwn(appId, productId))
         return fail(refusal(40302, 'product does not match the application'));
@@ -63,7 +60,7 @@ export class DeviceList {
     } catch (error) {
       if (!(error instanceof SharedStateUnavailable))
         this.#deps.log.error({ err: error }, 'devices cannot be listed');
-      return fail({ ...refusal(50301), retryAfterS: comeAgainS });
+      return fail(comeAgain(50301));
     } finally {
       this.#places.giveBack(appId);
     }

@@ -7,7 +7,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AuditAction, AuditIntent, AuditOutcome } from '../../model/audit.ts';
-import { refusal, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
+import { comeAgain, type ProvisioningCode, type Refusal } from '../../model/codes.ts';
 import {
   provisioningsKnownMax,
   provisioningsMax,
@@ -41,9 +41,6 @@ export interface ProvisionerDeps {
   readonly changed: () => void;
 }
 
-/** A change takes milliseconds. */
-const comeAgainS = 1;
-
 export class Provisioner {
   readonly #deps: ProvisionerDeps;
   readonly #reads: DeviceReads;
@@ -68,9 +65,10 @@ export class Provisioner {
     const looked = this.#look(request, false);
     if (looked.changes.length === 0) return succeed(looked.result);
     const { appId } = request.caller;
-    if (this.#known.isFull) return fail(overloaded('too many changes of devices are known'));
-    if (this.#deps.isBehind()) return fail(unavailable);
-    if (!this.#places.take(appId)) return fail(overloaded('too many changes of devices are under way'));
+    if (this.#known.isFull) return fail(comeAgain(42901, 'too many changes of devices are known'));
+    if (this.#deps.isBehind()) return fail(registryUnavailable);
+    // A change takes milliseconds.
+    if (!this.#places.take(appId)) return fail(comeAgain(42901, 'too many changes of devices are under way'));
     return this.#begin(request).finally(() => this.#places.giveBack(appId));
   }
 
@@ -101,7 +99,7 @@ export class Provisioner {
       return succeed(outcomes);
     } catch (error) {
       log.error({ err: error }, 'devices cannot be changed');
-      return fail(unavailable);
+      return fail(registryUnavailable);
     }
   }
 }
@@ -129,11 +127,7 @@ function auditOutcomeOf(outcomes: readonly DeviceOutcome[]): AuditOutcome {
   return { result: changed === 0 ? 'refused' : 'ok', ids: { counts: { changed, refused } } };
 }
 
-function overloaded(message: string): Refusal<ProvisioningCode> {
-  return { ...refusal(42901, message), retryAfterS: comeAgainS };
-}
-
-const unavailable: Refusal<ProvisioningCode> = {
-  ...refusal(50301, 'the registry cannot be changed now'),
-  retryAfterS: comeAgainS,
-};
+export const registryUnavailable: Refusal<ProvisioningCode> = comeAgain(
+  50301,
+  'the registry cannot be changed now',
+);

@@ -7,7 +7,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { succeed, fail, type Result } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
-import { refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
+import { comeAgain, refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import { generateMessageId } from '../../model/ids.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest } from '../../model/message.ts';
 import type { DeliveryResult } from '../../model/signal.ts';
@@ -18,9 +18,6 @@ import type { SignalConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
-
-/** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
-const comeAgainS = 1;
 
 export interface MessageDeps {
   readonly clock: Clock;
@@ -77,12 +74,13 @@ const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageC
 
 export type MessageAnswer = Result<MessageReceipt, MessageRefusal>;
 
+/** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
 export function messageOverload(message: string): Refusal<MessageCode> {
-  return { ...refusal(42901, message), retryAfterS: comeAgainS };
+  return comeAgain(42901, message);
 }
 
 export function messageUnavailable(message: string): Refusal<MessageCode> {
-  return { ...refusal(50301, message), retryAfterS: comeAgainS };
+  return comeAgain(50301, message);
 }
 
 /** Counts it, too. With a wakeup it was never sent. */

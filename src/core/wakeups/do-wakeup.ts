@@ -8,7 +8,7 @@ import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
-import { overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
+import { comeAgain, overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
 import type { WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -121,7 +121,7 @@ function writeAll(
 const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
   refused: refusal(50204),
   unknown: refusal(50402),
-  busy: overload(1000),
+  busy: comeAgain(42901),
   unwakeable: refusal(40902),
   absent: refusal(40412),
 };
@@ -134,7 +134,7 @@ function notifyAccepted({ peers }: WakeupDeps, request: WakeupRequest, receipt: 
 
 /** A refusal that a retry may overcome: 50301. */
 export function wakeupUnavailable(message: string): Refusal<WakeupCode> {
-  return { ...refusal(50301, message), retryAfterS: 1 };
+  return comeAgain(50301, message);
 }
 
 /** Counts it, too. */

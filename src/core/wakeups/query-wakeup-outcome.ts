@@ -7,7 +7,7 @@
 import { type Cancel, type Clock, pause, settlesWithin } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
-import { refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
+import { comeAgain, refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from '../../model/limits.ts';
 import type { WakeupName, WakeupRecord } from '../../model/wakeup.ts';
@@ -129,7 +129,7 @@ function answerFound(
   if (record === null) return fail(refusal(40413));
   if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(deps, call, record);
   const slot = deps.readers.enter(call.appId);
-  if (slot === null) return fail({ ...refusal(42901), retryAfterS: 1 });
+  if (slot === null) return fail(comeAgain(42901));
   call.onGone(() => slot.leave());
   return answerInTime(deps, call, record, slot);
 }
@@ -218,7 +218,7 @@ function answerOnceCommitted(
   );
 }
 
-const unavailable = { ...refusal(50301, 'wakeup outcome service unavailable'), retryAfterS: 1 } as const;
+const unavailable = comeAgain(50301, 'wakeup outcome service unavailable');
 
 function unreadable(deps: WakeupOutcomeDeps, error: unknown): Answer {
   if (!(error instanceof SharedStateUnavailable))

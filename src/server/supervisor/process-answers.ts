@@ -14,6 +14,7 @@ import type { Provision } from '../../gateways/api/device-endpoints.ts';
 import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
 import type { CallLocator } from '../../core/calls/end-call.ts';
 import type { DeviceId, RequestId, SessionId } from '../../model/ids.ts';
+import { registryUnavailable } from '../../core/devices/provision-devices.ts';
 import { findOwnWakeups } from '../../core/wakeups/find-wakeups.ts';
 import {
   issueCallCredentials,
@@ -72,8 +73,6 @@ function wakeupsKnownTo(
     return { wakeups: [], refused: [] };
   }
 }
-
-const registryUnavailable = { ...refusal(50301, 'the registry cannot be changed now'), retryAfterS: 1 };
 
 /** Never rejects. */
 export async function provisionHere(
