@@ -46,7 +46,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, InlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import type { ServerContext } from './server-context.ts';
-import { callRates, verifierThreads, type CallRates } from '../config/derived-settings.ts';
+import { callRates, issuingSettings, verifierThreads, type CallRates } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */
@@ -184,14 +184,7 @@ function composeRoutes(context: ApiDeps, readers: Readers): Route[] {
     { ...callStatusRoute(calling), limit: queries },
     { ...callEndRoute(context.callEnds), limit: callEnds },
     {
-      ...callCredentialsRoute(
-        {
-          ...calling,
-          requireBridge: settings.calls.require_bridge,
-          addressInPeerId: settings.calls.address_in_peer_id,
-        },
-        settings.calls.mixed_formats,
-      ),
+      ...callCredentialsRoute({ ...calling, ...issuingSettings(settings) }, settings.calls.mixed_formats),
       limit: issuances,
     },
     { ...devicesListRoute(new DeviceList(context)), limit: provisionings },

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
+import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
 import type { ProcessTask } from '../supervisor/process-messages.ts';
 import type { Settings } from './settings-schema.ts';
@@ -47,6 +48,13 @@ export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
     application: applicationRate(application, wakeup.application_burst),
     inFlightMax: wakeup.in_flight_max,
   };
+}
+
+/** Of the issuance of calls. */
+export function issuingSettings({
+  calls,
+}: Settings): Pick<CallCredentialsDeps, 'requireBridge' | 'addressInPeerId'> {
+  return { requireBridge: calls.require_bridge, addressInPeerId: calls.address_in_peer_id };
 }
 
 /** The rates at which one application may call, by kind of request; null: unlimited. */

@@ -25,6 +25,7 @@ import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
+import { issuingSettings } from '../config/derived-settings.ts';
 import type { WorkerSet } from './worker-set.ts';
 
 export interface AnsweringDeps {
@@ -96,9 +97,8 @@ function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext):
 }
 
 function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {
-  const { require_bridge: requireBridge, address_in_peer_id: addressInPeerId } = context.settings.calls;
   const { calls: records } = context.records;
-  const settings = { requireBridge, addressInPeerId };
+  const settings = issuingSettings(context.settings);
   return { ...context, ...settings, directory, bridges, keys, records, placement: issuedHere };
 }
 
