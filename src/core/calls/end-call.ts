@@ -26,7 +26,7 @@ import { checkDeviceAccess } from '../devices/device-access.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallLocation } from './call-placement.ts';
-import type { EndedCalls, NamedCall } from './ended-calls.ts';
+import type { EndedCall, EndedCalls, NamedCall } from './ended-calls.ts';
 import { isSoonCommitted } from './issue-call-credentials.ts';
 
 export interface CallEndDeps {
@@ -165,7 +165,7 @@ function findEnded({ ended, events }: CallEndDeps, order: CallEndOrder): CallEnd
   return order.call.kind === 'session' ? findLogged(events, order.deviceId, order.call.sessionId) : null;
 }
 
-function isTheirs(known: NonNullable<ReturnType<EndedCalls['find']>>, order: CallEndOrder): boolean {
+function isTheirs(known: EndedCall, order: CallEndOrder): boolean {
   return known.appId === order.appId && known.deviceId === order.deviceId;
 }
 

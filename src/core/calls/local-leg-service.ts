@@ -53,7 +53,7 @@ export interface LegServiceDeps {
   readonly developmentKeys: readonly string[];
   /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
-  /** In a cluster; left out: every call is kept here. */
+  /** Brings calls here that another member keeps. */
   readonly fetchCall: FetchCall;
 }
 

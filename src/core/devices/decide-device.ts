@@ -119,7 +119,8 @@ function becomes(before: Device | null, after: Device, secret: string | null): D
 }
 
 function stays(device: Device): Decision {
-  return { ...done(device.deviceId), outcome: { ...done(device.deviceId).outcome, device: entryOf(device) } };
+  const { outcome, change } = done(device.deviceId);
+  return { outcome: { ...outcome, device: entryOf(device) }, change };
 }
 
 function done(deviceId: Device['deviceId']): Decision {

@@ -112,7 +112,7 @@ async function deliverAt(
   const waitMs = messageAckMsMax + peerHopMsMax;
   const asked = await peers.ask<'message'>(member, { kind: 'message', request }, waitMs);
   if (!asked.ok) return refuseMessage(deps, asked.error === 'unanswered' ? refusal(50402) : unreachable);
-  return !asked.value.ok && asked.value.error.code === 40412 ? 'absent' : asked.value;
+  return isAbsent(asked.value) ? 'absent' : asked.value;
 }
 
 /** Delivers it where the device has signed in just now, which the row does not say yet. Null: no member says that it is there. */

@@ -4,7 +4,8 @@
  * and signature follow from the request's signature, so that a repeat at another member joins it instead of waking again.
  * Source: signal-wire.md, Sending a message; docs/call-flow.md, The message.
  */
-import { pause, wallSeconds, type Clock } from '../../lib/clock.ts';
+import { pause, wallSeconds } from '../../lib/clock.ts';
+import { fail, succeed } from '../../lib/result.ts';
 import { refusal } from '../../model/codes.ts';
 import { wakeupIdOf } from '../../model/ids.ts';
 import { wakeupRecallEveryMs } from '../../model/limits.ts';
@@ -124,9 +125,9 @@ class WakingWait {
   async #awaitOutcome({ appId, requestId, deviceId }: WakeupRequest): Promise<WakeupRecord | null> {
     const { outcomes, clock } = this.#deps;
     for (;;) {
-      const waitMs = this.#leftMs(clock);
+      const waitMs = this.#leftMs;
       const record = await awaitOutcome(outcomes, { appId, requestId, deviceId, waitMs }, this.#slot);
-      if (record !== null || this.#leftMs(clock) === 0 || this.#isOver) return record;
+      if (record !== null || this.#leftMs === 0 || this.#isOver) return record;
       await pause(clock, wakeupRecallEveryMs);
     }
   }
@@ -156,8 +157,8 @@ class WakingWait {
     return this.#isGone || this.#deps.isDraining();
   }
 
-  #leftMs(clock: Clock): number {
-    return Math.max(0, this.#endMs - clock.monotonicMs());
+  get #leftMs(): number {
+    return Math.max(0, this.#endMs - this.#deps.clock.monotonicMs());
   }
 
   #refuse(why: MessageRefusal): MessageAnswer {
@@ -194,6 +195,6 @@ function describeWakeup(
 
 /** `wakeup` null: the device was online. */
 function withWakeup(answer: MessageAnswer, wakeup: MessageWakeup | null): MessageAnswer {
-  if (answer.ok) return { ok: true, value: { ...answer.value, wakeup } };
-  return wakeup === null ? answer : { ok: false, error: { ...answer.error, wakeup } };
+  if (answer.ok) return succeed({ ...answer.value, wakeup });
+  return wakeup === null ? answer : fail({ ...answer.error, wakeup });
 }

@@ -36,7 +36,7 @@ const lastWordsCharactersMax = 1000;
 /**
  * Throws when the machine has no process to give. The link is a pair of sockets: nobody else can reach it, and it ends with
  * either of the two. The child's output is no log of ours, but the last words of it and its libraries: the end of it is kept.
- * It holds nothing of the server: media/process/inherited-descriptors.ts.
+ * It holds nothing of the server: closeInherited in media/process/main.ts.
  */
 export function startMediaChild(): MediaCarrier {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
