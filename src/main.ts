@@ -2,7 +2,7 @@
 /** The command line: `reveille <command>`. Exit codes: 0, 1 failed, 2 usage. Source: running.md, Command line. */
 import { describeFailure } from './cli/shell/failure-report.ts';
 import { buildProgram } from './program.ts';
-import { showableLines } from './cli/shell/output.ts';
+import { showableLines } from './lib/showable-text.ts';
 
 // The reader of a pipe may have seen enough: that is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

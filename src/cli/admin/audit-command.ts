@@ -5,7 +5,7 @@ import { AuditFiles } from '../../storage/audit/audit-files.ts';
 import { formatLocalTime } from '../api/events-text.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { followAudit } from './audit-follow.ts';
 
 interface AuditOptions {

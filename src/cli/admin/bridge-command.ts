@@ -4,7 +4,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { collect, wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { adminClient, advised } from './admin-client.ts';
 import { isInRegistry, listEntries, type ListOptions } from './local-registry.ts';
 

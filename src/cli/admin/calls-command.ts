@@ -5,7 +5,7 @@ import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { advised, serverClient } from './admin-client.ts';
 import { callsTable } from './calls-view.ts';
 import type { OpsClient } from './running-server.ts';

@@ -1,7 +1,8 @@
 /** Live calls as text for people. Ids of devices and rooms come from outside, so control characters are escaped. */
 import type { CallJson, CallMediaJson } from '../../gateways/admin/call-routes.ts';
 import { ageInWords } from '../shell/option-values.ts';
-import { alignColumns, showable } from '../shell/output.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 
 export function callsTable(calls: readonly CallJson[], nowMs: number): string {
   if (calls.length === 0) return 'no live calls';

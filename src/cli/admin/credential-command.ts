@@ -5,7 +5,8 @@ import { permissions, type Grant } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
-import { alignColumns, showable } from '../shell/output.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { adminClient } from './admin-client.ts';
 
 interface CreateOptions {

@@ -10,7 +10,8 @@ import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
-import { alignColumns, showable } from '../shell/output.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { adminClient, serverClient } from './admin-client.ts';
 import { isInRegistry, lookIntoRegistry } from './local-registry.ts';
 

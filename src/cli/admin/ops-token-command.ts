@@ -5,7 +5,8 @@ import { operatorNameForm, opsRoles, type OpsRole } from '../../model/audit.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
-import { alignColumns, showable } from '../shell/output.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { adminClient, advised } from './admin-client.ts';
 
 export function addOpsTokenCommand(program: Command): void {

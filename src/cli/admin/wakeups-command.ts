@@ -7,7 +7,8 @@ import type { RefusedWakeupJson, WakeupJson, WakeupsAnswer } from '../../gateway
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, parseRequestIdOption } from '../shell/option-values.ts';
-import { alignColumns, showable } from '../shell/output.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { adminClient } from './admin-client.ts';
 
 interface WakeupsOptions {

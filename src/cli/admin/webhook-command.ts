@@ -4,7 +4,7 @@ import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { adminClient, serverClient } from './admin-client.ts';
 import type { OpsClient } from './running-server.ts';
 import type { WebhookListing } from './store-queries.ts';

@@ -13,7 +13,7 @@ import type { FailureCode } from '../../model/codes.ts';
 import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { collect, formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
 import { addCredentialOptions, type CredentialNeed } from './credential-source.ts';
 

@@ -6,7 +6,7 @@ import { InvalidArgumentError } from 'commander';
 import { decodeCursor } from '../../protocol/rest/events.ts';
 import { parseMoment, parseSpan } from '../shell/option-values.ts';
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 
 /** `2026-11-20 09:30:00.123`, in the local time zone. */
 export function formatLocalTime(ms: number): string {

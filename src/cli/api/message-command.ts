@@ -11,7 +11,7 @@ import { longPollSecondsMax } from '../../model/limits.ts';
 import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
 import { addCredentialOptions } from './credential-source.ts';
 

@@ -1,6 +1,6 @@
 /** A request as people type it for `sign` and `call`, and as a curl line for a POSIX shell. */
 import { createHash, type X509Certificate } from 'node:crypto';
-import { showableLines } from '../shell/output.ts';
+import { showableLines } from '../../lib/showable-text.ts';
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
 import type { Permission } from '../../model/registry.ts';

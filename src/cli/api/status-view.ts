@@ -3,7 +3,8 @@ import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device
 import type { ConnectionTimes, ConnectivityEntry } from '../../client/reveille-client.ts';
 import { ageInWords, momentInWords, formatMoment } from '../shell/option-values.ts';
 import { tellingPart } from './events-text.ts';
-import { alignColumns, showable } from '../shell/output.ts';
+import { alignColumns } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 
 /** A line for each device of a batch. */
 export function connectionsText(entries: readonly ConnectivityEntry[], nowMs: number): string {

@@ -10,7 +10,7 @@ import { addExamples, type CommandContext, inContext } from '../shell/command-co
 import { addCredentialOptions } from './credential-source.ts';
 import { parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 
 interface WakeOptions extends ApiOptions {
   readonly customData?: string;

@@ -13,7 +13,7 @@ import type {
 import type { FailureCode, WakeupCode } from '../../model/codes.ts';
 import { wakeupToOnlineMsMax } from '../../model/limits.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { showable } from '../shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 
 type Hint = (deviceId: string, retryAfterS: number) => readonly [meaning: string, next: string];
 

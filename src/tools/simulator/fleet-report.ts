@@ -8,7 +8,8 @@ import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
 import { type DeviceTally, type FleetFigures, type FleetWords, LatencyWindow } from './fleet-table.ts';
 import { formatLocalTime } from '../../cli/api/events-text.ts';
-import { type LiveTable, type Output, showable } from '../../cli/shell/output.ts';
+import { type LiveTable, type Output } from '../../cli/shell/output.ts';
+import { showable } from '../../lib/showable-text.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 
 /** Lines for people and troubles for all; what goes beyond is counted. */

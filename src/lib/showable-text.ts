@@ -1,0 +1,21 @@
+/** Text from strangers made fit to be shown: escaped where a terminal would obey it, or where it turns or hides other text. */
+
+/** Control characters, and characters that turn or hide text. */
+const unshowable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
+/** Characters that no text of ours has: controls but a line feed and a tab, and direction marks. */
+const dangerous = /[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu;
+
+/** Escapes an id, or other text from outside, for one line. */
+export function showable(text: string): string {
+  return text.replaceAll(unshowable, escaped);
+}
+
+/** Escapes whole lines, so that they cannot control the terminal. */
+export function showableLines(text: string): string {
+  return text.replaceAll(dangerous, (found) => (found === '\n' || found === '\t' ? found : escaped(found)));
+}
+
+function escaped(found: string): string {
+  const code = found.codePointAt(0) ?? 0;
+  return code < 0x1_00_00 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
+}
