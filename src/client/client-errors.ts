@@ -3,6 +3,7 @@
 /** Nobody answered, or not in time. */
 export class ReveilleUnreachableError extends Error {
   override readonly name = 'ReveilleUnreachableError';
+  declare readonly cause: NodeJS.ErrnoException;
   readonly origin: string;
   /** False: nothing of the request has left this machine. True: it may have been carried out. */
   readonly mayHaveArrived: boolean;

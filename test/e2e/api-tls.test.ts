@@ -118,6 +118,24 @@ test(
   },
 );
 
+test('a command trusts the certificates that it is told, or anybody with a warning', { skip }, async () => {
+  const { accessKeyId, secretKey, appId } = testCredentials.all;
+  const credential = ['--access-key-id', accessKeyId, '--secret-key', secretKey, '--app-id', appId];
+  const url = `https://127.0.0.1:${running.ports.api}`;
+  const status = (...trust: string[]): ReturnType<typeof runCli> =>
+    runCli(['status', 'SLEEPING01', '--url', url, ...credential, ...trust]);
+  const [told, anybody, nobody] = await Promise.all([
+    status('--ca', certificate.certFile),
+    status('--insecure'),
+    status(),
+  ]);
+  assert.equal(told.exitCode, 0, told.stderr);
+  assert.equal(anybody.exitCode, 0, anybody.stderr);
+  assert.match(anybody.stderr, /^warning: --insecure/);
+  assert.equal(nobody.exitCode, 1);
+  assert.match(nobody.stderr, /not trusted: self-signed certificate\n {2}.*--ca/);
+});
+
 test('a stop answers who waits on connections of both certificates, and closes them', { skip }, async () => {
   const older = client('first');
   await older.connectivity('SLEEPING01');

@@ -67,7 +67,7 @@ test(
     const { token, ...told } = await toldBy(server);
     const url = mediaUrl(server, 'wss');
     assert.deepEqual(told, { welcome: url, issuance: url, peerId: url });
-    const leg = await DeviceLeg.connect({ url, token, ca: readFileSync(certFile) });
+    const leg = await DeviceLeg.connect({ url, token, tls: { ca: readFileSync(certFile) } });
     leg.hangup();
     await leg.closed;
   },

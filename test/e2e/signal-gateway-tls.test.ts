@@ -53,7 +53,7 @@ async function controller(trusted = 'first'): Promise<SignalController> {
     url: `wss://127.0.0.1:${listener.address.port}`,
     deviceId: 'TESTDEVICE01',
     secret: 'device-secret',
-    ca: certificate.certificateOf(trusted),
+    tls: { ca: certificate.certificateOf(trusted) },
     clock,
   });
   controllers.push(made);

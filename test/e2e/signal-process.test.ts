@@ -243,7 +243,7 @@ test(
     tls.use('first');
     const site = await startTestSite(t, ...tls.overrides('signal'));
     const connect = (deviceId: string, trusted: string): Promise<SignalController> =>
-      site.controller(deviceId, { ca: tls.certificateOf(trusted) });
+      site.controller(deviceId, { tls: { ca: tls.certificateOf(trusted) } });
     const older = await connect('SLEEPING01', 'first');
     tls.use('second');
     const { command } = site.server;

@@ -125,7 +125,7 @@ test('a controller logs in and is sent a message through nginx', async () => {
     deviceId: 'TESTDEVICE01',
     secret: 'secret of TESTDEVICE01',
     autoAcknowledge: true,
-    ca,
+    tls: { ca },
     clock: new SystemClock(),
   });
   const body = JSON.stringify({ device_id: 'TESTDEVICE01', name: 'ping', payload: {} });

@@ -108,13 +108,13 @@ export class SiteServer {
     return SleepingModule.connect(this.server.ports.sleep, { deviceId, secret: secretOf(deviceId) });
   }
 
-  /** Acknowledges every message at once, unless told otherwise. `ca`: PEM of whom to trust, over TLS. */
+  /** Acknowledges every message at once, unless told otherwise. `tls`: whom to trust, over TLS. */
   controller(
     device: NamedDevice,
-    options: Partial<Pick<SignalControllerOptions, 'autoAcknowledge' | 'ca'>> = {},
+    options: Partial<Pick<SignalControllerOptions, 'autoAcknowledge' | 'tls'>> = {},
   ): Promise<SignalController> {
     const deviceId = idOf(device);
-    const url = `${options.ca === undefined ? 'ws' : 'wss'}://127.0.0.1:${this.ports.signal}`;
+    const url = `${options.tls === undefined ? 'ws' : 'wss'}://127.0.0.1:${this.ports.signal}`;
     const secret = secretOf(deviceId);
     return SignalController.connect({ url, deviceId, secret, autoAcknowledge: true, clock, ...options });
   }

@@ -9,7 +9,12 @@ import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
 import { text as readText } from 'node:stream/consumers';
 import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
-import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
+import {
+  certFilesOf,
+  readRuntimeFile,
+  type Runtime,
+  type TlsListener,
+} from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { CommandError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -28,11 +33,10 @@ export function findRunningServer(dataDirectory: string): Runtime | null {
   );
 }
 
-/** The local address of the API, `host:port`, and the path of its certificate; null: it has none. */
-export function apiListener(context: CommandContext): { address: string; certFile: string | null } {
-  const running = readRuntimeFile(context.dataDirectory);
-  const certFile = running === null ? context.settings.api.tls_cert_file : (running.apiCertFile ?? null);
-  return { address: listenerAddress(context, 'api'), certFile };
+/** The path of a listener's certificate: of the running server, else of the settings; null: it has none. */
+export function listenerCertFile(context: CommandContext, name: TlsListener): string | null {
+  const certFiles = readRuntimeFile(context.dataDirectory)?.certFiles ?? certFilesOf(context.settings);
+  return certFiles[name] ?? null;
 }
 
 /** `host:port` of a listener: of the running server, else of the settings. */

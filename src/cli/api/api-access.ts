@@ -1,18 +1,27 @@
 /** Access of commands to the signed API: its origin, its certificate, and a client that signs for it. */
-import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import type { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/result.ts';
 import type { FailureCode } from '../../model/codes.ts';
 import { parseOrigin } from '../../client/http-transport.ts';
 import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { CommandError } from '../shell/command-error.ts';
-import { apiListener } from '../admin/running-server.ts';
-import { findCredential, type CredentialNeed, type CredentialOptions } from './credential-source.ts';
+import {
+  addTrustOptions,
+  findTrust,
+  readListenerCertificate,
+  trustingOnly,
+  type TrustOptions,
+} from '../shell/server-trust.ts';
+import { listenerAddress, listenerCertFile } from '../admin/running-server.ts';
+import {
+  addCredentialOptions,
+  findCredential,
+  type CredentialNeed,
+  type CredentialOptions,
+} from './credential-source.ts';
 
 export interface ApiPlace {
   readonly origin: string;
@@ -20,8 +29,8 @@ export interface ApiPlace {
   readonly certificate: X509Certificate | null;
 }
 
-/** The options of a command that asks the API: whose credential signs, and where the server is. */
-export interface ApiOptions extends CredentialOptions {
+/** The options of a command that asks the API: whose credential signs, where the server is, and whom it may be. */
+export interface ApiOptions extends CredentialOptions, TrustOptions {
   readonly url?: string;
 }
 
@@ -36,7 +45,8 @@ export async function withApi<Answer>(
   ask: (api: ReveilleClient) => Promise<Answer>,
 ): Promise<Answer> {
   const credential = await findCredential(context, options, need);
-  const api = openApi(findApi(context, options.url), credential, context.clock);
+  const trust = findTrust(context, options);
+  const api = openApi(findApi(context, options.url), credential, context.clock, trust);
   try {
     return await ask(api);
   } finally {
@@ -47,8 +57,7 @@ export async function withApi<Answer>(
 /** The API at `url`, else that of the server on this data directory. Throws a CommandError. */
 export function findApi(context: CommandContext, url: string | undefined): ApiPlace {
   if (url !== undefined) return { origin: url, certificate: null };
-  const { address, certFile } = apiListener(context);
-  return apiBeside(address, certFile);
+  return apiBeside(listenerAddress(context, 'api'), listenerCertFile(context, 'api'));
 }
 
 /**
@@ -57,38 +66,32 @@ export function findApi(context: CommandContext, url: string | undefined): ApiPl
  */
 export function apiBeside(address: string, certFile: string | null): ApiPlace {
   if (certFile === null) return { origin: `http://${address}`, certificate: null };
-  try {
-    return { origin: `https://${address}`, certificate: new X509Certificate(readFileSync(certFile)) };
-  } catch (error) {
-    throw new CommandError(
-      `cannot read the API's certificate, ${certFile}: ${messageOf(error)}`,
-      'name the server by what its certificate says: --url https://NAME:PORT',
-    );
-  }
+  const advice = 'name the server by what its certificate says: --url https://NAME:PORT';
+  return {
+    origin: `https://${address}`,
+    certificate: readListenerCertificate('the API', certFile, advice),
+  };
 }
 
-/** A client without retries, so that a person sees the server's first answer. The caller closes it. */
+/**
+ * A client without retries, so that a person sees the server's first answer. The caller closes it. `trust`: in place of the
+ * certificate of the place.
+ */
 export function openApi(
   { origin, certificate }: ApiPlace,
   credential: SigningCredential,
   clock: Clock,
+  trust: ConnectionOptions | undefined,
 ): ReveilleClient {
-  const tls = certificate === null ? undefined : trustingOnly(certificate);
+  const tls = trust ?? (certificate === null ? undefined : trustingOnly(certificate));
   return new ReveilleClient({ origin, credential, clock, tls, retry: { attemptsMax: 1 } });
 }
 
-function trustingOnly(certificate: X509Certificate): ConnectionOptions {
-  return {
-    ca: certificate.toString(),
-    allowPartialTrustChain: true,
-    checkServerIdentity: () => undefined,
-  };
-}
-
-/** `--url`, of a command that asks the API. */
-export function urlOption(): Option {
+/** `--url`, `--ca` and `--insecure`, and the options of its credential, of a command that asks the API. */
+export function addApiOptions(command: Command): Command {
   const purpose = 'the server, like http://127.0.0.1:8080; the local one when left out';
-  return new Option('--url <origin>', purpose).argParser(parseOriginOption);
+  const url = new Option('--url <origin>', purpose).argParser(parseOriginOption);
+  return addCredentialOptions(addTrustOptions(command.addOption(url)));
 }
 
 /** An origin: scheme, host and port. Throws InvalidArgumentError. */

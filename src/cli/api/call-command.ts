@@ -2,9 +2,8 @@
 import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
 import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
-import { urlOption, withApi, type ApiOptions } from './api-access.ts';
+import { addApiOptions, withApi, type ApiOptions } from './api-access.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { addCredentialOptions } from './credential-source.ts';
 import {
   parseMethod,
   parseTarget,
@@ -30,10 +29,9 @@ export function addCallCommand(program: Command): void {
     .addOption(
       new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
     )
-    .addOption(urlOption())
     .action(inContext(call));
   addExamples(
-    addCredentialOptions(command),
+    addApiOptions(command),
     ["call GET '/v1/device/connectivity?device_id=DOOR-1'", 'what was last seen of a device'],
     [`call POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}'`, 'wake it'],
     [

@@ -14,8 +14,8 @@ import { addExamples, inContext, type CommandContext } from '../shell/command-co
 import { usageError } from '../shell/command-error.ts';
 import { collect, formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
-import { addCredentialOptions, type CredentialNeed } from './credential-source.ts';
+import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
+import type { CredentialNeed } from './credential-source.ts';
 
 interface ListOptions extends ApiOptions {
   readonly product?: string;
@@ -50,10 +50,9 @@ export function addDevicesCommand(program: Command): void {
     .command('remove')
     .description('Remove a device: its sessions and calls end.')
     .argument('<device>', 'device id', parseDeviceIdOption)
-    .addOption(urlOption())
     .action(inContext(removeDevice));
   addExamples(
-    addCredentialOptions(remove),
+    addApiOptions(remove),
     ['devices remove DOOR-1', 'one that is not there exits 1'],
     ['devices remove DOOR-1 --json', 'for machines: the answer as it was sent'],
   );
@@ -72,10 +71,9 @@ function addListCommand(devices: Command): void {
     .option('--prefix <text>', 'whose id begins with it')
     .option('--online', 'that are online')
     .option('--offline', 'that are not online')
-    .addOption(urlOption())
     .action(inContext(listDevices));
   addExamples(
-    addCredentialOptions(list),
+    addApiOptions(list),
     ['devices list', 'all of them'],
     ['devices list --product doorbell --prefix DOOR- --online', 'some of them'],
   );
@@ -90,10 +88,9 @@ function addAddCommand(devices: Command): void {
     .option('--secret <text>', 'its secret; one is made when it is left out')
     .option('--expires <moment>', 'when it expires: Unix seconds or ISO 8601', parseMoment)
     .option('--label <key=value>', 'a label; may be repeated', collect)
-    .addOption(urlOption())
     .action(inContext(addDevice));
   addExamples(
-    addCredentialOptions(add),
+    addApiOptions(add),
     ['devices add DOOR-1 --product doorbell', 'with a secret that is made'],
     ['devices add DOOR-1 --product doorbell --label site=north', 'with a label'],
   );
@@ -109,10 +106,9 @@ function addSetCommand(devices: Command): void {
     .option('--disable', 'its sessions and calls end, and it is answered like one that is not there')
     .option('--enable', 'it is there again')
     .option('--label <key=value>', 'a label; without a value it goes; may be repeated', collect)
-    .addOption(urlOption())
     .action(inContext(setDevice));
   addExamples(
-    addCredentialOptions(set),
+    addApiOptions(set),
     ['devices set DOOR-1 --secret', 'a new secret'],
     ['devices set DOOR-1 --expires never --label site=', 'for ever, and without its label'],
   );

@@ -12,8 +12,7 @@ import { addExamples, inContext, type CommandContext } from '../shell/command-co
 import { reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
-import { addCredentialOptions } from './credential-source.ts';
+import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
 
 interface MessageOptions extends ApiOptions {
   readonly payload?: object;
@@ -31,10 +30,9 @@ export function addMessageCommand(program: Command): void {
     .option('--payload <json>', 'a JSON object for the device ({} when left out)', parsePayload)
     .option('--wake', 'wake the device if it sleeps, and wait for it')
     .addOption(new Option('--wait <seconds>', waitText).argParser(wholeNumberOption(0, longPollSecondsMax)))
-    .addOption(urlOption())
     .action(inContext(message));
   addExamples(
-    addCredentialOptions(command),
+    addApiOptions(command),
     ['message DOOR-1 hello', 'to a device that is online'],
     [`message DOOR-1 set_light --payload '{"on":true}'`, 'with a payload'],
     ['message DOOR-1 hello --wake --wait 10', 'wakes it first if it sleeps'],

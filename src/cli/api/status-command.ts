@@ -8,8 +8,7 @@ import { adminClient, advised } from '../admin/admin-client.ts';
 import { adviceToAdd } from '../admin/device-command.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption } from '../shell/option-values.ts';
-import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
-import { addCredentialOptions } from './credential-source.ts';
+import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
 import { connectionsText, statusJson, statusText } from './status-view.ts';
 
 export function addStatusCommand(program: Command): void {
@@ -20,10 +19,9 @@ export function addStatusCommand(program: Command): void {
         'with --url or a credential: their connections, asked of the API; exits 1 unless all are told.',
     )
     .argument('<device...>', 'device ids', parseDeviceIds)
-    .addOption(urlOption())
     .action(inContext(show));
   addExamples(
-    addCredentialOptions(command),
+    addApiOptions(command),
     ['status DOOR-1', 'both connections, their times and ages, and the latest transitions with reasons'],
     ['status DOOR-1 --json', 'for machines: times in Unix seconds and as ISO 8601'],
     ['status DOOR-1 DOOR-2 DOOR-3', 'a line for each, with a credential that may read connectivity'],

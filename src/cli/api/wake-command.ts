@@ -5,9 +5,8 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';
-import { envelopeOf, urlOption, withApi, type ApiOptions } from './api-access.ts';
+import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { addCredentialOptions } from './credential-source.ts';
 import { parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -25,11 +24,10 @@ export function addWakeCommand(program: Command): void {
     .argument('<device>', 'device id')
     .option('--custom-data <hex>', 'two bytes for the device, like 0x12ab', parseCustomData)
     .option('--request-id <id>', 'X-Request-ID, by which its outcome is asked for', parseRequestIdOption)
-    .addOption(urlOption())
     .option('--wait', 'wait until the device is online again, up to 60 s; exits 1 when it does not come')
     .action(inContext(wake));
   addExamples(
-    addCredentialOptions(command),
+    addApiOptions(command),
     ['wake DOOR-1', 'with the fixed packet'],
     ['wake DOOR-1 --wait', 'and see it come online'],
     ['wake DOOR-1 --custom-data 0x12ab', 'with two bytes that the device sees'],

@@ -5,6 +5,7 @@ import { SettingsError } from '../../server/config/settings.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
 import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import { CommandError } from './command-error.ts';
+import { explainConnectionFailure } from './connection-failure.ts';
 
 export interface FailureReport {
   readonly exitCode: 0 | 1 | 2;
@@ -29,11 +30,12 @@ function describe(error: unknown): FailureReport {
       exitCode: error.exitCode,
       lines: [error.message, ...(error.advice === null ? [] : [`  ${error.advice}`])],
     };
-  if (error instanceof ReveilleUnreachableError)
-    return {
-      exitCode: 1,
-      lines: [error.message, '  start the server, or name another with --url http://host:port'],
-    };
+  if (error instanceof ReveilleUnreachableError) {
+    const { reason, advice } = explainConnectionFailure(error.cause);
+    const mayBeElsewhere = advice === null || error.cause.code === 'ECONNREFUSED';
+    const next = mayBeElsewhere ? 'start the server, or name another with --url http://host:port' : advice;
+    return { exitCode: 1, lines: [`no answer from ${error.origin}: ${reason}`, `  ${next}`] };
+  }
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
   if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
     return { exitCode: 1, lines: [error.message] };

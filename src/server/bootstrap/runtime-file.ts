@@ -11,8 +11,20 @@ export interface Runtime {
   readonly pid: number;
   /** By name, as `host:port`. */
   readonly listeners: Readonly<Record<string, string>>;
-  /** Of the API: the absolute path of its certificate; null or left out: it has none. */
-  readonly apiCertFile?: string | null;
+  /** The absolute path of each listener's certificate; left out: it has none. */
+  readonly certFiles: Readonly<Partial<Record<TlsListener, string>>>;
+}
+
+const tlsListeners = ['api', 'sleep', 'signal', 'media'] as const;
+export type TlsListener = (typeof tlsListeners)[number];
+
+export function certFilesOf(settings: Pick<Settings, TlsListener>): Runtime['certFiles'] {
+  return Object.fromEntries(
+    tlsListeners.flatMap((name) => {
+      const { tls_cert_file: certFile } = settings[name];
+      return certFile === null ? [] : [[name, resolve(certFile)]];
+    }),
+  );
 }
 
 const fileName = 'runtime.json';
@@ -20,10 +32,9 @@ const fileName = 'runtime.json';
 export function writeRuntimeFile(
   dataDirectory: string,
   listeners: Runtime['listeners'],
-  { api: { tls_cert_file: certFile } }: Pick<Settings, 'api'>,
+  settings: Pick<Settings, TlsListener>,
 ): void {
-  const apiCertFile = certFile === null ? null : resolve(certFile);
-  const runtime: Runtime = { pid: process.pid, listeners, apiCertFile };
+  const runtime: Runtime = { pid: process.pid, listeners, certFiles: certFilesOf(settings) };
   writeFileSync(join(dataDirectory, fileName), `${JSON.stringify(runtime)}\n`, { mode: 0o600 });
 }
 
@@ -34,7 +45,9 @@ export function removeRuntimeFile(dataDirectory: string): void {
 /** Null when no server is ready on this directory. */
 export function readRuntimeFile(dataDirectory: string): Runtime | null {
   try {
-    const runtime = JSON.parse(readFileSync(join(dataDirectory, fileName), 'utf8')) as Runtime;
+    const written = JSON.parse(readFileSync(join(dataDirectory, fileName), 'utf8')) as Runtime;
+    // A server of an earlier release says nothing of certificates.
+    const runtime: Runtime = { ...written, certFiles: written.certFiles ?? {} };
     return livingPid(dataDirectory) === runtime.pid ? runtime : null;
   } catch {
     return null;

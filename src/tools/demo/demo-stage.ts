@@ -171,7 +171,8 @@ async function setStage(
   timeline.notify('server', `API on ${api}, sleep server on ${sleep}`);
   timeline.notify('server', `signal listener on ${signal}`);
   const participants = await addParticipants(ops, { productId, appId: credential.appId }, timeline);
-  const client = openApi(apiBeside(reachableAddress(api), running.apiCertFile ?? null), credential, clock);
+  const place = apiBeside(reachableAddress(api), running.certFiles.api ?? null);
+  const client = openApi(place, credential, clock, undefined);
   return {
     ...participants,
     clock,

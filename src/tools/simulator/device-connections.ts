@@ -2,6 +2,7 @@
  * The two connections of one simulated device, a controller by WebSocket and a module by TCP: they open and close as its
  * state machine says, and report to it. The result of an attempt or a connection that was given up is closed unseen.
  */
+import type { ConnectionOptions } from 'node:tls';
 import type { WakeCause } from '../../model/signal.ts';
 import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
 import type { DeviceEvent } from './simulated-device.ts';
@@ -12,6 +13,9 @@ import type { WakeMode } from '../../model/sleep.ts';
 import { parseListenAddress } from '../../model/settings-values.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
+import { isRefusal } from './fleet-table.ts';
+import type { SleepServer } from './server-urls.ts';
+import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 
 /** What a device needs of a controller that is signed in. */
@@ -139,8 +143,9 @@ export interface DeviceEndpointsOptions {
   readonly clock: Clock;
   /** Null: there are no controllers. */
   readonly signalUrl: string | null;
-  /** `host:port` of the sleep server, whatever controllers are told; undefined: as they are told. */
-  readonly sleepServer: string | undefined;
+  readonly signalTls: ConnectionOptions | undefined;
+  /** Its address is taken whatever controllers are told. */
+  readonly sleep: SleepServer;
   readonly wakeMode: WakeMode;
   /** Whatever controllers are told; undefined: as they are told. */
   readonly heartbeatSeconds: number | undefined;
@@ -158,24 +163,34 @@ export function openEndpoints(
   const { signalUrl, wakeMode, devices } = options;
   return {
     signIn: async () => {
-      const { clock, onMessage } = options;
+      const { clock, onMessage, signalTls: tls } = options;
       assert(signalUrl !== null, 'a device that signs in has a controller');
-      const controller = await SignalController.connect({
+      const connecting = SignalController.connect({
         url: signalUrl,
+        tls,
         clock,
         ...device,
         ...sourceOf(number, devices, new URL(signalUrl).hostname),
         autoAcknowledge: true,
         onMessage,
       });
-      return presentController(controller, options);
+      return presentController(await reached(signalUrl, connecting), options);
     },
     fallAsleep: (server, { heartbeatSeconds }) => {
       const { host, port } = addressOf(server);
       const source = sourceOf(number, devices, host);
-      return SleepingModule.connect(port, { ...device, wakeMode, heartbeatSeconds, host, ...source });
+      const { tls } = options.sleep;
+      const given = { ...device, wakeMode, heartbeatSeconds, host, tls, ...source };
+      return reached(`sleep server ${server}`, SleepingModule.connect(port, given));
     },
   };
+}
+
+/** A failure to connect is told with the server's address; a refusal by the server says enough. */
+function reached<Connection>(address: string, connecting: Promise<Connection>): Promise<Connection> {
+  return connecting.catch((error: Error) => {
+    throw isRefusal(error) ? error : new ConnectionFailedError(address, error);
+  });
 }
 
 function sourceOf(number: number, devices: number, host: string): { readonly localAddress?: string } {
@@ -190,12 +205,15 @@ function addressOf(server: string): { readonly host: string; readonly port: numb
 }
 
 function presentController(controller: SignalController, options: DeviceEndpointsOptions): DeviceController {
-  const { sleepServer, heartbeatSeconds } = options;
+  const {
+    sleep: { address },
+    heartbeatSeconds,
+  } = options;
   const { sleep, heartbeatSeconds: signalHeartbeatSeconds } = controller.welcome;
   return {
     advice: {
       ...sleep,
-      ...(sleepServer !== undefined && { servers: [sleepServer] }),
+      ...(address !== undefined && { servers: [address] }),
       ...(heartbeatSeconds !== undefined && { heartbeatSeconds }),
     },
     heartbeatMs: signalHeartbeatSeconds * 1000,

@@ -226,7 +226,7 @@ export class DeviceTally {
 }
 
 /** Where the connection just broke, nobody refused. */
-function isRefusal(error: Error): boolean {
+export function isRefusal(error: Error): boolean {
   if (error instanceof SignalRefused) return error.code !== brokenCode;
   return error instanceof LoginRefused;
 }

@@ -2,6 +2,7 @@
  * The legs of a call played in software: one WebSocket to the media listener, text messages and frames both ways, as a
  * device and as a bridge. For the simulated bridge, the demo and the tests. Source: calls-and-media.md, Legs.
  */
+import type { ConnectionOptions } from 'node:tls';
 import { WebSocket } from 'ws';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { AwaitedItems } from './awaited-items.ts';
@@ -11,8 +12,8 @@ import type { CallEndReason, ReportedState } from '../../model/call.ts';
 export interface LegAccess {
   /** Of the media listener: `ws://host:port` or `wss://host:port`. */
   readonly url: string;
-  /** PEM: whom to trust in place of the usual authorities. */
-  readonly ca?: string | Buffer | undefined;
+  /** Of Node's TLS connections, for `wss:`. */
+  readonly tls?: ConnectionOptions | undefined;
   /** Is given every frame that comes; the payload is the taker's. */
   readonly onFrame?: ((header: FrameHeader, payload: Uint8Array) => void) | undefined;
   /** Whoever takes what this leg sends cannot go on without a key frame. Left out: a text among the others. */
@@ -78,14 +79,14 @@ export class MediaLeg {
 
   /** Begins to connect; `path` may have a query. */
   protected constructor(access: LegAccess, path: string, bearer: string) {
-    const { url, ca } = access;
+    const { url, tls } = access;
     this.#access = access;
     this.counts = access.counts ?? noLegCounts();
     this.#socket = new WebSocket(new URL(path, url), {
+      ...tls,
       headers: { Authorization: `Bearer ${bearer}` },
       perMessageDeflate: false,
       maxPayload: mediaMessageBytesMax,
-      ...(ca !== undefined && { ca }),
     });
     this.closed = new Promise((resolve) => {
       this.#socket.on('close', (code, reason) => {

@@ -1,13 +1,15 @@
 /**
- * The URLs at which controllers sign in and the legs of calls connect; a controller adds the path to its own. The media
- * listener is sought where devices are told that it is.
+ * The addresses at which controllers sign in, modules log in and the legs of calls connect, and the certificates that they
+ * trust there; a controller adds the path to its URL. The media listener is sought where devices are told that it is.
  */
+import type { ConnectionOptions } from 'node:tls';
 import { formatListenAddress, parseListenAddress } from '../../model/settings-values.ts';
-import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
+import { readRuntimeFile, type TlsListener } from '../../server/bootstrap/runtime-file.ts';
 import { mediaUrl } from '../../server/config/derived-settings.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
-import { reachableAddress } from '../../cli/admin/running-server.ts';
+import { listenerCertFile, reachableAddress } from '../../cli/admin/running-server.ts';
+import { readListenerCertificate, trustingOnly } from '../../cli/shell/server-trust.ts';
 
 /**
  * `media`: the listener that was named, `host:port` or a URL beginning with `ws://` or `wss://`; undefined: what devices
@@ -31,7 +33,7 @@ function toldMediaUrl({ settings, dataDirectory }: CommandContext): string | nul
 export interface SignalChoice {
   /** `host:port`, or a URL beginning with `ws://` or `wss://`. */
   readonly signal?: string;
-  /** The sleep server that was named. */
+  /** The sleep server that was named: `host:port` or `tls://host:port`. */
   readonly server?: string;
 }
 
@@ -50,11 +52,49 @@ export function listenerUrl(scheme: 'ws' | 'wss', listener: string): string {
 }
 
 /** Null: the running server does not say. */
-function ownSignalUrl({ settings, dataDirectory }: CommandContext): string | null {
-  const { listen, tls_cert_file: certificate } = settings.signal;
-  const running = readRuntimeFile(dataDirectory);
-  const listener = running === null ? formatListenAddress(listen) : running.listeners.signal;
-  return listener === undefined ? null : listenerUrl(certificate === null ? 'ws' : 'wss', listener);
+function ownSignalUrl(context: CommandContext): string | null {
+  const running = readRuntimeFile(context.dataDirectory);
+  const listener =
+    running === null ? formatListenAddress(context.settings.signal.listen) : running.listeners.signal;
+  const scheme = listenerCertFile(context, 'signal') === null ? 'ws' : 'wss';
+  return listener === undefined ? null : listenerUrl(scheme, listener);
+}
+
+/**
+ * The TLS options for a listener of the local server: `trust`, else the listener's own certificate alone. Null: it speaks no
+ * TLS. Throws a CommandError when the certificate cannot be read.
+ */
+export function localTrust(
+  context: CommandContext,
+  name: TlsListener,
+  trust: ConnectionOptions | undefined,
+): ConnectionOptions | null {
+  const certFile = listenerCertFile(context, name);
+  if (certFile === null) return null;
+  const read = (): ConnectionOptions =>
+    trustingOnly(readListenerCertificate(`the ${name} listener`, certFile, 'trust it with --ca FILE'));
+  return trust ?? read();
+}
+
+export interface SleepServer {
+  /** `host:port`; undefined: as controllers are told. */
+  readonly address: string | undefined;
+  /** Null: plain TCP. */
+  readonly tls: ConnectionOptions | null;
+}
+
+/** The sleep server that was named, `host:port` or `tls://host:port`, else that of the local server. Throws a usage error. */
+export function findSleepServer(
+  context: CommandContext,
+  { signal, server }: SignalChoice,
+  trust: ConnectionOptions | undefined,
+): SleepServer {
+  if (server === undefined)
+    return { address: undefined, tls: signal === undefined ? localTrust(context, 'sleep', trust) : null };
+  const address = server.replace(/^tls:\/\//, '');
+  if (!(Number(parseListenAddress(address)?.port) > 0))
+    throw usageError(`--server ${server}: expected host:port or tls://host:port`);
+  return { address, tls: address === server ? null : (trust ?? {}) };
 }
 
 /** A proxy may have the signal listener behind a path of its own. */

@@ -3,7 +3,8 @@
  * sends heartbeats, takes messages. For the simulator, the demo and the tests; ten thousands fit in one process.
  * Source: signal-wire.md.
  */
-import { WebSocket, type ClientOptions } from 'ws';
+import type { ConnectionOptions } from 'node:tls';
+import { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { RejectionReason } from '../../model/call.ts';
@@ -26,9 +27,8 @@ export interface SignalControllerOptions {
   readonly autoAcknowledge?: boolean;
   /** Gets every message; where it is left out they wait for `nextMessage`. */
   readonly onMessage?: (message: DeviceMessage, controller: SignalController) => void;
-  /** PEM: whom to trust beside the usual authorities' place. */
-  readonly ca?: string | Buffer;
-  readonly rejectUnauthorized?: boolean;
+  /** Of Node's TLS connections, for `wss:`. */
+  readonly tls?: ConnectionOptions | undefined;
   /** The address to come from. */
   readonly localAddress?: string;
   readonly clock: Clock;
@@ -79,7 +79,12 @@ export class SignalController implements HeartbeatEntry {
     this.#options = options;
     this.#login = login;
     this.heartbeatMs = (options.heartbeat ?? 0) * 1000;
-    this.#socket = new WebSocket(urlOf(options.url), subprotocol, clientOptions(options));
+    const { tls, localAddress } = options;
+    this.#socket = new WebSocket(urlOf(options.url), subprotocol, {
+      ...tls,
+      perMessageDeflate: false,
+      ...(localAddress !== undefined && { localAddress }),
+    });
     this.closed = new Promise((resolve) => {
       this.#socket.on('close', (code, reason) => resolve(this.#noteClosed({ code, reason: String(reason) })));
     });
@@ -215,15 +220,6 @@ function urlOf(text: string): URL {
   const url = new URL(text);
   if (url.pathname === '/') url.pathname = '/v1/signal';
   return url;
-}
-
-function clientOptions({ ca, rejectUnauthorized, localAddress }: SignalControllerOptions): ClientOptions {
-  return {
-    perMessageDeflate: false,
-    ...(ca === undefined ? {} : { ca }),
-    ...(rejectUnauthorized === undefined ? {} : { rejectUnauthorized }),
-    ...(localAddress === undefined ? {} : { localAddress }),
-  };
 }
 
 interface WireWelcome {

@@ -2,6 +2,7 @@
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts';
 import { parseOriginOption } from '../../cli/api/api-access.ts';
+import { addTrustOptions } from '../../cli/shell/server-trust.ts';
 import {
   addExamples,
   type CommandContext,
@@ -44,7 +45,10 @@ export function addSimulateCommand(program: Command): void {
       '--signal <address>',
       'signal listener, host:port or a ws or wss URL; the local one when left out',
     )
-    .option('--server <host:port>', 'sleep server; the one that controllers are told when left out')
+    .option(
+      '--server <address>',
+      'sleep server, host:port or tls://host:port; the one that controllers are told when left out',
+    )
     .option('--only-sleep', 'no controllers: modules that log in and stay asleep, as a load')
     .addOption(wakeMode.choices(['fixed', 'custom', 'none']).default('custom'))
     .option(
@@ -67,7 +71,7 @@ export function addSimulateCommand(program: Command): void {
     )
     .action(inContext(simulate));
   addExamples(
-    addCredentialOptions(command),
+    addCredentialOptions(addTrustOptions(command)),
     ['simulate --devices 2 --wake-every 5', 'two devices of the local registry, woken now and then'],
     ['simulate --devices 2', 'the same, to be woken from another terminal: reveille wake DEVICE --wait'],
     [
@@ -75,6 +79,10 @@ export function addSimulateCommand(program: Command): void {
       'sleeping modules as a load, for a minute',
     ],
     ['simulate --devices 10 --prefix LAB- --secret s3cret --signal 10.0.0.5:8082', 'against another server'],
+    [
+      'simulate --prefix LAB- --secret s3cret --signal wss://lab.example --server tls://lab.example:8081 --ca lab.pem',
+      'the same over TLS',
+    ],
   );
 }
 

@@ -2,6 +2,7 @@
  * A simulation over real sockets, and its options: of whole devices, which come online, sleep, are woken by chance and
  * come online again, or of sleeping modules alone, as a load on the sleep server.
  */
+import type { ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../lib/clock.ts';
 import type { ReveilleClient } from '../../client/reveille-client.ts';
 import { findApi, openApi } from '../../cli/api/api-access.ts';
@@ -15,9 +16,9 @@ import { RandomWaker } from './random-waker.ts';
 import { moduleAlone, wholeDevice, type DeviceLife } from './simulated-device.ts';
 import type { SimulatedDevice, DeviceChoice } from './simulated-devices.ts';
 import { wakeAndWait } from '../../cli/api/wakeup-outcome.ts';
-import { parseListenAddress } from '../../model/settings-values.ts';
-import { usageError } from '../../cli/shell/command-error.ts';
 import { FleetReport } from './fleet-report.ts';
+import { findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
+import { findSleepServer, localTrust, type SleepServer } from './server-urls.ts';
 import { listenerAddress } from '../../cli/admin/running-server.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 
@@ -29,14 +30,17 @@ export async function openSimulation(
   signalUrl: string | null,
 ): Promise<Simulation> {
   const { clock, output } = context;
-  const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery } = options;
+  const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery, signal } = options;
   const hasControllers = signalUrl !== null;
-  const life = hasControllers ? wholeDevice : lifeOfModule(context, options);
-  const api = wakeEvery === undefined ? null : await openApiOf(context, options, devices);
+  const trust = findTrust(context, options);
+  const sleep = findSleepServer(context, options, trust);
+  const life = hasControllers ? wholeDevice : lifeOfModule(context, options, sleep);
+  const api = wakeEvery === undefined ? null : await openApiOf(context, options, devices, trust);
   const endpoints: DeviceEndpointsOptions = {
     clock,
     signalUrl,
-    sleepServer: options.server,
+    signalTls: (signal === undefined ? localTrust(context, 'signal', trust) : null) ?? trust,
+    sleep,
     wakeMode: options.wakeMode,
     heartbeatSeconds: options.heartbeat,
     devices: devices.length,
@@ -78,11 +82,12 @@ export async function openSimulation(
 /** How often a module sends that nobody advised. */
 const heartbeatSecondsUsual = 50;
 
-function lifeOfModule(context: CommandContext, options: SimulateOptions): DeviceLife {
-  const { server = listenerAddress(context, 'sleep'), heartbeat = heartbeatSecondsUsual } = options;
-  const address = parseListenAddress(server);
-  if (address === null || address.port === 0) throw usageError(`--server ${server}: expected host:port`);
-  return moduleAlone(server, heartbeat);
+function lifeOfModule(
+  context: CommandContext,
+  { heartbeat = heartbeatSecondsUsual }: SimulateOptions,
+  { address = listenerAddress(context, 'sleep') }: SleepServer,
+): DeviceLife {
+  return moduleAlone(address, heartbeat);
 }
 
 /** All devices are taken to be of one application. */
@@ -90,10 +95,11 @@ async function openApiOf(
   context: CommandContext,
   options: SimulateOptions,
   devices: readonly SimulatedDevice[],
+  trust: ConnectionOptions | undefined,
 ): Promise<ReveilleClient> {
   const need = { permissions: ['wakeup:write'], deviceId: devices[0]?.deviceId ?? null } as const;
   const credential = await findCredential(context, options, need);
-  return openApi(findApi(context, options.url), credential, context.clock);
+  return openApi(findApi(context, options.url), credential, context.clock, trust);
 }
 
 function newWaker(api: ReveilleClient, clock: Clock, fleet: DeviceFleet, report: FleetReport): RandomWaker {
@@ -106,7 +112,7 @@ function newWaker(api: ReveilleClient, clock: Clock, fleet: DeviceFleet, report:
   });
 }
 
-export interface SimulateOptions extends DeviceChoice, CredentialOptions {
+export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustOptions {
   readonly server?: string;
   readonly signal?: string;
   readonly onlySleep?: boolean;

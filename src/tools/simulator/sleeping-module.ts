@@ -3,7 +3,8 @@
  * heartbeats and reads wake packets. For the simulator, the demo and the tests; thousands fit in one process.
  * Source: sleep-wire.md, Exchange.
  */
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { AwaitedItems, ConnectionGone } from './awaited-items.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 import { adoptSocket, startReading, type SocketOwner } from '../../gateways/sleep/sleeping-connection.ts';
@@ -24,6 +25,8 @@ export interface SleepingModuleOptions {
   readonly host?: string;
   /** The address to come from. */
   readonly localAddress?: string;
+  /** Of Node's TLS connections; null or left out: plain TCP. */
+  readonly tls?: ConnectionOptions | null;
 }
 
 /** The server said `ERR`; `reason` is its word. */
@@ -67,13 +70,7 @@ export class SleepingModule implements SocketOwner {
     this.closed = new Promise((resolve) => {
       this.#noteClosed = resolve;
     });
-    const { host = '127.0.0.1', localAddress } = options;
-    this.#socket = connectTcp({
-      host,
-      port,
-      noDelay: true,
-      ...(localAddress === undefined ? {} : { localAddress }),
-    });
+    this.#socket = openSocket(port, options);
   }
 
   /**
@@ -121,15 +118,19 @@ export class SleepingModule implements SocketOwner {
 
   failed(): void {
     if (this.#stage === 'closed') return;
+    // A server that waits for TLS sends no session key, and ends the connection.
+    const gone = new ConnectionGone(goneMessage);
+    if (this.#stage === 'greeting') Object.assign(gone, { code: 'ECONNRESET' });
     this.#stage = 'closed';
     this.#socket.destroy();
-    this.#login.reject(new ConnectionGone(goneMessage));
+    this.#login.reject(gone);
     this.#packets.end();
     this.#noteClosed();
   }
 
   #open(): void {
-    this.#socket.once('error', this.#login.reject);
+    // What TLS says is its own event, which comes before that of the socket.
+    this.#socket.once('_tlsError', this.#login.reject).once('error', this.#login.reject);
     adoptSocket(this.#socket, this);
     startReading(this.#socket);
   }
@@ -168,4 +169,12 @@ export class SleepingModule implements SocketOwner {
     this.#held = this.#held.subarray(count);
     return taken;
   }
+}
+
+function openSocket(port: number, options: SleepingModuleOptions): Socket {
+  const { host = '127.0.0.1', localAddress, tls = null } = options;
+  const to = { host, port, ...(localAddress !== undefined && { localAddress }) };
+  if (tls === null) return connectTcp({ ...to, noDelay: true });
+  const servername = isIP(host) === 0 ? host : '';
+  return connectTls({ ...tls, ...to, servername }).setNoDelay(true);
 }

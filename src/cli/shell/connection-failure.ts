@@ -1,0 +1,76 @@
+/** The words for a connection to a server that failed: what went wrong, and what to do about it. */
+
+/** A server that could not be connected to; the message names it. */
+export class ConnectionFailedError extends Error {
+  override readonly name = 'ConnectionFailedError';
+  readonly advice: string | null;
+
+  /** `address`: as the user would name it. */
+  constructor(address: string, cause: Error) {
+    const { reason, advice } = explainConnectionFailure(cause);
+    super(`${address}: ${reason}`, { cause });
+    this.advice = advice;
+  }
+}
+
+export interface ConnectionFailure {
+  readonly reason: string;
+  /** Null: nothing is known that would help. */
+  readonly advice: string | null;
+}
+
+/** OpenSSL's codes for a certificate that is not trusted; its message says why. */
+const untrusted = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'INVALID_CA',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+/** A peer that answers the beginning of TLS with something else. */
+const noTls = /wrong version number|packet length too long|http request/;
+
+export function explainConnectionFailure({
+  code = '',
+  message,
+}: Pick<NodeJS.ErrnoException, 'code' | 'message'>): ConnectionFailure {
+  if (untrusted.has(code))
+    return {
+      reason: `the certificate there is not trusted: ${message}`,
+      advice: 'name the file of its authority with --ca, or for a test trust anybody with --insecure',
+    };
+  if (noTls.test(message))
+    return {
+      reason: 'no TLS is spoken there',
+      advice: 'begin the address with http:// or ws://, and that of a sleep server with nothing',
+    };
+  if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
+    return { reason: `the TLS handshake was refused: ${openSslReason(message)}`, advice: null };
+  return plainFailures[code]?.(message) ?? { reason: message || code || 'unknown', advice: null };
+}
+
+const plainFailures: Readonly<Record<string, (message: string) => ConnectionFailure>> = {
+  ECONNREFUSED: () => ({
+    reason: 'nothing listens there',
+    advice: 'start the server, or name the address of another',
+  }),
+  ECONNRESET: (message) => ({
+    reason: `the connection broke: ${message}`,
+    advice: 'where TLS is spoken there, begin the address with https://, wss:// or tls://',
+  }),
+  ENOTFOUND: (message) => ({ reason: message, advice: 'correct the name, or use an IP address' }),
+  ERR_TLS_CERT_ALTNAME_INVALID: (message) => ({
+    reason: `the certificate there is for another name: ${message}`,
+    advice: 'use a name that is in the certificate, or for a test trust anybody with --insecure',
+  }),
+};
+
+/** `…:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/…`: its fifth part. */
+function openSslReason(message: string): string {
+  return /:error:[^:]*:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1] ?? message;
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  ConnectionFailedError,
+  explainConnectionFailure,
+} from '../../../../src/cli/shell/connection-failure.ts';
+
+/** As Node has them; `advice`: what is in it. */
+const failures = [
+  {
+    code: 'ECONNREFUSED',
+    message: 'connect ECONNREFUSED',
+    reason: /^nothing listens there$/,
+    advice: /start/,
+  },
+  {
+    code: 'DEPTH_ZERO_SELF_SIGNED_CERT',
+    message: 'self-signed',
+    reason: /not trusted: self-s/,
+    advice: /--ca/,
+  },
+  { code: 'CERT_HAS_EXPIRED', message: 'has expired', reason: /not trusted: has expired/, advice: /--ca/ },
+  {
+    code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    message: 'x',
+    reason: /for another name/,
+    advice: /a name that is/,
+  },
+  {
+    code: 'EPROTO',
+    message:
+      'write EPROTO 80CC:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:../deps/x.c:350:\n',
+    reason: /^no TLS is spoken there$/,
+    advice: /ws:/,
+  },
+  {
+    code: 'EPROTO',
+    message:
+      'write EPROTO 80CC:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/x.c:1:\n',
+    reason: /^the TLS handshake was refused: sslv3 alert handshake failure$/,
+    advice: null,
+  },
+  { code: 'ECONNRESET', message: 'socket hang up', reason: /broke: socket hang up/, advice: /wss:/ },
+  { code: 'ENOTFOUND', message: 'getaddrinfo x', reason: /getaddrinfo x/, advice: /correct the name/ },
+  { code: 'EHOSTUNREACH', message: 'no route', reason: /^no route$/, advice: null },
+];
+
+for (const { code, message, reason, advice } of failures)
+  test(`a connection that fails with ${code} is told in words: ${reason.source}`, () => {
+    const told = explainConnectionFailure(Object.assign(new Error(message), { code }));
+    assert.match(told.reason, reason);
+    if (advice === null) assert.equal(told.advice, null);
+    else assert.match(told.advice ?? '', advice);
+  });
+
+test('a server that could not be connected to is named', () => {
+  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  assert.equal(new ConnectionFailedError('wss://lab:1', cause).message, 'wss://lab:1: nothing listens there');
+});

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { Command } from 'commander';
+import { addTrustOptions, findTrust } from '../../../../src/cli/shell/server-trust.ts';
+import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
+import { CommandError } from '../../../../src/cli/shell/command-error.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../../../support/test-certificate.ts';
+
+const remarks: string[] = [];
+const output = {
+  wantsJson: false,
+  answer: () => undefined,
+  remark: (text: string) => void remarks.push(text),
+};
+const context = new CommandContext({}, {}, { output });
+
+test('without a word of the user, whom Node trusts is trusted', () => {
+  assert.equal(findTrust(context, {}), undefined);
+});
+
+test('--insecure trusts anybody, and warns', () => {
+  assert.deepEqual(findTrust(context, { insecure: true }), { rejectUnauthorized: false });
+  assert.match(remarks.at(-1) ?? '', /^warning: --insecure/);
+});
+
+test('--ca trusts every certificate of its file, and no others', { skip: noOpenssl }, (t) => {
+  const directory = temporaryDirectory(t);
+  const certificate = new TestCertificate(directory);
+  const both = ['one', 'two'].map((name) => String(certificate.certificateOf(name)));
+  const file = join(directory, 'both.pem');
+  writeFileSync(file, `two of them\n${both.join('\n')}`);
+  assert.deepEqual(findTrust(context, { ca: file }), { ca: both, allowPartialTrustChain: true });
+});
+
+test('a file without a certificate is refused by its name', (t) => {
+  const file = join(temporaryDirectory(t), 'ca.pem');
+  writeFileSync(file, 'no certificate');
+  for (const ca of [file, '/nowhere/ca.pem'])
+    assert.throws(
+      () => findTrust(context, { ca }),
+      (error) => error instanceof CommandError && error.message.startsWith(`--ca ${ca}: `),
+    );
+});
+
+test('to trust somebody and anybody at once is asked for wrongly', () => {
+  const command = addTrustOptions(
+    new Command().exitOverride().configureOutput({ writeErr: () => undefined }),
+  );
+  assert.throws(() => command.parse(['--ca', 'x', '--insecure'], { from: 'user' }), /cannot be used with/);
+});
