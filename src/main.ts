@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The command line: `reveille <command>`. Exit codes: 0, 1 failed, 2 usage. Source: running.md, Command line. */
+import { asksForJson } from './cli/shell/output.ts';
 import { describeFailure } from './cli/shell/failure-report.ts';
 import { buildProgram } from './program.ts';
 import { showableLines } from './lib/showable-text.ts';
@@ -14,7 +15,7 @@ try {
   const program = await buildProgram(process.argv.slice(2));
   await program.parseAsync(process.argv);
 } catch (error) {
-  const { exitCode, lines } = describeFailure(error, process.argv.includes('--json'));
+  const { exitCode, lines } = describeFailure(error, asksForJson(process.argv));
   for (const line of lines) console.error(showableLines(line));
   process.exitCode = exitCode;
 }

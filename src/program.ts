@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { readVersion } from './lib/package-version.ts';
 import { collect } from './cli/shell/option-values.ts';
+import { asksForJson } from './cli/shell/output.ts';
 import { addExamples, inContext, type CommandContext } from './cli/shell/command-context.ts';
 
 type AddCommand = (program: Command) => void;
@@ -56,6 +57,11 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .option('--set <section.key=value>', 'one setting, over file and environment; may be repeated', collect)
     .option('--json', 'answer as JSON, for machines')
     .exitOverride()
+    .configureOutput({
+      // Its errors are reported as all others are; its help is for people.
+      outputError: () => undefined,
+      ...(asksForJson(args) && { writeErr: () => undefined }),
+    })
     .showSuggestionAfterError()
     .configureHelp({ showGlobalOptions: true })
     .addHelpText('after', overview);

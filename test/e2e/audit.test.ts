@@ -236,7 +236,7 @@ test('the command line follows it across a rotation and a SIGHUP, which has its 
   // As a rotation does; the next line goes into a new file.
   renameSync(join(data, 'audit.log'), join(data, 'audit.log.1'));
   const kicked = await runCli(['device', 'kick', evil, '--data-dir', data]);
-  assert.equal(kicked.stdout, 'evil\\u000a\\u001b[2J has no session: nothing to end\n');
+  assert.equal(kicked.stderr, 'evil\\u000a\\u001b[2J has no session: nothing to end\n');
   await follower.line((line) => line.includes('"action":"device.kick"'));
   assert.equal(await follower.stop('SIGINT'), 0);
   const linesOf = (lines: readonly string[]) => lines.map((line) => JSON.parse(line) as AuditLine);

@@ -32,6 +32,8 @@ test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none show
     [['nonsense'], 2, /unknown command/],
     [['wake', '--nonsense', 'D'], 2, /unknown option/],
     [['wake'], 2, /missing required argument/],
+    [['device', '--json'], 2, /^{"error":"a command is missing","advice":\[.*\]}\n$/],
+    [['wake', '--json'], 2, /^{"error":"missing required argument 'device'","advice":\[.*\]}\n$/],
     [['config', '--set', 'api.lisen=x'], 2, /api\.lisen.*api\.listen/],
     [['device', 'show', 'D', ...dataDir], 1, /no store/],
     [['device', 'kick', 'D', ...dataDir], 1, /no server runs/],
@@ -147,7 +149,8 @@ test('a first start makes a demo application; its devices sleep, wake and are ki
 
   const early = await cli('wake', 'DEMO-DOORBELL-1');
   assert.equal(early.exitCode, 1);
-  assert.match(early.stdout, /40412/);
+  assert.deepEqual([early.stdout, /40412/.test(early.stderr)], ['', true], early.stderr);
+  assert.ok(early.stderr.includes(`DEMO-DOORBELL-1' --data-dir ${directory}\n`), 'advice is for this server');
   assert.match(server.stderr, /secret key.*\n.*DEMO-DOORBELL-1/);
 
   const sleepingDevices = ['simulate', '--only-sleep', '--devices', '2', '--json', '--data-dir', directory];
@@ -159,7 +162,19 @@ test('a first start makes a demo application; its devices sleep, wake and are ki
   assert.equal((wake as { packet: string }).packet, '983b16f8f39c12ab');
   const kick = json(await cli('device', 'kick', 'DEMO-DOORBELL-2', '--json')) as { kicked: boolean };
   assert.equal(kick.kicked, true);
-  const record = await cli('call', 'GET', '/v1/device/connectivity?device_id=DEMO-DOORBELL-2');
+  const unkicked = await cli('device', 'kick', 'NOBODY', '--json');
+  assert.equal(unkicked.exitCode, 1);
+  assert.deepEqual(JSON.parse(unkicked.stderr), { error: 'no device "NOBODY" in the registry' });
+  const { stdout: key } = await cli('credential', 'create', '--app', '2818153', '--json');
+  const keyFile = join(directory, 'key.json');
+  writeFileSync(keyFile, key);
+  const record = await cli(
+    'call',
+    '--credential',
+    keyFile,
+    'GET',
+    '/v1/device/connectivity?device_id=DEMO-DOORBELL-2',
+  );
   assert.equal(record.exitCode, 0, record.stdout);
   assert.match(record.stdout, /HTTP 200[^]*"last_offline_at": \d+/);
   const both = await cli('status', 'DEMO-DOORBELL-1', 'NOBODY', 'DEMO-DOORBELL-2');

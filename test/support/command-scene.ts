@@ -20,6 +20,10 @@ class ReceivedOutput implements Output {
     this.texts.push(text);
   }
 
+  refusal(json: unknown, text: string): void {
+    this.answer(json, text);
+  }
+
   remark(text: string): void {
     this.remarks.push(text);
   }

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { CommandError } from '../shell/command-error.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';
 import type { OpsClient } from './running-server.ts';
 import { alignColumns } from '../shell/output.ts';
@@ -52,7 +52,10 @@ async function restartWorkers(context: CommandContext): Promise<void> {
   if (!members.some(({ role }) => role === 'worker'))
     throw new CommandError('this server is one process and has no workers', 'stop it, and start it again');
   const answer = await client.change<object>('/v1/cluster/restart', {});
-  context.output.answer(answer, 'the workers are restarted one after another; see reveille cluster status');
+  context.output.answer(
+    answer,
+    `the workers are restarted one after another; see ${reveilleCommand('cluster status')}`,
+  );
 }
 
 function readCluster(client: OpsClient): Promise<ClusterJson> {

@@ -41,7 +41,10 @@ function addCreate(credential: Command): void {
     command,
     ['credential create --app 2818153', 'may do everything, without end'],
     ['credential create --app 2818153 --permissions connectivity:read,wakeup:write', 'may ask and wake'],
-    ['credential create --app 2818153 --not-after 2027-12-31 --json', 'until a day, for machines'],
+    [
+      'credential create --app 2818153 --not-after 2027-12-31 --json >key.json',
+      'until a day, as a file for --credential',
+    ],
   );
 }
 
@@ -83,7 +86,7 @@ async function createCredential(context: CommandContext, options: CreateOptions)
     not_before: options.notBefore ?? null,
     not_after: options.notAfter ?? null,
   });
-  context.output.answer({ credential }, describeFresh(credential));
+  context.output.answer(credential, describeFresh(credential));
 }
 
 interface RotateOptions {
@@ -100,7 +103,7 @@ async function rotateCredential(
   const { credential } = await adminClient(context).change<CredentialAnswer>('/v1/credential/rotate', body);
   const end = formatMoment(wallSeconds(context.clock) + graceSeconds, '');
   context.output.answer(
-    { credential, replaced: id },
+    { ...credential, replaced: id },
     `${describeFresh(credential)}\n${showable(id)} is good until ${end}`,
   );
 }

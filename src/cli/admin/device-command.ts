@@ -72,7 +72,7 @@ function addDisable(device: Command): void {
 function addKick(device: Command): void {
   const command = device
     .command('kick')
-    .description("End a device's signal and sleep sessions; it may log in again.")
+    .description("End a device's signal and sleep sessions; it may log in again. Exits 1 when it has none.")
     .argument('<id>', 'the device', parseDeviceIdOption)
     .action(inContext(kickDevice));
   addExamples(
@@ -160,11 +160,9 @@ async function kickDevice(context: CommandContext, id: string): Promise<void> {
     'name the data directory of the running server with --data-dir',
   );
   const { kicked, sessions } = await ops.change<KickAnswer>('/v1/device/kick', { device_id: id });
+  if (!kicked) throw new CommandError(`${showable(id)} has no session: nothing to end`);
   const ended = sessions.length === 2 ? `${sessions.join(' and ')} sessions` : `${sessions.join()} session`;
-  context.output.answer(
-    { kicked, sessions },
-    kicked ? `ended the ${ended} of ${showable(id)}` : `${showable(id)} has no session: nothing to end`,
-  );
+  context.output.answer({ kicked, sessions }, `ended the ${ended} of ${showable(id)}`);
 }
 
 interface DeviceAnswer {

@@ -16,6 +16,7 @@ import {
 } from '../../storage/registry/registry-kinds.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { counted } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
@@ -105,6 +106,6 @@ function cell(value: unknown): string {
 export function describeCounts(counts: ImportReport['counts']): string {
   const parts = (Object.entries(counts) as [KindName, number][])
     .filter(([, count]) => count > 0)
-    .map(([kind, count]) => `${count} ${count === 1 ? kind : listNames[kind]}`);
+    .map(([kind, count]) => counted(count, kind, listNames[kind]));
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }

@@ -8,7 +8,7 @@ import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import type { ImportReport } from '../../storage/registry/registry-import.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { wholeNumberOption } from '../shell/option-values.ts';
+import { counted, wholeNumberOption } from '../shell/option-values.ts';
 import { adminClient } from './admin-client.ts';
 import { describeCounts, listEntries, lookIntoRegistry } from './local-registry.ts';
 import { findRunningServer } from './running-server.ts';
@@ -98,7 +98,8 @@ async function importRegistryFile(
   const startedMs = clock.monotonicMs();
   const secondsSoFar = (): number => (clock.monotonicMs() - startedMs) / 1000;
   const onProgress = (entries: number): void => {
-    if (!output.wantsJson) line.show(`${entries} entries, ${rate(entries, secondsSoFar())} entries/s`);
+    if (!output.wantsJson)
+      line.show(`${counted(entries, 'entry', 'entries')}, ${rate(entries, secondsSoFar())} entries/s`);
   };
   try {
     const { counts } = await adminClient(context, running).importFile(file, replace, onProgress);

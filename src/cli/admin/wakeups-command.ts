@@ -43,15 +43,14 @@ async function showWakeups(
   const query = new URLSearchParams({ request_id: requestId.trim(), ...named });
   const answer = await client.ask<WakeupsAnswer>('/v1/wakeups', query);
   const parts = partsOf(answer);
-  const nothing = `nothing is known of wakeup ${showable(requestId)}`;
-  output.answer(answer, parts.length === 0 ? nothing : parts.join('\n\n'));
+  if (parts.length === 0) output.refusal(answer, `nothing is known of wakeup ${showable(requestId)}`);
+  else output.answer(answer, parts.join('\n\n'));
   if (answer.silent.length > 0) output.remark(`no answer came from ${answer.silent.join(', ')}`);
   output.remark(
     client.isLive
       ? 'each process remembers the latest refused wakeups since its start: older ones are in the log'
       : 'a store at rest has no refused wakeups: they are in the log of the server',
   );
-  if (parts.length === 0) process.exitCode = 1;
 }
 
 function partsOf({ wakeups, events, refused }: WakeupsAnswer): string[] {

@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { wholeNumberOption } from '../shell/option-values.ts';
+import { counted, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { adminClient, serverClient } from './admin-client.ts';
 import type { OpsClient } from './running-server.ts';
@@ -167,9 +167,9 @@ async function replayAll(ops: OpsClient, name: object): Promise<ReplayAnswer> {
 
 function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string {
   if (replayed === 0 && parked === 0) return 'no event is parked: nothing to send again';
-  const sent = `${replayed} ${replayed === 1 ? 'event is' : 'events are'} sent again`;
+  const sent = `${counted(replayed, 'event is', 'events are')} sent again`;
   if (parked === 0) return sent;
-  return `${sent}; ${parked} are still parked: see ${reveilleCommand(`webhook list ${url}`)}`;
+  return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook list ${url}`)}`;
 }
 
 async function enableWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
@@ -177,7 +177,10 @@ async function enableWebhook(context: CommandContext, url: string, options: Name
   const name = webhookName(url, options);
   const answer = await ops.change<{ webhook: WebhookJson }>('/v1/webhook/enable', name);
   const { behind } = answer.webhook;
-  context.output.answer(answer, `${showable(url)} is on; ${behind} events of the log are behind its cursor`);
+  context.output.answer(
+    answer,
+    `${showable(url)} is on; ${counted(behind, 'event of the log is', 'events of the log are')} behind its cursor`,
+  );
 }
 
 /** `url` undefined: all webhooks, without their parked events. */

@@ -1,6 +1,6 @@
 /** Webhooks as text for people. */
 import type { FailureJson, ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
-import { ageInWords } from '../shell/option-values.ts';
+import { ageInWords, counted } from '../shell/option-values.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { alignColumns } from '../shell/output.ts';
 
@@ -28,8 +28,8 @@ export function describeWebhookAlone(
     ['application', webhook.app_id],
     ['types', webhook.types.join(', ')],
     ['state', stateInWords(webhook, nowMs)],
-    ['behind', `${webhook.behind} events of the log`],
-    ['failed', `${webhook.failed} wait to be tried again`],
+    ['behind', `${counted(webhook.behind, 'event')} of the log`],
+    ['failed', `${counted(webhook.failed, 'waits', 'wait')} to be tried again`],
     ['parked', `${webhook.parked} given up`],
     ['delivered', age(webhook.last_success_at, nowMs)],
     ['last failure', failure(webhook.last_failure, nowMs)],

@@ -1,6 +1,6 @@
 /**
- * The credential that signs a request: from a file, from the options, or else the first suitable one of the local
- * registry. The commands that use it never show it.
+ * The credential that signs a request: from a file, from the options, from the environment, or else the first suitable one
+ * of the local registry. The commands that use it never show it.
  */
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
@@ -15,6 +15,7 @@ import {
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import type { SettingsSources } from '../../server/config/settings.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
 
@@ -35,7 +36,10 @@ export interface CredentialNeed {
 export function addCredentialOptions(command: Command): Command {
   const parts = ['credential'];
   return command
-    .option('--credential <file>', 'JSON file with access_key_id, secret_key and app_id')
+    .option(
+      '--credential <file>',
+      'JSON file as credential create --json prints it: access_key_id, secret_key and app_id',
+    )
     .addOption(new Option('--access-key-id <id>', 'with --secret-key and --app-id').conflicts(parts))
     .addOption(
       new Option('--secret-key <key>', 'seen by other users of this machine: better in a file').conflicts(
@@ -57,7 +61,17 @@ export async function findCredential(
     return { accessKeyId, secretKey, appId };
   if (accessKeyId !== undefined || secretKey !== undefined || appId !== undefined)
     throw usageError('--access-key-id, --secret-key and --app-id are given together');
-  return findInRegistry(context, need);
+  return credentialOfEnvironment(context.settingsSources.env) ?? findInRegistry(context, need);
+}
+
+/** Null: it has none. Throws a usage error where it has a part of one. */
+function credentialOfEnvironment(env: SettingsSources['env']): SigningCredential | null {
+  const names = ['REVEILLE_ACCESS_KEY_ID', 'REVEILLE_SECRET_KEY', 'REVEILLE_APP_ID'] as const;
+  const [accessKeyId = '', secretKey = '', appId = ''] = names.map((name) => env[name]);
+  const missing = names.filter((name) => (env[name] ?? '') === '');
+  if (missing.length === names.length) return null;
+  if (missing.length === 0) return { accessKeyId, secretKey, appId };
+  throw usageError(`${missing.join(' and ')} is missing: ${names.join(', ')} are given together`);
 }
 
 function readCredentialFile(path: string): SigningCredential {

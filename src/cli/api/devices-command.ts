@@ -128,8 +128,8 @@ async function addDevice(context: CommandContext, deviceId: string, options: Add
   const entry = { device_id: deviceId, product_id, secret, expires_at, labels: addedLabels(label) };
   await withApi(context, options, needToWrite(null), async (api) => {
     const result = await api.addDevices([entry]);
-    context.output.answer(envelopeOf(result), describeAdded(deviceId, result));
-    if (!result.ok || result.data.devices.some(({ code }) => code !== 0)) process.exitCode = 1;
+    const isAdded = result.ok && result.data.devices.every(({ code }) => code === 0);
+    context.output[isAdded ? 'answer' : 'refusal'](envelopeOf(result), describeAdded(deviceId, result));
   });
 }
 
@@ -148,8 +148,7 @@ async function setDevice(context: CommandContext, deviceId: string, options: Set
     const text = result.ok
       ? `${describeDevice(result.data)}${secretText(result.data.secret)}`
       : describeRefusal(deviceId, result);
-    context.output.answer(envelopeOf(result), text);
-    if (!result.ok) process.exitCode = 1;
+    context.output[result.ok ? 'answer' : 'refusal'](envelopeOf(result), text);
   });
 }
 
@@ -157,8 +156,7 @@ async function removeDevice(context: CommandContext, deviceId: string, options: 
   await withApi(context, options, needToWrite(deviceId), async (api) => {
     const result = await api.removeDevice(deviceId);
     const text = result.ok ? `${showable(deviceId)} is removed` : describeRefusal(deviceId, result);
-    context.output.answer(envelopeOf(result), text);
-    if (!result.ok) process.exitCode = 1;
+    context.output[result.ok ? 'answer' : 'refusal'](envelopeOf(result), text);
   });
 }
 

@@ -6,7 +6,7 @@ import { type EventsAnswer, type WireEvent, parseTypePattern } from '../../gatew
 import { adminClient } from '../admin/admin-client.ts';
 import { findOpsClient, type AdminClient } from '../admin/running-server.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
-import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
+import { counted, parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { followEvents, type EventFeed, type FeedAnswer } from './events-follow.ts';
 import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
 
@@ -105,7 +105,7 @@ class Reading {
     const { next } = answer;
     let found = answer.events;
     while (answer.before !== null) {
-      progress.show(`looked back through ${next - answer.before} events`);
+      progress.show(`looked back through ${counted(next - answer.before, 'event')}`);
       const missing = String(count - found.length);
       answer = await this.#ask([
         ['last', missing],

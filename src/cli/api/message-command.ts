@@ -49,8 +49,7 @@ async function message(
   const permissions: Permission[] = wake === true ? ['message:send', 'wakeup:write'] : ['message:send'];
   await withApi(context, options, { permissions, deviceId }, async (api) => {
     const answer = await api.sendMessage(deviceId, name, payload, { wake, waitS });
-    context.output.answer(envelopeOf(answer), describeMessage(deviceId, answer));
-    if (!answer.ok) process.exitCode = 1;
+    context.output[answer.ok ? 'answer' : 'refusal'](envelopeOf(answer), describeMessage(deviceId, answer));
   });
 }
 

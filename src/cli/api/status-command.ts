@@ -46,11 +46,11 @@ async function showConnections(
   const [deviceId = null] = ids;
   await withApi(context, options, { permissions: ['connectivity:read'], deviceId }, async (api) => {
     const result = await api.connectivityOf(ids);
-    const text = result.ok
-      ? connectionsText(result.data.devices, context.clock.wallMs())
-      : `refused: ${result.message} (${result.code})`;
-    context.output.answer(envelopeOf(result), text);
-    if (!result.ok || result.data.devices.some(({ code }) => code !== 0)) process.exitCode = 1;
+    if (!result.ok)
+      return context.output.refusal(envelopeOf(result), `refused: ${result.message} (${result.code})`);
+    const { devices } = result.data;
+    context.output.answer(envelopeOf(result), connectionsText(devices, context.clock.wallMs()));
+    if (devices.some(({ code }) => code !== 0)) process.exitCode = 1;
   });
 }
 

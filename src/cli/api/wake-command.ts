@@ -41,10 +41,10 @@ async function wake(context: CommandContext, deviceId: string, options: WakeOpti
   const { customData, requestId } = options;
   await withApi(context, options, { permissions: ['wakeup:write'], deviceId }, async (api) => {
     const wakeup = await api.wake(deviceId, { customData, requestId });
-    context.output.answer(envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
-    if (options.wait === true && mayComeOnline(wakeup))
-      await notifyOutcome(context, api, wakeup.requestId, deviceId);
-    else if (!wakeup.ok) process.exitCode = 1;
+    const isAwaited = options.wait === true && mayComeOnline(wakeup);
+    const isGood = wakeup.ok || isAwaited;
+    context.output[isGood ? 'answer' : 'refusal'](envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
+    if (isAwaited) await notifyOutcome(context, api, wakeup.requestId, deviceId);
   });
 }
 

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { checkFiles, checkMachine, checkPorts, type Finding } from './doctor-machine.ts';
 import { checkRegistry } from './doctor-registry.ts';
+import { counted } from '../shell/option-values.ts';
 
 export function addDoctorCommand(program: Command): void {
   const command = program
@@ -27,7 +28,7 @@ async function examine(context: CommandContext): Promise<void> {
   ];
   const failed = findings.filter(({ state }) => state === 'fail').length;
   const warned = findings.filter(({ state }) => state === 'warn').length;
-  const verdict = `${findings.length} checks, ${failed} failed, ${warned} with a warning`;
+  const verdict = `${counted(findings.length, 'check')}, ${failed} failed, ${warned} with a warning`;
   context.output.answer(
     { ok: failed === 0, findings },
     [...findings.map(describeFinding), verdict].join('\n'),

@@ -18,6 +18,7 @@ import {
   readListenerCertificates,
 } from '../../server/config/start-checks.ts';
 import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
+import { counted } from '../shell/option-values.ts';
 
 export interface Finding {
   readonly check: string;
@@ -182,7 +183,9 @@ function checkExpiry(settings: Settings, nowMs: number): Finding[] {
     const found = `${path}: until ${new Date(expiresMs).toISOString().slice(0, 10)}`;
     const advice = 'renew it, and send the server SIGHUP';
     if (days < 0) return failing(setting, `${found}, which is over`, advice);
-    return days < expiryWarningDays ? warn(setting, `${found}, in ${days} days`, advice) : ok(setting, found);
+    return days < expiryWarningDays
+      ? warn(setting, `${found}, in ${counted(days, 'day')}`, advice)
+      : ok(setting, found);
   });
 }
 

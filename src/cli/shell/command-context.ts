@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
+import { repeatInAdvice } from './command-error.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
 export interface GlobalOptions {
@@ -73,7 +74,18 @@ export function inContext(
 /** The context of an action: the option value `context` of the program, else one made from its options. */
 function contextOf(command: Command): CommandContext {
   const { context, ...options } = command.optsWithGlobals<GlobalOptions & { context?: CommandContext }>();
-  return context ?? new CommandContext(options);
+  if (context !== undefined) return context;
+  repeatInAdvice(placeOptionsOf(options));
+  return new CommandContext(options);
+}
+
+/** Those of the given options that say which server or store is meant. */
+function placeOptionsOf({ config, dataDir, set = [] }: GlobalOptions): [flag: string, value: string][] {
+  return [
+    ...(config === undefined ? [] : [['--config', config] as [string, string]]),
+    ...(dataDir === undefined ? [] : [['--data-dir', dataDir] as [string, string]]),
+    ...set.map((value): [string, string] => ['--set', value]),
+  ];
 }
 
 /** Adds examples to a command's help: each is the rest of a command line behind `reveille`, and its purpose. */

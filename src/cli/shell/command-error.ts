@@ -21,7 +21,23 @@ export function usageError(message: string, advice: string | null = null): Comma
 
 const isCheckout = fileURLToPath(import.meta.url).endsWith('.ts');
 
-/** How to call `reveille <rest>` from where this program was called: for advice on what to type next. */
+/** The options that say which server or store is meant, quoted for a shell: those of this process, once it has read them. */
+let placeOptions = '';
+
+/** `options`: flag and value each. */
+export function repeatInAdvice(options: readonly (readonly [flag: string, value: string])[]): void {
+  placeOptions = options.map(([flag, value]) => ` ${flag} ${shellWord(value)}`).join('');
+}
+
+/**
+ * How to call `reveille <rest>` from where this program was called, and for the same server or store: for advice on what to
+ * type next.
+ */
 export function reveilleCommand(rest: string): string {
-  return `${isCheckout ? 'npm run -s reveille --' : 'reveille'} ${rest}`;
+  return `${isCheckout ? 'npm run -s reveille --' : 'reveille'} ${rest}${placeOptions}`;
+}
+
+/** A word as a shell has to be given it. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -22,8 +22,7 @@ export function describeFailure(error: unknown, wantsJson: boolean): FailureRepo
 }
 
 function describe(error: unknown): FailureReport {
-  // Commander has written its message, or the help, itself.
-  if (error instanceof CommanderError) return { exitCode: error.exitCode === 0 ? 0 : 2, lines: [] };
+  if (error instanceof CommanderError) return describeUsage(error);
   if (error instanceof SettingsError) return { exitCode: 2, lines: error.problems };
   if (error instanceof CommandError)
     return {
@@ -40,6 +39,17 @@ function describe(error: unknown): FailureReport {
   if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
     return { exitCode: 1, lines: [error.message] };
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
+}
+
+const helpAdvice = '--help, behind the command, shows what may be given';
+
+/** The lines below the message of commander ask whether another word was meant. Help it has written itself. */
+function describeUsage({ exitCode, code, message }: CommanderError): FailureReport {
+  if (exitCode === 0) return { exitCode: 0, lines: [] };
+  if (code === 'commander.help') return { exitCode: 2, lines: ['a command is missing', `  ${helpAdvice}`] };
+  const [sentence = '', ...more] = message.replace(/^error: /, '').split('\n');
+  const advice = [...more, helpAdvice];
+  return { exitCode: 2, lines: [sentence, ...advice.map((line) => `  ${line}`)] };
 }
 
 /** The message of a system call's error names the call and the path. */

@@ -1,4 +1,4 @@
-/** Moments, spans of time, ages and ids as people type and read them. */
+/** Moments, spans of time, ages, counts and ids as people type and read them. */
 import { InvalidArgumentError } from 'commander';
 import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
 
@@ -67,10 +67,15 @@ const units = [
   { ms: secondMs, fromMs: 0, word: 'second', sign: 's' },
 ] as const;
 
+/** `1 device`, `2 devices`. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
+}
+
 /** `3 minutes`, `1 second`, `36 hours`. */
 function spanInWords(spanMs: number): string {
   const { count, word } = measure(spanMs);
-  return `${count} ${word}${count === 1 ? '' : 's'}`;
+  return counted(count, word);
 }
 
 /** The age of something observed. A time in the future means that the clock was set back. */

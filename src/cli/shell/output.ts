@@ -1,7 +1,7 @@
 /**
  * The output of a command: its answer on standard output, as text for people or, with `--json`, as one JSON value a
- * line for machines; remarks for people, and the line of progress, on standard error, where they spoil no pipe. Text from
- * strangers is shown escaped.
+ * line for machines; refusals and remarks for people, and the line of progress, on standard error, where they spoil no
+ * pipe. Text from strangers is shown escaped.
  */
 import type { Clock } from '../../lib/clock.ts';
 import { showable, showableLines } from '../../lib/showable-text.ts';
@@ -10,8 +10,15 @@ export interface Output {
   readonly wantsJson: boolean;
   /** Writes the answer in the form that was asked for. */
   answer(json: unknown, text: string): void;
+  /** Writes an answer that refuses: for people on standard error. The command exits 1. */
+  refusal(json: unknown, text: string): void;
   /** Writes a remark for people; nothing with `--json`. */
   remark(text: string): void;
+}
+
+/** True when these arguments, typed behind the program's name, ask for JSON: also when they are otherwise wrong. */
+export function asksForJson(args: readonly string[]): boolean {
+  return args.includes('--json');
 }
 
 export class ProcessOutput implements Output {
@@ -23,6 +30,12 @@ export class ProcessOutput implements Output {
 
   answer(json: unknown, text: string): void {
     process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : showableLines(text)}\n`);
+  }
+
+  refusal(json: unknown, text: string): void {
+    process.exitCode = 1;
+    if (this.wantsJson) this.answer(json, text);
+    else this.remark(text);
   }
 
   remark(text: string): void {

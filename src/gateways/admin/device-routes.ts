@@ -53,17 +53,21 @@ async function describe(deps: DeviceRoutesDeps, query: URLSearchParams): Promise
   await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
   const { registry, directory, cluster, events } = deps;
   const device = registry.findDevice(deviceId);
-  if (device === null)
-    return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
+  if (device === null) return unknownDevice(deviceId);
   const connections =
     cluster === null ? observe(deps, deviceId) : await observeTogether(cluster, directory, deviceId);
   const body: DeviceStatus = describeDevice({ device, events, nowMs: deps.clock.wallMs(), ...connections });
   return { status: 200, body };
 }
 
-async function kick(deps: DisconnectDeps, deviceId: DeviceId): Promise<AdminReply> {
+async function kick(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminReply> {
   const sessions = await disconnectEverywhere(deps, deviceId);
+  if (sessions.length === 0 && deps.registry.findDevice(deviceId) === null) return unknownDevice(deviceId);
   return { status: 200, body: { kicked: sessions.length > 0, sessions } };
+}
+
+function unknownDevice(deviceId: DeviceId): AdminReply {
+  return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
 }
 
 async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<void> {

@@ -102,6 +102,14 @@ export function loadSettings(sources: SettingsSources): Settings {
   return sheet.settle();
 }
 
+/** Variables of the command line, which are no settings. */
+const commandVariables: ReadonlySet<string> = new Set([
+  'REVEILLE_PROFILE',
+  'REVEILLE_ACCESS_KEY_ID',
+  'REVEILLE_SECRET_KEY',
+  'REVEILLE_APP_ID',
+]);
+
 const byName = new Map(settingKeys.map((setting) => [setting.name, setting]));
 const byVariable = new Map(settingKeys.map((setting) => [setting.variable, setting]));
 
@@ -122,7 +130,8 @@ class SettingsSheet {
 
   readEnvironment(env: SettingsSources['env']): void {
     for (const [variable, text] of Object.entries(env)) {
-      if (!variable.startsWith(variablePrefix) || text === undefined) continue;
+      if (!variable.startsWith(variablePrefix) || text === undefined || commandVariables.has(variable))
+        continue;
       const setting = byVariable.get(variable);
       if (setting === undefined) this.#unknown(variable, variable, [...byVariable.keys()]);
       else this.#giveText(setting, text, `${variable} (${setting.name})`);

@@ -8,6 +8,7 @@ import type { CommandContext } from '../../cli/shell/command-context.ts';
 import type { LegCounts } from '../simulator/media-leg.ts';
 import type { Size } from '../../model/call.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
+import { counted } from '../../cli/shell/option-values.ts';
 
 /** How a bridge says what happens to it. */
 export interface BridgeLogger {
@@ -69,7 +70,9 @@ export class BridgeReport implements BridgeLogger {
     const shown =
       size === null ? 'no video yet' : `${sizeInWords(size)}  ${rates.frames_per_second} frames/s`;
     const kilobytes = `${(rates.bytes_per_second / 1000).toFixed(1)} kB/s`;
-    this.#line.show(`${shown}  ${kilobytes}  ${keyFramesWanted} key frames asked  ${texts} messages`);
+    this.#line.show(
+      `${shown}  ${kilobytes}  ${counted(keyFramesWanted, 'key frame')} asked  ${counted(texts, 'message')}`,
+    );
   }
 
   summary(calls: number): void {
@@ -78,11 +81,11 @@ export class BridgeReport implements BridgeLogger {
     const seconds = rounded((clock.monotonicMs() - this.#startedMs) / 1000);
     const { frames, keyFrames, audioPackets, bytes, skipped } = this.#played;
     const { keyFramesWanted, videoFrames, audioPackets: packetsHeard } = this.#heard;
-    const sent = `${frames} frames (${keyFrames} key frames, ${keyFramesWanted} asked for, ${skipped} skipped)`;
-    const heard = `from the device ${videoFrames} frames, ${packetsHeard} audio packets`;
+    const sent = `${counted(frames, 'frame')} (${counted(keyFrames, 'key frame')}, ${keyFramesWanted} asked for, ${skipped} skipped)`;
+    const heard = `from the device ${counted(videoFrames, 'frame')}, ${counted(packetsHeard, 'audio packet')}`;
     output.answer(
       { event: 'summary', calls, seconds, ...this.#figures() },
-      `${calls} calls in ${seconds} s: ${sent}, ${audioPackets} audio packets, ${bytes} bytes; ${heard}`,
+      `${counted(calls, 'call')} in ${seconds} s: ${sent}, ${counted(audioPackets, 'audio packet')}, ${counted(bytes, 'byte')}; ${heard}`,
     );
   }
 

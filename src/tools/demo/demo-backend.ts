@@ -15,6 +15,7 @@ import { DemoFailure, untilRight, type DemoStage } from './demo-stage.ts';
 import { credentialLines, showCredentials, type Timeline } from './timeline.ts';
 import { tellingPart } from '../../cli/api/events-text.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
+import { counted } from '../../cli/shell/option-values.ts';
 
 /** Long enough to be worth it, short enough to ask again within our patience. */
 const waitS = 2;
@@ -128,7 +129,7 @@ export class DemoBackend {
       return found;
     };
     await untilRight(clock, 'all events of the story', readOn, (events) => events.some(isLast));
-    this.#timeline.notify('backend', `GET /v1/events: ${found.length} events of this device`);
+    this.#timeline.notify('backend', `GET /v1/events: ${counted(found.length, 'event')} of this device`);
     for (const event of found) {
       const seq = `seq ${String(event.seq).padStart(2)}`;
       this.#timeline.notify('event log', `${seq}  ${event.type.padEnd(typeWidth)}  ${tellingPart(event)}`, {

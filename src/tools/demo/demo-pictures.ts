@@ -15,6 +15,7 @@ import { openFrameCoder } from '../bridge/frame-coder.ts';
 import type { ShowPlan } from '../bridge/bridge-show.ts';
 import type { Timeline } from './timeline.ts';
 import { decodeJpeg, encodePng, type RgbPicture } from '../../media/codec/picture-file.ts';
+import { counted } from '../../cli/shell/option-values.ts';
 
 export interface ReceivedPicture {
   readonly size: Size;
@@ -63,7 +64,7 @@ export class ReceivedPictures {
     const perSecond = ((this.#count - 1) / Math.max(0.001, seconds)).toFixed(1);
     const bytesEach = Math.round(this.#bytes / this.#count);
     return {
-      text: `${this.#count} pictures of ${sizeInWords(last.size)}, ${perSecond} a second, ${(bytesEach / 1000).toFixed(1)} kB each`,
+      text: `${counted(this.#count, 'picture')} of ${sizeInWords(last.size)}, ${perSecond} a second, ${(bytesEach / 1000).toFixed(1)} kB each`,
       json: { count: this.#count, ...last.size, per_second: Number(perSecond), bytes_each: bytesEach },
       last,
     };

@@ -6,6 +6,7 @@ import { alignColumns } from '../../cli/shell/output.ts';
 import { SignalRefused } from './signal-controller.ts';
 import type { DeviceStage } from './simulated-device.ts';
 import { LoginRefused } from './sleeping-module.ts';
+import { counted } from '../../cli/shell/option-values.ts';
 
 export interface FleetFigures {
   readonly seconds: number;
@@ -69,15 +70,15 @@ export const moduleWords: FleetWords = {
   table: () => [],
   line: ({ devices, asleep, sleepLoginsPerSecond, heartbeatsPerSecond, wakes, refused, errors }) =>
     `${asleep}/${devices} asleep  ${sleepLoginsPerSecond} logins/s  ${heartbeatsPerSecond} heartbeats/s  ` +
-    `${wakes} wakes  ${refused} refused  ${errors} errors`,
+    `${counted(wakes, 'wake')}  ${refused} refused  ${counted(errors, 'error')}`,
   figures: null,
   total: ({ devices, seconds, asleep, sleepLogins, refused, errors, heartbeats, wakes }) => {
     const counts = { online: asleep, logins: sleepLogins, refused, errors, heartbeats, wakes };
     return { devices, seconds: Number(seconds.toFixed(1)), ...counts };
   },
   summary: ({ devices, seconds, asleep, sleepLogins, refused, errors, heartbeats, wakes }) =>
-    `${devices} devices for ${seconds.toFixed(1)} s, ${asleep} asleep at the end: ${sleepLogins} logins, ` +
-    `${refused} refused, ${errors} errors, ${heartbeats} heartbeats, ${wakes} wakes`,
+    `${counted(devices, 'device')} for ${seconds.toFixed(1)} s, ${asleep} asleep at the end: ${counted(sleepLogins, 'login')}, ` +
+    `${refused} refused, ${counted(errors, 'error')}, ${counted(heartbeats, 'heartbeat')}, ${counted(wakes, 'wake')}`,
 };
 
 function renderTable(figures: FleetFigures): string[] {
@@ -85,7 +86,7 @@ function renderTable(figures: FleetFigures): string[] {
   const stages = { offline, booting, online, asleep };
   const counts = { 'logins/s': loginsPerSecond, wakes, heartbeats, refused, errors };
   const lines = [
-    `${figures.devices} devices for ${figures.seconds.toFixed(0)} s; Ctrl-C ends it`,
+    `${counted(figures.devices, 'device')} for ${figures.seconds.toFixed(0)} s; Ctrl-C ends it`,
     '',
     ...numbersUnderNames({ ...stages, ...counts }),
     '',
@@ -101,7 +102,7 @@ function lineOfDevices(figures: FleetFigures): string {
   const stages = `${asleep} asleep  ${online} online  ${booting} booting  ${offline} offline`;
   const latency = figures.packetToOnline;
   const woken = latency === null ? '' : `, online again after ${latency.p50Ms} ms (p95 ${latency.p95Ms} ms)`;
-  return `${stages}  ${loginsPerSecond} logins/s  ${wakes} wakes${woken}  ${refused} refused  ${errors} errors`;
+  return `${stages}  ${loginsPerSecond} logins/s  ${counted(wakes, 'wake')}${woken}  ${refused} refused  ${counted(errors, 'error')}`;
 }
 
 function summaryOfDevices(figures: FleetFigures): string {
@@ -110,8 +111,8 @@ function summaryOfDevices(figures: FleetFigures): string {
   const latency =
     woken === null ? '' : `; online again after ${woken.p50Ms} ms (p95 ${woken.p95Ms}, max ${woken.maxMs})`;
   return (
-    `${devices} devices for ${seconds.toFixed(1)} s, ${asleep} asleep and ${online} online at the end: ` +
-    `${logins} signal logins, ${sleepLogins} sleep logins, ${refused} refused, ${errors} errors, ${wakes} wakes${latency}`
+    `${counted(devices, 'device')} for ${seconds.toFixed(1)} s, ${asleep} asleep and ${online} online at the end: ` +
+    `${counted(logins, 'signal login')}, ${counted(sleepLogins, 'sleep login')}, ${refused} refused, ${counted(errors, 'error')}, ${counted(wakes, 'wake')}${latency}`
   );
 }
 

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { chooseCredential, type CredentialNeed } from '../../../../src/cli/api/credential-source.ts';
+import {
+  chooseCredential,
+  findCredential,
+  type CredentialNeed,
+} from '../../../../src/cli/api/credential-source.ts';
+import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
 import type { Credential } from '../../../../src/model/registry.ts';
 import type { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
@@ -26,6 +31,21 @@ function credential(accessKeyId: string, more: Partial<Credential> = {}): Creden
 }
 
 const nowS = 1000;
+test('the environment has the credential where no option has, whole or not at all', async () => {
+  const variables = { REVEILLE_ACCESS_KEY_ID: 'AK', REVEILLE_SECRET_KEY: 'a secret', REVEILLE_APP_ID: 'app' };
+  const context = new CommandContext({}, variables);
+  assert.deepEqual(await findCredential(context, {}, wake), {
+    accessKeyId: 'AK',
+    secretKey: 'a secret',
+    appId: 'app',
+  });
+  const given = { accessKeyId: 'AK2', secretKey: 'another', appId: 'app2' };
+  assert.deepEqual(await findCredential(context, given, wake), given);
+  assert.ok(context.settings, 'they are taken for no settings');
+  const part = new CommandContext({}, { ...variables, REVEILLE_APP_ID: '' });
+  await assert.rejects(findCredential(part, {}, wake), /^CommandError: REVEILLE_APP_ID is missing/);
+});
+
 const wake = { permissions: ['wakeup:write'], deviceId: null } as const;
 
 test('what is revoked, over, too early or without the permission is passed over', () => {

@@ -38,10 +38,22 @@ test('a server that cannot be reached, or is none of ours, exits 1 without a sta
 
 test('a usage that cannot be exits 2', () => {
   assert.equal(describeFailure(usageError('given together'), false).exitCode, 2);
-  assert.deepEqual(describeFailure(new CommanderError(1, 'commander.unknownOption', 'unknown'), false), {
+});
+
+test('words that commander does not know are reported like any other failure', () => {
+  const error = new CommanderError(
+    1,
+    'commander.unknownOption',
+    "error: unknown option '--a'\n(Did you mean --b?)",
+  );
+  const advice = ['(Did you mean --b?)', '--help, behind the command, shows what may be given'];
+  assert.deepEqual(describeFailure(error, false), {
     exitCode: 2,
-    lines: [],
+    lines: ["unknown option '--a'", ...advice.map((line) => `  ${line}`)],
   });
+  const { exitCode, lines } = describeFailure(error, true);
+  assert.deepEqual([exitCode, lines.length], [2, 1]);
+  assert.deepEqual(JSON.parse(lines[0] ?? ''), { error: "unknown option '--a'", advice });
 });
 
 test('help that was asked for exits 0', () => {

@@ -2,6 +2,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { InvalidArgumentError } from 'commander';
 import {
+  counted,
   formatMoment,
   parseMoment,
   parseSpan,
@@ -21,6 +22,14 @@ test('a moment is Unix seconds or ISO 8601', () => {
 test('a moment is shown in UTC, and none as what never means', () => {
   assert.equal(formatMoment(1_795_163_400, 'never'), '2026-11-20T08:30:00Z');
   assert.equal(formatMoment(null, 'never'), 'never');
+});
+
+test('one is one, any other number is several', () => {
+  assert.deepEqual(
+    [0, 1, 2].map((count) => counted(count, 'device')),
+    ['0 devices', '1 device', '2 devices'],
+  );
+  assert.equal(counted(2, 'entry', 'entries'), '2 entries');
 });
 
 test('a span has a unit, or is in seconds', () => {

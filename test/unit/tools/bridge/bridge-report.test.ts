@@ -13,6 +13,7 @@ function stage({ wantsJson = false } = {}) {
   const output: Output = {
     wantsJson,
     answer: (json, text) => void answers.push({ json: json as Record<string, unknown>, text }),
+    refusal: () => undefined,
     remark: () => undefined,
   };
   const [tally, counts] = [noPlaybackTally(), noLegCounts()];
@@ -69,7 +70,7 @@ test('a terminal has one line that stays, with each step above it', () => {
   report.notify('state', {}, 'told: the call is ended');
   assert.match(answers[0]?.text ?? '', /^2026-11-20T08:30:01\.000Z {2}told: the call is ended$/);
   report.summary(1);
-  assert.match(answers[1]?.text ?? '', /^1 calls in 1 s: 15 frames \(0 key frames, 2 asked for, 0 skipped\)/);
+  assert.match(answers[1]?.text ?? '', /^1 call in 1 s: 15 frames \(0 key frames, 2 asked for, 0 skipped\)/);
 });
 
 test('people are spared what comes too often, and machines are not', () => {

@@ -26,6 +26,7 @@ function stage({ isTTY = false, wantsJson = false, wakesItself = false, areModul
   const output: Output = {
     wantsJson,
     answer: (json, text) => void answers.push({ json, text }),
+    refusal: () => undefined,
     remark: (text) => void remarks.push(text),
   };
   const tally = new DeviceTally(2);
@@ -112,7 +113,7 @@ test('without a terminal wakes are lines, and troubles go to standard error', ()
       '2026-11-20T08:30:02.000Z  D1  woken: 98 3b 16 f8 f3 9c 00 00',
       '2026-11-20T08:30:02.412Z  D1  online again 412 ms after the packet',
       '2 devices for 2.4 s, 1 asleep and 0 online at the end: 2 signal logins, 2 sleep logins, 0 refused, 0 errors, ' +
-        '1 wakes; online again after 412 ms (p95 412, max 412)',
+        '1 wake; online again after 412 ms (p95 412, max 412)',
     ],
   );
   assert.deepEqual(scene.remarks, ['D2: denied']);
