@@ -13,6 +13,7 @@ const remarks: string[] = [];
 const output = {
   wantsJson: false,
   answer: () => undefined,
+  refusal: () => undefined,
   remark: (text: string) => void remarks.push(text),
 };
 const context = new CommandContext({}, {}, { output });
