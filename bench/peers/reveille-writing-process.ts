@@ -13,7 +13,7 @@ import { Pace } from '../load/pace.ts';
 import { monotonicMs } from '../load/peer-protocol.ts';
 
 const settings = loadSettings({ env: process.env });
-const { log, announce } = openLog(settings.log.level);
+const { log, announce } = openLog(settings.log);
 const server = await startServer(settings, { clock: new SystemClock(), log, handle: null });
 const { events, calls } = server.records;
 

@@ -1,6 +1,6 @@
 /**
  * `reveille serve`: the server as a process, or with `--only media` the media process of a server on another machine.
- * Standard output has the log only, one JSON object a line. Source: running.md, Stopping, Settings, and Processes and
+ * Standard output has the log only. Source: running.md, Stopping, Settings, and Processes and
  * listeners.
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
@@ -19,7 +19,9 @@ import { formatListenAddress } from '../../model/settings-values.ts';
 export function addServeCommand(program: Command): void {
   const command = program
     .command('serve')
-    .description('Run the server. Its log is on standard output, one JSON object a line.')
+    .description(
+      'Run the server. Its log is on standard output: text on a terminal, else one JSON object a line.',
+    )
     .addOption(
       new Option('--only <part>', 'one part of it: the media process, for a server elsewhere').choices([
         'media',
@@ -80,7 +82,7 @@ async function serveAs(
 
 async function serve(context: CommandContext): Promise<void> {
   const { settings, clock } = context;
-  const logging = openLog(settings.log.level);
+  const logging = openLog(settings.log);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
   await checkStart(context);
@@ -121,7 +123,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     throw usageError(
       'serve --only media needs media.link_server, where its server waits, and media.link_key_file',
     );
-  const logging = openLog(settings.log.level);
+  const logging = openLog(settings.log);
   const { log } = logging;
   dieOfTheUnexpected(logging);
   const die = (sentence: string): void => {

@@ -29,7 +29,7 @@ import { moduleBeside } from '../../lib/module-worker.ts';
 export const supervisedFlag = '--supervised';
 
 export async function serveProcesses(context: CommandContext, workers: number): Promise<void> {
-  const logging = openLog(context.settings.log.level);
+  const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
   await checkStart(context);

@@ -56,7 +56,7 @@ class Supervised {
 
   #begin(task: ProcessTask, workerSet: WorkerSetState): void {
     const { settings, clock, dataDirectory } = this.#context;
-    const logging = openLog(settings.log.level, undefined, task.process);
+    const logging = openLog(settings.log, undefined, task.process);
     this.#logging = logging;
     dieOfTheUnexpected(logging);
     this.#workerSet = workerSet;

@@ -1,13 +1,16 @@
 /**
- * The log: one JSON object a line, written behind to standard output, so that a slow reader holds up nobody.
- * What could be a secret is redacted by name, at the top and one level down; a request is named by `request_id`.
+ * The log: one JSON object a line, or a readable line on a terminal, written behind to standard output, so that a slow
+ * reader holds up nobody. What could be a secret is redacted by name, at the top and one level down; a request is named by
+ * `request_id`.
  * Source: running.md, Probes, metrics, logs.
  */
-import { destination, pino, type Logger } from 'pino';
+import { isatty } from 'node:tty';
+import { destination, pino, type DestinationStream, type Logger } from 'pino';
 import type { Log } from '../../core/ports/log.ts';
 import type { Settings } from '../config/settings-schema.ts';
+import { formatLogLine } from './log-text.ts';
 
-export type LogLevel = Settings['log']['level'];
+export type LogSettings = Pick<Settings['log'], 'level' | 'format'>;
 
 export interface Logging {
   readonly log: Log;
@@ -51,7 +54,7 @@ const secretNames = [
  * among several that write there, which each of its lines has.
  */
 export function openLog(
-  level: LogLevel,
+  { level, format }: LogSettings,
   descriptor: number = standardOutput,
   process: number | null = null,
 ): Logging {
@@ -73,7 +76,7 @@ export function openLog(
       formatters: { level: (label) => ({ level: label }) },
       redact: secretNames.flatMap((name) => [name, `*.${name}`]),
     },
-    output,
+    formatted(output, format, isatty(descriptor)),
   );
   const always = logger.child({}, { level: 'info' });
   return {
@@ -88,6 +91,17 @@ export function openLog(
         output.end();
       }),
   };
+}
+
+/** People watch a terminal; everything else is read by programs, unless it is asked for otherwise. */
+function formatted(
+  output: DestinationStream,
+  format: LogSettings['format'],
+  isTerminal: boolean,
+): DestinationStream {
+  if (format === 'json' || (format === 'auto' && !isTerminal)) return output;
+  const options = { hasColor: isTerminal && !process.env['NO_COLOR'], hasDate: !isTerminal };
+  return { write: (line) => output.write(formatLogLine(line, options)) };
 }
 
 /** Pino's methods need their logger; a port's methods stand alone. */

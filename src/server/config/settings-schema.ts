@@ -206,6 +206,11 @@ const log = section({
     'info',
     'Lines below this level are not written; the one that says ready always is.',
   ),
+  format: setting(
+    oneOf('auto', 'json', 'text'),
+    'auto',
+    'The form of a line: JSON, or text for people; auto: text on a terminal, JSON in pipes and files.',
+  ),
 });
 
 export const settingsSchema = z

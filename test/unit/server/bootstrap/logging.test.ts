@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { constants, mkdtempSync, openSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { openLog, type Logging, type LogLevel } from '../../../../src/server/bootstrap/logging.ts';
+import { openLog, type Logging, type LogSettings } from '../../../../src/server/bootstrap/logging.ts';
 import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'logging-'));
@@ -13,15 +13,31 @@ let files = 0;
 
 /** The lines that `write` leaves in a log of its own. */
 async function linesOf(
-  level: LogLevel,
+  level: LogSettings['level'],
   write: (logging: Logging) => void,
 ): Promise<Record<string, unknown>[]> {
+  const lines = (await textOf({ level, format: 'auto' }, write)).split('\n').slice(0, -1);
+  return lines.map((line): Record<string, unknown> => JSON.parse(line));
+}
+
+async function textOf(settings: LogSettings, write: (logging: Logging) => void): Promise<string> {
   const path = join(folder, `${files++}.log`);
-  const logging = openLog(level, openSync(path, 'a'));
+  const logging = openLog(settings, openSync(path, 'a'));
   write(logging);
   await logging.close();
-  const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);
-  return lines.map((line): Record<string, unknown> => JSON.parse(line));
+  return readFileSync(path, 'utf8');
+}
+
+/** A terminal that nobody reads shows what is written to it, an escape as ^[. */
+async function terminalTextOf(settings: LogSettings, write: (logging: Logging) => void): Promise<string> {
+  const terminal = openSync('/dev/ptmx', constants.O_RDWR | constants.O_NOCTTY);
+  const logging = openLog(settings, terminal);
+  write(logging);
+  logging.flushNow();
+  const shown = Buffer.alloc(4096);
+  const text = shown.toString('utf8', 0, readSync(terminal, shown));
+  await logging.close();
+  return text;
 }
 
 test('a line is JSON with its level in words, the time, the fields and the message', async () => {
@@ -81,7 +97,7 @@ test('a process that flushes and exits at once leaves nothing behind', async () 
   const source = moduleBeside('../../../../src/server/bootstrap/logging', import.meta.url).href;
   const program = `
     import { openLog } from ${JSON.stringify(source)};
-    const { log, flushNow } = openLog('info');
+    const { log, flushNow } = openLog({ level: 'info', format: 'auto' });
     for (let number = 0; number < 100; number++) log.info({ number }, 'one of many');
     flushNow();
     process.exit(3);
@@ -92,4 +108,38 @@ test('a process that flushes and exits at once leaves nothing behind', async () 
     execFile(process.execPath, args, (_, stdout) => resolve(stdout));
   });
   assert.equal(printed.split('\n').length, 101, printed);
+});
+
+const hasNoTerminal = process.platform === 'linux' ? false : 'only Linux shows what nobody reads';
+
+test(
+  'a terminal gets readable lines by itself, in colour unless NO_COLOR is set',
+  { skip: hasNoTerminal },
+  async (t) => {
+    const settings = { level: 'info', format: 'auto' } as const;
+    const write = ({ log }: Logging): void => log.warn({ listener: 'api' }, 'certificate not reloaded');
+    const { NO_COLOR: before } = process.env;
+    t.after(() => {
+      delete process.env['NO_COLOR'];
+      if (before !== undefined) process.env['NO_COLOR'] = before;
+    });
+    process.env['NO_COLOR'] = '1';
+    const plain = await terminalTextOf(settings, write);
+    assert.match(plain, /^\d\d:\d\d:\d\d\.\d{3} WARN {2}certificate not reloaded {2}listener=api\r\n$/);
+    delete process.env['NO_COLOR'];
+    const coloured = await terminalTextOf(settings, write);
+    assert.match(coloured, /\^\[\[33mWARN \^\[\[39m certificate/);
+    assert.equal(coloured.replaceAll(/\^\[\[\d+m/g, '').slice(12), plain.slice(12));
+    assert.equal(JSON.parse(await terminalTextOf({ level: 'info', format: 'json' }, write)).level, 'warn');
+  },
+);
+
+test('text is written to a file when it is asked for: with the date, without colour, and redacted', async () => {
+  const text = await textOf({ level: 'info', format: 'text' }, ({ log }) =>
+    log.info({ token: 'hush', device: { id: 'DOOR-1', secret: 'hush' } }, 'made'),
+  );
+  assert.match(
+    text,
+    /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} INFO {2}made {2}token=\[Redacted\] device\.id=DOOR-1 device\.secret=\[Redacted\]\n$/,
+  );
 });
