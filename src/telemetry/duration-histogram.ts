@@ -37,14 +37,17 @@ const seriesMax = 512;
 export class RequestHistogram {
   readonly #name: string;
   readonly #help: string;
+  readonly #boundsS: readonly number[];
   /** By route, then by `seriesKey`: two lookups by strings and numbers that are there already. */
   readonly #byRoute = new Map<string, Map<number, DurationSeries>>();
   readonly #all: DurationSeries[] = [];
   #overflow: DurationSeries | null = null;
 
-  constructor(name: string, help: string) {
+  /** `boundsS` as in DurationHistogram. */
+  constructor(name: string, help: string, boundsS: readonly number[] = requestBoundsS) {
     this.#name = name;
     this.#help = help;
+    this.#boundsS = boundsS;
   }
 
   observe(route: string, status: number, code: number, seconds: number): void {
@@ -67,7 +70,7 @@ export class RequestHistogram {
 
   #label(route: string, status: number, code: number): DurationSeries {
     const labels = `route="${route}",status="${status}",code="${code}"`;
-    const series = new DurationSeries(labels, requestBoundsS);
+    const series = new DurationSeries(labels, this.#boundsS);
     this.#all.push(series);
     return series;
   }

@@ -154,8 +154,8 @@ export function createMetrics(sources: MetricSources): Metrics {
       histograms.push(histogram);
       return (seconds) => histogram.observe(seconds);
     },
-    requestHistogram: (name, help) => {
-      const histogram = new RequestHistogram(name, help);
+    requestHistogram: (name, help, boundsS) => {
+      const histogram = new RequestHistogram(name, help, boundsS);
       histograms.push(histogram);
       return (route, status, code, seconds) => histogram.observe(route, status, code, seconds);
     },

@@ -28,10 +28,11 @@ export interface Instruments {
   readonly total: (name: string, help: string) => (count: number) => void;
   /** `boundsS`: upper bounds of the buckets in seconds, rising; left out: those of a request. */
   readonly histogram: (name: string, help: string, boundsS?: readonly number[]) => (seconds: number) => void;
-  /** A histogram for each route, HTTP status and code. */
+  /** A histogram for each route, HTTP status and code; `boundsS` as above. */
   readonly requestHistogram: (
     name: string,
     help: string,
+    boundsS?: readonly number[],
   ) => (route: string, status: number, code: number, seconds: number) => void;
 }
 
@@ -45,8 +46,8 @@ export type WebhookResultLabel = (typeof webhookResults)[number];
 const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone'] as const;
 export type BridgeAnswerLabel = (typeof bridgeAnswers)[number];
 
-/** For wakeups, which take a device seconds. */
-const wakingBoundsS: readonly number[] = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
+/** For what waits for a device, which takes it seconds. */
+const waitingBoundsS: readonly number[] = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
 
 export function declareMetrics({ counter, bulkCounter, total, histogram, requestHistogram }: Instruments) {
   return {
@@ -168,6 +169,11 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       'reveille_http_request_duration_seconds',
       'From the request to its answer, by route, HTTP status and code.',
     ),
+    longPoll: requestHistogram(
+      'reveille_http_long_poll_duration_seconds',
+      'The same of requests that asked to wait (wait, or a message that may wake): they are not in the other.',
+      waitingBoundsS,
+    ),
     wakeupWrite: histogram(
       'reveille_wakeup_write_seconds',
       'From the write of a wake packet to the kernel having it.',
@@ -175,7 +181,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
     wakeupToOnline: histogram(
       'reveille_wakeup_to_online_seconds',
       'From the accepted write of a wakeup to the signal login that completed it.',
-      wakingBoundsS,
+      waitingBoundsS,
     ),
     mediaFrameTime: histogram(
       'reveille_media_frame_seconds',

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
 import { eventsRoute } from '../../src/gateways/api/endpoints.ts';
 import { ListeningApps } from '../../src/lib/uws.ts';
+import { RequestLog } from '../../src/core/requests/request-log.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
 import { scanQueueShape } from '../../src/core/events/read-events.ts';
@@ -240,6 +241,7 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
     authenticator,
     telemetry: new FakeTelemetry(),
     routes: [route],
+    requestLog: new RequestLog('off', clock, log),
     connections,
     isDraining: () => false,
   });

@@ -50,6 +50,7 @@ import { issuedHere, IssuedCalls } from '../../src/core/calls/issue-call-credent
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
+import { RequestLog } from '../../src/core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../src/core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../src/core/wakeups/wakeup-memory.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
@@ -450,16 +451,17 @@ async function openBreakableDeps() {
   const queries = new ApplicationLimit(clock, rate);
   const batches = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
   const batchQueue = new FairQueue(batchQueueShape);
+  const requestLog = new RequestLog('off', clock, log);
   const routes = [
     { ...connectivityRoute(deps), limit: queries },
     connectivityBatchRoute({ ...deps, batches, queue: batchQueue, queries }),
-    wakeupRoute(deps, new AnsweredWakeups(clock, log)),
+    wakeupRoute(deps, new AnsweredWakeups(clock, log, requestLog)),
     wakeupOutcomeRoute({ ...deps, readers }),
     messageRoute({
       ...deps,
       memory: new AnswerMemory(clock, messagesKnownMax),
       wakeups: deps,
-      answeredWakeups: new AnsweredWakeups(clock, log),
+      answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
       outcomes: deps,
       waiting: readers,
       wakings: new AnswerMemory(clock, messagesKnownMax),
@@ -475,7 +477,7 @@ async function openBreakableDeps() {
   ];
   const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
-  const pipeline = new Pipeline({ ...deps, routes, authenticator, connections });
+  const pipeline = new Pipeline({ ...deps, routes, authenticator, requestLog, connections });
   const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null, sharesPort: false }, (app) => {
     connections.watch(app).any('/*', pipeline.handle);
   });

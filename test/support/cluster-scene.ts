@@ -28,6 +28,7 @@ import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../src/core/wakeups/query-wakeup-outcome.ts';
 import { sendMessage } from '../../src/core/messages/send-message.ts';
+import { RequestLog } from '../../src/core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../src/core/wakeups/answered-wakeups.ts';
 import type { WakingDeps } from '../../src/core/messages/send-waking-message.ts';
 import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
@@ -246,7 +247,7 @@ export class ClusterMember {
       memory: new AnswerMemory(clock, messagesKnownMax),
       isDraining: () => this.draining,
     };
-    this.answeredWakeups = new AnsweredWakeups(clock, log);
+    this.answeredWakeups = new AnsweredWakeups(clock, log, new RequestLog('off', clock, log));
     this.waking = {
       ...this.messages,
       wakeups: this.deps,

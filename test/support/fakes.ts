@@ -274,6 +274,9 @@ export class FakeTelemetry implements Telemetry {
   httpRequest(route: string, status: number, code: number): void {
     this.#add(`http ${route} ${status} ${code}`);
   }
+  longPoll(route: string, status: number, code: number): void {
+    this.#add(`long poll ${route} ${status} ${code}`);
+  }
   authFailure(reason: string): void {
     this.#add(`auth ${reason}`);
   }

@@ -4,7 +4,6 @@
  * those of the application that was refused longest ago go. Older ones are in the log.
  */
 import type { DeviceId, RequestId } from '../../model/ids.ts';
-import { refusalsKeptMax, refusalsKeptOfApplicationMax } from './refusal-limits.ts';
 import type { RefusedWakeup } from '../../model/wakeup.ts';
 
 export interface KeptLimits {
@@ -12,7 +11,8 @@ export interface KeptLimits {
   readonly ofApplicationMax: number;
 }
 
-const usualLimits: KeptLimits = { max: refusalsKeptMax, ofApplicationMax: refusalsKeptOfApplicationMax };
+/** Source: docs/operations.md. */
+const usualLimits: KeptLimits = { max: 10_000, ofApplicationMax: 1000 };
 
 export class RefusedWakeups {
   readonly #limits: KeptLimits;

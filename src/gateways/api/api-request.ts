@@ -76,6 +76,7 @@ export class ApiRequest implements Call {
   signature = '';
   signatureExpiresMs = 0;
   deviceId: DeviceId | null = null;
+  isLongPoll = false;
   readonly #response: HttpResponse;
   readonly #context: RequestContext;
   readonly #repeatsRequestId: boolean;

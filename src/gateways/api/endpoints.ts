@@ -133,8 +133,9 @@ export function wakeupOutcomeRoute(deps: WakeupOutcomeDeps): Route {
     handle(call) {
       const query = decodeWakeupOutcomeQuery(call.query);
       if (!query.ok) return refuseParameter(query.error);
-      const { requestId } = query.value;
+      const { requestId, waitMs } = query.value;
       const { appId } = call.credential;
+      call.isLongPoll = waitMs > 0;
       const onGone = (listener: () => void): void => call.onGone(listener);
       const answer = queryWakeupOutcome(deps, { appId, ...query.value, onGone });
       return replyWith((record: WakeupRecord) => encodeWakeupRecord(requestId, record))(answer);
@@ -156,6 +157,7 @@ export function eventsRoute(deps: ReadEventsDeps): Route {
       const query = decodeEventsQuery(call.query);
       if (!query.ok) return refuseParameter(query.error);
       const { appId } = call.credential;
+      call.isLongPoll = query.value.waitMs > 0;
       const onGone = (listener: () => void): void => call.onGone(listener);
       return replyEvents(readEvents(deps, { appId, ...query.value, onGone }));
     },

@@ -29,6 +29,7 @@ export function messageRoute(deps: WakingDeps): Route {
       const message = { appId: credential.appId, ...asked, signature, signatureExpiresMs };
       if (!wake) return replyMessage(sendMessage(deps, message));
       if (!holdsPermission(credential, 'wakeup:write')) return refusePermission('wakeup:write');
+      call.isLongPoll = waitMs > 0;
       const onGone = (listener: () => void): void => call.onGone(listener);
       return replyMessage(sendWakingMessage(deps, { message, waitMs, credential, onGone }));
     },

@@ -12,6 +12,7 @@ import { overload, refusal, type Code, type TransportCode } from '../../model/co
 import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { RequestLog } from '../../core/requests/request-log.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { encodeEnvelope, isJsonContentType } from '../../protocol/rest/shared-fields.ts';
@@ -25,6 +26,7 @@ export interface PipelineDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly log: Log;
+  readonly requestLog: RequestLog;
   readonly connections: Pick<HttpConnections, 'proven'>;
   /** True while the server is being stopped: connections are closed with their answers. */
   isDraining(): boolean;
@@ -191,14 +193,23 @@ export class Pipeline {
       retryAfterS: extra.retryAfterS,
       closeConnection: extra.closeConnection === true || this.#deps.isDraining(),
     });
-    const seconds = (this.#deps.clock.monotonicMs() - request.startedMs) / 1000;
-    this.#deps.telemetry.httpRequest(route?.name ?? 'none', status, code, seconds);
-    route?.answered?.(answeredBy(request, reply));
+    const { clock, telemetry, requestLog } = this.#deps;
+    const seconds = (clock.monotonicMs() - request.startedMs) / 1000;
+    const name = route?.name ?? 'none';
+    if (request.isLongPoll) telemetry.longPoll(name, status, code, seconds);
+    else telemetry.httpRequest(name, status, code, seconds);
+    const account = route?.answered;
+    // The hot path: of a success that nobody logs nothing more is made.
+    if (account === undefined && code === 0 && !requestLog.hasSuccesses) return;
+    const answered = answeredBy(request, reply, { route: name, status, seconds });
+    if (account === undefined) requestLog.note(answered);
+    else account(answered);
   }
 }
 
-function answeredBy(request: ApiRequest, reply: Reply): WakeupAnswered {
+function answeredBy(request: ApiRequest, reply: Reply, http: WakeupAnswered['http']): WakeupAnswered {
   return {
+    http,
     requestId: request.requestId.id,
     appId: request.provenAppId,
     claimedAppId: request.headers.get('x-tg-app-id') ?? '',

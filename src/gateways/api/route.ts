@@ -17,6 +17,8 @@ export interface Call extends SignedRequest {
   readonly requestId: RequestIdentity;
   /** The device that it is about, once its endpoint has read it: for the account of its answer. */
   deviceId: DeviceId | null;
+  /** The caller lets it be waited for: its time is no time of the server's. Once its endpoint has read it. */
+  isLongPoll: boolean;
   /** Of the peer; within the turn in which the call is handled. */
   remoteAddress(): string;
   /** At most one listener: called once if the caller hangs up before the answer, at once if that has happened. */

@@ -22,6 +22,7 @@ import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import type { RegistryReview } from '../../core/devices/registry-review.ts';
 import { WakeupLimits } from '../../core/devices/request-limits.ts';
+import { RequestLog } from '../../core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../core/wakeups/wakeup-memory.ts';
 import {
@@ -79,6 +80,7 @@ export interface OpenContext {
   readonly tokenKeys: LiveTokenKeys;
   readonly memory: WakeupMemory;
   readonly answeredWakeups: AnsweredWakeups;
+  readonly requestLog: RequestLog;
   readonly messages: AnswerMemory<MessageAnswer>;
   readonly connections: ListenerConnections;
   readonly own: CountedParts;
@@ -168,6 +170,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     self: membership.watcher,
   });
   directory.follow(watch);
+  const requestLog = new RequestLog(settings.log.requests, clock, log);
   const callDirectory = new CallDirectory({ clock, records: records.calls, telemetry: metrics });
   const endedCalls = new EndedCalls(clock);
   callDirectory.follow(endedCalls);
@@ -190,7 +193,8 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     metrics,
     telemetry: metrics,
     tokenKeys,
-    answeredWakeups: new AnsweredWakeups(clock, log),
+    answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
+    requestLog,
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     messages: new AnswerMemory(clock, messagesKnownMax),
     connections,

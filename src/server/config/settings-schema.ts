@@ -211,6 +211,11 @@ const log = section({
     'auto',
     'The form of a line: JSON, or text for people; auto: text on a terminal, JSON in pipes and files.',
   ),
+  requests: setting(
+    oneOf('off', 'refused', 'all'),
+    'refused',
+    'Requests of the API that leave a line; a refused wakeup always does.',
+  ),
 });
 
 export const settingsSchema = z

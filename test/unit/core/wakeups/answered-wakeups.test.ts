@@ -4,11 +4,10 @@ import { AnsweredWakeups, type WakeupAnswered } from '../../../../src/core/wakeu
 import { RefusedWakeups } from '../../../../src/core/wakeups/refused-wakeups.ts';
 import type { ApplicationId, RequestId } from '../../../../src/model/ids.ts';
 import {
+  RequestLog,
+  refusalLineLimits,
   refusalReasonCharactersMax,
-  refusalsLoggedMax,
-  refusalsLoggedOfApplicationMax,
-  refusalsLoggedUnprovenMax,
-} from '../../../../src/core/wakeups/refusal-limits.ts';
+} from '../../../../src/core/requests/request-log.ts';
 import type { RefusedWakeup } from '../../../../src/model/wakeup.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
@@ -31,13 +30,15 @@ function refusal(changes: Partial<RefusedWakeup> = {}): RefusedWakeup {
 /** The answer that is to be noted as this refusal. */
 function answer({ requestId, appId, isProven, deviceId, code, reason }: RefusedWakeup): WakeupAnswered {
   const proven = isProven ? appId : null;
-  return { requestId, appId: proven, claimedAppId: appId ?? '', deviceId, reply: { code, message: reason } };
+  const reply = { code, message: reason };
+  return { requestId, appId: proven, claimedAppId: appId ?? '', deviceId, reply, http: null };
 }
 
 class Scene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
-  readonly answered = new AnsweredWakeups(this.clock, this.log);
+  /** A refused wakeup has its line, though no other request has one. */
+  readonly answered = new AnsweredWakeups(this.clock, this.log, new RequestLog('off', this.clock, this.log));
 
   /** The lines of a level, but for those of devices. */
   lines(level = 'info'): object[] {
@@ -78,37 +79,9 @@ test('an application that nobody has proven is said to be claimed, and a reason 
   assert.deepEqual(scene.lines(), [{ request_id: 'r-1', claimed_app_id: testApp, code: 40105, reason }]);
 });
 
-test('one application fills its share of a second, another still has its own, and what is left out is counted', () => {
-  const scene = new Scene();
-  for (let i = 0; i < refusalsLoggedOfApplicationMax + 7; i++) scene.answered.note(answer(refusal()));
-  scene.answered.note(answer(refusal({ appId: otherApp })));
-  assert.equal(scene.lines().length, refusalsLoggedOfApplicationMax + 1);
-  scene.clock.advance(1000);
-  assert.deepEqual(scene.lines().at(-1), { left_out: 7 });
-  scene.answered.note(answer(refusal()));
-  assert.equal(scene.lines().length, refusalsLoggedOfApplicationMax + 3);
-  assert.equal(scene.clock.pendingTimers, 0);
-});
-
-test('strangers who claim to be thousands of applications share one small part', () => {
-  const scene = new Scene();
-  for (let i = 0; i < 5000; i++)
-    scene.answered.note(answer(refusal({ isProven: false, appId: `app-${i}` as ApplicationId })));
-  assert.equal(scene.lines().length, refusalsLoggedUnprovenMax);
-  scene.answered.note(answer(refusal()));
-  assert.equal(scene.lines().length, refusalsLoggedUnprovenMax + 1);
-});
-
-test('all together log so many lines in a second', () => {
-  const scene = new Scene();
-  for (let i = 0; i < 2 * refusalsLoggedMax; i++)
-    scene.answered.note(answer(refusal({ appId: `app-${i}` as ApplicationId })));
-  assert.equal(scene.lines().length, refusalsLoggedMax);
-});
-
 test('refused wakeups are found by request id and device, the latest first, also those that were left out of the log', () => {
   const scene = new Scene();
-  for (let i = 0; i < refusalsLoggedOfApplicationMax; i++)
+  for (let i = 0; i < refusalLineLimits.ofApplicationMax; i++)
     scene.answered.note(answer(refusal({ requestId: `other-${i}` as RequestId })));
   scene.answered.note(answer(refusal()));
   scene.clock.advance(5);

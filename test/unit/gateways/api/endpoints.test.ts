@@ -27,6 +27,7 @@ async function send(route: Route, call: Partial<Call>): Promise<Reply> {
     signatureExpiresMs: new DrivenClock().wallMs() + 300_000,
     requestId: { id: 'r' as RequestId, origin: 'absent' },
     deviceId: null,
+    isLongPoll: false,
     remoteAddress: () => '127.0.0.1',
     onGone: () => undefined,
     ...call,

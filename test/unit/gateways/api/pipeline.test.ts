@@ -4,6 +4,7 @@ import { codeTexts, refusal } from '../../../../src/model/codes.ts';
 import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
 import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
 import { refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
+import { RequestLog, type LoggedRequests } from '../../../../src/core/requests/request-log.ts';
 import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
@@ -40,36 +41,49 @@ class Scene {
   readonly pipeline: Pipeline;
 
   constructor(...routes: Route[]) {
+    this.pipeline = this.logging('refused', routes);
+  }
+
+  /** The same scene with another setting of `log.requests`. */
+  logging(logged: LoggedRequests, routes: readonly Route[]): Pipeline {
     const { clock, registry, telemetry, log } = this;
     registry.credentials.set(demoCredential.accessKeyId, demoCredential);
     const authenticator = new Authenticator(
       { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
       { windowMs: 300_000, explainMismatch: false },
     );
-    this.pipeline = new Pipeline({
+    return new Pipeline({
       clock,
       telemetry,
       log,
       authenticator,
       connections: anyConnections(),
       routes,
+      requestLog: new RequestLog(logged, clock, log),
       isDraining: () => false,
     });
   }
 
   /** Signed, without a body. */
-  send(method: string, headers: Record<string, string> = {}): FakeResponse {
+  send(
+    method: string,
+    headers: Record<string, string> = {},
+    { pipeline, at = path }: { pipeline?: Pipeline; at?: string } = {},
+  ): FakeResponse {
     const signed = signRequest({
       credential: demoCredential,
       method,
-      path,
+      path: at,
       rawQuery: '',
       body: null,
       headerSet: 'short',
       atMs: this.clock.wallMs(),
     });
     const response = new FakeResponse();
-    this.pipeline.handle(response.asResponse, fakeRequest(method, path, { ...signed, ...headers }));
+    (pipeline ?? this.pipeline).handle(
+      response.asResponse,
+      fakeRequest(method, at, { ...signed, ...headers }),
+    );
     return response;
   }
 }
@@ -195,4 +209,87 @@ test('a call without permission uses nothing of the limit', () => {
   scene.registry.credentials.set(demoCredential.accessKeyId, demoCredential);
   scene.send('GET');
   assert.equal(handled(), 1);
+});
+
+const refusing = (): Reply => refuse(refusal(40412));
+
+function linesOf({ log }: Scene): unknown[] {
+  return log.lines.map(({ level, fields, message }) => {
+    const { request_id: requestId, ...rest } = fields as Record<string, unknown>;
+    assert.equal(typeof requestId, 'string');
+    return { level, message, ...rest };
+  });
+}
+
+test('a refused request leaves a line with its route, status, code, milliseconds and application', () => {
+  const scene = new Scene();
+  const handle = (): Reply => {
+    scene.clock.advance(12.34);
+    return refusing();
+  };
+  const response = scene.send('GET', {}, { pipeline: scene.logging('refused', [route({ handle })]) });
+  const { appId } = demoCredential;
+  const line = { app_id: appId, route: 'test', status: 404, ms: 12.3, code: 40412, reason: codeTexts[40412] };
+  assert.deepEqual(linesOf(scene), [{ level: 'info', message: 'request refused', ...line }]);
+  assert.deepEqual(scene.log.lines[0]?.fields, {
+    request_id: response.headers.get('x-tg-request-id'),
+    ...line,
+  });
+});
+
+test('what nobody signed leaves a line that names the application it claims, and never the path', async () => {
+  const scene = new Scene(route({}));
+  await scene.send('GET', { 'X-Tg-Content-Sha256': '0'.repeat(64) }).finished;
+  await scene.send('GET', {}, { at: '/v1/device/DOOR-1' }).finished;
+  const told = linesOf(scene).map((line) => {
+    const { claimed_app_id: claimed, route: name, code } = line as Record<string, unknown>;
+    return [claimed, name, code];
+  });
+  const { appId } = demoCredential;
+  assert.deepEqual(told, [
+    [appId, 'test', 40105],
+    [appId, 'none', 40400],
+  ]);
+  assert.doesNotMatch(JSON.stringify(scene.log.lines), /DOOR-1/);
+});
+
+test('successes leave a line only where all are asked for, refused ones none where none is', () => {
+  const lines = (logged: LoggedRequests): unknown[] => {
+    const scene = new Scene();
+    const routes = [route({}), route({ method: 'DELETE', handle: refusing })];
+    const pipeline = scene.logging(logged, routes);
+    scene.send('GET', {}, { pipeline });
+    scene.send('DELETE', {}, { pipeline });
+    return scene.log.lines.map(({ message }) => message);
+  };
+  assert.deepEqual(lines('off'), []);
+  assert.deepEqual(lines('refused'), ['request refused']);
+  assert.deepEqual(lines('all'), ['request answered', 'request refused']);
+});
+
+test('a refused wakeup goes to the account of wakeups, and has no second line', () => {
+  const told: unknown[] = [];
+  const scene = new Scene(
+    route({ handle: refusing, answered: ({ reply, http }) => told.push([reply.code, http]) }),
+  );
+  scene.send('GET');
+  assert.deepEqual(told, [[40412, { route: 'test', status: 404, seconds: 0 }]]);
+  assert.deepEqual(scene.log.lines, []);
+});
+
+test('a request that asked to wait is counted apart from the others', () => {
+  const handle = (call: Call): Reply => {
+    call.isLongPoll = true;
+    return done;
+  };
+  const scene = new Scene(route({ handle }), route({ method: 'DELETE' }));
+  scene.send('GET');
+  scene.send('DELETE');
+  assert.deepEqual(
+    [...scene.telemetry.counts],
+    [
+      ['long poll test 200 0', 1],
+      ['http test 200 0', 1],
+    ],
+  );
 });
