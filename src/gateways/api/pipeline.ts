@@ -198,12 +198,11 @@ export class Pipeline {
     const name = route?.name ?? 'none';
     if (request.isLongPoll) telemetry.longPoll(name, status, code, seconds);
     else telemetry.httpRequest(name, status, code, seconds);
-    const account = route?.answered;
     // The hot path: of a success that nobody logs nothing more is made.
-    if (account === undefined && code === 0 && !requestLog.hasSuccesses) return;
+    if (code === 0 && !requestLog.hasSuccesses && route?.answered === undefined) return;
     const answered = answeredBy(request, reply, { route: name, status, seconds });
-    if (account === undefined) requestLog.note(answered);
-    else account(answered);
+    if (route?.answered === undefined) requestLog.note(answered);
+    else route.answered(answered);
   }
 }
 
