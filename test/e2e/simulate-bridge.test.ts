@@ -166,7 +166,7 @@ test('a key that is not good, and a listener that is not there, say what to do',
   assert.match(wrong.stderr, /refused the leg: 401 .*\n {2}make one: .*bridge add/);
   const nobody = await runCli([...args('127.0.0.1:1'), '--format', 'i420']);
   assert.equal(nobody.exitCode, 1);
-  assert.match(nobody.stderr, /no media listener answers: .*ECONNREFUSED.*\n {2}name it with --media/);
+  assert.match(nobody.stderr, /no media listener answers: nothing listens there.*\n {2}name it with --media/);
 });
 
 test('without the package that codes, it says so, and what it can do all the same', async () => {

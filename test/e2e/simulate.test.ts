@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { freeListens, settingArguments } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
 /** And nobody who carries media: there are no calls here. */
 const freePorts = settingArguments([...freeListens, 'media.process=none']);
@@ -16,11 +17,17 @@ interface Scene {
 }
 
 /** A server with its two demo devices. */
-async function openScene(t: Ending): Promise<Scene> {
+async function openScene(t: Ending, ...settings: readonly string[]): Promise<Scene> {
   const directory = join(temporaryDirectory(t), 'data');
-  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+  const more = settingArguments(settings);
+  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts, ...more]);
   await server.line((line) => line.includes('"msg":"ready"'));
   return { server, directory, cli: (...args) => runCli([...args, '--data-dir', directory]) };
+}
+
+function listenersOf(server: LongCommand): { readonly signal: string; readonly sleep: string } {
+  const ready = server.lines.find((line) => line.includes('"msg":"ready"')) ?? '';
+  return (JSON.parse(ready) as { listeners: { signal: string; sleep: string } }).listeners;
 }
 
 type Said = Readonly<Record<string, unknown>>;
@@ -111,8 +118,7 @@ test('a simulated login that is refused exits 1, of a controller as of a module'
 
 test('a sleep server alone gets sleeping modules, and controllers are not missed', async (t) => {
   const { server, cli } = await openScene(t);
-  const ready = server.lines.find((line) => line.includes('"msg":"ready"')) ?? '';
-  const { listeners } = JSON.parse(ready) as { readonly listeners: { readonly sleep: string } };
+  const listeners = listenersOf(server);
   const simulated = await cli('simulate', '--server', listeners.sleep, '--duration', '2', '--json');
   assert.equal(simulated.exitCode, 0, simulated.stderr);
   assert.match(simulated.stdout, /"event":"online","devices":1/);
@@ -121,3 +127,37 @@ test('a sleep server alone gets sleeping modules, and controllers are not missed
   assert.match(unwakeable.stderr, /--wake-every.*\n.*--signal/);
   assert.equal(await server.stop('SIGTERM'), 0);
 });
+
+test(
+  'devices sign in and sleep over TLS, and a certificate that nobody trusts is counted',
+  { skip: noOpenssl },
+  async (t) => {
+    const certificate = new TestCertificate(temporaryDirectory(t));
+    certificate.use('elsewhere');
+    const { server, directory, cli } = await openScene(
+      t,
+      ...certificate.overrides('signal'),
+      ...certificate.overrides('sleep'),
+    );
+    const listeners = listenersOf(server);
+    const named = ['--signal', `wss://${listeners.signal}`, '--server', `tls://${listeners.sleep}`];
+    const play = (...trust: string[]): LongCommand =>
+      new LongCommand(t, ['simulate', '--online-for=1', '--json', `--data-dir=${directory}`, ...trust]);
+    // By the server's own certificate, and by that of an authority.
+    const fleets = [play(), play(...named, '--prefix=DEMO-DOORBELL-2', '--ca', certificate.certFile)];
+    const distrusted = cli('simulate', ...named, '--duration=1', '--json');
+    for (const fleet of fleets) {
+      await told(fleet, 'asleep', () => true);
+      assert.equal(await fleet.stop('SIGINT'), 0);
+      assert.equal((JSON.parse(fleet.lines.at(-1) ?? '') as Said)['errors'], 0);
+    }
+    const { exitCode, stdout } = await distrusted;
+    assert.equal(exitCode, 1);
+    const summary = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '') as Said;
+    assert.equal(summary['errors'], 1);
+    const [trouble] = summary['troubles'] as readonly { reason: string; advice: string }[];
+    assert.match(trouble?.reason ?? '', /wss:.*not trusted: self-signed/);
+    assert.match(trouble?.advice ?? '', /--ca/);
+    assert.equal(await server.stop('SIGTERM'), 0);
+  },
+);

@@ -3,11 +3,14 @@
 /** A server that could not be connected to; the message names it. */
 export class ConnectionFailedError extends Error {
   override readonly name = 'ConnectionFailedError';
-  readonly advice: string | null;
+  readonly advice: string;
 
   /** `address`: as the user would name it. */
   constructor(address: string, cause: Error) {
-    const { reason, advice } = explainConnectionFailure(cause);
+    const { reason, advice } = explainConnectionFailure(
+      cause,
+      'start the server, or name the address of another',
+    );
     super(`${address}: ${reason}`, { cause });
     this.advice = advice;
   }
@@ -15,8 +18,7 @@ export class ConnectionFailedError extends Error {
 
 export interface ConnectionFailure {
   readonly reason: string;
-  /** Null: nothing is known that would help. */
-  readonly advice: string | null;
+  readonly advice: string;
 }
 
 /** OpenSSL's codes for a certificate that is not trusted; its message says why. */
@@ -35,10 +37,11 @@ const untrusted = new Set([
 /** A peer that answers the beginning of TLS with something else. */
 const noTls = /wrong version number|packet length too long|http request/;
 
-export function explainConnectionFailure({
-  code = '',
-  message,
-}: Pick<NodeJS.ErrnoException, 'code' | 'message'>): ConnectionFailure {
+/** `elsewhere`: the advice where the server is not there, or is another. */
+export function explainConnectionFailure(
+  { code = '', message }: NodeJS.ErrnoException,
+  elsewhere: string,
+): ConnectionFailure {
   if (untrusted.has(code))
     return {
       reason: `the certificate there is not trusted: ${message}`,
@@ -50,15 +53,12 @@ export function explainConnectionFailure({
       advice: 'begin the address with http:// or ws://, and that of a sleep server with nothing',
     };
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_'))
-    return { reason: `the TLS handshake was refused: ${openSslReason(message)}`, advice: null };
-  return plainFailures[code]?.(message) ?? { reason: message || code || 'unknown', advice: null };
+    return { reason: `the TLS handshake was refused: ${openSslReason(message)}`, advice: elsewhere };
+  if (code === 'ECONNREFUSED') return { reason: 'nothing listens there', advice: elsewhere };
+  return otherFailures[code]?.(message) ?? { reason: message || code || 'unknown', advice: elsewhere };
 }
 
-const plainFailures: Readonly<Record<string, (message: string) => ConnectionFailure>> = {
-  ECONNREFUSED: () => ({
-    reason: 'nothing listens there',
-    advice: 'start the server, or name the address of another',
-  }),
+const otherFailures: Readonly<Record<string, (message: string) => ConnectionFailure>> = {
   ECONNRESET: (message) => ({
     reason: `the connection broke: ${message}`,
     advice: 'where TLS is spoken there, begin the address with https://, wss:// or tls://',

@@ -30,10 +30,9 @@ function describe(error: unknown): FailureReport {
       lines: [error.message, ...(error.advice === null ? [] : [`  ${error.advice}`])],
     };
   if (error instanceof ReveilleUnreachableError) {
-    const { reason, advice } = explainConnectionFailure(error.cause);
-    const mayBeElsewhere = advice === null || error.cause.code === 'ECONNREFUSED';
-    const next = mayBeElsewhere ? 'start the server, or name another with --url http://host:port' : advice;
-    return { exitCode: 1, lines: [`no answer from ${error.origin}: ${reason}`, `  ${next}`] };
+    const elsewhere = 'start the server, or name another with --url http://host:port';
+    const { reason, advice } = explainConnectionFailure(error.cause, elsewhere);
+    return { exitCode: 1, lines: [`no answer from ${error.origin}: ${reason}`, `  ${advice}`] };
   }
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
   if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))

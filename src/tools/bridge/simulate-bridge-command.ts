@@ -23,7 +23,8 @@ import { noPlaybackTally } from './bridge-playback.ts';
 import { sizeInWords, BridgeReport } from './bridge-report.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
 import { testFilm, type Film } from './test-picture.ts';
-import { findMediaUrl } from '../simulator/server-urls.ts';
+import { findMediaUrl, mediaTrust } from '../simulator/server-urls.ts';
+import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 
 const callsMax = 1_000_000;
 const session = '01a2b3c4-0000-7000-8000-000000000003';
@@ -63,7 +64,7 @@ export function addSimulateBridgeCommand(program: Command): void {
     )
     .action(inContext(simulateBridge));
   addExamples(
-    command,
+    addTrustOptions(command),
     ['simulate-bridge', 'a test picture as H.264, to every call of the local server'],
     ['simulate-bridge door.mp4 --calls 1 --audio', 'a film and a tone, to one call'],
     [
@@ -71,10 +72,11 @@ export function addSimulateBridgeCommand(program: Command): void {
       'a phone that is turned every five seconds',
     ],
     [`simulate-bridge --session ${session} --key KEY --media 10.0.0.5:8083`, 'for one call, elsewhere'],
+    ['simulate-bridge --key KEY --media wss://media.example --ca authority.pem', 'over TLS'],
   );
 }
 
-interface SimulateBridgeOptions {
+interface SimulateBridgeOptions extends TrustOptions {
   readonly key?: string;
   readonly media?: string;
   readonly session?: string;
@@ -98,6 +100,7 @@ async function simulateBridge(
   checkSizes(options);
   const { clock } = context;
   const url = findMediaUrl(context, options.media);
+  const tls = mediaTrust(context, options.media, findTrust(context, options));
   const key = findBridgeKey(context, options.key);
   const engine = options.format === 'i420' && file === undefined ? null : await neededEngine();
   const plan = planOf(options, () => openFilm(engine, file));
@@ -111,7 +114,7 @@ async function simulateBridge(
       logger: report,
       answerAfterMs: options.answerAfter === undefined ? null : options.answerAfter * 1000,
       connect: (session, onKeyFrameWanted) =>
-        BridgeLeg.connect({ url, key, session: session ?? undefined, onKeyFrameWanted, counts }),
+        BridgeLeg.connect({ url, tls, key, session: session ?? undefined, onKeyFrameWanted, counts }),
       play: (start, call) => beginShow({ clock, engine, tally, logger: report }, plan, start, call),
     },
     {

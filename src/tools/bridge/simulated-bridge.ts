@@ -12,6 +12,7 @@ import {
   type LegClosed,
 } from '../simulator/media-leg.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
+import { explainConnectionFailure } from '../../cli/shell/connection-failure.ts';
 import { SimulatedCall, type CallDeps } from '../simulator/simulated-call.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 
@@ -191,8 +192,10 @@ export class SimulatedBridge {
 }
 
 function notLetIn(error: Error): CommandError {
-  if (!(error instanceof LegRefused))
-    return new CommandError(`no media listener answers: ${error.message}`, 'name it with --media host:port');
+  if (!(error instanceof LegRefused)) {
+    const { reason, advice } = explainConnectionFailure(error, 'name it with --media host:port');
+    return new CommandError(`no media listener answers: ${reason}`, advice);
+  }
   if (error.status === 401) return new CommandError(error.message, keyAdvice);
   if (error.status === 404)
     return new CommandError(error.message, `see which there are: ${reveilleCommand('calls list')}`);

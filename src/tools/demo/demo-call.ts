@@ -128,9 +128,14 @@ class DemoLegs {
 
   /** Before a call is issued: an idle bridge is asked at once. */
   async standBridge(url: string): Promise<void> {
-    const { bridge } = this.#stage;
+    const { bridge, tls } = this.#stage;
     const onKeyFrameWanted = (): void => this.#playback?.wantKeyFrame();
-    const connecting = BridgeLeg.connect({ url, key: bridge.key, onKeyFrameWanted });
+    const connecting = BridgeLeg.connect({
+      url,
+      key: bridge.key,
+      tls: tls.media ?? undefined,
+      onKeyFrameWanted,
+    });
     this.#bridge = await within(this.#stage.clock, 'a bridge that is let in', connecting);
     this.#timeline.notify('bridge', `connected as ${bridge.bridgeId}, and idle`);
   }
@@ -149,8 +154,8 @@ class DemoLegs {
 
   async connectDevice({ token, media_url: url }: CallCredentialsData): Promise<void> {
     if (url === undefined) throw new DemoFailure('credentials that name the media listener', 'none');
-    const onFrame = this.#pictures.take;
-    const connecting = DeviceLeg.connect({ url, token, onFrame });
+    const tls = this.#stage.tls.media ?? undefined;
+    const connecting = DeviceLeg.connect({ url, token, tls, onFrame: this.#pictures.take });
     this.#device = await within(this.#stage.clock, 'a device leg that is let in', connecting);
     this.#timeline.notify('device leg', `connected to ${url} with the token of the message`);
   }

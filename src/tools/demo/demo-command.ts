@@ -4,7 +4,9 @@
  * DemoFailure. No two wakeups are alike: within one second they would have one signature, and the second would be a
  * repeat.
  */
+import type { ConnectionOptions } from 'node:tls';
 import type { Command } from 'commander';
+import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 import { addExamples, type CommandContext, inContext } from '../../cli/shell/command-context.ts';
 import { DemoFailure, findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
 import { Timeline } from './timeline.ts';
@@ -24,20 +26,20 @@ export function addDemoCommand(program: Command): void {
     .option('--pictures <dir>', 'where the pictures of the calls are saved, in one file', '.')
     .action(inContext(demo));
   addExamples(
-    command,
+    addTrustOptions(command),
     ['demo', 'against the running server of the data directory, else one of its own'],
     ['demo --data-dir /var/lib/reveille', 'against the server that has this directory'],
     ['demo --json', 'each step as a JSON object'],
   );
 }
 
-interface DemoOptions {
+interface DemoOptions extends TrustOptions {
   readonly pictures: string;
 }
 
-async function demo(context: CommandContext, { pictures }: DemoOptions): Promise<void> {
+async function demo(context: CommandContext, { pictures, ...trust }: DemoOptions): Promise<void> {
   const timeline = new Timeline(context);
-  const stage = await openStage(context, timeline);
+  const stage = await openStage(context, findTrust(context, trust), timeline);
   try {
     await playDemo(stage, timeline, pictures);
     timeline.end('the story went as it should');
@@ -50,9 +52,13 @@ async function demo(context: CommandContext, { pictures }: DemoOptions): Promise
   }
 }
 
-async function openStage(context: CommandContext, timeline: Timeline): Promise<DemoStage> {
+async function openStage(
+  context: CommandContext,
+  trust: ConnectionOptions | undefined,
+  timeline: Timeline,
+): Promise<DemoStage> {
   const running = findRunningServer(context.dataDirectory);
-  if (running !== null) return findDemoStage(context, running, timeline);
+  if (running !== null) return findDemoStage(context, running, trust, timeline);
   timeline.notify(
     'server',
     `none runs on ${context.dataDirectory}: starting one of our own, for this story only`,

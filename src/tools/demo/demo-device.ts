@@ -35,8 +35,9 @@ export class DemoDevice {
   }
 
   async signIn(): Promise<void> {
-    const { signalUrl: url, device } = this.#stage;
-    const connecting = SignalController.connect({ url, ...device, clock: this.#clock });
+    const { signalUrl: url, device, tls } = this.#stage;
+    const options = { url, ...device, clock: this.#clock, tls: tls.signal ?? undefined };
+    const connecting = SignalController.connect(options);
     this.#controller = await within(this.#clock, 'a welcome', connecting);
     const { epoch, heartbeatSeconds, sleep, mediaUrl } = this.#controller.welcome;
     this.#sleepServers = sleep.servers;
@@ -54,7 +55,8 @@ export class DemoDevice {
     const server = reachableAddress(this.#sleepServers[0] ?? '');
     const address = parseListenAddress(server);
     if (address === null) throw new DemoFailure('a sleep server as host:port', server);
-    const options = { ...this.#stage.device, wakeMode, heartbeatSeconds: 15, host: address.host };
+    const { device, tls } = this.#stage;
+    const options = { ...device, wakeMode, heartbeatSeconds: 15, host: address.host, tls: tls.sleep };
     const connecting = SleepingModule.connect(address.port, options);
     const before = this.#module;
     this.#module = await within(this.#clock, 'a sleep login', connecting);

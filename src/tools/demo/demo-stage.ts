@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomBytes } from 'node:crypto';
+import type { ConnectionOptions } from 'node:tls';
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { holdsPermission, isCredentialValid, isOfApplication } from '../../model/registry.ts';
@@ -20,7 +21,7 @@ import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import { apiBeside, openApi } from '../../cli/api/api-access.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
-import { listenerUrl } from '../simulator/server-urls.ts';
+import { listenerUrl, localTrust } from '../simulator/server-urls.ts';
 import { opsClientOf, reachableAddress, type OpsClient } from '../../cli/admin/running-server.ts';
 import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
@@ -69,18 +70,24 @@ export interface DemoStage {
   /** As the backend has it. */
   readonly api: ReveilleClient;
   readonly signalUrl: string;
+  readonly tls: DemoTls;
   readonly device: DemoParticipants['device'];
   readonly bridge: DemoParticipants['bridge'];
   /** Leaves no device enabled, no bridge unrevoked, no server running and no directory that the demo made. */
   close(): Promise<void>;
 }
 
+/** Of Node's TLS connections to each listener; null: it speaks no TLS. */
+type DemoTls = Readonly<Record<'signal' | 'sleep' | 'media', ConnectionOptions | null>>;
+
 /** On the running server. */
 export async function findDemoStage(
-  { clock, dataDirectory, settings }: CommandContext,
+  context: CommandContext,
   running: Runtime,
+  trust: ConnectionOptions | undefined,
   timeline: Timeline,
 ): Promise<DemoStage> {
+  const { clock, dataDirectory } = context;
   const nowS = wallSeconds(clock);
   const cast = await lookIntoRegistry(dataDirectory, (_registry, tables) => findCast(tables, nowS));
   if (cast === null)
@@ -89,8 +96,12 @@ export async function findDemoStage(
       `make one: ${reveilleCommand('credential create --app APP')}`,
     );
   timeline.notify('server', `process ${running.pid} runs on ${dataDirectory}`);
-  const signalScheme = settings.signal.tls_cert_file === null ? 'ws' : 'wss';
-  return setStage({ clock, running, dataDirectory, signalScheme }, cast, timeline);
+  const tls: DemoTls = {
+    signal: localTrust(context, 'signal', trust),
+    sleep: localTrust(context, 'sleep', trust),
+    media: localTrust(context, 'media', trust) ?? trust ?? null,
+  };
+  return setStage({ clock, running, dataDirectory, tls, trust }, cast, timeline);
 }
 
 /** On a server of our own. */
@@ -107,7 +118,7 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
       running !== null && server.demo !== null && productId !== undefined,
       'a first start makes a demo application',
     );
-    const place: Place = { clock, running, dataDirectory: directory, signalScheme: 'ws' };
+    const place: Place = { clock, running, dataDirectory: directory, tls: noTls, trust: undefined };
     const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);
     const close = async (): Promise<void> => {
       await stage.close();
@@ -126,8 +137,12 @@ interface Place {
   readonly clock: Clock;
   readonly running: Runtime;
   readonly dataDirectory: string;
-  readonly signalScheme: 'ws' | 'wss';
+  readonly tls: DemoTls;
+  /** Of the API, as the user said. */
+  readonly trust: ConnectionOptions | undefined;
 }
+
+const noTls: DemoTls = { signal: null, sleep: null, media: null };
 
 /** Who plays: a credential, and a product of its application. */
 interface Cast {
@@ -160,7 +175,7 @@ function findCast(registry: RegistryTables, nowS: number): Cast | null {
 }
 
 async function setStage(
-  { clock, running, dataDirectory, signalScheme }: Place,
+  { clock, running, dataDirectory, tls, trust }: Place,
   { credential, productId }: Cast,
   timeline: Timeline,
 ): Promise<DemoStage> {
@@ -172,12 +187,13 @@ async function setStage(
   timeline.notify('server', `signal listener on ${signal}`);
   const participants = await addParticipants(ops, { productId, appId: credential.appId }, timeline);
   const place = apiBeside(reachableAddress(api), running.certFiles.api ?? null);
-  const client = openApi(place, credential, clock, undefined);
+  const client = openApi(place, credential, clock, trust);
   return {
     ...participants,
     clock,
     api: client,
-    signalUrl: listenerUrl(signalScheme, signal),
+    signalUrl: listenerUrl(tls.signal === null ? 'ws' : 'wss', signal),
+    tls,
     close: async () => {
       client.close();
       await participants.leave();

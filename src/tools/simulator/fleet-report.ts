@@ -7,6 +7,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
 import { type DeviceTally, type FleetFigures, type FleetWords, LatencyWindow } from './fleet-table.ts';
+import { FleetTroubles, troubleLines } from './fleet-troubles.ts';
+import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 import { formatLocalTime } from '../../cli/api/events-text.ts';
 import { type LiveTable, type Output } from '../../cli/shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -14,7 +16,7 @@ import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 
 /** Lines for people and troubles for all; what goes beyond is counted. */
 const wakeLines: Rate = { perSecond: 20, burst: 40 };
-const troubleLines: Rate = { perSecond: 1, burst: 5 };
+const troublesShown: Rate = { perSecond: 1, burst: 5 };
 /** Under the table. */
 const latestMax = 5;
 
@@ -39,6 +41,7 @@ export class FleetReport {
   readonly #troubleBucket: TokenBucket;
   readonly #latestWakes: string[] = [];
   readonly #latestTroubles: string[] = [];
+  readonly #troubles = new FleetTroubles();
   #before = { logins: 0, sleepLogins: 0, heartbeats: 0, atMs: 0 };
   #wereAllAsleep = false;
 
@@ -47,7 +50,7 @@ export class FleetReport {
     this.#startedMs = deps.clock.monotonicMs();
     this.#before.atMs = this.#startedMs;
     this.#wakeBucket = fullBucket(wakeLines, this.#startedMs);
-    this.#troubleBucket = fullBucket(troubleLines, this.#startedMs);
+    this.#troubleBucket = fullBucket(troublesShown, this.#startedMs);
   }
 
   wake(deviceId: string, packet: Buffer): void {
@@ -71,12 +74,14 @@ export class FleetReport {
 
   trouble(deviceId: string, error: Error): void {
     const { clock, output, screen, words } = this.#deps;
+    const isNew = this.#troubles.add(error);
     const text = showable(`${deviceId}: ${error.message}`);
     if (screen.isTable && !output.wantsJson)
       return keepLatest(this.#latestTroubles, `${timeOfDay(clock)}  ${text}`);
-    if (!this.#mayShow(this.#troubleBucket, troubleLines)) return;
+    if (!this.#mayShow(this.#troubleBucket, troublesShown)) return;
     const json = { event: 'trouble', at: moment(clock), device_id: deviceId, reason: error.message };
-    if (!output.wantsJson) screen.above(() => output.remark(text));
+    const advice = isNew && error instanceof ConnectionFailedError ? error.advice : null;
+    if (!output.wantsJson) screen.above(() => output.remark(advice === null ? text : `${text}\n  ${advice}`));
     else if (words.figures !== null) output.answer(json, text);
   }
 
@@ -98,7 +103,9 @@ export class FleetReport {
     screen.clear();
     const beginning = { logins: 0, sleepLogins: 0, heartbeats: 0, atMs: this.#startedMs };
     const figures = this.#figures(clock.monotonicMs(), beginning);
-    output.answer({ event: 'summary', ...words.total(figures) }, words.summary(figures));
+    const { troubles } = figures;
+    const text = [words.summary(figures), ...troubleLines(troubles).map((line) => `  ${line}`)].join('\n');
+    output.answer({ event: 'summary', ...words.total(figures), troubles }, text);
   }
 
   /** Rates are those since `before`. */
@@ -128,6 +135,7 @@ export class FleetReport {
       ...(wakesItself && { acceptedToOnline: this.#acceptedToOnline.summarize(nowMs) }),
       latestWakes: this.#latestWakes,
       latestTroubles: this.#latestTroubles,
+      troubles: this.#troubles.list(),
     };
   }
 

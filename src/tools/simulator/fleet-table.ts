@@ -2,6 +2,7 @@
  * The state of a fleet: counts since the start, latencies of the last minute, and both as a table, as one line, or as one
  * JSON object; in the words of whole devices, and of modules alone.
  */
+import { troubleLines, type TroubleCount } from './fleet-troubles.ts';
 import { alignColumns } from '../../cli/shell/output.ts';
 import { SignalRefused } from './signal-controller.ts';
 import type { DeviceStage } from './simulated-device.ts';
@@ -35,6 +36,8 @@ export interface FleetFigures {
   /** Latest last. */
   readonly latestWakes: readonly string[];
   readonly latestTroubles: readonly string[];
+  /** Since the start. */
+  readonly troubles: readonly TroubleCount[];
 }
 
 /** How a fleet is told of, to people and to machines. */
@@ -93,7 +96,8 @@ function renderTable(figures: FleetFigures): string[] {
     ...alignRight(latencyRows(figures)),
   ];
   if (figures.latestWakes.length > 0) lines.push('', ...figures.latestWakes);
-  if (figures.latestTroubles.length > 0) lines.push('', 'troubles', ...figures.latestTroubles);
+  if (figures.latestTroubles.length > 0)
+    lines.push('', 'troubles', ...troubleLines(figures.troubles), ...figures.latestTroubles);
   return lines;
 }
 

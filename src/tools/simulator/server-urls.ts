@@ -76,6 +76,15 @@ export function localTrust(
   return trust ?? read();
 }
 
+/** For the media listener that `findMediaUrl` gives: as `localTrust` has it, where none was named. */
+export function mediaTrust(
+  context: CommandContext,
+  media: string | undefined,
+  trust: ConnectionOptions | undefined,
+): ConnectionOptions | undefined {
+  return (media === undefined ? localTrust(context, 'media', trust) : null) ?? trust;
+}
+
 export interface SleepServer {
   /** `host:port`; undefined: as controllers are told. */
   readonly address: string | undefined;

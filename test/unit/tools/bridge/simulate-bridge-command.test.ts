@@ -40,5 +40,5 @@ test('a development key of the environment is taken when none is named', async (
   const { message } = await refusal(t, ['--media', '127.0.0.1:1'], {
     REVEILLE_MEDIA_BRIDGE_KEYS: 'a-development-key-of-some-length,another-key-of-some-length',
   });
-  assert.match(message, /no media listener answers: .*ECONNREFUSED/, 'it came as far as that');
+  assert.match(message, /no media listener answers: nothing listens there/, 'it came as far as that');
 });

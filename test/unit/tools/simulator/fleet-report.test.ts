@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FleetReport } from '../../../../src/tools/simulator/fleet-report.ts';
 import { DeviceTally, deviceWords, moduleWords } from '../../../../src/tools/simulator/fleet-table.ts';
+import { ConnectionFailedError } from '../../../../src/cli/shell/connection-failure.ts';
 import { LiveTable, type Output } from '../../../../src/cli/shell/output.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -113,10 +114,34 @@ test('without a terminal wakes are lines, and troubles go to standard error', ()
       '2026-11-20T08:30:02.000Z  D1  woken: 98 3b 16 f8 f3 9c 00 00',
       '2026-11-20T08:30:02.412Z  D1  online again 412 ms after the packet',
       '2 devices for 2.4 s, 1 asleep and 0 online at the end: 2 signal logins, 2 sleep logins, 0 refused, 0 errors, ' +
-        '1 wake; online again after 412 ms (p95 412, max 412)',
+        '1 wake; online again after 412 ms (p95 412, max 412)\n  once  denied',
     ],
   );
   assert.deepEqual(scene.remarks, ['D2: denied']);
+});
+
+test('a connection that fails is counted by its reason, and what to do about it is said once', () => {
+  const scene = stage();
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  for (const device of ['D1', 'D2'])
+    scene.report.trouble(device, new ConnectionFailedError('wss://lab:1', refused));
+  for (let reason = 1; reason <= 9; reason += 1) scene.report.trouble('D3', new Error(`denied ${reason}`));
+  scene.report.summary();
+  assert.deepEqual(scene.remarks.slice(0, 2), [
+    'D1: wss://lab:1: nothing listens there\n  start the server, or name the address of another',
+    'D2: wss://lab:1: nothing listens there',
+  ]);
+  const [summary] = scene.answers;
+  assert.match(
+    summary?.text ?? '',
+    /\n {2}2 times {2}wss:\/\/lab:1: nothing listens there\n {4}start the server/,
+  );
+  const { troubles } = summary?.json as { readonly troubles: readonly { count: number; reason: string }[] };
+  assert.equal(troubles.length, 9, 'what is told apart has a limit');
+  assert.deepEqual(
+    troubles.find(({ reason }) => reason === 'other reasons'),
+    { reason: 'other reasons', advice: null, count: 2 },
+  );
 });
 
 test('without a terminal a storm of wakes and troubles is cut short', () => {
@@ -136,7 +161,11 @@ test('on a terminal the latest wakes and troubles stand under the table, and not
   const drawn = scene.screen.written.slice(scene.screen.written.lastIndexOf('\u001b[J'));
   assert.match(drawn, /\d\d:30:02\.000 {2}D1 {2}woken: 98 3b/);
   assert.match(drawn, /packet to online again +1 +412 ms/);
-  assert.deepEqual(drawn.match(/denied \d/g), ['denied 3', 'denied 4', 'denied 5', 'denied 6', 'denied 7']);
+  const latest = drawn.match(/D2: denied \d/g);
+  assert.deepEqual(
+    latest,
+    [3, 4, 5, 6, 7].map((number) => `D2: denied ${number}`),
+  );
   assert.deepEqual([scene.answers, scene.remarks], [[], []]);
 });
 

@@ -27,6 +27,7 @@ const figures: FleetFigures = {
   packetToOnline: { count: 55, p50Ms: 412, p95Ms: 690, maxMs: 1801 },
   latestWakes: [],
   latestTroubles: [],
+  troubles: [],
 };
 
 test('the table says how many are at what, and how long a wake takes', () => {
@@ -54,6 +55,7 @@ test('with wakes of its own, the server has a line as well; the latest wakes and
     acceptedToOnline: null,
     latestWakes: ['D1 woken', 'D1 online again'],
     latestTroubles: ['D2 denied'],
+    troubles: [],
   });
   assert.equal(
     table.slice(5).join('\n'),
