@@ -136,7 +136,7 @@ test('a connection that fails is counted by its reason, and what to do about it 
     summary?.text ?? '',
     /\n {2}2 times {2}wss:\/\/lab:1: nothing listens there\n {4}start the server/,
   );
-  const { troubles } = summary?.json as { readonly troubles: readonly { count: number; reason: string }[] };
+  const { troubles } = (summary?.json ?? {}) as { troubles: readonly { count: number; reason: string }[] };
   assert.equal(troubles.length, 9, 'what is told apart has a limit');
   assert.deepEqual(
     troubles.find(({ reason }) => reason === 'other reasons'),
