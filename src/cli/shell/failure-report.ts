@@ -37,6 +37,7 @@ function describe(error: unknown): FailureReport {
   if (error instanceof ReveilleProtocolError) return { exitCode: 1, lines: [error.message] };
   if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
     return { exitCode: 1, lines: [error.message] };
+  if (isNativeFailure(error)) return { exitCode: 1, lines: describeNativeFailure(error) };
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
 }
 
@@ -54,4 +55,21 @@ function describeUsage({ exitCode, code, message }: CommanderError): FailureRepo
 /** The message of a system call's error names the call and the path. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
+}
+
+const noBinary = 'No native build was found';
+
+/** A binary of a package, `lmdb` above all, is missing or does not load. */
+function isNativeFailure(error: unknown): error is NodeJS.ErrnoException {
+  if (!(error instanceof Error)) return false;
+  return error.message.startsWith(noBinary) || ('code' in error && error.code === 'ERR_DLOPEN_FAILED');
+}
+
+function describeNativeFailure({ message }: Error): string[] {
+  const machine = `Node ${process.versions.node} on ${process.platform}/${process.arch}`;
+  const [first = ''] = message.split('\n');
+  const fault = message.startsWith(noBinary)
+    ? `the store's library lmdb is installed without its binary for ${machine}`
+    : `a native library does not load in ${machine}: ${first}`;
+  return [fault, '  npm ci mends it; not with --omit=optional: to leave out FFmpeg, npm run without-ffmpeg'];
 }

@@ -4,7 +4,8 @@
  */
 import type * as Constants from 'node-av/constants';
 import type * as Av from 'node-av/lib';
-import { fail, succeed, type Result } from '../../lib/result.ts';
+import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
+import { findEngineFile, isCutShort } from './engine-file.ts';
 
 export interface Engine {
   /** Of FFmpeg, for people. */
@@ -16,6 +17,8 @@ export interface Engine {
 type EngineLoader = () => Promise<{ av: typeof Av; constants: typeof Constants }>;
 
 async function loadEngine(): Promise<Awaited<ReturnType<EngineLoader>>> {
+  const file = findEngineFile();
+  if (file !== null && isCutShort(file)) throw new Error(`${file} is cut short`);
   const [av, constants] = await Promise.all([import('node-av/lib'), import('node-av/constants')]);
   return { av, constants };
 }
@@ -32,13 +35,19 @@ export async function openEngine(load: EngineLoader = loadEngine): Promise<Resul
 }
 
 const missing =
-  'video is not decoded here: the package node-av is not installed (npm install --include=optional)';
+  'video is not decoded here: the package node-av, which has FFmpeg, is not installed (npm ci installs it)';
+
+/** Of the reason: the package lists every place it has looked at. */
+const reasonCharactersMax = 300;
 
 function unloadable(error: unknown): string {
-  const why = error instanceof Error ? error.message.trim().replaceAll(/\s*\n\s*/g, ' ') : String(error);
+  const why = messageOf(error)
+    .trim()
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .slice(0, reasonCharactersMax);
   return (
-    `video is not decoded here: node-av does not load on ${process.platform}/${process.arch} ` +
-    `(npm install --include=optional on glibc Linux, macOS or Windows): ${why}`
+    `video is not decoded here: FFmpeg, in the package node-av, does not load on ${process.platform}/${process.arch} ` +
+    `(npm ci installs it anew; it is there for glibc Linux, macOS and Windows): ${why}`
   );
 }
 

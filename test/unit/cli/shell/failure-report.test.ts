@@ -84,3 +84,21 @@ test('a mistake of ours keeps its stack', () => {
   assert.equal(exitCode, 1);
   assert.match(lines.join('\n'), /TypeError: of ours\n {4}at /);
 });
+
+test('a library without its binary, or one that does not load, is a sentence and the command that mends it', () => {
+  const missing = new Error(
+    'No native build was found for platform=linux arch=x64\n  attempted loading from: x',
+  );
+  const unloadable = Object.assign(new Error('/x/node.abi.node: file too short'), {
+    code: 'ERR_DLOPEN_FAILED',
+  });
+  for (const [error, fault] of [
+    [missing, /^the store's library lmdb is installed without its binary for Node .* on \w+\/\w+$/],
+    [unloadable, /^a native library does not load in Node .*: \/x\/node\.abi\.node: file too short$/],
+  ] as const) {
+    const { exitCode, lines } = describeFailure(error, false);
+    assert.deepEqual([exitCode, lines.length], [1, 2]);
+    assert.match(lines[0] ?? '', fault);
+    assert.match(lines[1] ?? '', /^ {2}npm ci mends it; .* npm run without-ffmpeg$/);
+  }
+});

@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { openEngine } from '../../../../src/media/codec/engine.ts';
+import { findEngineFile, isCutShort } from '../../../../src/media/codec/engine-file.ts';
 import { engineTest } from '../../../support/engine-test.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 void test('without the optional package one sentence says how to get it', async () => {
   const missing = Object.assign(new Error("Cannot find package 'node-av'"), { code: 'ERR_MODULE_NOT_FOUND' });
   const opened = await openEngine(() => Promise.reject(missing));
   assert.deepEqual(opened, {
     ok: false,
-    error: 'video is not decoded here: the package node-av is not installed (npm install --include=optional)',
+    error:
+      'video is not decoded here: the package node-av, which has FFmpeg, is not installed (npm ci installs it)',
   });
 });
 
@@ -21,6 +26,28 @@ void test('a native part that does not load is told in one line, with its reason
     opened.error,
     /does not load on .*: Could not load the binding\. Errors: GLIBC_2\.38 not found$/,
   );
+});
+
+test('a binary that is cut short is known before it is loaded', (t) => {
+  const whole = process.execPath;
+  if (process.platform !== 'linux') return t.skip('of ELF files');
+  assert.equal(isCutShort(whole), false);
+  const file = join(temporaryDirectory(t), 'short.node');
+  for (const bytes of [64, 4096, 1_000_000]) {
+    writeFileSync(file, readFileSync(whole).subarray(0, bytes));
+    assert.equal(isCutShort(file), true, `${bytes} bytes`);
+  }
+  // The loader refuses these with an error.
+  for (const text of ['', 'no binary']) {
+    writeFileSync(file, text);
+    assert.equal(isCutShort(file), false);
+  }
+});
+
+engineTest('the engine is looked for where npm has put it', () => {
+  const file = findEngineFile();
+  assert(file !== null);
+  assert.equal(isCutShort(file), false);
 });
 
 engineTest('the engine tells the version of its libraries', (engine) => {

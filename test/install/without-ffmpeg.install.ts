@@ -1,0 +1,112 @@
+/**
+ * An installation from a clean clone that leaves FFmpeg out as README says, and what becomes of one whose binaries are damaged or
+ * missing: FFmpeg's, the server works without; lmdb's, every command says what is missing.
+ */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, renameSync, truncateSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { checkout } from '../support/checkout.ts';
+import { freeListens, settingArguments } from '../support/server-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+
+const run = promisify(execFile);
+const clone = join(temporaryDirectory({ after }), 'clone');
+const inClone = { cwd: clone };
+
+await run('git', ['clone', '--quiet', '--depth', '1', `file://${fileURLToPath(checkout)}`, clone]);
+await run('npm', ['ci', '--prefer-offline', '--no-audit', '--no-fund'], inClone);
+
+interface Ended {
+  readonly code: number | string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function reveille(...args: readonly string[]): Promise<Ended> {
+  const words = [
+    'run',
+    '-s',
+    'reveille',
+    '--',
+    '--data-dir',
+    'data',
+    ...settingArguments(freeListens),
+    ...args,
+  ];
+  return run('npm', words, inClone).then(
+    (said) => ({ code: 0, ...said }),
+    (error: Ended) => error,
+  );
+}
+
+interface LogLine {
+  readonly level: string;
+  readonly msg: string;
+}
+
+/** Starts the server, stops it as soon as it is ready, and resolves to its log. */
+async function servedLog(): Promise<LogLine[]> {
+  const args = [
+    '--import',
+    'tsx',
+    'src/main.ts',
+    'serve',
+    '--data-dir',
+    'data',
+    ...settingArguments(freeListens),
+  ];
+  const server = spawn(process.execPath, args, { cwd: clone, stdio: ['ignore', 'pipe', 'ignore'] });
+  const lines: LogLine[] = [];
+  for await (const text of createInterface({ input: server.stdout })) {
+    const line = JSON.parse(text) as LogLine;
+    lines.push(line);
+    if (line.msg === 'ready') server.kill('SIGTERM');
+  }
+  return lines;
+}
+
+/** Asserts that it was ready, and returns the one warning about FFmpeg. */
+function warningOf(lines: readonly LogLine[]): string {
+  assert(
+    lines.some(({ msg }) => msg === 'ready'),
+    JSON.stringify(lines),
+  );
+  const warnings = lines.filter(({ level, msg }) => level !== 'info' && msg.includes('FFmpeg'));
+  assert.equal(warnings.length, 1, JSON.stringify(lines));
+  return warnings[0]?.msg ?? '';
+}
+
+test('a binary of FFmpeg that is cut short keeps no server from starting', async (t) => {
+  if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
+  const binary = `node_modules/@seydx/node-av-linux-${process.arch}/node-av.node`;
+  truncateSync(join(clone, binary), 1_000_000);
+  assert.match(warningOf(await servedLog()), /does not load .*: .*node-av\.node is cut short$/);
+});
+
+test('without FFmpeg a server of a clean clone starts and says once what is missing', async () => {
+  await run('npm', ['run', 'without-ffmpeg'], inClone);
+  assert.equal(existsSync(join(clone, 'node_modules/@seydx')), false);
+  assert.match(
+    warningOf(await servedLog()),
+    /the package node-av, which has FFmpeg, is not installed \(npm ci/,
+  );
+});
+
+test('without the binary of lmdb every command says what is missing, and what mends it', async () => {
+  const folder = join(clone, 'node_modules/@lmdb');
+  renameSync(folder, `${folder}-away`);
+  for (const command of ['serve', 'status', 'registry']) {
+    const { code, stderr } = await reveille(...(command === 'registry' ? ['registry', 'export'] : [command]));
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /^the store's library lmdb is installed without its binary .*\n {2}npm ci mends it.*\n$/,
+    );
+  }
+  renameSync(`${folder}-away`, folder);
+});
