@@ -5,6 +5,7 @@
 
 export type AuditAction =
   | 'bridge.add'
+  | 'bridge.remove'
   | 'bridge.revoke'
   | 'call.end'
   | 'call.ticket'

@@ -91,6 +91,8 @@ test('every change has one line, in the file and in the log: who, from where, wh
     await change('/v1/credential/revoke', { access_key_id });
     await change('/v1/bridge/add', { bridge_id: 'bridge-9', app_ids: ['2818153'] });
     await change('/v1/bridge/revoke', { bridge_id: 'bridge-9' });
+    await change('/v1/bridge/remove', { bridge_id: 'bridge-9' });
+    await refused('/v1/bridge/remove', { bridge_id: 'bridge-9' });
     await change('/v1/token-keys/rotate', {});
     await refused('/v1/token-keys/retire', { kid: 'none' });
     await change('/v1/ops-tokens/create', { name: 'alice', role: 'viewer' });
@@ -112,6 +114,8 @@ test('every change has one line, in the file and in the log: who, from where, wh
       'credential.revoke ok',
       'bridge.add ok',
       'bridge.revoke ok',
+      'bridge.remove ok',
+      'bridge.remove refused',
       'token-key.rotate ok',
       'token-key.retire refused',
       'ops-token.create ok',
@@ -133,7 +137,7 @@ test('every change has one line, in the file and in the log: who, from where, wh
   assert.deepEqual(lines[0]?.ids, { device_id: 'NEW', product_id: 'doorbell' });
   assert.equal(lines[4]?.reason, 'no device "NOBODY" in the registry');
   assert.equal(lines[6]?.ids.access_key_id, lines[5]?.ids.access_key_id);
-  assert.equal(lines[17]?.ids.url, 'https://backend.example/hook?…');
+  assert.equal(lines[19]?.ids.url, 'https://backend.example/hook?…');
   assert.equal(devicesOf(lines.at(-1)), 9);
 });
 

@@ -17,7 +17,7 @@ interface AddOptions {
 }
 
 export function addBridgeCommand(program: Command): void {
-  const bridge = program.command('bridge').description('Add, list or revoke bridges of calls.');
+  const bridge = program.command('bridge').description('Add, list, revoke or remove bridges of calls.');
   addExamples(
     bridge,
     ['bridge add bridge-1 --app 2818153', 'a bridge of one application; its key is made and shown'],
@@ -26,6 +26,7 @@ export function addBridgeCommand(program: Command): void {
   addAdd(bridge);
   addList(bridge);
   addRevoke(bridge);
+  addRemove(bridge);
 }
 
 function addAdd(bridge: Command): void {
@@ -68,6 +69,19 @@ function addRevoke(bridge: Command): void {
   );
 }
 
+function addRemove(bridge: Command): void {
+  const command = bridge
+    .command('remove')
+    .description('Forget a bridge; where it is connected, it is sent away.')
+    .argument('<id>', 'the bridge')
+    .action(inContext(removeBridge));
+  addExamples(
+    command,
+    ['bridge remove bridge-1', 'for good'],
+    ['bridge remove bridge-1 --json', 'with what it was, for machines'],
+  );
+}
+
 interface FreshBridge {
   readonly bridge: JsonObject;
   readonly key: string;
@@ -98,11 +112,20 @@ async function revokeBridge(
   { restore = false }: RevokeOptions,
 ): Promise<void> {
   const revoked = !restore;
-  const { bridge } = await advised(`see which there are: ${reveilleCommand('bridge list')}`, () =>
-    adminClient(context).change<{ bridge: JsonObject }>('/v1/bridge/revoke', { bridge_id: id, revoked }),
-  );
+  const bridge = await changeBridge(context, 'revoke', { bridge_id: id, revoked });
   context.output.answer(
-    { bridge },
+    bridge,
     revoked ? `${showable(id)} is revoked` : `the key of ${showable(id)} is good again`,
+  );
+}
+
+async function removeBridge(context: CommandContext, id: string): Promise<void> {
+  const bridge = await changeBridge(context, 'remove', { bridge_id: id });
+  context.output.answer(bridge, `${showable(id)} is removed`);
+}
+
+function changeBridge(context: CommandContext, how: 'revoke' | 'remove', body: object): Promise<object> {
+  return advised(`see which there are: ${reveilleCommand('bridge list')}`, () =>
+    adminClient(context).change<object>(`/v1/bridge/${how}`, body),
   );
 }

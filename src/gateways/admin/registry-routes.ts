@@ -11,7 +11,7 @@ import {
   type DeviceId,
   type BridgeId,
 } from '../../model/ids.ts';
-import { permissions, type Credential, type Device } from '../../model/registry.ts';
+import { permissions, type Bridge, type Credential, type Device } from '../../model/registry.ts';
 import {
   type AdminReply,
   type AdminRoute,
@@ -181,17 +181,19 @@ function credentialReply(
 }
 
 export interface BridgeDeps {
-  readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge'>;
+  readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge' | 'removeBridge'>;
   /** Called after every change: a connected bridge may have lost its right to be one. */
   changed(): void;
 }
 
 const bridgeBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
+const bridgeRemoveBody = z.strictObject({ bridge_id: z.string() });
 const bridgeRevokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().default(true) });
 
 /**
  * `POST /v1/bridge/add` makes a bridge with a random key, which is answered once and stored as its hash only;
- * `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false accepts it again.
+ * `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false accepts it again; `POST /v1/bridge/remove`
+ * forgets it.
  */
 export function bridgeRoutes(deps: BridgeDeps): AdminRoute[] {
   return [
@@ -205,7 +207,14 @@ export function bridgeRoutes(deps: BridgeDeps): AdminRoute[] {
       '/v1/bridge/revoke',
       bridgeRevokeBody,
       { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
-      (body) => revokeBridge(deps, body),
+      async ({ bridge_id: id, revoked }) =>
+        bridgeReply(deps, await deps.writer.revokeBridge(id as BridgeId, revoked)),
+    ),
+    changeRoute(
+      '/v1/bridge/remove',
+      bridgeRemoveBody,
+      { action: 'bridge.remove', asked: ['bridge_id'] },
+      async (body) => bridgeReply(deps, await deps.writer.removeBridge(body.bridge_id as BridgeId)),
     ),
   ];
 }
@@ -220,9 +229,8 @@ async function addBridge(deps: BridgeDeps, body: z.output<typeof bridgeBody>): P
   return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
 }
 
-async function revokeBridge(deps: BridgeDeps, body: z.output<typeof bridgeRevokeBody>): Promise<AdminReply> {
-  const revoked = await deps.writer.revokeBridge(body.bridge_id as BridgeId, body.revoked);
-  if (!revoked.ok) return missingEntry(revoked.error);
+function bridgeReply(deps: BridgeDeps, changed: Result<Bridge, MissingEntry>): AdminReply {
+  if (!changed.ok) return missingEntry(changed.error);
   deps.changed();
-  return { status: 200, body: { bridge: writeEntry('bridge', revoked.value) } };
+  return { status: 200, body: { bridge: writeEntry('bridge', changed.value) } };
 }

@@ -124,6 +124,16 @@ export class RegistryWriter implements DeviceRegistry {
     return this.#update('bridge', bridgeId, (bridge) => ({ ...bridge, revoked }));
   }
 
+  /** Nothing refers to a bridge. One that is connected is the caller's to close. */
+  removeBridge(bridgeId: BridgeId): Promise<Result<Bridge, MissingEntry>> {
+    return this.#change(() => {
+      const bridge = this.#tables.find('bridge', bridgeId);
+      if (bridge === null) return fail({ kind: 'bridge', id: bridgeId });
+      this.#tables.remove('bridge', bridgeId);
+      return succeed(bridge);
+    });
+  }
+
   #update<Kind extends KindName>(
     kind: Kind,
     id: string,

@@ -26,6 +26,12 @@ class Scene implements BridgeDeps {
       this.bridges.set(bridgeId, changed);
       return succeed(changed);
     },
+    removeBridge: async (bridgeId) => {
+      const bridge = this.bridges.get(bridgeId);
+      if (bridge === undefined) return fail({ kind: 'bridge', id: bridgeId });
+      this.bridges.delete(bridgeId);
+      return succeed(bridge);
+    },
   };
 
   changed(): void {
@@ -67,6 +73,14 @@ test('a bridge is revoked and taken again, and each time who is connected is jud
   assert.equal(scene.changes, 2);
   await scene.ask('/v1/bridge/revoke', { bridge_id: 'bridge-1', revoked: false });
   assert.deepEqual([scene.bridges.get('bridge-1')?.revoked, scene.changes], [false, 3]);
+});
+
+test('a bridge that is removed is forgotten, and who is connected is judged anew', async () => {
+  const scene = new Scene();
+  await scene.add();
+  const { status } = await scene.ask('/v1/bridge/remove', { bridge_id: 'bridge-1' });
+  assert.deepEqual([status, scene.bridges.size, scene.changes], [200, 0, 2]);
+  assert.equal((await scene.ask('/v1/bridge/remove', { bridge_id: 'bridge-1' })).status, 404);
 });
 
 test('what a change names must be there: otherwise it is 404 and nothing changes', async () => {

@@ -91,6 +91,15 @@ test('a bridge is revoked at once, keeps everything else, and can be let in agai
   assert.deepEqual(missing, { ok: false, error: { kind: 'bridge', id: 'gone' } });
 });
 
+test('a bridge that is removed is not there any more, also for who shows its key', async (t) => {
+  const { registry, writer } = sampleStore(t);
+  assert.deepEqual(registry.findBridges(sampleKey), [sample]);
+  assert.deepEqual(await writer.removeBridge(sample.bridgeId), { ok: true, value: sample });
+  assert.deepEqual(registry.findBridges(sampleKey), []);
+  const missing = { ok: false, error: { kind: 'bridge', id: sample.bridgeId } };
+  assert.deepEqual(await writer.removeBridge(sample.bridgeId), missing);
+});
+
 test('more bridges than can be known by their keys are an error, not some of them', async (t) => {
   const { store, writer } = sampleStore(t);
   await writer.putBridge(fresh);
