@@ -36,6 +36,22 @@ export interface ApiAnswer {
   readonly json: Record<string, unknown> & { code?: number; data?: Record<string, unknown> };
 }
 
+/** As it goes over the wire. */
+export interface SentRequest {
+  readonly port: number;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  readonly body: Uint8Array | null;
+}
+
+/** The way of every request of this process: straight to its port, unless a test puts something in between. */
+export type Way = (request: SentRequest, sendTo: (port: number) => Promise<ApiAnswer>) => Promise<ApiAnswer>;
+let way: Way = ({ port }, sendTo) => sendTo(port);
+
+export function sendBy(another: Way): void {
+  way = another;
+}
+
 export class ApiClient {
   readonly #port: number;
   readonly #credential: SigningCredential;
@@ -96,9 +112,17 @@ export class ApiClient {
     headers: Readonly<Record<string, string | string[]>>,
     body: Uint8Array | null,
   ): Promise<ApiAnswer> {
+    const request = { port: this.#port, method, headers, body };
+    return way(request, (port) => this.#sendTo({ port, method, path: target, headers }, body));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #sendTo(options: RequestOptions, body: Uint8Array | null): Promise<ApiAnswer> {
     return new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port: this.#port, method, path: target, headers };
-      const sent = this.#begin({ ...options, agent: this.#agent });
+      const sent = this.#begin({ host: '127.0.0.1', ...options, agent: this.#agent });
       sent.on('response', (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -111,10 +135,6 @@ export class ApiClient {
       sent.on('error', reject);
       sent.end(body ?? undefined);
     });
-  }
-
-  close(): void {
-    this.#agent.destroy();
   }
 
   #begin(options: RequestOptions): ClientRequest {

@@ -18,12 +18,22 @@ const file = fileURLToPath(new URL('docs/openapi.yaml', checkout));
 /** By the name of the component: what a caller may send, before defaults. */
 export const madeSchemas: Readonly<Record<string, object>> = {
   CallCredentialsRequest: jsonSchemaOf(
-    // The product of the device may have them.
     callCredentialsSchema
-      .partial({ audio_rate: true, audio_channels: true })
+      .extend({
+        audio_rate: leftToProduct(callCredentialsSchema.shape.audio_rate),
+        audio_channels: leftToProduct(callCredentialsSchema.shape.audio_channels),
+      })
       .describe(callCredentialsSchema.description ?? ''),
   ),
 };
+
+/** The product of the device may have it: then it may be left out in each way that an optional field may. */
+function leftToProduct<const Choice extends number>(field: z.ZodLiteral<Choice>): z.ZodType {
+  return z
+    .literal([...field.values, '', null])
+    .optional()
+    .describe(field.description ?? '');
+}
 
 function jsonSchemaOf(schema: z.ZodType): object {
   // OpenAPI says for the whole document which dialect its schemas are of.

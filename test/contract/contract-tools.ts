@@ -1,0 +1,41 @@
+/** The tools of others that read docs/openapi.yaml, as install-tools.ts puts them in place; they tell nobody of it. */
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkout } from '../support/checkout.ts';
+
+export const toolsFolder = fileURLToPath(new URL('.test-build/contract/', checkout));
+export const apiDocument = fileURLToPath(new URL('docs/openapi.yaml', checkout));
+
+type Tool = 'redocly' | 'spectral' | 'prism' | 'openapi-typescript';
+
+const env = {
+  ...process.env,
+  REDOCLY_TELEMETRY: 'off',
+  REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true',
+  // A chosen colour would be in what is read from it.
+  FORCE_COLOR: '0',
+};
+
+export interface ToolResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Resolves when it has ended, however it did. */
+export function runTool(tool: Tool, args: readonly string[]): Promise<ToolResult> {
+  return new Promise((resolve) => {
+    execFile(pathOf(tool), args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      resolve({ exitCode: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
+    );
+  });
+}
+
+export function startTool(tool: Tool, args: readonly string[]): ChildProcess {
+  return spawn(pathOf(tool), args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+function pathOf(tool: Tool): string {
+  return join(toolsFolder, 'node_modules', '.bin', tool);
+}
