@@ -9,6 +9,7 @@
  * prom-client's own aggregation takes its JSON and not text, which the histograms of hot paths never are, and has
  * neither labels by process nor sums that outlive one.
  */
+import { processMetrics, type ProcessFigures } from './gauges.ts';
 import type { Exposition } from './metrics.ts';
 
 /** One run of one process. */
@@ -26,8 +27,8 @@ export interface GatheringDeps {
   readonly process: number;
   /** All others that live. */
   others(): readonly MetricSource[];
-  /** Metrics about the processes, such as how many live, as text of families of their own. */
-  figures(): string;
+  /** Of all that there are or should be. */
+  processes(): readonly ProcessFigures[];
 }
 
 interface Scraped {
@@ -61,7 +62,7 @@ export class GatheredMetrics implements Exposition {
     for (const family of this.#kept.values()) addFamily(families, family);
     addScraped(families, { process, families: parseExposition(text) });
     for (const scraped of this.#latest.values()) addScraped(families, scraped);
-    return writeExposition(families.values()) + this.#deps.figures();
+    return writeExposition(families.values()) + exposeProcesses(this.#deps.processes());
   }
 
   async #read(source: MetricSource): Promise<void> {
@@ -77,6 +78,14 @@ export class GatheredMetrics implements Exposition {
         for (const family of families) if (isCounted(family)) addFamily(this.#kept, family);
       }
   }
+}
+
+function exposeProcesses(processes: readonly ProcessFigures[]): string {
+  const families = processMetrics.map(({ name, help, type, read }) => {
+    const samples = processes.map((figures) => `${name}{process="${figures.process}"} ${read(figures)}\n`);
+    return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${samples.join('')}`;
+  });
+  return families.join('\n');
 }
 
 /** The server's own, and never falling. */

@@ -171,7 +171,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
     ),
     longPoll: requestHistogram(
       'reveille_http_long_poll_duration_seconds',
-      'The same of requests that asked to wait (wait, or a message that may wake): they are not in the other.',
+      'From the request to its answer, of requests that asked to wait, which are in no other histogram.',
       waitingBoundsS,
     ),
     wakeupWrite: histogram(

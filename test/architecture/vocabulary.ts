@@ -41,6 +41,7 @@ const instead = new Map(
 /** Names that outlive releases, in rows, buckets and metrics, by the files that read, write or show them. */
 const storedNames: Readonly<Record<string, readonly string[]>> = {
   'docs/cluster.md': ['beat'],
+  'docs/metrics.md': ['seat'],
   'src/cluster/nats/nats-kv-store.ts': ['beat'],
   'src/cluster/nats/nats-names.ts': ['beat'],
   'src/protocol/cluster/member-values.ts': ['seat', 'buried'],

@@ -1,6 +1,7 @@
 /** The API with a certificate, and with another one later. Source: running.md, Settings; issue 14. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +9,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { ReveilleClient } from '../../src/client/reveille-client.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
+import { metric, metricsOf } from '../support/driven-server.ts';
 import { startTestSite } from '../support/test-site.ts';
 import { certificateShown, noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
@@ -135,6 +137,27 @@ test('a command trusts the certificates that it is told, or anybody with a warni
   assert.equal(nobody.exitCode, 1);
   assert.match(nobody.stderr, /not trusted: self-signed certificate\n {2}.*--ca/);
 });
+
+test(
+  'metrics say when the certificate in force expires, and files that are not in order change nothing',
+  { skip },
+  async () => {
+    const expiryS = (name: string): number => {
+      const { validTo } = new X509Certificate(certificate.certificateOf(name));
+      return Date.parse(validTo) / 1000;
+    };
+    const shownS = async (): Promise<number | null> =>
+      metric(await metricsOf(running), 'reveille_certificate_expiry_timestamp_seconds{listener="api"}');
+    assert.equal(await shownS(), expiryS('first'));
+    certificate.use('renewed', 9);
+    await running.server.reload();
+    assert.equal(await shownS(), expiryS('renewed'));
+    assert.notEqual(expiryS('renewed'), expiryS('first'));
+    certificate.spoil();
+    await running.server.reload();
+    assert.equal(await shownS(), expiryS('renewed'));
+  },
+);
 
 test('a stop answers who waits on connections of both certificates, and closes them', { skip }, async () => {
   const older = client('first');

@@ -1,5 +1,5 @@
 /** What metrics ask for at a scrape, when nobody is there but whom the test says. */
-import type { MetricSources } from '../../src/telemetry/metrics.ts';
+import type { MetricSources } from '../../src/telemetry/gauges.ts';
 
 export function metricSources(overrides: Partial<MetricSources> = {}): MetricSources {
   return {
@@ -11,6 +11,7 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
     mediaLoads: () => [],
     mediaIsUp: () => false,
     cluster: () => null,
+    server: () => null,
     ...overrides,
   };
 }

@@ -35,8 +35,8 @@ export class TestCertificate {
   }
 
   /** Puts the certificate of this name, made when it is first asked for, into the files. It is for 127.0.0.1, or for a name with a dot. */
-  use(name: string): void {
-    this.#make(name);
+  use(name: string, days = 2): void {
+    this.#make(name, days);
     copyFileSync(this.#path(`${name}.crt`), this.certFile);
     copyFileSync(this.#path(`${name}.key`), this.keyFile);
   }
@@ -58,11 +58,11 @@ export class TestCertificate {
     copyFileSync(this.#path(`${certificate}.crt`), this.certFile);
   }
 
-  #make(name: string): void {
+  #make(name: string, days = 2): void {
     if (existsSync(this.#path(`${name}.crt`))) return;
     const files = ['-keyout', this.#path(`${name}.key`), '-out', this.#path(`${name}.crt`)];
     const host = name.includes('.') ? `DNS:${name}` : 'IP:127.0.0.1';
-    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${host}`, '-days', '2'];
+    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${host}`, '-days', `${days}`];
     const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
     execFileSync('openssl', ['req', '-x509', ...key, ...files, ...subject], { stdio: 'ignore' });
   }

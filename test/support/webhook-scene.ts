@@ -209,7 +209,7 @@ export class WebhookScene {
     const clock = this.#life;
     const deps = { clock, log, telemetry, registry, events, deliveries, sender };
     this.engine = new WebhookEngine({ ...deps, random, limits: { ...webhookLimits, ...limits } });
-    this.service = new WebhookAdmin({ clock, engine: this.engine, deliveries, sender });
+    this.service = new WebhookAdmin({ clock, engine: this.engine, events, deliveries, sender });
     this.engine.start(events.head);
   }
 

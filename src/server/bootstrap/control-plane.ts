@@ -51,6 +51,7 @@ export class ControlPlane {
   readonly writer: RegistryWriter;
   readonly refresh: RegistryRefresh;
   readonly calls: CallService;
+  readonly webhooks: WebhookService;
   readonly tables: RegistryTables;
   /** Of everything that an operator changes here. */
   readonly audit: AuditLog;
@@ -59,7 +60,6 @@ export class ControlPlane {
   readonly provisioner: Provisioner;
   readonly #teller: NoticeTeller;
   readonly #context: ServerContext;
-  readonly #webhooks: WebhookService;
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
   readonly #ops: OpsListener;
@@ -109,7 +109,7 @@ export class ControlPlane {
       log,
       changed: () => this.#imported(),
     });
-    this.#webhooks = member.webhooks({
+    this.webhooks = member.webhooks({
       clock,
       log,
       telemetry,
@@ -138,7 +138,7 @@ export class ControlPlane {
     await this.#member.prepare(this.#context, this);
     const demo = await fillRegistry(this.#context, this);
     await this.#teller.start();
-    await this.#webhooks.start();
+    await this.webhooks.start();
     return { ops, demo };
   }
 
@@ -176,7 +176,7 @@ export class ControlPlane {
 
   /** Behind the records: webhooks have seen what was committed last. */
   async close(): Promise<void> {
-    await this.#webhooks.stop();
+    await this.webhooks.stop();
     this.#ops.close();
     await this.operators.close();
   }
@@ -201,7 +201,7 @@ export class ControlPlane {
       ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
       ...this.#eventRoutes.routes,
       ...wakeupRoutes({ ...context, wakeupRecords: records.wakeups, events }),
-      ...this.#webhooks.routes,
+      ...this.webhooks.routes,
       ...this.calls.routes,
       ...tokenKeyRoutes(context.tokenKeys),
       ...opsTokenRoutes(this.operators),
@@ -230,13 +230,13 @@ export class ControlPlane {
 
   /** Another node has changed the registry, and it is here. */
   registryApplied(): void {
-    this.#webhooks.registryChanged();
+    this.webhooks.registryChanged();
     this.#review();
   }
 
   #imported(): void {
     this.#member.registryWritten();
-    this.#webhooks.registryChanged();
+    this.webhooks.registryChanged();
     this.#changed();
   }
 

@@ -16,7 +16,6 @@ import { deviceReview } from '../../core/devices/disconnect-device.ts';
 import { AnsweredEnds, type CallEndDeps, type CallLocator } from '../../core/calls/end-call.ts';
 import { EndedCalls } from '../../core/calls/ended-calls.ts';
 import { CallRejections } from '../../core/calls/reject-call.ts';
-import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
@@ -25,12 +24,8 @@ import { WakeupLimits } from '../../core/devices/request-limits.ts';
 import { RequestLog } from '../../core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../core/wakeups/wakeup-memory.ts';
-import {
-  createMetrics,
-  type Exposition,
-  type ClusterFigures,
-  type MetricSources,
-} from '../../telemetry/metrics.ts';
+import type { ClusterFigures } from '../../telemetry/gauges.ts';
+import { createMetrics, type Exposition } from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
@@ -49,8 +44,7 @@ import type { PeerNotice } from '../../model/peer.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import { liveCallStates } from '../../model/call.ts';
-import type { CallService } from './call-service.ts';
+import { metricSources, noPartsYet, type CountedParts } from './metric-sources.ts';
 
 /** What a process has before it knows of any other. */
 export interface OpenContext {
@@ -148,7 +142,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   const readiness = new Readiness();
   const registry = new RegistryStore(store.registry);
   const connections = new ListenerConnections(settings);
-  const own: CountedParts = { deviceListeners: noSessions, calls: null, member: null, provisioner: null };
+  const own = noPartsYet();
   const metrics = createMetrics(metricSources(own, connections));
   const records = openRecords(store.state, settings, {
     clock,
@@ -226,35 +220,4 @@ function callEnds(open: OpenContext, { peers, callLocator: locator }: ContextMem
   const { calls, events } = records;
   const answered = new AnsweredEnds(clock, (answer) => peers.notify('everybody', answer));
   return { ...open, directory, records: calls, events, ended, locator, answered };
-}
-
-const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as ReturnType<
-  MetricSources['calls']
->;
-const noSessions = { sleep: { sessionCount: 0 }, signal: { sessionCount: 0 } };
-const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
-
-interface SessionCount {
-  readonly sessionCount: number;
-}
-
-/** The parts that come later in the order of a start; null: not yet, or another process has it. */
-interface CountedParts {
-  deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount };
-  calls: CallService | null;
-  provisioner: Pick<Provisioner, 'carryOut'> | null;
-  member: { figures(): ClusterFigures | null } | null;
-}
-
-function metricSources(own: CountedParts, connections: ListenerConnections): MetricSources {
-  return {
-    sleepSessions: () => own.deviceListeners.sleep.sessionCount,
-    signalSessions: () => own.deviceListeners.signal.sessionCount,
-    calls: () => own.calls?.directory.countByState() ?? noCalls,
-    mediaLegs: () => own.calls?.service.counts() ?? noLegs,
-    mediaLoads: () => own.calls?.mediaConnection.counts()?.loads ?? [],
-    mediaIsUp: () => (own.calls?.mediaConnection.address ?? null) !== null,
-    connections: () => connections.counts(),
-    cluster: () => own.member?.figures() ?? null,
-  };
 }

@@ -10,6 +10,7 @@ import { ControlPlane, type Recovered } from './control-plane.ts';
 import { type DemoRegistry, recordReload, recordRestart } from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
+import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
@@ -117,6 +118,8 @@ class Server {
       : null;
     this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle) : null;
     context.own.calls = this.#controlPlane?.calls ?? null;
+    if (this.#controlPlane !== null)
+      context.own.figures = new LiveFigures({ ...context, store, webhooks: this.#controlPlane.webhooks });
     context.own.provisioner = this.#controlPlane?.provisioner ?? null;
     if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
   }
@@ -166,6 +169,7 @@ class Server {
   async #reloadAll(): Promise<ImportResult | null> {
     const imported = (await this.#controlPlane?.reload()) ?? null;
     this.#gateways?.reloadTls();
+    this.#context.own.figures?.reloadCertificates();
     await this.#context.tokenKeys.reload();
     return imported;
   }

@@ -30,7 +30,7 @@ export interface WebhooksDeps {
 }
 
 /** The webhooks, to the server: this node's, or those of several nodes that deliver in turn. */
-export interface WebhookService {
+export interface WebhookService extends Pick<WebhookThread, 'ask'> {
   readonly routes: readonly AdminRoute[];
   start(): Promise<void> | void;
   registryChanged(): void;

@@ -11,7 +11,7 @@ import type { PeerNotice } from '../../model/peer.ts';
 import type { CallLocator } from '../../core/calls/end-call.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import type { ClusterFigures } from '../../telemetry/metrics.ts';
+import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { Log } from '../../core/ports/log.ts';

@@ -62,7 +62,12 @@ export function processMetrics({ workerSet, own }: ProcessViewDeps): Exposition 
     own,
     process: coordinatorNumber,
     others: () => workerSet.processes.flatMap((one) => sourceOf(workerSet, one)),
-    figures: () => figures(workerSet.processes),
+    processes: () =>
+      workerSet.processes.map(({ process, state, restarts }) => ({
+        process,
+        isUp: state === 'up',
+        restarts,
+      })),
   });
 }
 
@@ -74,18 +79,6 @@ function sourceOf({ peers }: WorkerSet, { process, member, state }: ProcessFacts
     return asked.ok ? asked.value : null;
   };
   return [{ member, process, read }];
-}
-
-function figures(processes: readonly ProcessFacts[]): string {
-  const lines = (name: string, read: (facts: ProcessFacts) => number): string =>
-    processes.map((facts) => `${name}{process="${facts.process}"} ${read(facts)}\n`).join('');
-  return [
-    '# HELP reveille_process_up 1 while the process serves, else 0.\n# TYPE reveille_process_up gauge\n',
-    lines('reveille_process_up', ({ state }) => Number(state === 'up')),
-    '\n# HELP reveille_process_restarts_total How often a process that died was started again.\n',
-    '# TYPE reveille_process_restarts_total counter\n',
-    lines('reveille_process_restarts_total', ({ restarts }) => restarts),
-  ].join('');
 }
 
 /** One worker is enough to serve: others that are missing are named, and keep no traffic away. */

@@ -83,6 +83,11 @@ export class Environment {
     throw new StoreFormatError(dirname(path), found, wanted.format);
   }
 
+  /** Of the memory map, which the package makes greater before the file reaches it. */
+  get mapBytes(): number {
+    return (this.#root.getStats() as { mapSize: number }).mapSize;
+  }
+
   /** Of what is stored. */
   get format(): number {
     return this.#notedFormat ?? firstFormat;

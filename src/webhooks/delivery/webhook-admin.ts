@@ -1,6 +1,6 @@
 /** Administration of the webhooks: what there is of them, and what an operator may do. Source: events.md, Webhooks. */
 import type { Clock } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/result.ts';
+import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
 import type { DeliveryStore, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type {
@@ -12,7 +12,8 @@ import type {
   WebhookStatus,
   ParkedStatus,
 } from '../../core/ports/webhook-admin.ts';
-import type { WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
+import type { LogPages, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
+import type { WebhookFigures } from '../../telemetry/gauges.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
@@ -22,6 +23,7 @@ import type { Webhook } from '../../model/registry.ts';
 export interface WebhookAdminDeps {
   readonly clock: Clock;
   readonly engine: WebhookEngine;
+  readonly events: LogPages;
   readonly deliveries: DeliveryStore;
   readonly sender: WebhookSender;
 }
@@ -40,6 +42,26 @@ export class WebhookAdmin {
 
   list(): WebhookStatus[] {
     return Array.from(this.#deps.engine.roster.hooks(), (hook) => this.#describe(hook));
+  }
+
+  /** Asked at every scrape of the metrics. */
+  backlog(): Answer<WebhookFigures> {
+    const hooks = { on: 0, 'open-circuit': 0, off: 0 };
+    const backlog = { behind: 0, failed: 0, parked: 0 };
+    for (const { state, behind, failed, parked } of this.list()) {
+      hooks[state] += 1;
+      backlog.parked += parked;
+      if (state === 'off') continue;
+      backlog.behind += behind;
+      backlog.failed += failed;
+    }
+    const { clock } = this.#deps;
+    const nowMs = clock.wallMs();
+    try {
+      return succeed({ hooks, backlog, oldestS: Math.max(0, nowMs - this.#oldestMs(nowMs)) / 1000 });
+    } catch (error) {
+      return fail({ kind: 'unavailable', message: `the store cannot be read: ${messageOf(error)}` });
+    }
   }
 
   /** With its parked events whose sequence is behind `after`, at most `limit` and `parkedShownMax`. */
@@ -82,6 +104,22 @@ export class WebhookAdmin {
     found.value.enable();
     this.#deps.engine.poke(found.value);
     return succeed(this.#describe(found.value));
+  }
+
+  /** Of the oldest event that is behind a cursor or failed; `nowMs` when there is none. Throws when a store cannot be read. */
+  #oldestMs(nowMs: number): number {
+    const { engine, events, deliveries } = this.#deps;
+    const on = Array.from(engine.roster.hooks()).filter(({ isOff }) => !isOff);
+    const cursor = Math.min(...on.map((hook) => hook.record().cursor));
+    const [behind] = cursor < engine.head ? events.read(cursor, 1, engine.head) : [];
+    let oldestMs = behind?.atMs ?? nowMs;
+    for (const { failed, number } of on)
+      if (failed > 0)
+        for (const { event } of deliveries.failed(number)) {
+          oldestMs = Math.min(oldestMs, event.atMs);
+          break;
+        }
+    return oldestMs;
   }
 
   async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<ReplayResult>> {

@@ -2,6 +2,7 @@
 import type { Result } from '../../lib/result.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { WebhookFigures } from '../../telemetry/gauges.ts';
 import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {
@@ -27,6 +28,7 @@ export interface WebhookTask {
 
 export type WebhookQuestion =
   | { readonly kind: 'list' }
+  | { readonly kind: 'backlog' }
   | { readonly kind: 'show'; readonly name: WebhookName; readonly after: number; readonly limit: number }
   | { readonly kind: 'test'; readonly name: WebhookName }
   /** `eventId` null: the oldest parked ones. */
@@ -36,6 +38,7 @@ export type WebhookQuestion =
 /** By the kind of the question. */
 export interface WebhookAnswers {
   readonly list: readonly WebhookStatus[];
+  readonly backlog: WebhookFigures;
   readonly show: WebhookDetails;
   readonly test: TestResult;
   readonly replay: ReplayResult;

@@ -73,7 +73,7 @@ const engine = new WebhookEngine({
   deliveries,
   sender,
 });
-const service = new WebhookAdmin({ clock, engine, deliveries, sender });
+const service = new WebhookAdmin({ clock, engine, events, deliveries, sender });
 
 engine.start(task.head);
 const stopCounting = clock.every(countsMs, () => counts.flush());
@@ -113,6 +113,8 @@ async function answer(question: WebhookQuestion): Promise<WebhookReply> {
   switch (question.kind) {
     case 'list':
       return succeed(service.list());
+    case 'backlog':
+      return service.backlog();
     case 'show':
       return service.show(question.name, question.after, question.limit);
     case 'test':

@@ -23,7 +23,10 @@ class Scene {
     own: { contentType: 'text/plain', expose: () => Promise.resolve(textOf(1, 0, 100)) },
     process: 0,
     others: () => this.sources,
-    figures: () => 'reveille_process_up{process="0"} 1\n',
+    processes: () => [
+      { process: 0, isUp: true, restarts: 0 },
+      { process: 1, isUp: false, restarts: 2 },
+    ],
   });
 
   answers(process: number, text: string | null, member = `member ${process}`): MetricSource {
@@ -45,6 +48,9 @@ test('what the server counts is one number, what is of a process stands once for
     'process_bytes{process="1"} 200',
     'process_bytes{process="2"} 300',
     'reveille_process_up{process="0"} 1',
+    'reveille_process_up{process="1"} 0',
+    'reveille_process_restarts_total{process="0"} 0',
+    'reveille_process_restarts_total{process="1"} 2',
   ]);
 });
 

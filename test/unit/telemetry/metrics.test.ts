@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type MetricSources, createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
+import { readVersion } from '../../../src/lib/package-version.ts';
+import type { MetricSources, ServerFigures } from '../../../src/telemetry/gauges.ts';
+import { createMetrics, type Metrics } from '../../../src/telemetry/metrics.ts';
 import { metricSources } from '../../support/metric-sources.ts';
 
 function metricsOf(sources: Partial<MetricSources> = {}): Metrics {
@@ -101,7 +103,8 @@ test('the process and its event loop are there, without what walks every socket'
     'nodejs_eventloop_lag_p99_seconds',
   ])
     assert.match(text, new RegExp(`^${name} `, 'm'));
-  assert.doesNotMatch(text, /process_open_fds|nodejs_active_/);
+  assert.match(text, /^process_open_fds [1-9]/m);
+  assert.doesNotMatch(text, /nodejs_active_/);
 });
 
 test('every line of the text is a comment or a sample, and every metric is named once', async () => {
@@ -199,4 +202,51 @@ test('live calls and connected legs are asked for at every scrape, in all their 
   legs.viewer = 0;
   assert.equal((await samplesOf(metrics, 'reveille_calls'))[0], 'reveille_calls{state="issued"} 0');
   assert.equal((await samplesOf(metrics, 'reveille_media_legs'))[3], 'reveille_media_legs{leg="viewer"} 0');
+});
+
+const server: ServerFigures = {
+  storeBytes: async () => ({ registry: 4096, state: 8192 }),
+  storeMapBytes: () => ({ registry: 65_536, state: 65_536 }),
+  disk: async () => ({ freeBytes: 3e9, bytes: 4e9 }),
+  registryEntries: () => ({ device: 1_000_000, webhook: 0 }),
+  webhooks: async () => ({
+    hooks: { on: 2, 'open-circuit': 1, off: 0 },
+    backlog: { behind: 7, failed: 3, parked: 1 },
+    oldestS: 61.5,
+  }),
+  certificateExpiriesS: () => ({ api: 1_800_000_000 }),
+};
+
+test('what a server has one of is read where it is, and has no value in its other processes', async () => {
+  const text = await metricsOf({ server: () => server }).expose();
+  for (const sample of [
+    `reveille_build_info{version="${readVersion()}",node="${process.versions.node}"} 1`,
+    'reveille_store_bytes{file="state"} 8192',
+    'reveille_store_map_bytes{file="registry"} 65536',
+    'reveille_disk_free_bytes 3000000000',
+    'reveille_disk_bytes 4000000000',
+    'reveille_registry_entries{kind="device"} 1000000',
+    'reveille_certificate_expiry_timestamp_seconds{listener="api"} 1800000000',
+    'reveille_webhooks{state="open-circuit"} 1',
+    'reveille_webhook_backlog_events{state="behind"} 7',
+    'reveille_webhook_oldest_event_seconds 61.5',
+  ])
+    assert.ok(text.includes(`${sample}\n`), sample);
+  const other = await metricsOf().expose();
+  assert.doesNotMatch(
+    other,
+    /^reveille_(?:build|store|disk|registry|certificate|webhook(?:s|_backlog|_oldest))/m,
+  );
+});
+
+test('a figure that cannot be read has no value, and takes no other with it', async () => {
+  const broken: ServerFigures = {
+    ...server,
+    storeMapBytes: () => assert.fail('closed'),
+    disk: () => Promise.reject(new Error('stale')),
+    webhooks: async () => null,
+  };
+  const text = await metricsOf({ server: () => broken }).expose();
+  assert.match(text, /^reveille_store_bytes\{file="registry"\} 4096$/m);
+  assert.doesNotMatch(text, /^reveille_(?:store_map|disk|webhook(?:s|_backlog|_oldest))/m);
 });

@@ -1,9 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
+import type { WebhookFigures } from '../../../../src/telemetry/gauges.ts';
 import type { WebhookStatus } from '../../../../src/core/ports/webhook-admin.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
 import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
-import { bad, good, gone, hookUrl, webhook, WebhookScene } from '../../../support/webhook-scene.ts';
+import {
+  bad,
+  good,
+  gone,
+  hookUrl,
+  loggedEvent,
+  webhook,
+  WebhookScene,
+} from '../../../support/webhook-scene.ts';
 
 const name = { url: hookUrl, appId: null };
 const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `device-${i}`);
@@ -235,4 +245,56 @@ test('a replayed event comes before the later ones of its device that wait', asy
   assert.deepEqual(scene.underWay, [1]);
   await scene.answer(1, good);
   assert.deepEqual(scene.underWay, [3]);
+});
+
+/** So long after the first event of the scene's log. */
+function secondsAfterFirst(seconds: number): DrivenClock {
+  return new DrivenClock(loggedEvent(1, 'a').atMs + seconds * 1000);
+}
+
+function backlogOf(scene: WebhookScene): WebhookFigures {
+  const asked = scene.service.backlog();
+  assert.ok(asked.ok);
+  return asked.value;
+}
+
+test('the backlog is the sum of what is behind, failed and parked, with the age of the oldest', async () => {
+  const hooks = [webhook(), webhook({ url: `${hookUrl}/2` })];
+  const scene = new WebhookScene({ hooks, clock: secondsAfterFirst(90) });
+  const nothing = { behind: 0, failed: 0, parked: 0 };
+  assert.deepEqual(backlogOf(scene), {
+    hooks: { on: 2, 'open-circuit': 0, off: 0 },
+    backlog: nothing,
+    oldestS: 0,
+  });
+  await scene.happen('a', 'b');
+  assert.deepEqual(backlogOf(scene).backlog, { ...nothing, behind: 4 });
+  assert.equal(backlogOf(scene).oldestS, 90);
+});
+
+test('an event that waits for a retry is the oldest though its webhook is at the head of the log', async () => {
+  const scene = new WebhookScene({ clock: secondsAfterFirst(4) });
+  await scene.happen('a', 'b');
+  await scene.answer(1, bad);
+  await scene.answer(2, good);
+  await scene.pass(1000);
+  assert.deepEqual(
+    [backlogOf(scene).backlog, backlogOf(scene).oldestS],
+    [{ behind: 0, failed: 1, parked: 0 }, 5],
+  );
+});
+
+test('a webhook that is off is counted, and what it misses is no backlog', async () => {
+  const scene = new WebhookScene();
+  await scene.happen('a', 'b');
+  await scene.answer(1, gone);
+  const { hooks, backlog, oldestS } = backlogOf(scene);
+  assert.deepEqual([hooks.off, backlog.behind, oldestS], [1, 0, 0]);
+});
+
+test('a log that cannot be read leaves the backlog unknown, and the thread alive', async () => {
+  const scene = new WebhookScene();
+  await scene.happen('a');
+  scene.events.failure = new Error('broken');
+  assert.equal(scene.service.backlog().ok, false);
 });

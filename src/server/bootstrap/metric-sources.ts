@@ -1,0 +1,44 @@
+/** The sources of the gauges: parts of this process, of which some come later than the metrics, and some are another's. */
+import type { Provisioner } from '../../core/devices/provision-devices.ts';
+import { liveCallStates } from '../../model/call.ts';
+import type { ClusterFigures, MetricSources } from '../../telemetry/gauges.ts';
+import type { CallService } from './call-service.ts';
+import type { ListenerConnections } from './listener-connections.ts';
+import type { LiveFigures } from './server-figures.ts';
+
+const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as ReturnType<
+  MetricSources['calls']
+>;
+const noSessions = { sleep: { sessionCount: 0 }, signal: { sessionCount: 0 } };
+const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
+
+interface SessionCount {
+  readonly sessionCount: number;
+}
+
+/** The parts that come later in the order of a start; null: not yet, or another process has it. */
+export interface CountedParts {
+  deviceListeners: { readonly sleep: SessionCount; readonly signal: SessionCount };
+  calls: CallService | null;
+  provisioner: Pick<Provisioner, 'carryOut'> | null;
+  member: { figures(): ClusterFigures | null } | null;
+  figures: LiveFigures | null;
+}
+
+export function noPartsYet(): CountedParts {
+  return { deviceListeners: noSessions, calls: null, provisioner: null, member: null, figures: null };
+}
+
+export function metricSources(own: CountedParts, connections: ListenerConnections): MetricSources {
+  return {
+    sleepSessions: () => own.deviceListeners.sleep.sessionCount,
+    signalSessions: () => own.deviceListeners.signal.sessionCount,
+    calls: () => own.calls?.directory.countByState() ?? noCalls,
+    mediaLegs: () => own.calls?.service.counts() ?? noLegs,
+    mediaLoads: () => own.calls?.mediaConnection.counts()?.loads ?? [],
+    mediaIsUp: () => (own.calls?.mediaConnection.address ?? null) !== null,
+    connections: () => connections.counts(),
+    cluster: () => own.member?.figures() ?? null,
+    server: () => own.figures,
+  };
+}

@@ -1,0 +1,96 @@
+/** The figures of what a server has one of, as a scrape of its metrics asks for them: none blocks the loop or waits for long. */
+import { stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import type { ServerFigures, WebhookFigures } from '../../telemetry/gauges.ts';
+import { stateFileName } from '../../storage/lmdb/state-tables.ts';
+import type { Store } from '../../storage/lmdb/open-store.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { registryFileName } from '../../storage/registry/registry-tables.ts';
+import { webhooksFileName } from '../../storage/webhooks/lmdb-delivery-store.ts';
+import { findFileProblems, readListenerCertificates } from '../config/start-checks.ts';
+import { hasOwnListener, type ListenerName, type Settings } from '../config/settings-schema.ts';
+import type { WebhookService } from './webhook-service.ts';
+
+export interface LiveFiguresDeps {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'directory' | 'registry' | 'state'>;
+  readonly registry: Pick<RegistryStore, 'counts'>;
+  readonly webhooks: Pick<WebhookService, 'ask'>;
+}
+
+/** A disk or a thread that hangs leaves its figures out, and the scrape goes on. */
+const figureMsMax = 1000;
+
+const storeFiles = { registry: registryFileName, state: stateFileName, webhooks: webhooksFileName };
+
+export class LiveFigures implements ServerFigures {
+  readonly #deps: LiveFiguresDeps;
+  #expiriesS: Readonly<Record<string, number>> = {};
+  /** Of the scrape under way, whose gauges all ask for it. */
+  #asking: Promise<WebhookFigures | null> | null = null;
+
+  constructor(deps: LiveFiguresDeps) {
+    this.#deps = deps;
+    this.reloadCertificates();
+  }
+
+  async storeBytes(): Promise<Readonly<Record<string, number>>> {
+    const bytes = Object.entries(storeFiles).map(async ([name, file]) => {
+      const found = await this.#inTime(stat(join(this.#deps.store.directory, file)));
+      return found === null ? [] : [[name, found.size]];
+    });
+    return Object.fromEntries((await Promise.all(bytes)).flat());
+  }
+
+  storeMapBytes(): Readonly<Record<string, number>> {
+    const { registry, state } = this.#deps.store;
+    return { registry: registry.environment.mapBytes, state: state.environment.mapBytes };
+  }
+
+  async disk(): Promise<{ readonly freeBytes: number; readonly bytes: number } | null> {
+    const found = await this.#inTime(statfs(this.#deps.store.directory));
+    if (found === null) return null;
+    return { freeBytes: found.bavail * found.bsize, bytes: found.blocks * found.bsize };
+  }
+
+  registryEntries(): Readonly<Record<string, number>> {
+    return this.#deps.registry.counts();
+  }
+
+  webhooks(): Promise<WebhookFigures | null> {
+    this.#asking ??= this.#askWebhooks().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  certificateExpiriesS(): Readonly<Record<string, number>> {
+    return this.#expiriesS;
+  }
+
+  /** With the listeners: one whose files are not in order keeps its certificate, and so its figure. */
+  reloadCertificates(): void {
+    const { settings } = this.#deps;
+    const wrong = new Set(findFileProblems(settings).map(({ setting }) => listenerOf(setting)));
+    const read = readListenerCertificates(settings)
+      .map(({ setting, expiresMs }) => [listenerOf(setting), expiresMs / 1000] as const)
+      .filter(([listener]) => !wrong.has(listener) && hasOwnListener(settings, listener));
+    this.#expiriesS = { ...this.#expiriesS, ...Object.fromEntries(read) };
+  }
+
+  async #askWebhooks(): Promise<WebhookFigures | null> {
+    const asked = await this.#inTime(this.#deps.webhooks.ask({ kind: 'backlog' }));
+    return asked?.ok === true ? asked.value : null;
+  }
+
+  async #inTime<Value>(figure: Promise<Value>): Promise<Value | null> {
+    return (await settlesWithin(this.#deps.clock, figureMsMax, figure)) ? await figure : null;
+  }
+}
+
+/** `api.tls_cert_file` is of `api`. */
+function listenerOf(setting: string): ListenerName {
+  return setting.slice(0, setting.indexOf('.')) as ListenerName;
+}

@@ -1,0 +1,218 @@
+/**
+ * Every gauge of the server, declared once: its name, its help and what it is read from at a scrape. Of several processes
+ * that are one server the values are summed, so what a server has one of is read by one of them only. Names and labels are
+ * those of running.md; never a device id in a label.
+ */
+import { countOpenFiles } from '../lib/open-files-count.ts';
+import { readVersion } from '../lib/package-version.ts';
+import type { LiveCallState } from '../model/call.ts';
+import type { MemberState } from '../model/cluster.ts';
+
+export interface MetricSources {
+  /** Sleep sessions open now. */
+  sleepSessions(): number;
+  /** Signal sessions open now. */
+  signalSessions(): number;
+  /** Open connections of this process by listener, but for those of the media process. */
+  connections(): Readonly<Record<string, number>>;
+  /** Live call sessions by state. */
+  calls(): Readonly<Record<LiveCallState, number>>;
+  /** Legs, idle bridges and viewers connected to the media listener now. */
+  mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
+  /** Busy share of the time of each media worker, 0 to 1; empty: none is known. */
+  mediaLoads(): readonly number[];
+  mediaIsUp(): boolean;
+  /** Null: there is no cluster of nodes. */
+  cluster(): ClusterFigures | null;
+  /** Null: another process has them, or nobody yet. */
+  server(): ServerFigures | null;
+}
+
+/** The state of a node among the others. */
+export interface ClusterFigures {
+  readonly natsIsThere: boolean;
+  readonly members: Readonly<Record<MemberState, number>>;
+  /** Changes that other members do not see yet. */
+  readonly outboxLength: number;
+  /** Events of the log, and changes of the registry, that are not here yet. */
+  readonly eventLag: number;
+  readonly registryLag: number;
+}
+
+/** Figures of what a server has one of, however many processes it has. Null: not known now. None waits for long. */
+export interface ServerFigures {
+  /** Of each file of the store. */
+  storeBytes(): Promise<Readonly<Record<string, number>>>;
+  storeMapBytes(): Readonly<Record<string, number>>;
+  /** Of the file system of the data directory, for who is not root. */
+  disk(): Promise<{ readonly freeBytes: number; readonly bytes: number } | null>;
+  /** Entries by kind. */
+  registryEntries(): Readonly<Record<string, number>>;
+  webhooks(): Promise<WebhookFigures | null>;
+  /** By listener, in Unix seconds; only where TLS is on. */
+  certificateExpiriesS(): Readonly<Record<string, number>>;
+}
+
+/** Sums of all webhooks; of those that are off only their number, and what is parked. */
+export interface WebhookFigures {
+  readonly hooks: Readonly<Record<'on' | 'open-circuit' | 'off', number>>;
+  /** `behind`: of the log, not looked at yet; `failed`: waits for a retry; `parked`: given up. */
+  readonly backlog: Readonly<Record<'behind' | 'failed' | 'parked', number>>;
+  /** Age of the oldest event that is behind or failed, 0 when there is none. */
+  readonly oldestS: number;
+}
+
+type Labelled = Readonly<Record<string, number>>;
+type Later<Value> = Value | Promise<Value>;
+
+/** The kinds of gauge, read at a scrape; null, or a read that fails: it has no value now. */
+export interface GaugeInstruments {
+  readonly gauge: (name: string, help: string, read: () => Later<number | null>) => void;
+  /** A value for each of the label's. */
+  readonly labelledGauge: (
+    name: string,
+    help: string,
+    label: string,
+    read: () => Later<Labelled | null>,
+  ) => void;
+  /** Always 1; what it says is in its labels. */
+  readonly info: (
+    name: string,
+    help: string,
+    labels: readonly string[],
+    read: () => Readonly<Record<string, string>> | null,
+  ) => void;
+}
+
+export function declareGauges(instruments: GaugeInstruments, sources: MetricSources): void {
+  const { gauge, labelledGauge } = instruments;
+  gauge('reveille_sleep_sessions', 'Sleep sessions open now.', () => sources.sleepSessions());
+  gauge('reveille_signal_sessions', 'Signal sessions open now.', () => sources.signalSessions());
+  labelledGauge('reveille_connections', 'Open connections by listener.', 'listener', () =>
+    sources.connections(),
+  );
+  labelledGauge('reveille_calls', 'Live call sessions by state.', 'state', () => sources.calls());
+  labelledGauge('reveille_media_legs', 'Connected to the media listener now.', 'leg', () =>
+    sources.mediaLegs(),
+  );
+  gauge('reveille_media_up', '1 while a media process is linked, else 0.', () => Number(sources.mediaIsUp()));
+  labelledGauge(
+    'reveille_media_worker_load',
+    'Busy share of the time of each worker that makes pictures, 0 to 1.',
+    'worker',
+    () => Object.fromEntries(sources.mediaLoads().entries()),
+  );
+  gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
+  declareServerGauges(instruments, () => sources.server());
+  declareClusterGauges(instruments, () => sources.cluster());
+}
+
+function declareServerGauges(
+  { gauge, labelledGauge, info }: GaugeInstruments,
+  server: () => ServerFigures | null,
+): void {
+  info(
+    'reveille_build_info',
+    'The release, and the Node.js that runs it; always 1.',
+    ['version', 'node'],
+    () => (server() === null ? null : { version: readVersion(), node: process.versions.node }),
+  );
+  labelledGauge(
+    'reveille_store_bytes',
+    'Size of each file of the store.',
+    'file',
+    async () => (await server()?.storeBytes()) ?? null,
+  );
+  const map =
+    'Size of the memory map of each file of the store, which grows by itself before the file reaches it.';
+  labelledGauge('reveille_store_map_bytes', map, 'file', () => server()?.storeMapBytes() ?? null);
+  gauge(
+    'reveille_disk_free_bytes',
+    'Free bytes of the file system that has the data directory, for who is not root.',
+    async () => (await server()?.disk())?.freeBytes ?? null,
+  );
+  gauge(
+    'reveille_disk_bytes',
+    'Size of the file system that has the data directory.',
+    async () => (await server()?.disk())?.bytes ?? null,
+  );
+  labelledGauge(
+    'reveille_registry_entries',
+    'Entries of the registry by kind.',
+    'kind',
+    () => server()?.registryEntries() ?? null,
+  );
+  const certificates = 'When the certificate of the listener expires, in Unix seconds.';
+  labelledGauge(
+    'reveille_certificate_expiry_timestamp_seconds',
+    certificates,
+    'listener',
+    () => server()?.certificateExpiriesS() ?? null,
+  );
+  declareWebhookGauges({ gauge, labelledGauge }, async () => (await server()?.webhooks()) ?? null);
+}
+
+/** Of nodes only the one that delivers has a value. */
+function declareWebhookGauges(
+  { gauge, labelledGauge }: Pick<GaugeInstruments, 'gauge' | 'labelledGauge'>,
+  webhooks: () => Promise<WebhookFigures | null>,
+): void {
+  labelledGauge(
+    'reveille_webhooks',
+    'Webhooks by state.',
+    'state',
+    async () => (await webhooks())?.hooks ?? null,
+  );
+  labelledGauge(
+    'reveille_webhook_backlog_events',
+    'Events that webhooks have not delivered: behind in the log, failed and to be tried again, or parked.',
+    'state',
+    async () => (await webhooks())?.backlog ?? null,
+  );
+  gauge(
+    'reveille_webhook_oldest_event_seconds',
+    'Age of the oldest event that is behind or failed; 0: there is none.',
+    async () => (await webhooks())?.oldestS ?? null,
+  );
+}
+
+/** Without a cluster they have no value. */
+function declareClusterGauges(
+  { gauge, labelledGauge }: GaugeInstruments,
+  cluster: () => ClusterFigures | null,
+): void {
+  const add = (name: string, help: string, read: (figures: ClusterFigures) => number): void =>
+    gauge(`reveille_cluster_${name}`, help, () => {
+      const figures = cluster();
+      return figures === null ? null : read(figures);
+    });
+  add('nats_up', '1 while NATS is reached, else 0.', ({ natsIsThere }) => Number(natsIsThere));
+  add('outbox_length', 'Changes that other members do not see yet.', ({ outboxLength }) => outboxLength);
+  add('event_lag_events', 'Events of the log that are not here yet.', ({ eventLag }) => eventLag);
+  const registryLag = 'Changes of the registry that are not here yet.';
+  add('registry_lag_changes', registryLag, (figures) => figures.registryLag);
+  labelledGauge('reveille_cluster_members', 'Members by state.', 'state', () => cluster()?.members ?? null);
+}
+
+/** One process of several that are one server, as its supervisor knows it. */
+export interface ProcessFigures {
+  readonly process: number;
+  readonly isUp: boolean;
+  readonly restarts: number;
+}
+
+/** Metrics about the processes, labelled by `process`; only where there are several. */
+export const processMetrics = [
+  {
+    name: 'reveille_process_up',
+    help: '1 while the process serves, else 0.',
+    type: 'gauge',
+    read: ({ isUp }: ProcessFigures) => Number(isUp),
+  },
+  {
+    name: 'reveille_process_restarts_total',
+    help: 'How often a process that died was started again.',
+    type: 'counter',
+    read: ({ restarts }: ProcessFigures) => restarts,
+  },
+] as const;

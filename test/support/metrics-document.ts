@@ -1,0 +1,90 @@
+/**
+ * `docs/metrics.md`, made from the declarations of the metrics. A test compares it with what is there; this writes it anew:
+ *
+ *   node --import tsx test/support/metrics-document.ts
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { format } from 'prettier';
+import { declareGauges, processMetrics } from '../../src/telemetry/gauges.ts';
+import { declareMetrics } from '../../src/telemetry/telemetry.ts';
+import { checkout } from './checkout.ts';
+import { metricSources } from './metric-sources.ts';
+
+export const metricsDocument = 'docs/metrics.md';
+
+const introduction = `# Metrics
+
+For operators. This page lists every metric of \`/metrics\` on the ops port, and says which are worth an alert.
+
+No label has a device id, and the values of every label come from a fixed set. A scrape reads counts that are kept anyway: it costs the same with a million devices. A figure that cannot be read now, or not within a second, has no value; the others have theirs.
+
+Several processes of one machine (\`serve --processes\`) are one scrape at the coordinator: what begins with \`reveille_\` is one number for the server, a sum of its processes; \`process_…\` and \`nodejs_…\` stand once for each, with the label \`process\`. What a server has one of (\`reveille_build_info\`, the store, the disk, the registry, certificates and webhooks) is exposed by the coordinator only, so it is never added up. Of the nodes of a cluster each is scraped by itself. Of \`media.process\` the counts and gauges of calls are here; its memory and processor time are not.
+
+Beside these, prom-client's own metrics of the process are exposed under the names that dashboards for Node.js know: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others. \`process_open_fds\` is counted by Linux 6.2 and later; on earlier kernels it has no value above 100 000 descriptors.
+
+Requests that ask to wait (\`wait\` of the event log and of the outcome of a wakeup, a message with \`wake\`) are counted in \`reveille_http_long_poll_duration_seconds\` and not in \`reveille_http_request_duration_seconds\`, because most of their time is the caller's choice. All requests are the sum of both \`_count\`s.
+
+## Alerts
+
+| when | what it means |
+|---|---|
+| \`reveille_disk_free_bytes / reveille_disk_bytes < 0.1\` | soon the store can take no change |
+| \`process_open_fds / process_max_fds > 0.9\` | new connections will be refused: raise \`LimitNOFILE\` |
+| \`reveille_certificate_expiry_timestamp_seconds - time() < 14 * 86400\` | devices and callers will refuse the listener; after renewing, send SIGHUP |
+| \`reveille_webhook_oldest_event_seconds > 600\` | a backend is not told of events: \`reveille webhook list\` says which |
+| \`increase(reveille_webhook_deliveries_total{result="parked"}[1h]) > 0\` | events were given up until somebody replays them |
+| \`rate(reveille_auth_failures_total[5m]) > 1\` | a backend signs wrongly, or somebody tries |
+| \`nodejs_eventloop_lag_p99_seconds > 0.2\` | the process is overloaded |
+| \`reveille_media_up == 0\` | no call can be carried, where there are calls |
+
+## All metrics
+
+A histogram has the series \`_bucket\`, \`_sum\` and \`_count\`. This page is generated from the declarations in \`src/telemetry\` by \`test/support/metrics-document.ts\`.
+
+| name | type | labels | meaning |
+|---|---|---|---|
+`;
+
+interface DeclaredMetric {
+  readonly name: string;
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly labels: readonly string[];
+  readonly help: string;
+}
+
+export function declaredMetrics(): readonly DeclaredMetric[] {
+  const declared: DeclaredMetric[] = [];
+  const add = (type: DeclaredMetric['type'], name: string, help: string, ...labels: string[]) => {
+    declared.push({ name, type, labels, help });
+    return () => undefined;
+  };
+  declareGauges(
+    {
+      gauge: (name, help) => add('gauge', name, help),
+      labelledGauge: (name, help, label) => add('gauge', name, help, label),
+      info: (name, help, labels) => add('gauge', name, help, ...labels),
+    },
+    metricSources(),
+  );
+  declareMetrics({
+    counter: (name, help, label) => add('counter', name, help, label),
+    bulkCounter: (name, help, label) => add('counter', name, help, label),
+    total: (name, help) => add('counter', name, help),
+    histogram: (name, help) => add('histogram', name, help),
+    requestHistogram: (name, help) => add('histogram', name, help, 'route', 'status', 'code'),
+  });
+  for (const { name, type, help } of processMetrics) add(type, name, help, 'process');
+  return declared.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+export function writeMetricsDocument(): Promise<string> {
+  const rows = declaredMetrics().map(
+    ({ name, type, labels, help }) =>
+      `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(', ')} | ${help} |`,
+  );
+  return format(`${introduction}${rows.join('\n')}\n`, { parser: 'markdown' });
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  writeFileSync(new URL(metricsDocument, checkout), await writeMetricsDocument());
