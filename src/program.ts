@@ -37,6 +37,8 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     simulate: async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
     'simulate-bridge': async () =>
       (await import('./tools/bridge/simulate-bridge-command.ts')).addSimulateBridgeCommand,
+    'simulate-call': async () =>
+      (await import('./tools/call/simulate-call-command.ts')).addSimulateCallCommand,
     demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
     version: () => Promise.resolve(addVersionCommand),
   }),

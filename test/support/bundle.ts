@@ -52,9 +52,9 @@ export async function bundle(folder: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node20.12',
-    // Packages written for require() ask for Node's modules by it.
+    // Packages written for require() ask for Node's modules by it. The name is one that no module imports.
     banner: {
-      js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+      js: "import { createRequire as bundleRequire } from 'node:module';\nconst require = bundleRequire(import.meta.url);",
     },
     external,
     plugins: [keepPlaces],

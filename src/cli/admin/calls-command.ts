@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
 import type { CallJson } from '../../gateways/admin/call-routes.ts';
-import { reveilleCommand } from '../shell/command-error.ts';
+import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -19,7 +19,7 @@ export function addCallsCommand(program: Command): void {
   addExamples(
     calls,
     ['calls list', 'who is in a call, or may be soon'],
-    [`calls watch ${session}`, 'a page that shows what the phone sends beside what the device is shown'],
+    ['calls watch', 'a page that shows what the phone sends beside what the device is shown'],
     [`calls end ${session}`, 'hang up for both'],
   );
   addList(calls);
@@ -67,11 +67,11 @@ function addWatch(calls: Command): void {
         'rates and drops; and a plain link to the pictures of the device. Each opens once, within a minute, and at most ' +
         'two pictures of a call may be watched at once: the page shows two.',
     )
-    .argument('<session>', 'the session')
+    .argument('[session]', 'the session; the only live call when left out')
     .action(inContext(watchCall));
   addExamples(
     command,
-    [`calls watch ${session}`, 'open the page in a browser'],
+    ['calls watch', 'open the page in a browser'],
     [`calls watch ${session} --json`, 'with when they expire, for machines'],
   );
 }
@@ -117,11 +117,22 @@ async function endCall(context: CommandContext, session: string, { reason }: End
   context.output.answer(answer, `ended the call of ${showable(answer.device_id)} as ${answer.reason}`);
 }
 
-async function watchCall(context: CommandContext, session: string): Promise<void> {
+async function watchCall(context: CommandContext, named: string | undefined): Promise<void> {
+  const session = named ?? (await findOnlyCall(context));
   const page = await change<LinkAnswer>(context, '/v1/calls/watch', { session });
   const picture = await change<LinkAnswer>(context, '/v1/calls/ticket', { session });
   context.output.answer({ page, picture }, `page     ${page.url}\npicture  ${picture.url}`);
   context.output.remark(`each opens once, until ${page.expires_at}`);
+}
+
+async function findOnlyCall(context: CommandContext): Promise<string> {
+  const { calls } = await callServer(context).ask<Listing>('/v1/calls', new URLSearchParams({ limit: '2' }));
+  const [only, another] = calls;
+  if (only === undefined)
+    throw new CommandError('no call is live', `hold one: ${reveilleCommand('simulate-call DEVICE')}`);
+  if (another !== undefined)
+    throw usageError('several calls are live', `name one of them: ${reveilleCommand('calls list')}`);
+  return only.session;
 }
 
 function change<Answer>(context: CommandContext, path: string, body: object): Promise<Answer> {

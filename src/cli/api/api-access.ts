@@ -35,20 +35,21 @@ export interface ApiOptions extends CredentialOptions, TrustOptions {
 }
 
 /**
- * What `ask` resolves to, with a client that signs by the credential that is needed; the client is closed when it has.
+ * What `ask` resolves to, with a client that signs by the credential that is needed, and whom the user trusts; the client is
+ * closed when it has.
  * Rejects with a CommandError when there is no such credential, or no API to be found.
  */
 export async function withApi<Answer>(
   context: CommandContext,
   options: ApiOptions,
   need: CredentialNeed,
-  ask: (api: ReveilleClient) => Promise<Answer>,
+  ask: (api: ReveilleClient, trust: ConnectionOptions | undefined) => Promise<Answer>,
 ): Promise<Answer> {
   const credential = await findCredential(context, options, need);
   const trust = findTrust(context, options);
   const api = openApi(findApi(context, options.url), credential, context.clock, trust);
   try {
-    return await ask(api);
+    return await ask(api, trust);
   } finally {
     api.close();
   }

@@ -3,14 +3,13 @@
  * what the phone shows. One call for each way of scaling, from the same pictures. What a backend does is what any backend does; the
  * phone is played by its bridge. Source: calls-and-media.md; running.md, Two commands.
  */
-import { randomBytes } from 'node:crypto';
-import type { CallCredentialsBody, CallCredentialsData } from '../../client/reveille-client.ts';
+import type { CallCredentialsData } from '../../client/reveille-client.ts';
 import { openEngine, type Engine } from '../../media/codec/engine.ts';
-import { generateSecret } from '../../storage/registry/registry-write.ts';
 import { type ShowPlan, beginShow } from '../bridge/bridge-show.ts';
 import type { DemoBackend } from './demo-backend.ts';
 import { type DemoStage, DemoFailure, within } from './demo-stage.ts';
-import { sessionOf, type Timeline } from './timeline.ts';
+import type { Timeline } from './timeline.ts';
+import { sessionOf, simulatedRoom, type RoomMedia } from '../simulator/simulated-room.ts';
 import type { DemoDevice } from './demo-device.ts';
 import {
   DemoPhone,
@@ -62,21 +61,19 @@ export async function playCalls(
   await savePictures(engine.value, shown, picturesDirectory, timeline);
 }
 
-type RoomVideo = Partial<CallCredentialsBody>;
-
 /** `converse`: what happens while it is connected. */
 async function playCall(
   stage: DemoStage,
   timeline: Timeline,
   { device, backend }: Actors,
-  video: RoomVideo,
+  video: RoomMedia,
   converse: (legs: DemoLegs) => Promise<void>,
 ): Promise<void> {
   const legs = new DemoLegs(stage, timeline);
   try {
     await legs.standBridge(device.mediaUrl);
     await backend.expectCallStatus('before the call', false);
-    const issued = await backend.issueCredentials(aRoom(video));
+    const issued = await backend.issueCredentials(simulatedRoom('demo', video));
     await legs.takeCall(sessionOf(issued.peer_id));
     const [credentials] = await Promise.all([
       device.takeCredentials(messageName),
@@ -92,20 +89,6 @@ async function playCall(
   } finally {
     await legs.close();
   }
-}
-
-/** What the messaging app told the backend of the room, and what the device can take. */
-function aRoom(video: RoomVideo): Omit<CallCredentialsBody, 'device_id'> {
-  return {
-    msg_session_key: generateSecret(),
-    msg_session_token: generateSecret(),
-    msg_room_id: `demo-room-${randomBytes(3).toString('hex')}`,
-    msg_app_id: 'wx-demo',
-    msg_model_id: 'demo-doorbell',
-    audio_rate: 8000,
-    audio_channels: 1,
-    ...video,
-  };
 }
 
 /** About a second of it. */

@@ -26,6 +26,7 @@ import { opsClientOf, reachableAddress, type OpsClient } from '../../cli/admin/r
 import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
 import type { Timeline } from './timeline.ts';
+import { addTemporaryBridge, type TemporaryBridge } from '../bridge/temporary-bridge.ts';
 import type { SimulatedDevice } from '../simulator/simulated-devices.ts';
 
 export class DemoFailure extends Error {
@@ -211,7 +212,7 @@ const troublesOnly: Log = {
 
 export interface DemoParticipants {
   readonly device: SimulatedDevice;
-  readonly bridge: { readonly bridgeId: string; readonly key: string };
+  readonly bridge: TemporaryBridge;
   /** Disables the device and revokes the bridge. */
   leave(): Promise<void>;
 }
@@ -228,25 +229,24 @@ async function addParticipants(
   timeline: Timeline,
 ): Promise<DemoParticipants> {
   const suffix = randomBytes(3).toString('hex').toUpperCase();
-  const bridgeId = `DEMO-BRIDGE-${suffix}`;
   const device = { deviceId: `DEMO-${suffix}`, secret: generateSecret() };
-  const { key } = await ops.change<{ readonly key: string }>('/v1/bridge/add', {
-    bridge_id: bridgeId,
-    app_ids: [appId],
-  });
+  const bridge = await addTemporaryBridge(ops, 'DEMO-BRIDGE', appId);
   await ops.change('/v1/device/add', {
     device_id: device.deviceId,
     product_id: productId,
     secret: device.secret,
   });
-  timeline.notify('server', `device ${device.deviceId} and bridge ${bridgeId} added for this story`);
+  timeline.notify('server', `device ${device.deviceId} and bridge ${bridge.bridgeId} added for this story`);
   return {
     device,
-    bridge: { bridgeId, key },
+    bridge,
     leave: async () => {
       await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });
-      await ops.change('/v1/bridge/revoke', { bridge_id: bridgeId });
-      timeline.notify('server', `device ${device.deviceId} disabled again, bridge ${bridgeId} revoked`);
+      await bridge.remove();
+      timeline.notify(
+        'server',
+        `device ${device.deviceId} disabled again, bridge ${bridge.bridgeId} removed`,
+      );
     },
   };
 }

@@ -3,6 +3,7 @@
  * shown: the session can be told, the token is a secret while the call lives.
  */
 import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { sessionOf } from '../simulator/simulated-room.ts';
 import type { CallCredentialsData } from '../../client/reveille-client.ts';
 
 const whoWidth = 10;
@@ -45,9 +46,4 @@ export function showCredentials({ peer_id, token, ...rest }: CallCredentialsData
 export function credentialLines(credentials: CallCredentialsData): string[] {
   const { peer_id: peerId, token, media_url: mediaUrl } = showCredentials(credentials);
   return [`  peer_id    ${peerId}`, `  token      ${token}`, `  media_url  ${mediaUrl ?? '-'}`];
-}
-
-/** Empty: the peer id names none. */
-export function sessionOf(peerId: string): string {
-  return new URL(peerId).searchParams.get('x_session') ?? '';
 }

@@ -1,0 +1,203 @@
+/**
+ * A call that is held by its legs: the device's is played, and a bridge's too where none comes by itself. It ends when
+ * somebody hangs up, this side when it is interrupted or its time is up; then the added bridge is removed.
+ */
+import type { ConnectionOptions } from 'node:tls';
+import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { pauseUnless } from '../../cli/shell/command-context.ts';
+import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
+import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
+import { findOpsClient, type OpsClient } from '../../cli/admin/running-server.ts';
+import type { CallJson } from '../../gateways/admin/call-routes.ts';
+import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import type { Engine } from '../../media/codec/engine.ts';
+import type { Size } from '../../model/call.ts';
+import { beginShow, type ShowPlan } from '../bridge/bridge-show.ts';
+import { SimulatedBridge } from '../bridge/simulated-bridge.ts';
+import { addTemporaryBridge } from '../bridge/temporary-bridge.ts';
+import { testFilm } from '../bridge/test-picture.ts';
+import { ConnectionGone } from '../simulator/awaited-items.ts';
+import { BridgeLeg, DeviceLeg, LegRefused, type LegText } from '../simulator/media-leg.ts';
+import type { CallReport } from './call-report.ts';
+
+export interface IssuedCall {
+  readonly deviceId: string;
+  readonly session: string;
+  readonly token: string;
+  /** Of the media listener. */
+  readonly url: string;
+  readonly tls: ConnectionOptions | undefined;
+}
+
+export interface HeldCallDeps {
+  readonly context: CommandContext;
+  readonly report: CallReport;
+  /** Null: nothing codes video here. */
+  readonly engine: Engine | null;
+  /** Of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
+  readonly bridgeKey: string | undefined | null;
+}
+
+/** After somebody hung up, until the legs are closed; then they are cut. */
+const partingMsMax = 2000;
+/** An idle bridge is asked at once, and answers at once. */
+const idleBridgeMsMax = 1000;
+const askAgainMs = 100;
+
+/** `seconds`: may be Infinity. Rejects with a CommandError when a leg is not let in. */
+export async function holdCall(
+  deps: HeldCallDeps,
+  call: IssuedCall,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock } = deps.context;
+  const device = await joinDevice(deps.report, call);
+  const cancelProgress = clock.every(1000, () => deps.report.progress());
+  try {
+    const isTimeUp = pauseUnless(clock, seconds * 1000, signal);
+    const ended = Promise.race([device.closed, isTimeUp]);
+    await playBridge(deps, call, ended, () => hangUp(clock, device));
+  } finally {
+    await hangUp(clock, device);
+    cancelProgress();
+    deps.report.summary();
+  }
+}
+
+async function hangUp(clock: Clock, device: DeviceLeg): Promise<void> {
+  device.hangup();
+  if (!(await settlesWithin(clock, partingMsMax, device.closed))) await device.terminate();
+}
+
+async function joinDevice(report: CallReport, { url, tls, token, session }: IssuedCall): Promise<DeviceLeg> {
+  const connecting = DeviceLeg.connect({ url, tls, token, counts: report.received });
+  const device = await connecting.catch((error: Error) => {
+    if (error instanceof LegRefused) throw new CommandError(error.message);
+    const { message, advice } = new ConnectionFailedError(url, error);
+    throw new CommandError(message, advice);
+  });
+  device.accept();
+  report.step('device', 'joins with its token, and takes the call');
+  void followStates(report, device, session);
+  return device;
+}
+
+/** To the end of the leg. */
+async function followStates(report: CallReport, device: DeviceLeg, session: string): Promise<void> {
+  try {
+    for (;;) {
+      const { state, reason } = await device.next<StateText>('state');
+      if (state === 'connected') report.connected(session);
+      else report.step('call', reason === null ? state : `${state}: ${reason}`, { state, reason });
+    }
+  } catch (error) {
+    if (!(error instanceof ConnectionGone)) throw error;
+  }
+}
+
+interface StateText extends LegText {
+  readonly type: 'state';
+  readonly state: string;
+  readonly reason: string | null;
+}
+
+/** Until `ended`, by a bridge of its own where no other one takes the call. */
+async function playBridge(
+  deps: HeldCallDeps,
+  call: IssuedCall,
+  ended: Promise<unknown>,
+  hangUp: () => Promise<void>,
+): Promise<void> {
+  const access = await findBridge(deps, call);
+  if (access === null) return void (await ended);
+  const bridge = newBridge(deps, call, access.key);
+  const playing = bridge.run();
+  try {
+    await Promise.race([ended, playing]);
+  } finally {
+    await hangUp();
+    bridge.stop();
+    await playing.catch(() => undefined);
+    await access.remove();
+  }
+}
+
+interface BridgeAccess {
+  readonly key: string;
+  remove(): Promise<void>;
+}
+
+/** The bridge to play; null: another one has the call, or none may be played. */
+async function findBridge(
+  { context, report, bridgeKey }: HeldCallDeps,
+  call: IssuedCall,
+): Promise<BridgeAccess | null> {
+  if (bridgeKey !== undefined && bridgeKey !== null) {
+    report.step('bridge', 'is played with the key that was given');
+    return { key: bridgeKey, remove: () => Promise.resolve() };
+  }
+  const ops = bridgeKey === null ? null : findOpsClient(context.dataDirectory);
+  if (ops === null) {
+    report.step(
+      'bridge',
+      `must come by itself: ${reveilleCommand('simulate-bridge --key KEY')}, or give its key with --key`,
+    );
+    return null;
+  }
+  const found = await awaitBridge(context.clock, ops, call);
+  if (found === null || found.legs.bridge) {
+    report.step('bridge', found === null ? 'is not needed: the call is over' : 'has taken the call');
+    return null;
+  }
+  const added = await addTemporaryBridge(ops, 'SIMULATED-BRIDGE', found.app_id);
+  report.step('bridge', `none takes the call: ${added.bridgeId} is added, played, and removed at the end`);
+  return added;
+}
+
+/** The call, as soon as it has a bridge, or when an idle one would have taken it. Null: it is over. */
+async function awaitBridge(
+  clock: Clock,
+  ops: Pick<OpsClient, 'ask'>,
+  { deviceId, session }: IssuedCall,
+): Promise<CallJson | null> {
+  const untilMs = clock.monotonicMs() + idleBridgeMsMax;
+  const query = new URLSearchParams({ device_id: deviceId });
+  for (;;) {
+    const { calls } = await ops.ask<{ readonly calls: readonly CallJson[] }>('/v1/calls', query);
+    const call = calls.find((each) => each.session === session) ?? null;
+    if (call === null || call.legs.bridge || clock.monotonicMs() > untilMs) return call;
+    await new Promise<void>((resolve) => void clock.after(askAgainMs, resolve));
+  }
+}
+
+function newBridge(
+  { context: { clock }, report, engine }: HeldCallDeps,
+  { url, tls, session }: IssuedCall,
+  key: string,
+): SimulatedBridge {
+  return new SimulatedBridge(
+    {
+      clock,
+      logger: report,
+      answerAfterMs: null,
+      connect: (named, onKeyFrameWanted) =>
+        BridgeLeg.connect({ url, tls, key, session: named ?? undefined, onKeyFrameWanted }),
+      play: (start, call) =>
+        beginShow({ clock, engine, tally: report.sent, logger: report }, plan, start, call),
+    },
+    { session, calls: 1 },
+  );
+}
+
+/** An upright phone. */
+const phoneSize: Size = { width: 360, height: 640 };
+
+const plan: ShowPlan = {
+  format: 'h264',
+  sizes: [phoneSize],
+  changeEveryMs: null,
+  framesPerSecond: null,
+  wantsTone: true,
+  openFilm: testFilm,
+};

@@ -1,0 +1,94 @@
+/**
+ * `reveille simulate-call`: holds a live call of one device until Ctrl-C, so that there is one to list and to watch. Exits 1
+ * when the call did not come to be.
+ */
+import type { Command } from 'commander';
+import { addApiOptions, withApi, type ApiOptions } from '../../cli/api/api-access.ts';
+import { CommandError } from '../../cli/shell/command-error.ts';
+import {
+  addExamples,
+  inContext,
+  untilInterrupted,
+  type CommandContext,
+} from '../../cli/shell/command-context.ts';
+import { parseDeviceIdOption, wholeNumberOption } from '../../cli/shell/option-values.ts';
+import type { ReveilleClient } from '../../client/reveille-client.ts';
+import { openEngine } from '../../media/codec/engine.ts';
+import { mediaTrust } from '../simulator/server-urls.ts';
+import { sessionOf, simulatedRoom, type RoomMedia } from '../simulator/simulated-room.ts';
+import { CallReport } from './call-report.ts';
+import { holdCall, type IssuedCall } from './held-call.ts';
+import { showable } from '../../lib/showable-text.ts';
+
+export function addSimulateCallCommand(program: Command): void {
+  const command = program
+    .command('simulate-call')
+    .description(
+      'Hold a live call of a device, which need not be awake: its leg is played, and where no bridge takes the call, also ' +
+        'a bridge with a test picture. Then there is a call to list and to watch.',
+    )
+    .argument('<device>', 'a device of the registry', parseDeviceIdOption)
+    .option(
+      '--seconds <count>',
+      'hang up after so long; until Ctrl-C when left out',
+      wholeNumberOption(1, 86_400),
+    )
+    .option('--key <key>', 'of the bridge to play; when left out, one is added and removed again')
+    .action(inContext(simulateCall));
+  addExamples(
+    addApiOptions(command),
+    ['simulate-call DEMO-DOORBELL-1', 'then, in another terminal: reveille calls list'],
+    ['simulate-call DEMO-DOORBELL-1 --seconds 10 --json', 'for ten seconds, each step as an object'],
+    ['simulate-call DOOR-1 --url https://reveille.example --credential key.json --key KEY', 'elsewhere'],
+  );
+}
+
+interface SimulateCallOptions extends ApiOptions {
+  readonly seconds?: number;
+  readonly key?: string;
+}
+
+/** A small screen beside an upright phone: what is made of the picture is seen. */
+const video: RoomMedia = {
+  down_video_mt: 'mjpeg',
+  video_res_mode: 'fit_screen',
+  screen_width: 320,
+  screen_height: 240,
+};
+
+async function simulateCall(
+  context: CommandContext,
+  deviceId: string,
+  options: SimulateCallOptions,
+): Promise<void> {
+  const engine = await openEngine();
+  if (!engine.ok) context.output.remark(`${engine.error}: the call has sound only`);
+  const need = { permissions: ['call:issue'], deviceId } as const;
+  await withApi(context, options, need, async (api, trust) => {
+    const report = new CallReport(context);
+    const credentials = await issueCall(api, deviceId, engine.ok ? video : { no_video: true });
+    const tls = mediaTrust(context, options.url, trust);
+    const call = { deviceId, tls, ...credentials };
+    report.step('call', `issued, session ${call.session}`, { session: call.session });
+    const { key: bridgeKey = options.url === undefined ? undefined : null, seconds = Infinity } = options;
+    const deps = { context, report, engine: engine.ok ? engine.value : null, bridgeKey };
+    await untilInterrupted((signal) => holdCall(deps, call, seconds, signal));
+    if (!report.hasConnected) process.exitCode = 1;
+  });
+}
+
+async function issueCall(
+  api: ReveilleClient,
+  deviceId: string,
+  media: RoomMedia,
+): Promise<Pick<IssuedCall, 'session' | 'token' | 'url'>> {
+  const result = await api.issueCallCredentials({
+    ...simulatedRoom('simulated', media),
+    device_id: deviceId,
+  });
+  if (!result.ok)
+    throw new CommandError(`no call is issued for ${showable(deviceId)}: ${result.message} (${result.code})`);
+  const { peer_id: peerId, token, media_url: url } = result.data;
+  if (url !== undefined) return { session: sessionOf(peerId), token, url };
+  throw new CommandError('the server does not know its media listener', 'set media.advertise');
+}

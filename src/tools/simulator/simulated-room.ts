@@ -1,0 +1,29 @@
+/** The room of a messaging app that nobody has opened, as a backend would describe it to the server, and the session of its call. */
+import { randomBytes } from 'node:crypto';
+import type { CallCredentialsBody } from '../../client/reveille-client.ts';
+import { generateSecret } from '../../storage/registry/registry-write.ts';
+
+/** What the device can take. */
+export type RoomMedia = Pick<
+  CallCredentialsBody,
+  'no_video' | 'down_video_mt' | 'video_res_mode' | 'screen_width' | 'screen_height'
+>;
+
+/** `prefix`: of the id by which operators see the room. */
+export function simulatedRoom(prefix: string, media: RoomMedia): Omit<CallCredentialsBody, 'device_id'> {
+  return {
+    msg_session_key: generateSecret(),
+    msg_session_token: generateSecret(),
+    msg_room_id: `${prefix}-room-${randomBytes(3).toString('hex')}`,
+    msg_app_id: `wx-${prefix}`,
+    msg_model_id: `${prefix}-doorbell`,
+    audio_rate: 8000,
+    audio_channels: 1,
+    ...media,
+  };
+}
+
+/** Of a `peer_id`. Empty: it names none. */
+export function sessionOf(peerId: string): string {
+  return new URL(peerId).searchParams.get('x_session') ?? '';
+}

@@ -1,0 +1,105 @@
+/** `reveille simulate-call` as a process, against a server as a first start makes it. */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { openEngine } from '../../src/media/codec/engine.ts';
+import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
+import { freeListens, settingArguments } from '../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+const engine = await openEngine();
+const skip = engine.ok ? false : engine.error;
+const device = 'DEMO-DOORBELL-1';
+const directory = join(temporaryDirectory({ after }), 'data');
+const server = new LongCommand({ after }, [
+  'serve',
+  '--data-dir',
+  directory,
+  ...settingArguments(freeListens),
+]);
+before(() => server.line((line) => line.includes('"msg":"ready"')));
+
+type Said = Readonly<Record<string, unknown>>;
+
+function cli(...args: string[]): Promise<CliResult> {
+  return runCli([...args, '--data-dir', directory]);
+}
+
+async function jsonOf(...args: string[]): Promise<Said> {
+  const { exitCode, stdout, stderr } = await cli(...args, '--json');
+  assert.equal(exitCode, 0, stderr);
+  return JSON.parse(stdout) as Said;
+}
+
+function startCall(t: Ending, ...more: string[]): LongCommand {
+  return new LongCommand(t, ['simulate-call', device, '--json', '--data-dir', directory, ...more]);
+}
+
+async function told(command: LongCommand, isWanted: (said: Said) => boolean): Promise<Said> {
+  return JSON.parse(await command.line((line) => isWanted(JSON.parse(line) as Said))) as Said;
+}
+
+const isConnected = ({ who, what }: Said): boolean => who === 'call' && what === 'connected';
+
+test(
+  'a call is held to be listed and watched; Ctrl-C ends it, and its bridge is gone',
+  { skip },
+  async (t) => {
+    const call = startCall(t);
+    const { session } = await told(call, isConnected);
+    const { calls } = await jsonOf('calls', 'list', '--device', device);
+    const [listed] = calls as readonly Said[];
+    assert.deepEqual(
+      [listed?.['session'], listed?.['state'], listed?.['legs']],
+      [session, 'connected', { device: true, bridge: true }],
+    );
+    const { page } = await jsonOf('calls', 'watch');
+    assert.match((page as { url: string }).url, /^http:.*\/watch\?ticket=/);
+    await told(call, ({ event, received_per_second: rate }) => event === 'figures' && Number(rate) > 0);
+    assert.equal(await call.stop('SIGINT'), 0);
+    const summary = JSON.parse(call.lines.at(-1) ?? '') as Said;
+    assert.equal(summary['event'], 'summary');
+    assert.ok(Number(summary['received_frames']) >= 2);
+    assert.equal((await cli('calls', 'list')).stdout, 'no live calls\n');
+    assert.match(
+      (await cli('calls', 'watch')).stderr,
+      /^no call is live\n {2}hold one: .*simulate-call DEVICE/,
+    );
+    assert.equal((await cli('bridge', 'list')).stdout, 'no bridges\n');
+  },
+);
+
+test(
+  'a bridge that waits for calls takes it, and none is added; who ends it is obeyed',
+  { skip },
+  async (t) => {
+    const { key } = await jsonOf('bridge', 'add', 'of-others', '--app', '2818153');
+    const bridge = new LongCommand(t, [
+      'simulate-bridge',
+      '--key',
+      String(key),
+      '--json',
+      '--data-dir',
+      directory,
+    ]);
+    await told(bridge, ({ event }) => event === 'connected');
+    const call = startCall(t);
+    await told(call, ({ who, what }) => who === 'bridge' && what === 'has taken the call');
+    const { session } = await told(call, isConnected);
+    assert.equal((await cli('calls', 'end', String(session))).exitCode, 0);
+    assert.equal(await call.ended, 0);
+    await told(call, ({ state, reason }) => state === 'ended' && reason === 'cancelled');
+    const { bridges } = await jsonOf('bridge', 'list');
+    assert.deepEqual(
+      (bridges as readonly { bridge_id: string }[]).map(({ bridge_id: id }) => id),
+      ['of-others'],
+    );
+    assert.equal(await bridge.stop('SIGINT'), 0);
+  },
+);
+
+test('a device that is not there has no call', async () => {
+  const { exitCode, stderr } = await cli('simulate-call', 'NOBODY');
+  assert.equal(exitCode, 1);
+  assert.match(stderr, /no call is issued for NOBODY: /);
+});
