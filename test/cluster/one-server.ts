@@ -443,7 +443,7 @@ export function oneServerSuite(name: string, site: OneServer, device: number): v
     };
     const devices = registry.devices.filter(({ device_id }) => device_id !== siteDevice(gone));
     await writeFile(file, JSON.stringify({ ...registry, devices }));
-    await site.cli('registry', 'import', '--replace', file);
+    await site.cli('registry', 'import', '--replace', '--yes', file);
     await lost.closed;
     await allCome((api) => api.connectivity(siteDevice(gone)), hasCode(40403), 2000);
     // It was disabled before, and is not in the file.

@@ -99,7 +99,11 @@ test('every change has one line, in the file and in the log: who, from where, wh
     await change('/v1/ops-tokens/revoke', { name: 'alice' });
     for (const path of ['end', 'ticket', 'watch']) await refused(`/v1/calls/${path}`, session);
     for (const path of ['test', 'replay', 'enable']) await refused(`/v1/webhook/${path}`, hook);
-    await ops.importFile(join(server.dataDirectory, 'registry.json'), false, () => undefined);
+    await ops.importFile(join(server.dataDirectory, 'registry.json'), {
+      replace: false,
+      dryRun: false,
+      deletions: 'few',
+    });
   });
   assert.deepEqual(
     lines.map(({ action, result }) => `${action} ${result}`),
@@ -157,10 +161,7 @@ test('a change whose line cannot be written is refused, and nothing of it happen
     await assert.rejects(ops.change('/v1/device/disable', { device_id: 'SLEEPING01' }), refusal);
     const file = join(server.dataDirectory, 'more.json');
     writeFileSync(file, JSON.stringify({ applications: [{ app_id: 'more', name: 'more' }] }));
-    await assert.rejects(
-      ops.importFile(file, false, () => undefined),
-      refusal,
-    );
+    await assert.rejects(ops.importFile(file, { replace: false, dryRun: false, deletions: 'few' }), refusal);
     await server.server.reload();
     assert.ok(server.log.lines.some(({ message }) => message === 'not reloaded'));
   } finally {

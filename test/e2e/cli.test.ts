@@ -202,7 +202,16 @@ test('a registry goes into a running server, and one bad entry is named', async 
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
   const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
   await server.line((line) => line.includes('"msg":"ready"'));
-  json(await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--replace', '--json'));
+  json(
+    await cli(
+      'registry',
+      'import',
+      writeJson(t, 'registry.json', sampleRegistry),
+      '--replace',
+      '--yes',
+      '--json',
+    ),
+  );
   const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 'the secret of NEW' }] };
   const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong));
   assert.equal(refused.exitCode, 1);

@@ -42,7 +42,7 @@ function registryWith(change: object | null): Entries {
 async function importInto(entries: object, replace = false): Promise<void> {
   const file = join(server.dataDirectory, 'upload.json');
   await writeFile(file, JSON.stringify(entries));
-  await opsOf(server).importFile(file, replace, () => undefined);
+  await opsOf(server).importFile(file, { replace, dryRun: false, deletions: 'any' });
 }
 
 /** The device as it was at the start. */

@@ -44,7 +44,7 @@ test('a viewer asks everything and changes nothing, nor watches a call', async (
     await assert.rejects(viewer.change(`/v1/${path}`, body), /viola is a viewer and may change nothing/);
   const file = join(server.dataDirectory, 'registry.json');
   await assert.rejects(
-    viewer.importFile(file, true, () => undefined),
+    viewer.importFile(file, { replace: true, dryRun: false, deletions: 'any' }),
     /is a viewer/,
   );
   assert.equal(linesInFile(server.dataDirectory).length, before, 'a viewer cannot fill the audit log');

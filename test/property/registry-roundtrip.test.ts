@@ -88,6 +88,7 @@ function importText(store: Store, content: string): void {
   const result = importRegistry(store.registry, {
     file,
     replace: true,
+    deletions: 'any',
     skipUnchanged: false,
     allowShortSecrets: true,
   });

@@ -1,6 +1,7 @@
 /** A command run within the test, with a data directory, a driven clock and an output that is kept. */
 import { join } from 'node:path';
 import { Command } from 'commander';
+import type { Confirm } from '../../src/cli/shell/confirmation.ts';
 import { CommandContext, type GlobalOptions } from '../../src/cli/shell/command-context.ts';
 import type { Output } from '../../src/cli/shell/output.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -40,17 +41,23 @@ export interface CommandScene {
 
 export interface CommandSources extends Pick<GlobalOptions, 'config' | 'set'> {
   readonly env?: Readonly<Record<string, string>>;
+  /** Left out: nobody is there who could be asked. */
+  readonly confirm?: Confirm;
 }
 
 export function commandScene(
   t: Ending,
   addCommand: (program: Command) => void,
-  { env = {}, ...options }: CommandSources = {},
+  { env = {}, confirm, ...options }: CommandSources = {},
 ): CommandScene {
   const dataDirectory = join(temporaryDirectory(t), 'data');
   const clock = new DrivenClock();
   const output = new ReceivedOutput();
-  const context = new CommandContext({ dataDir: dataDirectory, ...options }, env, { clock, output });
+  const context = new CommandContext({ dataDir: dataDirectory, ...options }, env, {
+    clock,
+    output,
+    confirm: confirm ?? null,
+  });
   const run = async (...args: readonly string[]): Promise<void> => {
     const program = new Command().exitOverride();
     program.setOptionValue('context', context);

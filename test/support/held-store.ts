@@ -1,4 +1,4 @@
-/** The store of a running server with its write lock in the test's hands: nothing is committed until it is given back. */
+/** A file of the store of a running server with its write lock in the test's hands: nothing is committed until it is given back. */
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import { startModuleWorker } from '../../src/lib/module-worker.ts';
@@ -14,9 +14,9 @@ export class HeldStore {
   }
 
   /** Resolves when the store takes nothing any more. Reads go on. */
-  static async hold(directory: string): Promise<HeldStore> {
+  static async hold(directory: string, file: HoldTask['file'] = 'state'): Promise<HeldStore> {
     const released = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const task: HoldTask = { directory, released };
+    const task: HoldTask = { directory, file, released };
     const worker = startModuleWorker('store-holder', import.meta.url, task);
     await once(worker, 'message');
     return new HeldStore(worker, released);

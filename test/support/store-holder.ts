@@ -2,16 +2,18 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../src/lib/assert.ts';
 import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
+import { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
 
 /** What it is given. */
 export interface HoldTask {
   readonly directory: string;
+  readonly file: 'state' | 'registry';
   /** Shared; not 0: let go. */
   readonly released: Int32Array;
 }
 
-const { directory, released } = workerData as HoldTask;
-const tables = new StateTables(directory, 'write');
+const { directory, file, released } = workerData as HoldTask;
+const tables = new (file === 'state' ? StateTables : RegistryTables)(directory, 'write');
 tables.environment.transactionSync(() => {
   assert(parentPort !== null, 'the holder is a thread');
   parentPort.postMessage('held');

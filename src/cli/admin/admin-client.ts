@@ -3,14 +3,19 @@
  * process by the routes of a server; its changes hold the lock of the data directory, so that no server starts meanwhile,
  * and are lines in the audit log.
  */
-import { userInfo } from 'node:os';
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import {
   findOpsClient,
   OpsUnavailableError,
   opsClientOf,
+  nothingChanged,
   type AdminClient,
+  type FileWatch,
   type OpsClient,
   refusalOf,
   findRunningServer,
@@ -19,6 +24,11 @@ import { type StoreContext, storeQueries } from './store-queries.ts';
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds } from '../../lib/clock.ts';
 import type { AuditIntent } from '../../model/audit.ts';
+import {
+  encodeImportReport,
+  type ImportReportJson,
+  type ImportTerms,
+} from '../../gateways/admin/import-query.ts';
 import { registryRoutes, bridgeRoutes } from '../../gateways/admin/registry-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
 import {
@@ -33,7 +43,9 @@ import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
 import { openStore } from '../../storage/lmdb/open-store.ts';
-import { importRegistry, type ImportReport } from '../../storage/registry/registry-import.ts';
+import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
+import { importInWorker } from '../../storage/registry/import-in-worker.ts';
+import { registryFileName } from '../../storage/registry/registry-tables.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../storage/registry/registry-write.ts';
 
@@ -110,25 +122,51 @@ class StoreClient implements AdminClient {
     }
   }
 
+  /** On a thread, so that this one hears who wants to cancel it. */
   async importFile(
     file: string,
-    replace: boolean,
-    onProgress: (entries: number) => void,
-  ): Promise<ImportReport> {
+    terms: ImportTerms,
+    { onProgress, signal }: FileWatch = {},
+  ): Promise<ImportReportJson> {
     const { dataDirectory, settings } = this.#context;
+    if (terms.dryRun && !existsSync(join(dataDirectory, registryFileName)))
+      return this.#importNowhere(file, terms);
     const allowShortSecrets = settings.registry.allow_short_secrets;
-    const request = { file, replace, skipUnchanged: false, allowShortSecrets };
+    const request = { file, ...terms, skipUnchanged: false, allowShortSecrets };
+    const commitSwitch = new CommitSwitch();
+    const cancel = (): void => void commitSwitch.cancel();
+    signal?.addEventListener('abort', cancel);
+    if (signal?.aborted === true) cancel();
     const store = openStore(dataDirectory);
     try {
+      const { replace, dryRun } = terms;
+      const ids = { file, replace, ...(dryRun && { dry_run: dryRun }) };
       const imported = await this.#openAudit(store.directory).record(
-        { ...localUser(), action: 'registry.import', ids: { file, replace } },
-        async () => importRegistry(store.registry, request, onProgress),
+        { ...localUser(), action: 'registry.import', ids },
+        () => importInWorker(store.directory, request, { ...(onProgress && { onProgress }), commitSwitch }),
         importOutcome,
       );
-      if (imported.ok) return imported.value;
-      throw new CommandError(imported.error.message, 'nothing was changed');
+      if (imported.ok) return encodeImportReport(imported.value);
+      throw new CommandError(imported.error.message, nothingChanged);
     } finally {
+      signal?.removeEventListener('abort', cancel);
       await store.close();
+    }
+  }
+
+  /** Where there is no store a dry run makes none. */
+  async #importNowhere(file: string, terms: ImportTerms): Promise<ImportReportJson> {
+    const parent = await mkdtemp(join(tmpdir(), 'reveille-'));
+    const context = {
+      ...this.#context,
+      settings: this.#context.settings,
+      dataDirectory: join(parent, 'data'),
+    };
+    try {
+      await openStore(context.dataDirectory).close();
+      return await new StoreClient(context).importFile(file, terms);
+    } finally {
+      await rm(parent, { recursive: true });
     }
   }
 

@@ -1,17 +1,15 @@
 /** `reveille registry …`: who may call, and which devices exist, as files and lists. Source: running.md, Data. */
-import { accessSync, constants, createWriteStream } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
 import { exportRegistry } from '../../storage/registry/registry-export.ts';
-import type { ImportReport } from '../../storage/registry/registry-import.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { counted, wholeNumberOption } from '../shell/option-values.ts';
-import { adminClient } from './admin-client.ts';
+import { wholeNumberOption } from '../shell/option-values.ts';
 import { describeCounts, listEntries, lookIntoRegistry } from './local-registry.ts';
-import { findRunningServer } from './running-server.ts';
+import { addImportCommand } from './registry-import-command.ts';
 
 export function addRegistryCommand(program: Command): void {
   const registry = program
@@ -24,27 +22,12 @@ export function addRegistryCommand(program: Command): void {
     ['registry import registry.json', 'add and replace entries by id'],
     ['registry list devices --limit 5', 'look at some of them'],
   );
-  addImport(registry);
+  addImportCommand(registry);
   addExport(registry);
   addList(registry);
 }
 
 const pageMax = 10_000;
-
-function addImport(registry: Command): void {
-  const command = registry
-    .command('import')
-    .description('Import a registry file, JSON or NDJSON: one transaction, all of it or nothing.')
-    .argument('<file>', 'a registry document, or NDJSON with one entry a line')
-    .option('--replace', 'afterwards the store holds what the file holds, and nothing else')
-    .action(inContext(importRegistryFile));
-  addExamples(
-    command,
-    ['registry import registry.json', 'into the running server, or into the store at rest'],
-    ['registry import devices.ndjson', 'a million devices, one a line'],
-    ['registry import registry.json --replace', 'what the file does not have is deleted'],
-  );
-}
 
 function addExport(registry: Command): void {
   const command = registry
@@ -80,48 +63,6 @@ function addList(registry: Command): void {
     ['registry list devices --limit 100 --after DOOR-0100', 'the next hundred'],
     ['registry list credentials --json', 'for machines'],
   );
-}
-
-interface ImportOptions {
-  readonly replace?: boolean;
-}
-
-async function importRegistryFile(
-  context: CommandContext,
-  file: string,
-  { replace = false }: ImportOptions,
-): Promise<void> {
-  const { clock, output, dataDirectory } = context;
-  accessSync(file, constants.R_OK);
-  const running = findRunningServer(dataDirectory);
-  const line = context.newProgressLine();
-  const startedMs = clock.monotonicMs();
-  const secondsSoFar = (): number => (clock.monotonicMs() - startedMs) / 1000;
-  const onProgress = (entries: number): void => {
-    if (!output.wantsJson)
-      line.show(`${counted(entries, 'entry', 'entries')}, ${rate(entries, secondsSoFar())} entries/s`);
-  };
-  try {
-    const { counts } = await adminClient(context, running).importFile(file, replace, onProgress);
-    line.clear();
-    const seconds = secondsSoFar();
-    const target = running === null ? dataDirectory : `the running server (process ${running.pid})`;
-    output.answer(
-      { file, replaced: replace, seconds: Number(seconds.toFixed(3)), counts },
-      `${summary(counts, seconds)} into ${target}`,
-    );
-  } finally {
-    line.clear();
-  }
-}
-
-function summary(counts: ImportReport['counts'], seconds: number): string {
-  const entries = Object.values(counts).reduce((sum, count) => sum + count, 0);
-  return `imported ${describeCounts(counts)} in ${seconds.toFixed(1)} s (${rate(entries, seconds)} entries/s)`;
-}
-
-function rate(entries: number, seconds: number): number {
-  return Math.round(entries / Math.max(seconds, 0.001));
 }
 
 interface ExportOptions {

@@ -2,6 +2,7 @@
  * The running server of a data directory: the addresses of its listeners, and the client of its ops listener, with the
  * token of the directory. A refusal of the listener becomes a CommandError with its text.
  */
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
@@ -19,7 +20,13 @@ import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { CommandError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { findOpsToken } from '../../gateways/ops/ops-token.ts';
-import type { ImportReport } from '../../storage/registry/registry-import.ts';
+import {
+  encodeImportQuery,
+  type ImportLine,
+  type ImportReportJson,
+  type ImportTerms,
+} from '../../gateways/admin/import-query.ts';
+import type { ImportProgress } from '../../storage/registry/registry-import.ts';
 
 /** Null when the store is at rest. Throws a CommandError while the server starts or stops. */
 export function findRunningServer(dataDirectory: string): Runtime | null {
@@ -60,8 +67,18 @@ export interface AdminClient {
   ask<Answer>(path: string, query?: URLSearchParams, signal?: AbortSignal): Promise<Answer>;
   /** The answer to one change, which is a line in the audit log. */
   change<Answer>(path: string, body: object): Promise<Answer>;
-  /** Imports a registry file. `onProgress` is called with the entries read so far, now and then. */
-  importFile(file: string, replace: boolean, onProgress: (entries: number) => void): Promise<ImportReport>;
+  /** Imports a registry file, or with `dryRun` says what that would do. A refusal is a CommandError: nothing has changed. */
+  importFile(file: string, terms: ImportTerms, watch?: FileWatch): Promise<ImportReportJson>;
+}
+
+/** The sending of the file to a server, or a phase of its import. */
+export type FileProgress = ImportProgress | { readonly phase: 'uploading'; readonly share: number };
+
+export interface FileWatch {
+  /** Told now and then. */
+  readonly onProgress?: (progress: FileProgress) => void;
+  /** Cancels the import; it is refused then, unless it was committed already. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The longest silence: a change is answered at once, and an import reports its progress more often. */
@@ -124,27 +141,42 @@ export class OpsClient implements AdminClient {
     return JSON.parse(await readText(response)) as Answer;
   }
 
-  /** Uploads the file. */
+  /** Uploads the file. Until it has come in whole a cancellation is the end of the connection, then a request. */
   async importFile(
     file: string,
-    replace: boolean,
-    onProgress: (entries: number) => void,
-  ): Promise<ImportReport> {
+    terms: ImportTerms,
+    { onProgress = () => undefined, signal }: FileWatch = {},
+  ): Promise<ImportReportJson> {
     const { size } = await stat(file);
+    const importId = randomUUID();
     const contentType = /\.(ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'application/json';
     const headers = { 'Content-Type': contentType, 'Content-Length': size };
-    const path = `/v1/registry/import?replace=${replace}`;
-    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
-      pipeline(createReadStream(file), sent),
-    );
-    for await (const line of createInterface({ input: response })) {
-      const said = JSON.parse(line) as ImportLine;
-      if (said.error !== undefined)
-        throw new CommandError(said.error.replace(/^the file\b/, file), 'nothing was changed');
-      if (said.result !== undefined) return said.result;
-      if (said.progress !== undefined) onProgress(said.progress);
+    const path = `/v1/registry/import?${encodeImportQuery({ ...terms, importId }).toString()}`;
+    const given = new AbortController();
+    let isSent = false;
+    const cancel = (): void => {
+      if (!isSent) return given.abort();
+      this.change('/v1/registry/cancel-import', { import: importId }).catch(() => given.abort());
+    };
+    signal?.addEventListener('abort', cancel);
+    if (signal?.aborted === true) cancel();
+    try {
+      const response = await this.#send(
+        path,
+        { method: 'POST', headers, signal: given.signal },
+        async (sent) => {
+          await pipeline(createReadStream(file), tellShare(size, onProgress), sent);
+          isSent = true;
+        },
+      );
+      return await readImport(response, file, onProgress);
+    } catch (error) {
+      if (!isSent && given.signal.aborted)
+        throw new CommandError(`${file}: the import was cancelled`, nothingChanged);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', cancel);
     }
-    throw new CommandError('the server ended the import without a word', 'look into its log');
   }
 
   /** The response to a request that was not refused. */
@@ -179,10 +211,36 @@ function silence(error: Error): OpsUnavailableError {
   return new OpsUnavailableError(`the running server did not answer on its ops listener: ${error.message}`);
 }
 
-interface ImportLine {
-  readonly progress?: number;
-  readonly result?: ImportReport;
-  readonly error?: string;
+export const nothingChanged = 'nothing was changed';
+
+/** Passes pieces of a file on, and tells how much of it has gone. */
+function tellShare(
+  size: number,
+  onProgress: (progress: FileProgress) => void,
+): (pieces: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
+  return async function* (pieces) {
+    let bytes = 0;
+    for await (const piece of pieces) {
+      yield piece;
+      bytes += piece.length;
+      onProgress({ phase: 'uploading', share: bytes / size });
+    }
+  };
+}
+
+async function readImport(
+  response: IncomingMessage,
+  file: string,
+  onProgress: (progress: FileProgress) => void,
+): Promise<ImportReportJson> {
+  for await (const line of createInterface({ input: response })) {
+    const said = JSON.parse(line) as ImportLine;
+    if (said.error !== undefined)
+      throw new CommandError(said.error.replace(/^the file\b/, file), nothingChanged);
+    if (said.result !== undefined) return said.result;
+    if (said.progress !== undefined) onProgress(said.progress);
+  }
+  throw new CommandError('the server ended the import without a word', 'look into its log');
 }
 
 async function readRefusal(response: IncomingMessage): Promise<CommandError> {

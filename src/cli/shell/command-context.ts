@@ -9,6 +9,7 @@ import { SystemClock } from '../../lib/system-clock.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
 import { repeatInAdvice } from './command-error.ts';
+import { confirmOnTerminal, type Confirm } from './confirmation.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
 export interface GlobalOptions {
@@ -22,11 +23,14 @@ export interface GlobalOptions {
 interface CommandSurroundings {
   readonly clock?: Clock;
   readonly output?: Output;
+  readonly confirm?: Confirm | null;
 }
 
 export class CommandContext {
   readonly clock: Clock;
   readonly output: Output;
+  /** Null: nobody is there who could be asked. */
+  readonly confirm: Confirm | null;
   readonly settingsSources: SettingsSources;
   #settings: Settings | null = null;
 
@@ -36,10 +40,12 @@ export class CommandContext {
     {
       clock = new SystemClock(),
       output = new ProcessOutput(options.json === true),
+      confirm = options.json === true ? null : confirmOnTerminal(),
     }: CommandSurroundings = {},
   ) {
     this.clock = clock;
     this.output = output;
+    this.confirm = confirm;
     const dataDirectory = options.dataDir === undefined ? [] : [`data.dir=${options.dataDir}`];
     this.settingsSources = {
       file: options.config,

@@ -73,7 +73,7 @@ export function counted(count: number, one: string, several = `${one}s`): string
 }
 
 /** `3 minutes`, `1 second`, `36 hours`. */
-function spanInWords(spanMs: number): string {
+export function spanInWords(spanMs: number): string {
   const { count, word } = measure(spanMs);
   return counted(count, word);
 }

@@ -57,8 +57,11 @@ export interface UploadRoute {
   readonly method: 'POST' | 'PUT';
   readonly path: string;
   readonly audit: AuditTerms;
-  /** `spoolFile` holds the whole body and is gone when all of it is over. */
-  upload(request: Pick<AdminRequest, 'query'>, spoolFile: string): Upload;
+  /**
+   * `spoolFile` holds the whole body and is gone when all of it is over. `gone`: the caller hangs up, and what is not done
+   * yet is not to be done.
+   */
+  upload(request: Pick<AdminRequest, 'query'>, spoolFile: string, gone: AbortSignal): Upload;
 }
 
 export interface Upload {

@@ -134,7 +134,7 @@ export class AdminService {
   ): Promise<void> {
     const { audit: terms } = route;
     const act = async (): Promise<AdminReply> => {
-      const { lines, ended } = route.upload({ query }, file);
+      const { lines, ended } = route.upload({ query }, file, exchange.gone);
       await sendLines(exchange, lines);
       return ended;
     };

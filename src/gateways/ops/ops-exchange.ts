@@ -25,6 +25,7 @@ export class OpsExchange {
   readonly #isDraining: () => boolean;
   readonly #isHead: boolean;
   readonly #budget: TurnBudget;
+  readonly #gone = new AbortController();
   #state: 'open' | 'streaming' | 'over' = 'open';
   /** Called once when the peer goes. */
   #whenGone: () => void = () => undefined;
@@ -40,6 +41,7 @@ export class OpsExchange {
     response.onAborted(() => {
       this.#state = 'over';
       this.#whenGone();
+      this.#gone.abort();
     });
   }
 
@@ -93,6 +95,11 @@ export class OpsExchange {
       this.#state = 'over';
       this.#response.end('', this.#isDraining());
     });
+  }
+
+  /** Aborted when the peer goes before the answer is whole. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
   }
 
   /** A line was sent, so that the status can no longer be chosen. */

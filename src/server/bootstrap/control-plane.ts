@@ -206,7 +206,7 @@ export class ControlPlane {
       ...tokenKeyRoutes(context.tokenKeys),
       ...opsTokenRoutes(this.operators),
       ...routes,
-      this.refresh.uploadRoute(),
+      ...this.refresh.routes(),
     ];
     const { listen, hosts } = settings.ops;
     return new OpsListener(

@@ -1,13 +1,29 @@
 /**
  * The registry file coming in: at start, on SIGHUP and uploaded by the command line. On a thread of its own, one
- * transaction; afterwards everything that was kept of the old registry is dropped.
+ * transaction, which ends with nothing when who asked for it hangs up or cancels it; afterwards everything that was kept of
+ * the old registry is dropped.
  */
+import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import type { Log } from '../../core/ports/log.ts';
-import type { AdminReply, Upload, UploadRoute } from '../../gateways/ops/admin-route.ts';
+import {
+  changeRoute,
+  type AdminReply,
+  type AdminRoute,
+  type Upload,
+  type UploadRoute,
+} from '../../gateways/ops/admin-route.ts';
+import { encodeImportReport, importIdField, parseImportQuery } from '../../gateways/admin/import-query.ts';
 import type { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import type { EnvironmentMode } from '../../storage/lmdb/environment.ts';
 import { importInWorker } from '../../storage/registry/import-in-worker.ts';
-import type { ImportRequest, ImportResult } from '../../storage/registry/registry-import.ts';
+import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
+import type {
+  ImportProgress,
+  ImportRequest,
+  ImportResult,
+  ImportWatch,
+} from '../../storage/registry/registry-import.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 
 export interface RefreshDeps {
@@ -22,8 +38,12 @@ export interface RefreshDeps {
   readonly changed: () => void;
 }
 
+const importsRememberedMax = 64;
+
 export class RegistryRefresh {
   readonly #deps: RefreshDeps;
+  /** By the names that callers give their imports; also of those that are over, for a cancellation that comes too late. */
+  readonly #switches = new LRUCache<string, CommitSwitch>({ max: importsRememberedMax });
 
   constructor(deps: RefreshDeps) {
     this.#deps = deps;
@@ -32,47 +52,84 @@ export class RegistryRefresh {
   /** Never rejects: the outcome is in the result, and in the log. */
   async import(
     request: Omit<ImportRequest, 'allowShortSecrets'>,
-    onProgress?: (entries: number) => void,
+    watch?: ImportWatch,
   ): Promise<ImportResult> {
     const { directory, mode, allowShortSecrets, registry, signingKeys, log, changed } = this.#deps;
-    const result = await importInWorker(directory, { ...request, allowShortSecrets }, onProgress, mode);
-    registry.purge();
-    signingKeys.purgeAll();
-    changed();
-    if (result.ok) log.info({ ...result.value }, 'registry imported');
-    else
-      log.error(
-        { file: request.file, reason: result.error.message },
-        'registry not imported; nothing changed',
-      );
+    const { file, replace, dryRun = false } = request;
+    log.info({ file, replace, dry_run: dryRun }, 'registry import begins');
+    const result = await importInWorker(directory, { ...request, allowShortSecrets }, watch, mode);
+    if (result.ok && !dryRun) {
+      registry.purge();
+      signingKeys.purgeAll();
+      changed();
+    }
+    if (!result.ok)
+      log.error({ file, reason: result.error.message }, 'registry not imported; nothing changed');
+    else {
+      const { sha256, counts, deleted } = encodeImportReport(result.value);
+      const { skipped } = result.value;
+      const told = dryRun ? 'registry not imported: a dry run' : 'registry imported';
+      log.info({ file, skipped, sha256, counts, ...(deleted && { deleted }) }, told);
+    }
     return result;
   }
 
-  /** `POST /v1/registry/import`: the body is the file. */
-  uploadRoute(): UploadRoute {
-    return {
-      method: 'POST',
-      path: '/v1/registry/import',
-      audit: {
-        action: 'registry.import',
-        asked: ['replace'],
-        answered: { counts: 'result.counts', sha256: 'result.sha256' },
+  /** `POST /v1/registry/import`, whose body is the file, and the one that cancels it. */
+  routes(): (AdminRoute | UploadRoute)[] {
+    return [
+      {
+        method: 'POST',
+        path: '/v1/registry/import',
+        audit: {
+          action: 'registry.import',
+          asked: ['replace', 'dry_run', 'import'],
+          answered: { counts: 'result.counts', sha256: 'result.sha256', deleted: 'result.deleted' },
+        },
+        upload: ({ query }, file, gone) => this.#upload(query, file, gone),
       },
-      upload: ({ query }, file) => this.#upload(file, query.get('replace') === 'true'),
-    };
+      changeRoute(
+        '/v1/registry/cancel-import',
+        z.strictObject({ import: importIdField }),
+        { action: 'registry.cancel-import', asked: ['import'] },
+        async ({ import: importId }) => {
+          const cancelled = this.#cancel(this.#switchOf(importId));
+          return { status: 200, body: { cancelled } };
+        },
+      ),
+    ];
   }
 
   /** Lines of `{progress}`, as they come in, then one `{result}` or `{error}`. */
-  #upload(file: string, replace: boolean): Upload {
+  #upload(query: URLSearchParams, file: string, gone: AbortSignal): Upload {
+    const asked = parseImportQuery(query);
+    if (!asked.ok) return { lines: new Progress().end(), ended: Promise.resolve(refusal(400, asked.error)) };
+    const { importId, ...terms } = asked.value;
+    const commitSwitch = importId === null ? new CommitSwitch() : this.#switchOf(importId);
+    const cancel = (): void => void this.#cancel(commitSwitch);
+    gone.addEventListener('abort', cancel);
+    if (gone.aborted) cancel();
     const progress = new Progress();
-    const importing = this.import({ file, replace, skipUnchanged: false }, (entries) =>
-      progress.notify({ progress: entries }),
-    );
+    const onProgress = (reached: ImportProgress): void => progress.notify({ progress: reached });
+    const importing = this.import({ file, ...terms, skipUnchanged: false }, { onProgress, commitSwitch });
     const ended = importing.then((result) => {
+      gone.removeEventListener('abort', cancel);
       progress.end();
       return lastLine(result);
     });
     return { lines: progress, ended };
+  }
+
+  /** An import may be cancelled before its file has come in whole, and so before it begins. */
+  #switchOf(importId: string): CommitSwitch {
+    const known = this.#switches.get(importId) ?? new CommitSwitch();
+    this.#switches.set(importId, known);
+    return known;
+  }
+
+  #cancel(commitSwitch: CommitSwitch): boolean {
+    const cancelled = commitSwitch.cancel();
+    this.#deps.log.info({ cancelled }, 'registry import cancelled by who asked for it');
+    return cancelled;
   }
 }
 
@@ -87,9 +144,10 @@ class Progress {
     this.#wake();
   }
 
-  end(): void {
+  end(): this {
     this.#isOver = true;
     this.#wake();
+    return this;
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<object> {
@@ -108,8 +166,10 @@ class Progress {
 
 /** The spool file's own name means nothing to who sent it. */
 function lastLine(result: ImportResult): AdminReply {
-  if (!result.ok)
-    return { status: 409, body: { error: result.error.message.replace(result.error.file, 'the file') } };
-  const { counts, sha256 } = result.value;
-  return { status: 200, body: { result: { counts, sha256 } } };
+  if (!result.ok) return refusal(409, result.error.message.replace(result.error.file, 'the file'));
+  return { status: 200, body: { result: encodeImportReport(result.value) } };
+}
+
+function refusal(status: number, error: string): AdminReply {
+  return { status, body: { error } };
 }

@@ -6,6 +6,7 @@ import { messageOf } from '../../lib/result.ts';
 import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
+import { encodeImportReport } from '../../gateways/admin/import-query.ts';
 import type { ServerContext } from './server-context.ts';
 import { assert } from '../../lib/assert.ts';
 import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
@@ -145,8 +146,16 @@ function reloadOutcome(imported: ImportResult): AuditOutcome {
 /** Also of a command on a store at rest. */
 export function importOutcome(imported: ImportResult): AuditOutcome {
   if (!imported.ok) return { result: 'refused', reason: imported.error.message };
-  const { counts, sha256, skipped } = imported.value;
-  return { result: 'ok', ids: { counts, sha256, ...(skipped && { skipped }) } };
+  const { skipped } = imported.value;
+  const { counts, sha256, deleted, dry_run } = encodeImportReport(imported.value);
+  const ids = {
+    counts,
+    sha256,
+    ...(deleted && { deleted }),
+    ...(skipped && { skipped }),
+    ...(dry_run && { dry_run }),
+  };
+  return { result: 'ok', ids };
 }
 
 function intentOf(operator: 'start' | 'signal', action: AuditAction, ids: AuditIds): AuditIntent {

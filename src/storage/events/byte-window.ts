@@ -3,13 +3,14 @@
  * What was read is hashed on the way, so that what is remembered is what was imported.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { registryWindowBytes } from '../lmdb/store-limits.ts';
 
 export class ByteWindow {
   readonly #file: number;
   readonly #hash = createHash('sha256');
   readonly #bytes: Buffer;
+  readonly #size: number;
   #start = 0;
   #end = 0;
   #passed = 0;
@@ -17,6 +18,7 @@ export class ByteWindow {
   /** Throws when the file cannot be opened. `windowBytes` bounds what `more` can hold at once. */
   constructor(path: string, windowBytes = registryWindowBytes) {
     this.#file = openSync(path, 'r');
+    this.#size = fstatSync(this.#file).size;
     this.#bytes = Buffer.allocUnsafe(windowBytes);
   }
 
@@ -28,6 +30,11 @@ export class ByteWindow {
   /** Bytes of the file that lie before `bytes`. */
   get passed(): number {
     return this.#passed;
+  }
+
+  /** How much of the file lies before `bytes`: 0 to 1; of what has no size 0. */
+  get share(): number {
+    return this.#size === 0 ? 0 : Math.min(1, this.#passed / this.#size);
   }
 
   pass(count: number): void {

@@ -15,7 +15,10 @@ export const registryListItemsMax = 1000;
 export const referencesAheadMax = 100_000;
 /** References already seen to exist; beyond it they are looked up again. */
 export const referencesKnownMax = 10_000;
-/** An import says how far it is after each so many entries. */
+/** Of each kind, what an import may delete that nobody has confirmed; and the ids of each kind that its report names. */
+export const deletedShareMax = 0.1;
+export const deletedShownMax = 5;
+/** An import says how far it is, and looks whether it was cancelled, after each so many entries. */
 export const importProgressEntries = 20_000;
 /** Files whose hash is remembered so that an unchanged one is skipped; the one imported longest ago is forgotten. */
 export const importedFilesMax = 16;

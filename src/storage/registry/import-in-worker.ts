@@ -4,7 +4,8 @@
  */
 import { startModuleWorker } from '../../lib/module-worker.ts';
 import type { EnvironmentMode } from '../lmdb/environment.ts';
-import type { ImportRequest, ImportResult } from './registry-import.ts';
+import { CommitSwitch } from './commit-switch.ts';
+import type { ImportProgress, ImportRequest, ImportResult, ImportWatch } from './registry-import.ts';
 
 /** To the worker, as its data. */
 export interface ImportTask {
@@ -12,11 +13,12 @@ export interface ImportTask {
   /** The one in which the server has the store open. */
   readonly mode: EnvironmentMode;
   readonly request: ImportRequest;
+  readonly commitSwitch: CommitSwitch['shared'];
 }
 
 /** From the worker. */
 export type ImportMessage =
-  | { readonly kind: 'progress'; readonly entries: number }
+  | { readonly kind: 'progress'; readonly progress: ImportProgress }
   | { readonly kind: 'result'; readonly result: ImportResult };
 
 /** Directories whose import is under way: a second one would wait for the first holding a thread. */
@@ -26,13 +28,13 @@ const importing = new Set<string>();
 export async function importInWorker(
   directory: string,
   request: ImportRequest,
-  onProgress: (entries: number) => void = () => undefined,
+  { onProgress = () => undefined, commitSwitch = new CommitSwitch() }: ImportWatch = {},
   mode: EnvironmentMode = 'write',
 ): Promise<ImportResult> {
   if (importing.has(directory)) return failed(request.file, 'is not imported: another import is under way');
   importing.add(directory);
   try {
-    return await runWorker({ directory, mode, request }, onProgress);
+    return await runWorker({ directory, mode, request, commitSwitch: commitSwitch.shared }, onProgress);
   } catch (error) {
     return failed(request.file, `is not imported: ${(error as Error).message}`);
   } finally {
@@ -41,12 +43,12 @@ export async function importInWorker(
 }
 
 /** Resolves once the thread is gone, and with it its hold on the store. */
-function runWorker(task: ImportTask, onProgress: (entries: number) => void): Promise<ImportResult> {
+function runWorker(task: ImportTask, onProgress: (progress: ImportProgress) => void): Promise<ImportResult> {
   return new Promise((resolve, reject) => {
     const worker = startModuleWorker('registry-import-worker', import.meta.url, task);
     let result: ImportResult | null = null;
     worker.on('message', (message: ImportMessage) => {
-      if (message.kind === 'progress') onProgress(message.entries);
+      if (message.kind === 'progress') onProgress(message.progress);
       else result = message.result;
     });
     worker.on('error', reject);

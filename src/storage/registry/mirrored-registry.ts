@@ -143,6 +143,6 @@ export class MirroredRegistryStore implements MirroredRegistry {
   }
 
   #put({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
-    if (this.#tables.putRow(kind, id, row)) applied.note(kind, id);
+    if (this.#tables.putRow(kind, id, row) !== 'unchanged') applied.note(kind, id);
   }
 }

@@ -1,27 +1,39 @@
 /**
  * A registry file into the store, in one transaction: all of it, or nothing and the name of the entry that was
- * wrong. Entries are added and replaced by id, none is deleted unless `replace`. The file is streamed: memory
- * does not grow with it. Blocks its thread: for a worker thread or a store at rest. Source: running.md, Data.
+ * wrong. Entries are added and replaced by id, none is deleted unless `replace`, and then no more than may be. The file is
+ * streamed: memory does not grow with it. It can be cancelled until it is committed. Blocks its thread: for a worker thread or a store at rest. Source: running.md, Data.
  */
 import { resolve } from 'node:path';
 import { ABORT } from 'lmdb';
 import { fail, succeed } from '../../lib/result.ts';
 import { ByteWindow, fileSha256 } from '../events/byte-window.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { CommitSwitch } from './commit-switch.ts';
 import type { EntryRules } from './entry-reader.ts';
+import {
+  ImportedEntries,
+  noChanges,
+  noCounts,
+  type Counts,
+  type DeletionLimit,
+  type ImportChanges,
+} from './import-changes.ts';
 import { ImportReferences } from './import-references.ts';
 import { readDocument, readLines, describePlace, detectForm, type RegistryItem } from './registry-text.ts';
 import { parseEntry } from './registry-entry.ts';
-import { idKeys, type KindName, kindNames } from './registry-kinds.ts';
+import { idKeys, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
-import { importedFilesMax, importProgressEntries, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
-import { entryKey, type UnsharedEntries } from './mirrored-rows.ts';
+import { importedFilesMax, importProgressEntries } from '../lmdb/store-limits.ts';
 
 export interface ImportRequest {
   /** JSON document or NDJSON. */
   readonly file: string;
   /** True: afterwards the store holds what the file holds and nothing else. */
   readonly replace: boolean;
+  /** With `replace`; left out: `few`. */
+  readonly deletions?: DeletionLimit;
+  /** True: everything is done and then undone, and nothing is written. Left out: false. */
+  readonly dryRun?: boolean;
   /** True: a file imported before under this path, whose content is the same, is left alone. Not with `replace`. */
   readonly skipUnchanged: boolean;
   /** Left out: secrets have to be long. */
@@ -34,8 +46,29 @@ export interface ImportReport {
   readonly skipped: boolean;
   /** Of the whole file; lowercase hex. */
   readonly sha256: string;
+  readonly dryRun: boolean;
   /** Entries read, by kind. */
-  readonly counts: Readonly<Record<KindName, number>>;
+  readonly counts: Readonly<Counts>;
+  readonly changes: ImportChanges;
+  /** The first few of what was deleted, or would be. */
+  readonly deletedIds: Readonly<Partial<Record<KindName, readonly string[]>>>;
+}
+
+/** How far an import is. */
+export interface ImportProgress {
+  /** `deleting`: what the file of a replacing import does not have. */
+  readonly phase: 'reading' | 'deleting';
+  /** Read or deleted so far. */
+  readonly entries: number;
+  /** Of the phase: 0 to 1. */
+  readonly share: number;
+}
+
+export interface ImportWatch {
+  /** Told now and then. */
+  readonly onProgress?: (progress: ImportProgress) => void;
+  /** Cancels it, as long as it is not committed. */
+  readonly commitSwitch?: CommitSwitch;
 }
 
 /** Nothing has changed in the store. No secret is in it. */
@@ -55,23 +88,21 @@ export type ImportResult =
   { readonly ok: true; readonly value: ImportReport } | { readonly ok: false; readonly error: ImportFailure };
 
 type Item = Extract<RegistryItem, { ok: true }>;
-type Counts = Record<KindName, number>;
 /** A failure before the file's name is put to it. */
 type Fault = Pick<ImportFailure, 'reason'> & Partial<Omit<ImportFailure, 'file' | 'message'>>;
 
-/** `onProgress` is told the entries read so far, now and then. */
 export function importRegistry(
   tables: RegistryTables,
   request: ImportRequest,
-  onProgress: (entries: number) => void = () => undefined,
+  watch: ImportWatch = {},
 ): ImportResult {
   const { file } = request;
   try {
     const unchanged = findUnchanged(tables, request);
-    if (unchanged !== null) return succeed({ file, skipped: true, sha256: unchanged, counts: noCounts() });
+    if (unchanged !== null) return succeed(skippedReport(file, unchanged));
     const window = new ByteWindow(file);
     try {
-      const imported = importWindow(tables, request, window, onProgress);
+      const imported = new RegistryImport(tables, request, watch, window).run();
       return 'reason' in imported ? fail(describeFault(file, imported)) : succeed(imported);
     } finally {
       window.close();
@@ -80,6 +111,11 @@ export function importRegistry(
     // The file that cannot be read, or the disk that is full: the transaction is undone.
     return fail(describeFault(file, { reason: `cannot be imported: ${(error as Error).message}` }));
   }
+}
+
+function skippedReport(file: string, sha256: string): ImportReport {
+  const [counts, changes] = [noCounts(), noChanges()];
+  return { file, skipped: true, dryRun: false, sha256, counts, changes, deletedIds: {} };
 }
 
 /** The hash of a file that may be skipped; null: it may not. */
@@ -92,80 +128,97 @@ function findUnchanged(
   return known !== undefined && known.sha256 === fileSha256(file) ? known.sha256 : null;
 }
 
-function importWindow(
-  tables: RegistryTables,
-  request: ImportRequest,
-  window: ByteWindow,
-  onProgress: (entries: number) => void,
-): ImportReport | Fault {
-  const form = detectForm(window, request.file);
-  if (typeof form === 'object') return form;
-  const items = form === 'ndjson' ? readLines(window) : readDocument(window);
-  const rules = { allowShortSecrets: request.allowShortSecrets === true };
-  const counts = noCounts();
-  let fault: Fault | null = null;
-  let sha256 = '';
-  tables.environment.transactionSync(() => {
-    const seen = request.replace ? beginReplacing(tables) : null;
-    fault = putItems(tables, items, { counts, seen, rules, onProgress });
-    if (fault !== null) return ABORT;
-    seen?.removeOthers();
-    sha256 = window.sha256();
-    rememberFile(tables, request.file, sha256);
-    return undefined;
-  });
-  return fault ?? { file: request.file, skipped: false, sha256, counts };
-}
+const cancelledFault: Fault = { reason: 'the import was cancelled' };
 
-/** Null: the tables are empty now. Other nodes have to hear of what is not in the file, so there it goes at the end. */
-function beginReplacing(tables: RegistryTables): SeenEntries | null {
-  if (tables.unshared?.isOn === true) return new SeenEntries(tables, tables.unshared);
-  tables.clear();
-  return null;
-}
+/** One import, within its transaction. */
+class RegistryImport {
+  readonly #tables: RegistryTables;
+  readonly #request: ImportRequest;
+  readonly #rules: EntryRules;
+  readonly #window: ByteWindow;
+  readonly #onProgress: (progress: ImportProgress) => void;
+  readonly #commitSwitch: CommitSwitch;
+  readonly #counts = noCounts();
 
-interface ImportRun {
-  readonly counts: Counts;
-  /** Null: what is there stays. */
-  readonly seen: SeenEntries | null;
-  readonly rules: EntryRules;
-  readonly onProgress: (entries: number) => void;
-}
-
-function putItems(
-  tables: RegistryTables,
-  items: Iterable<RegistryItem>,
-  { counts, seen, rules, onProgress }: ImportRun,
-): Fault | null {
-  const references = new ImportReferences((kind, id) => (seen ?? tables).has(kind, id));
-  let entries = 0;
-  for (const item of items) {
-    const fault = item.ok ? putItem(tables, references, item, { seen, rules }) : item;
-    if (fault !== null) return fault;
-    if (item.ok) counts[item.kind] += 1;
-    entries += 1;
-    if (entries % importProgressEntries === 0) onProgress(entries);
+  constructor(tables: RegistryTables, request: ImportRequest, watch: ImportWatch, window: ByteWindow) {
+    this.#tables = tables;
+    this.#request = request;
+    this.#rules = { allowShortSecrets: request.allowShortSecrets === true };
+    this.#window = window;
+    this.#onProgress = watch.onProgress ?? (() => undefined);
+    this.#commitSwitch = watch.commitSwitch ?? new CommitSwitch();
   }
-  const broken = references.findBroken();
-  if (broken === null) return null;
-  const { referrer, field, reason } = broken;
-  return { where: describePlace(referrer.where), kind: referrer.kind, id: referrer.id, field, reason };
-}
 
-function putItem(
-  tables: RegistryTables,
-  references: ImportReferences,
-  { where, kind, json }: Item,
-  { seen, rules }: Pick<ImportRun, 'seen' | 'rules'>,
-): Fault | null {
-  const entry = parseEntry(kind, json, rules);
-  if (!entry.ok) return { ...entry.error, where: describePlace(where), kind, id: idInFile(kind, json) };
-  const id = tables.put(kind, entry.value);
-  seen?.add(kind, id);
-  if (references.note(kind, entry.value, id, where)) return null;
-  const reason =
-    'comes after too many entries whose applications and products are not there yet: put those first';
-  return { where: describePlace(where), kind, id, reason };
+  run(): ImportReport | Fault {
+    const form = detectForm(this.#window, this.#request.file);
+    if (typeof form === 'object') return form;
+    const items = form === 'ndjson' ? readLines(this.#window) : readDocument(this.#window);
+    let outcome: ImportReport | Fault = cancelledFault;
+    this.#tables.environment.transactionSync(() => {
+      outcome = this.#importItems(items);
+      return 'reason' in outcome || outcome.dryRun ? ABORT : undefined;
+    });
+    return outcome;
+  }
+
+  #importItems(items: Iterable<RegistryItem>): ImportReport | Fault {
+    const { file, replace, deletions = 'few', dryRun = false } = this.#request;
+    const entries = new ImportedEntries(this.#tables, replace);
+    const fault = this.#putAll(items, entries);
+    if (fault !== null) return fault;
+    const excess = dryRun ? null : entries.findExcess(deletions);
+    if (excess !== null) return { reason: excess };
+    const deletedIds = entries.deletedIds();
+    const sha256 = this.#window.sha256();
+    if (!dryRun) {
+      this.#removeOthers(entries);
+      rememberFile(this.#tables, file, sha256);
+    }
+    if (!this.#commitSwitch.commit()) return cancelledFault;
+    const { changes } = entries;
+    return { file, skipped: false, dryRun, sha256, counts: this.#counts, changes, deletedIds };
+  }
+
+  #putAll(items: Iterable<RegistryItem>, entries: ImportedEntries): Fault | null {
+    const references = new ImportReferences((kind, id) => entries.has(kind, id));
+    let read = 0;
+    for (const item of items) {
+      const fault = item.ok ? this.#putItem(item, entries, references) : item;
+      if (fault !== null) return fault;
+      read += 1;
+      if (read % importProgressEntries !== 0) continue;
+      if (this.#commitSwitch.isCancelled) return cancelledFault;
+      this.#onProgress({ phase: 'reading', entries: read, share: this.#window.share });
+    }
+    const broken = references.findBroken();
+    if (broken === null) return null;
+    const { referrer, field, reason } = broken;
+    return { where: describePlace(referrer.where), kind: referrer.kind, id: referrer.id, field, reason };
+  }
+
+  #putItem(
+    { where, kind, json }: Item,
+    entries: ImportedEntries,
+    references: ImportReferences,
+  ): Fault | null {
+    const entry = parseEntry(kind, json, this.#rules);
+    if (!entry.ok) return { ...entry.error, where: describePlace(where), kind, id: idInFile(kind, json) };
+    const id = entries.put(kind, entry.value);
+    this.#counts[kind] += 1;
+    if (references.note(kind, entry.value, id, where)) return null;
+    const reason =
+      'comes after too many entries whose applications and products are not there yet: put those first';
+    return { where: describePlace(where), kind, id, reason };
+  }
+
+  /** A cancelled import is undone all the same: it stops where it is. */
+  #removeOthers(entries: ImportedEntries): void {
+    const all = Object.values(entries.changes).reduce((sum, { deleted }) => sum + deleted, 0);
+    entries.removeOthers((removed) => {
+      this.#onProgress({ phase: 'deleting', entries: removed, share: removed / all });
+      return !this.#commitSwitch.isCancelled;
+    });
+  }
 }
 
 /** Of an entry that may be wrong all through; null when it has no id that could be shown. */
@@ -190,39 +243,4 @@ function rememberFile(tables: RegistryTables, file: string, sha256: string): voi
   const path = resolve(file);
   const others = tables.imported.filter((known) => known.path !== path);
   tables.putImported([{ path, sha256 }, ...others].slice(0, importedFilesMax));
-}
-
-function noCounts(): Counts {
-  return { application: 0, product: 0, credential: 0, device: 0, webhook: 0, bridge: 0 };
-}
-
-class SeenEntries {
-  readonly #tables: RegistryTables;
-  readonly #unshared: UnsharedEntries;
-
-  constructor(tables: RegistryTables, unshared: UnsharedEntries) {
-    this.#tables = tables;
-    this.#unshared = unshared;
-  }
-
-  add(kind: KindName, id: string): void {
-    void this.#unshared.seen.put(entryKey(kind, id), true);
-  }
-
-  has(kind: KindName, id: string): boolean {
-    return this.#unshared.seen.getBinaryFast(entryKey(kind, id)) !== undefined;
-  }
-
-  /** At the end of the import. */
-  removeOthers(): void {
-    for (const kind of kindNames) for (const id of this.#others(kind)) this.#tables.remove(kind, id);
-    this.#unshared.seen.clearSync();
-  }
-
-  *#others(kind: KindName): Generator<string, void, undefined> {
-    for (let ids = this.#tables.ids(kind, mirrorEntriesSlice); ids.length > 0;) {
-      for (const id of ids) if (!this.has(kind, id)) yield id;
-      ids = this.#tables.ids(kind, mirrorEntriesSlice, ids.at(-1));
-    }
-  }
 }

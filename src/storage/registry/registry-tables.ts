@@ -9,7 +9,6 @@ import { packEntry, findUnsharedTables, UnsharedEntries } from './mirrored-rows.
 import { RegistryNotices } from './registry-notices.ts';
 import {
   decodeRow,
-  encodeRow,
   idOf,
   kindNames,
   listNames,
@@ -23,6 +22,9 @@ export interface ImportedFile {
   readonly path: string;
   readonly sha256: string;
 }
+
+/** What became of an entry; one that is gone has changed. */
+type EntryChange = 'added' | 'changed' | 'unchanged';
 
 export const registryFileName = 'registry.mdb';
 
@@ -62,19 +64,20 @@ export class RegistryTables {
   }
 
   /**
-   * Inside a transaction of the environment only. Returns the entry's id. Where other nodes have to hear of it, it is
-   * noted for them, if it has changed.
+   * Inside a transaction of the environment only. Where other nodes have to hear of it, it is noted for them, if it has
+   * changed.
    */
-  put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
+  put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): { id: string; change: EntryChange } {
     const id = idOf(kind, entry);
-    if (this.unshared?.isOn !== true) void this.kinds[kind].put(Buffer.from(id), encodeRow(kind, entry));
-    else if (this.putRow(kind, id, packEntry(kind, entry))) this.unshared.note(kind, id);
-    return id;
+    const change = this.putRow(kind, id, packEntry(kind, entry));
+    if (change !== 'unchanged' && this.unshared?.isOn === true) this.unshared.note(kind, id);
+    return { id, change };
   }
 
   /** Inside a transaction of the environment only. */
   remove(kind: KindName, id: string): void {
-    if (this.putRow(kind, id, null) && this.unshared?.isOn === true) this.unshared.note(kind, id);
+    if (this.putRow(kind, id, null) !== 'unchanged' && this.unshared?.isOn === true)
+      this.unshared.note(kind, id);
   }
 
   /** The stored bytes of an entry, in memory of their own. */
@@ -82,13 +85,13 @@ export class RegistryTables {
     return this.kinds[kind].getBinary(Buffer.from(id)) ?? null;
   }
 
-  /** Inside a transaction of the environment only. Null: the entry goes. False: it was so already. */
-  putRow(kind: KindName, id: string, row: Buffer | null): boolean {
+  /** Inside a transaction of the environment only. `row` null: the entry goes. */
+  putRow(kind: KindName, id: string, row: Buffer | null): EntryChange {
     const [key, stored] = [Buffer.from(id), this.findRow(kind, id)];
-    if (row === null ? stored === null : stored?.equals(row) === true) return false;
+    if (row === null ? stored === null : stored?.equals(row) === true) return 'unchanged';
     const table: Table<unknown> = this.kinds[kind];
     void (row === null ? table.remove(key) : table.put(key, asBinary(row)));
-    return true;
+    return stored === null ? 'added' : 'changed';
   }
 
   /** In the order of their ids' bytes, behind `after` or from `from` on, at most `limit`. */
@@ -111,11 +114,6 @@ export class RegistryTables {
   ids(kind: KindName, limit: number, after?: string): string[] {
     const start = after === undefined ? {} : { start: Buffer.from(after), exclusiveStart: true };
     return Array.from(this.kinds[kind].getKeys({ ...start, limit }), (key) => key.toString());
-  }
-
-  /** Inside a synchronous transaction of the environment only. */
-  clear(): void {
-    for (const table of Object.values(this.kinds)) table.clearSync();
   }
 
   /** The files imported last, the latest first. */

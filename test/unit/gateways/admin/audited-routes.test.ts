@@ -34,7 +34,7 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
   ...tokenKeyRoutes(nobody),
   ...watchRoutes(nobody),
   ...webhookRoutes(nobody),
-  new RegistryRefresh(nobody).uploadRoute(),
+  ...new RegistryRefresh(nobody).routes(),
 ];
 
 const changes = routes.flatMap((route) => ('audit' in route ? [route] : []));

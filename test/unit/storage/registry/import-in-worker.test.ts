@@ -23,7 +23,9 @@ test('an import on a thread is seen by the main thread after a purge', async (t)
   const file = writeBeside(store, 'registry.json', manyDevices(25_000));
   const told: number[] = [];
   const request = { file, replace: false, skipUnchanged: true };
-  const result = await importInWorker(store.directory, request, (entries) => told.push(entries));
+  const result = await importInWorker(store.directory, request, {
+    onProgress: ({ entries }) => told.push(entries),
+  });
   assert.ok(result.ok);
   assert.equal(result.value.counts.device, 25_000);
   assert.deepEqual(told, [20_000]);
@@ -45,7 +47,12 @@ test('a second import of the same store is refused while one is under way, and g
 test('a failing import tells why and the store goes on working', async (t) => {
   const store = temporaryStore(t);
   const file = writeBeside(store, 'registry.json', '{"devices":[{}]}');
-  const result = await importInWorker(store.directory, { file, replace: true, skipUnchanged: false });
+  const result = await importInWorker(store.directory, {
+    file,
+    replace: true,
+    deletions: 'any',
+    skipUnchanged: false,
+  });
   assert.ok(!result.ok);
   assert.equal(result.error.message, `${file}: devices[0]: device without id: device_id is missing`);
   const registry = new RegistryStore(store.registry);
@@ -60,9 +67,15 @@ test('a change asked for while an import writes waits for it and is not lost', a
   const writer = new RegistryWriter(store.registry, registry);
   const file = writeBeside(store, 'registry.json', manyDevices(25_000));
   const changes: Promise<unknown>[] = [];
-  const result = await importInWorker(store.directory, { file, replace: true, skipUnchanged: false }, () => {
-    changes.push(writer.put('application', { appId: 'late' as ApplicationId, name: 'n' }));
-  });
+  const result = await importInWorker(
+    store.directory,
+    { file, replace: true, deletions: 'any', skipUnchanged: false },
+    {
+      onProgress: () => {
+        changes.push(writer.put('application', { appId: 'late' as ApplicationId, name: 'n' }));
+      },
+    },
+  );
   assert.ok(result.ok);
   assert.equal((await Promise.all(changes)).length, 1);
   registry.purge();

@@ -261,7 +261,10 @@ test('an import that replaces notes what is other and what is gone, and leaves w
     webhooks: [],
   };
   const file = writeBeside(store, 'smaller.json', JSON.stringify(smaller));
-  assert.ok((await importInWorker(store.directory, { file, replace: true, skipUnchanged: false })).ok);
+  assert.ok(
+    (await importInWorker(store.directory, { file, replace: true, deletions: 'any', skipUnchanged: false }))
+      .ok,
+  );
   store.registry.environment.refresh();
   const changes = mirror.unshared(10).map(({ change }) => change);
   assert.deepEqual(
@@ -273,7 +276,9 @@ test('an import that replaces notes what is other and what is gone, and leaves w
     ],
   );
   const alone = temporaryStore(t);
-  assert.ok(importRegistry(alone.registry, { file, replace: true, skipUnchanged: false }).ok);
+  assert.ok(
+    importRegistry(alone.registry, { file, replace: true, deletions: 'any', skipUnchanged: false }).ok,
+  );
   assert.equal(text(), openNode(t, alone).text());
 });
 
@@ -281,7 +286,12 @@ test('an import that replaces, and whose entries refer to what is not in the fil
   const { store, mirror, text } = await sampleNode(t);
   const before = text();
   const file = writeBeside(store, 'broken.json', JSON.stringify({ devices: sampleRegistry.devices }));
-  const result = importRegistry(store.registry, { file, replace: true, skipUnchanged: false });
+  const result = importRegistry(store.registry, {
+    file,
+    replace: true,
+    deletions: 'any',
+    skipUnchanged: false,
+  });
   assert.ok(!result.ok && result.error.reason.includes('does not exist'));
   assert.equal(text(), before);
   assert.deepEqual(mirror.unshared(10), []);

@@ -7,6 +7,7 @@ import type { Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { exportRegistry } from '../../../../src/storage/registry/registry-export.ts';
 import {
   importRegistry,
+  type ImportProgress,
   type ImportRequest,
   type ImportResult,
 } from '../../../../src/storage/registry/registry-import.ts';
@@ -92,9 +93,9 @@ test('an import that replaces makes the store equal to the file', (t) => {
     webhooks: [],
     bridges: [],
   };
-  assert.ok(importText(store, JSON.stringify(other), { replace: true }).ok);
+  assert.ok(importText(store, JSON.stringify(other), { replace: true, deletions: 'any' }).ok);
   assert.deepEqual(JSON.parse(content(store)), other);
-  assert.ok(importText(store, '{}', { replace: true }).ok);
+  assert.ok(importText(store, '{}', { replace: true, deletions: 'any' }).ok);
   assert.ok(new RegistryStore(store.registry).isEmpty());
 });
 
@@ -107,7 +108,7 @@ test('a bad entry at any place names itself and nothing changes, replacing or no
   for (let at = 0; at <= lines.length; at++)
     for (const replace of [false, true]) {
       const text = lines.toSpliced(at, 0, bad).join('\n');
-      const result = importText(store, text, { replace }, 'registry.ndjson');
+      const result = importText(store, text, { replace, deletions: 'any' }, 'registry.ndjson');
       assert.equal(
         messageOf(result),
         `registry.ndjson: line ${at + 1}: device "BAD": expires_at must be whole Unix seconds or null`,
@@ -151,7 +152,7 @@ test('an entry may refer to what an earlier import brought, unless that is repla
   assert.ok(importText(store, sampleText).ok);
   const text = JSON.stringify({ devices: [{ ...device, device_id: 'LATER' }] });
   assert.ok(importText(store, text).ok);
-  assert.ok(!importText(store, text, { replace: true }).ok);
+  assert.ok(!importText(store, text, { replace: true, deletions: 'any' }).ok);
 });
 
 test('of an id given twice the last counts', (t) => {
@@ -188,7 +189,7 @@ test('an unchanged file is skipped when asked to, and read again when it or its 
   assert.equal(skipped(sampleText), false);
   assert.equal(skipped(sampleText), true);
   assert.equal(skipped(sampleText, { skipUnchanged: false }), false);
-  assert.equal(skipped(sampleText, { replace: true }), false);
+  assert.equal(skipped(sampleText, { replace: true, deletions: 'any' }), false);
   assert.equal(skipped(`${sampleText}\n`), false);
   assert.equal(skipped(sampleText), false, 'what was imported last counts');
   assert.equal(skipped(sampleText, {}, 'another.json'), false);
@@ -214,7 +215,12 @@ test('a file that is not there, or is a directory, is named', (t) => {
   const file = writeBeside(store, 'gone.json', '{}');
   rmSync(file);
   for (const path of [file, join(store.directory, '..')]) {
-    const result = importRegistry(store.registry, { file: path, replace: true, skipUnchanged: true });
+    const result = importRegistry(store.registry, {
+      file: path,
+      replace: true,
+      deletions: 'any',
+      skipUnchanged: true,
+    });
     assert.ok(!result.ok && result.error.message.startsWith(`${path}: cannot be imported: `));
   }
 });
@@ -242,10 +248,23 @@ test('progress is told now and then', (t) => {
   const file = writeBeside(store, 'r.ndjson', '');
   const applications = Array.from({ length: 45_000 }, (_, i) => `{"app_id":"${i}","name":"n"}`);
   writeFileSync(file, applications.join('\n'));
-  const told: number[] = [];
+  const told: ImportProgress[] = [];
+  const onProgress = (progress: ImportProgress): void => void told.push(progress);
   const request = { file, replace: false, skipUnchanged: false };
-  assert.ok(importRegistry(store.registry, request, (entries) => told.push(entries)).ok);
-  assert.deepEqual(told, [20_000, 40_000]);
+  assert.ok(importRegistry(store.registry, request, { onProgress }).ok);
+  assert.deepEqual(
+    told.map(({ entries }) => entries),
+    [20_000, 40_000],
+  );
+  assert.deepEqual(
+    told.map(({ share }) => share.toFixed(1)),
+    ['0.4', '0.9'],
+  );
+  told.length = 0;
+  const empty = writeBeside(store, 'empty.json', '{}');
+  const replacing = { file: empty, replace: true, deletions: 'any', skipUnchanged: false } as const;
+  assert.ok(importRegistry(store.registry, replacing, { onProgress }).ok);
+  assert.deepEqual(told.at(-1), { phase: 'deleting', entries: 45_000, share: 1 });
 });
 
 test('too many entries before what they refer to are refused, and none is kept', (t) => {

@@ -1,0 +1,142 @@
+/**
+ * `reveille registry import`: a file into the registry. What a replacing import deletes is shown and has to be confirmed: on a
+ * terminal by an answer, which holds for so many entries and no more, elsewhere by `--yes` if it is more than a few.
+ */
+import { accessSync, constants } from 'node:fs';
+import type { Command } from 'commander';
+import type { ImportReportJson, ImportTerms } from '../../gateways/admin/import-query.ts';
+import type { DeletionLimit } from '../../storage/registry/import-changes.ts';
+import { addExamples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { adminClient } from './admin-client.ts';
+import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
+import { findRunningServer, nothingChanged, type AdminClient } from './running-server.ts';
+
+export function addImportCommand(registry: Command): void {
+  const command = registry
+    .command('import')
+    .description(
+      'Import a registry file, JSON or NDJSON: one transaction, all of it or nothing. Ctrl-C cancels it.',
+    )
+    .argument('<file>', 'a registry document, or NDJSON with one entry a line')
+    .option('--replace', 'afterwards the store holds what the file holds, and nothing else')
+    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--yes', 'delete without asking, also more than a tenth of the entries of a kind')
+    .action(inContext(importRegistryFile));
+  addExamples(
+    command,
+    ['registry import registry.json', 'into the running server, or into the store at rest'],
+    ['registry import devices.ndjson', 'a million devices, one a line'],
+    ['registry import registry.json --replace --dry-run', 'what would be added, changed and deleted'],
+    ['registry import registry.json --replace --yes', 'what the file does not have is deleted'],
+  );
+}
+
+interface ImportOptions {
+  readonly replace?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+}
+
+async function importRegistryFile(
+  context: CommandContext,
+  file: string,
+  { replace = false, dryRun = false, yes = false }: ImportOptions,
+): Promise<void> {
+  accessSync(file, constants.R_OK);
+  const running = findRunningServer(context.dataDirectory);
+  const target = running === null ? context.dataDirectory : `the running server (process ${running.pid})`;
+  const importing = new Importing(context, adminClient(context, running), file, target);
+  const terms: ImportTerms = { replace, dryRun, deletions: yes ? 'any' : 'few' };
+  const mayAsk = replace && !dryRun && !yes;
+  await untilInterrupted(async (signal) => {
+    const deletions = mayAsk ? await importing.confirm(signal) : null;
+    await importing.run({ ...terms, ...(deletions !== null && { deletions }) }, signal);
+  });
+}
+
+class Importing {
+  readonly #context: CommandContext;
+  readonly #client: AdminClient;
+  readonly #file: string;
+  readonly #target: string;
+
+  constructor(context: CommandContext, client: AdminClient, file: string, target: string) {
+    this.#context = context;
+    this.#client = client;
+    this.#file = file;
+    this.#target = target;
+  }
+
+  /** What may be deleted; null: nobody is there to ask. Throws a CommandError when the answer is no. */
+  async confirm(signal: AbortSignal): Promise<DeletionLimit | null> {
+    const { confirm, output } = this.#context;
+    if (confirm === null) return null;
+    const report = await this.#send({ replace: true, dryRun: true, deletions: 'few' }, signal);
+    const deleted = describeDeleted(report);
+    if (deleted === null) return {};
+    output.remark(`${describeChanges(report)}\nThis would delete ${deleted} of ${this.#target}.`);
+    const isConfirmed = await confirm('Delete them?', signal).catch((error: unknown) => {
+      if (signal.aborted) return false;
+      throw error;
+    });
+    if (!isConfirmed) throw new CommandError('not imported', nothingChanged);
+    return report.deleted ?? {};
+  }
+
+  async run(terms: ImportTerms, signal: AbortSignal): Promise<void> {
+    const { clock, output } = this.#context;
+    const startedMs = clock.monotonicMs();
+    const report = await this.#send(terms, signal);
+    const elapsedMs = clock.monotonicMs() - startedMs;
+    const { counts, changes, deleted_ids, dry_run } = report;
+    const seconds = Number((elapsedMs / 1000).toFixed(3));
+    const json = {
+      file: this.#file,
+      replaced: terms.replace,
+      dry_run,
+      seconds,
+      counts,
+      changes,
+      deleted_ids,
+    };
+    output.answer(json, dry_run ? this.#describeDryRun(report) : this.#describeDone(report, elapsedMs));
+    if (signal.aborted && !dry_run) output.remark('too late to cancel: it was committed already, and is in');
+  }
+
+  #describeDone(report: ImportReportJson, elapsedMs: number): string {
+    return `${describeImported(report, elapsedMs)} into ${this.#target}\n${describeChanges(report)}`;
+  }
+
+  #describeDryRun(report: ImportReportJson): string {
+    const deleted = describeDeleted(report);
+    const lines = [
+      `a dry run, nothing is written: importing ${this.#file} into ${this.#target} would make these changes`,
+      describeChanges(report),
+      ...(deleted === null ? [] : [`deleted would be ${deleted}`]),
+    ];
+    return lines.join('\n');
+  }
+
+  async #send(terms: ImportTerms, signal: AbortSignal): Promise<ImportReportJson> {
+    const { clock, output } = this.#context;
+    const line = this.#context.newProgressLine();
+    const pace = new ImportPace(clock);
+    const sayCancelling = (): void => {
+      line.clear();
+      output.remark('cancelling the import');
+    };
+    signal.addEventListener('abort', sayCancelling);
+    try {
+      return await this.#client.importFile(this.#file, terms, {
+        onProgress: (progress) => {
+          if (!output.wantsJson && !signal.aborted) line.show(pace.describe(progress));
+        },
+        signal,
+      });
+    } finally {
+      signal.removeEventListener('abort', sayCancelling);
+      line.clear();
+    }
+  }
+}

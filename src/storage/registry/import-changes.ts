@@ -1,0 +1,123 @@
+/**
+ * What an import does to the registry, counted while it is done, and how much of it may be deleted: counted and limited in
+ * the transaction that changes it, so that what was confirmed holds. Entries are compared as the store has them, and what is
+ * the same is not written. What the file of a replacing import has is noted in a table of the store, not in memory.
+ */
+import { assert } from '../../lib/assert.ts';
+import { deletedShareMax, deletedShownMax, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
+import { countEntries } from '../lmdb/environment.ts';
+import { entryKey, type UnsharedEntries } from './mirrored-rows.ts';
+import { kindNames, listNames, type EntryOf, type KindName } from './registry-kinds.ts';
+import type { RegistryTables } from './registry-tables.ts';
+
+export type Counts = Record<KindName, number>;
+
+/** Of one kind. The first three are of the entries in the file; one that is there twice counts twice. */
+export interface KindChanges {
+  readonly added: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+}
+
+export type ImportChanges = Readonly<Record<KindName, KindChanges>>;
+
+/**
+ * What a replacing import may delete. `few`: a tenth of each kind, so that the wrong file costs nothing; counts: what somebody
+ * has confirmed, of a kind that is left out none.
+ */
+export type DeletionLimit = 'few' | 'any' | Readonly<Partial<Counts>>;
+
+export function byKind<Value>(of: (kind: KindName) => Value): Record<KindName, Value> {
+  return Object.fromEntries(kindNames.map((kind) => [kind, of(kind)])) as Record<KindName, Value>;
+}
+
+export const noCounts = (): Counts => byKind(() => 0);
+
+export const noChanges = (): Record<KindName, { -readonly [Change in keyof KindChanges]: number }> =>
+  byKind(() => ({ added: 0, changed: 0, unchanged: 0, deleted: 0 }));
+
+/** Everything here inside one transaction of the registry. */
+export class ImportedEntries {
+  readonly changes = noChanges();
+  readonly #tables: RegistryTables;
+  /** Of a replacing import, what its file has; null: what is there stays. */
+  readonly #seen: UnsharedEntries['seen'] | null;
+  /** As many as there were. */
+  readonly #before: Counts;
+
+  constructor(tables: RegistryTables, replace: boolean) {
+    assert(tables.unshared !== null, 'a store that is written has this table');
+    this.#tables = tables;
+    this.#seen = replace ? tables.unshared.seen : null;
+    tables.environment.refresh();
+    this.#before = byKind((kind) => countEntries(tables.kinds[kind]));
+    if (replace) for (const kind of kindNames) this.changes[kind].deleted = this.#before[kind];
+  }
+
+  /** The entry's id. */
+  put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): string {
+    const { id, change } = this.#tables.put(kind, entry);
+    const changes = this.changes[kind];
+    changes[change] += 1;
+    if (this.#seen !== null && !this.has(kind, id)) {
+      if (change !== 'added') changes.deleted -= 1;
+      void this.#seen.put(entryKey(kind, id), true);
+    }
+    return id;
+  }
+
+  /** There when the import is over. */
+  has(kind: KindName, id: string): boolean {
+    if (this.#seen === null) return this.#tables.has(kind, id);
+    return this.#seen.getBinaryFast(entryKey(kind, id)) !== undefined;
+  }
+
+  /** Why not so many may be deleted; null: they may. */
+  findExcess(limit: DeletionLimit): string | null {
+    if (limit === 'any') return null;
+    for (const kind of kindNames) {
+      const { deleted } = this.changes[kind];
+      const before = this.#before[kind];
+      const max = limit === 'few' ? Math.floor(before * deletedShareMax) : (limit[kind] ?? 0);
+      if (deleted <= max) continue;
+      const what = `would delete ${deleted} of ${before} ${listNames[kind]}`;
+      if (limit !== 'few') return `${what}, and ${max} were confirmed: the registry has changed meanwhile`;
+      return `${what}, more than ${deletedShareMax * 100} % of them, which has to be confirmed (--yes)`;
+    }
+    return null;
+  }
+
+  /** A few ids of each kind of which something is deleted; before `removeOthers`. */
+  deletedIds(): Partial<Record<KindName, readonly string[]>> {
+    const kinds = kindNames.filter((kind) => this.changes[kind].deleted > 0);
+    return Object.fromEntries(kinds.map((kind) => [kind, this.#firstOthers(kind)]));
+  }
+
+  /** `onRemoved` is told how many are gone, now and then; false from it stops the rest. */
+  removeOthers(onRemoved: (removed: number) => boolean): void {
+    if (this.#seen === null) return;
+    let removed = 0;
+    for (const kind of kindNames)
+      for (const id of this.#others(kind)) {
+        this.#tables.remove(kind, id);
+        removed += 1;
+        if (removed % mirrorEntriesSlice === 0 && !onRemoved(removed)) return;
+      }
+    this.#seen.clearSync();
+  }
+
+  #firstOthers(kind: KindName): string[] {
+    const ids: string[] = [];
+    for (const id of this.#others(kind)) if (ids.push(id) === deletedShownMax) break;
+    return ids;
+  }
+
+  *#others(kind: KindName): Generator<string, void, undefined> {
+    if (this.changes[kind].deleted === 0) return;
+    for (let ids = this.#tables.ids(kind, mirrorEntriesSlice); ids.length > 0;) {
+      for (const id of ids) if (!this.has(kind, id)) yield id;
+      ids = this.#tables.ids(kind, mirrorEntriesSlice, ids.at(-1));
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
+import { addRegistryCommand } from '../../../../src/cli/admin/registry-command.ts';
+import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
+import { sampleRegistry } from '../../../support/registry-entries.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+
+const [device] = sampleRegistry.devices;
+const withDevices = (...ids: readonly string[]): object => ({
+  ...sampleRegistry,
+  devices: ids.map((id) => ({ ...device, device_id: id })),
+});
+
+interface ImportScene extends CommandScene {
+  readonly importing: (registry: object, ...options: readonly string[]) => Promise<void>;
+  readonly devices: () => Promise<string[]>;
+}
+
+/** `answer`: of the person at the terminal; left out: nobody is there. */
+function importScene(t: Ending, answer?: (question: string) => boolean): ImportScene {
+  const file = join(temporaryDirectory(t), 'registry.json');
+  const confirm = answer && ((question: string) => Promise.resolve(answer(question)));
+  const scene = commandScene(t, addRegistryCommand, { ...(confirm && { confirm }) });
+  return {
+    ...scene,
+    importing: async (registry, ...options) => {
+      writeFileSync(file, JSON.stringify(registry));
+      await scene.run('registry', 'import', file, ...options);
+    },
+    devices: () =>
+      lookIntoRegistry(scene.dataDirectory, (registry) =>
+        registry.page('device', 100).map(({ deviceId }) => deviceId),
+      ),
+  };
+}
+
+test('an import says how many entries it added, changed, deleted and left', async (t) => {
+  const { importing, output } = importScene(t);
+  await importing(withDevices('A', 'B'));
+  await importing({
+    devices: [
+      { ...device, device_id: 'B', disabled: true },
+      { ...device, device_id: 'C' },
+    ],
+  });
+  assert.match(output.text, /^imported 2 devices /);
+  assert.match(output.text, /\n +ADDED +CHANGED +DELETED +UNCHANGED\ndevices +1 +1 +0 +0$/);
+  const { changes } = output.json as { changes: { device: object } };
+  assert.deepEqual(changes.device, { added: 1, changed: 1, deleted: 0, unchanged: 0 });
+});
+
+test('a person is told what a replacing import deletes, and it happens after a yes', async (t) => {
+  const asked: string[] = [];
+  let answer = false;
+  const { importing, output, devices } = importScene(t, (question) => {
+    asked.push(question);
+    return answer;
+  });
+  await importing(withDevices('A', 'B', 'C'));
+  await importing(withDevices('A', 'B', 'C', 'D'), '--replace');
+  assert.deepEqual(asked, [], 'nothing is deleted, so nobody is asked');
+  await assert.rejects(importing(withDevices('C'), '--replace'), {
+    message: 'not imported',
+    advice: 'nothing was changed',
+  });
+  assert.match(output.remarks.at(-1) ?? '', /This would delete 3 devices \(A, B, D\) of /);
+  assert.deepEqual(await devices(), ['A', 'B', 'C', 'D']);
+  answer = true;
+  await importing(withDevices('C'), '--replace');
+  assert.deepEqual(await devices(), ['C']);
+  assert.deepEqual(asked, ['Delete them?', 'Delete them?']);
+});
+
+test('what a person has confirmed holds: more than that is not deleted', async (t) => {
+  const scene = importScene(t, () => {
+    writeFileSync(file, JSON.stringify(withDevices()));
+    return true;
+  });
+  await scene.importing(withDevices('A', 'B'));
+  const file = join(temporaryDirectory(t), 'changing.json');
+  writeFileSync(file, JSON.stringify(withDevices('B')));
+  await assert.rejects(
+    scene.run('registry', 'import', file, '--replace'),
+    /2 of 2 devices, and 1 were confirmed/,
+  );
+  assert.deepEqual(await scene.devices(), ['A', 'B']);
+});
+
+test('where nobody can be asked, more than a tenth of a kind is deleted only with --yes', async (t) => {
+  const { importing, devices } = importScene(t);
+  await importing(withDevices('A', 'B'));
+  await assert.rejects(importing(withDevices('B'), '--replace'), /would delete 1 of 2 devices.*\(--yes\)/);
+  assert.deepEqual(await devices(), ['A', 'B']);
+  await importing(withDevices('B'), '--replace', '--yes');
+  assert.deepEqual(await devices(), ['B']);
+});
+
+test('a dry run says what would change and writes nothing, not even a store', async (t) => {
+  const { importing, devices, output, dataDirectory } = importScene(t);
+  await importing(withDevices('A'), '--dry-run');
+  assert.match(output.text, /^a dry run, nothing is written.*\n.*\n(?:.*\n)*devices +1 +0 +0 +0/);
+  assert.equal(existsSync(dataDirectory), false);
+  await importing(withDevices('A'));
+  await importing(withDevices('B'), '--replace', '--dry-run');
+  assert.match(output.text, /devices +1 +0 +1 +0\n(?:.*\n)*deleted would be 1 device \(A\)$/);
+  assert.equal((output.json as { dry_run: boolean }).dry_run, true);
+  assert.deepEqual(await devices(), ['A']);
+});
+
+test('Ctrl-C cancels an import into a store at rest', async (t) => {
+  const { importing, devices, run, output } = importScene(t);
+  await importing(withDevices('A'));
+  const pipe = join(temporaryDirectory(t), 'devices.ndjson');
+  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const imported = assert.rejects(run('registry', 'import', pipe), {
+    message: `${pipe}: the import was cancelled`,
+    advice: 'nothing was changed',
+  });
+  // Opened when the import opens it, too.
+  const file = await open(pipe, 'w');
+  await file.write(`${JSON.stringify({ ...device, device_id: 'B' })}\n`);
+  process.emit('SIGINT');
+  await file.close();
+  await imported;
+  assert.deepEqual(await devices(), ['A']);
+  assert.deepEqual(output.remarks, ['cancelling the import']);
+});
+
+test('Ctrl-C behind the commit is told that it is too late', async (t) => {
+  const { importing, devices, output } = importScene(t);
+  const answer = output.answer.bind(output);
+  output.answer = (json, text) => {
+    answer(json, text);
+    process.emit('SIGINT');
+  };
+  await importing(withDevices('A'));
+  assert.deepEqual(output.remarks, ['too late to cancel: it was committed already, and is in']);
+  assert.deepEqual(await devices(), ['A']);
+});
