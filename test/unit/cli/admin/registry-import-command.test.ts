@@ -116,7 +116,7 @@ test('Ctrl-C cancels an import into a store at rest', async (t) => {
   const { importing, devices, run, output } = importScene(t);
   await importing(withDevices('A'));
   const pipe = join(temporaryDirectory(t), 'devices.ndjson');
-  assert.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  assert.equal(spawnSync('sh', ['-c', 'mkfifo "$0"', pipe]).status, 0);
   const imported = assert.rejects(run('registry', 'import', pipe), {
     message: `${pipe}: the import was cancelled`,
     advice: 'nothing was changed',
