@@ -1,5 +1,5 @@
 /**
- * What an import does to the registry, counted while it is done, and how much of it may be deleted: counted and limited in
+ * The changes an import makes of the registry, counted while it makes them, and how much of it may be deleted: counted and limited in
  * the transaction that changes it, so that what was confirmed holds. Entries are compared as the store has them, and what is
  * the same is not written. What the file of a replacing import has is noted in a table of the store, not in memory.
  */
