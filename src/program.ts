@@ -15,6 +15,7 @@ const commands = new Map<string, () => Promise<AddCommand>>(
   Object.entries({
     serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
     doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
+    profile: async () => (await import('./cli/profile/profile-command.ts')).addProfileCommand,
     config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
     cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,
     registry: async () => (await import('./cli/admin/registry-command.ts')).addRegistryCommand,
@@ -45,7 +46,7 @@ const commands = new Map<string, () => Promise<AddCommand>>(
 );
 
 /** Options before the command that take a value. */
-const valued = new Set(['--config', '--data-dir', '--set']);
+const valued = new Set(['--config', '--data-dir', '--set', '--profile']);
 
 /** `args`: as they are typed, behind the program's name; with the command that they name, or with all. */
 export async function buildProgram(args: readonly string[] = []): Promise<Command> {
@@ -57,6 +58,7 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .option('--config <file>', 'settings file (JSON)')
     .option('--data-dir <dir>', 'data directory: the store and the running server (--set data.dir=DIR)')
     .option('--set <section.key=value>', 'one setting, over file and environment; may be repeated', collect)
+    .option('--profile <name>', 'a server elsewhere, by the name that profile add gave it')
     .option('--json', 'answer as JSON, for machines')
     .exitOverride()
     .configureOutput({

@@ -65,7 +65,7 @@ export class CallLoad {
   /** The worker's own time for a frame, of the median call. */
   async workTimes(): Promise<{ p50: number; p99: number }> {
     const { opsPort, dataDirectory } = this.#server;
-    const ops = new OpsClient(`127.0.0.1:${opsPort}`, findOpsToken(dataDirectory) ?? '');
+    const ops = new OpsClient(`http://127.0.0.1:${opsPort}`, findOpsToken(dataDirectory) ?? '');
     const times: { readonly p50: number; readonly p99: number }[] = [];
     for (const session of this.#sessions) {
       const { view } = await ops.ask<CarriedCall>('/v1/calls/media', new URLSearchParams({ session }));

@@ -100,7 +100,7 @@ export function isOfApplication(product: Product | null, appId: ApplicationId): 
   return product?.appIds.includes(appId) === true;
 }
 
-export function isExpired(device: Device, nowS: number): boolean {
+export function isExpired(device: Pick<Device, 'expiresAt'>, nowS: number): boolean {
   return device.expiresAt !== null && nowS >= device.expiresAt;
 }
 

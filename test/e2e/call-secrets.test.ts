@@ -23,7 +23,7 @@ test('no secret of a call is in a log, an event, a metric, an operator’s view,
   const site = await startTestSite(t, ...overrides);
   const { directory, ports } = site;
   const api = site.api;
-  const ops = new OpsClient(`127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
+  const ops = new OpsClient(`http://127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
   const url = `ws://127.0.0.1:${ports.media}`;
   const said: string[] = [];
   const hear = (text: string): number => said.push(text);

@@ -183,7 +183,10 @@ engineTest(
     ]);
     const api = new ApiClient(server.ports.api, credential);
     t.after(() => api.close());
-    const ops = new OpsClient(`127.0.0.1:${server.ports.ops}`, findOpsToken(join(directory, 'data')) ?? '');
+    const ops = new OpsClient(
+      `http://127.0.0.1:${server.ports.ops}`,
+      findOpsToken(join(directory, 'data')) ?? '',
+    );
     const modules = await fallAsleep(server);
     let lost = 0;
     for (const module of modules) void module.closed.then(() => (lost += 1));

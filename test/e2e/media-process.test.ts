@@ -83,7 +83,10 @@ test('a port that is taken keeps the server from starting, and it says so', asyn
 });
 
 test('a token by a key that was made a moment ago is let in', async () => {
-  const ops = new OpsClient(`127.0.0.1:${shared.server.ports.ops}`, findOpsToken(shared.directory) ?? '');
+  const ops = new OpsClient(
+    `http://127.0.0.1:${shared.server.ports.ops}`,
+    findOpsToken(shared.directory) ?? '',
+  );
   await ops.change('/v1/token-keys/rotate', {});
   const { token } = await issueCall(shared, { msg_room_id: 'room-of-a-new-key' });
   await (await DeviceLeg.connect({ url: shared.url, token })).ping();

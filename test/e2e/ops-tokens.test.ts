@@ -25,7 +25,7 @@ interface Listing {
 
 async function clientOf(name: string, role: 'viewer' | 'operator'): Promise<OpsClient> {
   const { token } = await local.change<{ token: string }>('/v1/ops-tokens/create', { name, role });
-  return new OpsClient(`127.0.0.1:${server.ports.ops}`, token);
+  return new OpsClient(`http://127.0.0.1:${server.ports.ops}`, token);
 }
 
 test('a viewer asks everything and changes nothing, nor watches a call', async () => {
@@ -89,7 +89,7 @@ test('the file has hashes alone, of tokens that are good after a restart', async
   assert.ok(existsSync(path));
   assert.equal(readFileSync(path, 'utf8').includes(token), false);
   server = await startTestServer({ dataDirectory: server.dataDirectory });
-  const client = new OpsClient(`127.0.0.1:${server.ports.ops}`, token);
+  const client = new OpsClient(`http://127.0.0.1:${server.ports.ops}`, token);
   const { tokens } = await client.ask<Listing>('/v1/ops-tokens', noQuery);
   assert.ok(tokens.some(({ name, last_used_at: at }) => name === 'otto' && at !== null));
 });

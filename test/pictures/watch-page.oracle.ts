@@ -113,7 +113,7 @@ test('a person sees the source and the output of a call side by side, in their s
   const { json } = await api.call({ ...issuance, body: JSON.stringify(callBody(screen)) });
   const { token, peer_id: peerId } = json.data as { readonly token: string; readonly peer_id: string };
   const session = new URL(peerId).searchParams.get('x_session') ?? '';
-  const ops = new OpsClient(`127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
+  const ops = new OpsClient(`http://127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
   const { url } = (await ops.change('/v1/calls/watch', { session })) as { readonly url: string };
 
   const browser = await Chromium.launch(t);

@@ -16,9 +16,10 @@ export interface CliResult {
   readonly stderr: string;
 }
 
-/** Settings of whoever runs the tests must not reach the command. */
+/** Settings and profiles of whoever runs the tests must not reach the command. */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_')));
+  const others = Object.entries(process.env).filter(([name]) => !name.startsWith('REVEILLE_'));
+  return { ...Object.fromEntries(others), XDG_CONFIG_HOME: '/nonexistent' };
 }
 
 export interface Launch {

@@ -35,7 +35,7 @@ async function drain(clock: DrivenClock, done: Promise<void>): Promise<void> {
 
 /** For changes to a running server, as the command line makes them. */
 export function opsOf({ ports, dataDirectory }: TestServer): OpsClient {
-  return new OpsClient(`127.0.0.1:${ports.ops}`, findOpsToken(dataDirectory) ?? '');
+  return new OpsClient(`http://127.0.0.1:${ports.ops}`, findOpsToken(dataDirectory) ?? '');
 }
 
 /** Ends what a test has left of these devices' sessions, and resolves when the log has it: the next test finds nothing of it. */

@@ -12,13 +12,13 @@ import type { CommandContext } from '../shell/command-context.ts';
 import {
   findOpsClient,
   OpsUnavailableError,
-  opsClientOf,
+  profileClient,
   nothingChanged,
   type AdminClient,
   type FileWatch,
   type OpsClient,
+  type ServerPlace,
   refusalOf,
-  findRunningServer,
 } from './running-server.ts';
 import { type StoreContext, storeQueries } from './store-queries.ts';
 import { assert } from '../../lib/assert.ts';
@@ -50,22 +50,20 @@ import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../storage/registry/registry-write.ts';
 
 /** Throws a CommandError while the server starts or stops. */
-export function adminClient(
-  context: StoreContext,
-  running = findRunningServer(context.dataDirectory),
-): AdminClient {
-  return running === null ? new StoreClient(context) : opsClientOf(running, context.dataDirectory);
+export function adminClient(context: CommandContext): AdminClient {
+  return findOpsClient(context) ?? new StoreClient(context);
+}
+
+/** The registry may be read also while a server runs on it, so that only one elsewhere is asked. */
+export function registryClient(context: CommandContext): Pick<AdminClient, 'ask'> {
+  return context.profile === null ? new StoreClient(context) : profileClient(context.profile);
 }
 
 /** The client for what only a running server can do. Throws a CommandError where none runs; `reason` ends its sentence. */
-export function serverClient(
-  { dataDirectory }: Pick<CommandContext, 'dataDirectory'>,
-  reason: string,
-  advice: string,
-): OpsClient {
-  const ops = findOpsClient(dataDirectory);
+export function serverClient(context: ServerPlace, reason: string, advice: string): OpsClient {
+  const ops = findOpsClient(context);
   if (ops !== null) return ops;
-  throw new CommandError(`no server runs on ${dataDirectory}${reason}`, advice);
+  throw new CommandError(`no server runs on ${context.dataDirectory}${reason}`, advice);
 }
 
 /** Adds the advice to a refusal that has none, unless the server could not answer at all. */
@@ -93,6 +91,7 @@ const keyFilePaths = /^\/v1\/(?:ops-tokens|token-keys)\//;
 
 class StoreClient implements AdminClient {
   readonly isLive = false;
+  readonly name = null;
   readonly #context: StoreContext;
 
   constructor(context: StoreContext) {

@@ -2,6 +2,16 @@
 import type { Command } from 'commander';
 import type { AuditLine } from '../../model/audit.ts';
 import { AuditFiles } from '../../storage/audit/audit-files.ts';
+import {
+  auditShownMax,
+  isWanted,
+  readNewest,
+  type AuditAnswer,
+  type AuditFilter,
+} from '../../gateways/admin/audit-routes.ts';
+import { usageError } from '../shell/command-error.ts';
+import type { Output } from '../shell/output.ts';
+import { profileClient, type OpsClient } from './running-server.ts';
 import { formatLocalTime } from '../api/events-text.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
@@ -19,13 +29,11 @@ interface AuditOptions {
   readonly follow?: boolean;
 }
 
-const shownMax = 10_000;
-
 export function addAuditCommand(program: Command): void {
   const command = program
     .command('audit')
     .description('Show what operators changed, oldest first: a line a change. Whether a server runs or not.')
-    .option('--limit <count>', 'the newest so many', wholeNumberOption(1, shownMax), 50)
+    .option('--limit <count>', 'the newest so many', wholeNumberOption(1, auditShownMax), 50)
     .option('--since <when>', 'only from there: 10m, or a moment', parseSince)
     .option('--action <action>', 'only this one; ends with * for all that begin so; may be repeated', collect)
     .option('--operator <name>', 'only of this token; local, cli, signal and start stand for none')
@@ -52,40 +60,48 @@ function parseSince(text: string): (nowMs: number) => number {
   return (nowMs) => nowMs - spanMs;
 }
 
-async function showAudit(
-  { clock, dataDirectory, output }: CommandContext,
-  options: AuditOptions,
-): Promise<void> {
-  const files = new AuditFiles(dataDirectory);
-  const isWanted = filterOf(options, clock.wallMs());
+async function showAudit(context: CommandContext, options: AuditOptions): Promise<void> {
+  const { clock, output, profile } = context;
+  const filter = { ...options, since: options.since?.(clock.wallMs()) };
   const show = (line: AuditLine): void => output.answer(line, describeAuditLine(line));
+  if (profile !== null) return showRemote(profileClient(profile), output, filter, show);
+  const files = new AuditFiles(context.dataDirectory);
   try {
-    const newest: AuditLine[] = [];
-    for await (const { line } of files.read()) {
-      if (isWanted(line)) newest.push(line);
-      if (newest.length > options.limit) newest.shift();
-    }
+    const newest = await readNewest(files, filter);
     for (const line of newest) show(line);
     if (options.follow === true) {
-      const following = { clock, files, show: (line: AuditLine) => isWanted(line) && show(line) };
+      const following = { clock, files, show: (line: AuditLine) => isWanted(line, filter) && show(line) };
       return await untilInterrupted((signal) => followAudit(following, signal));
     }
-    if (newest.length === 0) output.remark('no such change is in the audit log');
+    if (newest.length === 0) output.remark(nothingFound);
   } finally {
     await files.closeOld(0);
   }
 }
 
-function filterOf({ since, action, operator }: AuditOptions, nowMs: number): (line: AuditLine) => boolean {
-  const fromMs = since?.(nowMs) ?? -Infinity;
-  return (line) =>
-    Date.parse(line.at) >= fromMs &&
-    (operator === undefined || line.operator === operator || line.user === operator) &&
-    (action === undefined || action.some((pattern) => isLike(line.action, pattern)));
+const nothingFound = 'no such change is in the audit log';
+
+interface Wanted extends AuditFilter {
+  readonly follow?: boolean;
 }
 
-function isLike(action: string, pattern: string): boolean {
-  return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : action === pattern;
+async function showRemote(
+  ops: OpsClient,
+  output: Output,
+  { limit, since, action, operator, follow }: Wanted,
+  show: (line: AuditLine) => void,
+): Promise<void> {
+  if (follow === true)
+    throw usageError('--follow reads the files of this machine: leave it out with a server elsewhere');
+  const query = new URLSearchParams({
+    limit: String(limit),
+    ...(since !== undefined && { since: String(Math.max(0, Math.floor(since))) }),
+    ...(action !== undefined && { action: action.join(',') }),
+    ...(operator !== undefined && { operator }),
+  });
+  const { lines } = await ops.ask<AuditAnswer>('/v1/audit', query);
+  for (const line of lines) show(line);
+  if (lines.length === 0) output.remark(nothingFound);
 }
 
 const actionWidth = 'credential.create'.length;

@@ -88,7 +88,7 @@ interface FreshBridge {
 }
 
 async function addBridge(context: CommandContext, id: string, { app, replace }: AddOptions): Promise<void> {
-  if (replace !== true && (await isInRegistry(context.dataDirectory, 'bridge', id)))
+  if (replace !== true && (await isInRegistry(context, 'bridge', id)))
     throw new CommandError(
       `bridge ${JSON.stringify(id)} is in the registry already`,
       'give it a new key with --replace: who shows the old one is sent away',

@@ -7,14 +7,14 @@ import {
   type SettingKey,
   type SettingsSources,
 } from '../../server/config/settings.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function addConfigCommand(program: Command): void {
   const command = program
     .command('config')
     .description('Print the settings in force and where each comes from; secrets are masked.')
-    .action(inContext(printSettings));
+    .action(inLocalContext(printSettings));
   addExamples(
     command,
     ['config', 'what a server started here would use'],

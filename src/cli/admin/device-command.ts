@@ -1,19 +1,16 @@
 /** `reveille device …`: one device at a time. */
 import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
-import type { DeviceId } from '../../model/ids.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
-import { writeEntry } from '../../storage/registry/registry-entry.ts';
-import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { adminClient, serverClient } from './admin-client.ts';
-import { isInRegistry, lookIntoRegistry } from './local-registry.ts';
+import { adminClient, advised, serverClient } from './admin-client.ts';
+import { findEntry, isInRegistry } from './local-registry.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program.command('device').description('Add, show, disable or kick one device.');
@@ -91,8 +88,8 @@ interface AddOptions {
 }
 
 async function addDevice(context: CommandContext, id: string, options: AddOptions): Promise<void> {
-  const { dataDirectory, output } = context;
-  if (options.replace !== true && (await isInRegistry(dataDirectory, 'device', id)))
+  const { output } = context;
+  if (options.replace !== true && (await isInRegistry(context, 'device', id)))
     throw new CommandError(
       `device ${JSON.stringify(id)} is in the registry already`,
       'give it a new secret with --replace: what logs in with the old one is locked out',
@@ -113,24 +110,30 @@ async function addDevice(context: CommandContext, id: string, options: AddOption
   output.answer({ device: { ...device, secret } }, `${added}\nsecret  ${secret}`);
 }
 
-async function showDevice({ clock, dataDirectory, output }: CommandContext, id: string): Promise<void> {
-  const found = await lookIntoRegistry(dataDirectory, (registry) => {
-    const device = registry.findDevice(id as DeviceId);
-    return device && { device, appIds: registry.findProduct(device.productId)?.appIds ?? [] };
-  });
-  if (found === null)
-    throw new CommandError(`no device ${JSON.stringify(id)} in the registry`, adviceToAdd(id));
-  const { device, appIds } = found;
-  const expired = isExpired(device, wallSeconds(clock)) ? ' (expired)' : '';
+/** Fields of an entry. */
+interface DeviceEntry {
+  readonly device_id: string;
+  readonly product_id: string;
+  readonly expires_at: number | null;
+  readonly disabled: boolean;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+async function showDevice(context: CommandContext, id: string): Promise<void> {
+  const { clock, output } = context;
+  const device = await advised(adviceToAdd(id), () => findEntry<DeviceEntry>(context, 'device', id));
+  const { product_id: productId, expires_at: expiresAt, labels = {} } = device;
+  const product = await findEntry<{ app_ids: readonly string[] }>(context, 'product', productId);
+  const expired = isExpired({ expiresAt }, wallSeconds(clock)) ? ' (expired)' : '';
   const rows = [
-    ['device', device.deviceId],
-    ['product', device.productId],
-    ['applications', appIds.join(', ')],
-    ['expires', formatMoment(device.expiresAt, 'never') + expired],
+    ['device', device.device_id],
+    ['product', productId],
+    ['applications', product.app_ids.join(', ')],
+    ['expires', formatMoment(expiresAt, 'never') + expired],
     ['disabled', device.disabled ? 'yes' : 'no'],
-    ...Object.entries(device.labels ?? {}).map(([key, value]) => [`label ${key}`, value]),
+    ...Object.entries(labels).map(([key, value]) => [`label ${key}`, value]),
   ];
-  output.answer({ device: maskSecrets(writeEntry('device', device)), app_ids: appIds }, alignColumns(rows));
+  output.answer({ device, app_ids: product.app_ids }, alignColumns(rows));
 }
 
 /** Advice for a device that is not in the registry. */

@@ -1,15 +1,16 @@
 /**
- * The registry of a data directory, read also while a server runs on it: a look into it, one page of one kind as a table,
- * or how many entries there are of each kind.
+ * The registry as commands read it: a look into that of a data directory, also while a server runs on it; and there or on a
+ * server elsewhere an entry, one page of one kind as a table, or how many entries there are of each kind.
  */
+import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
+import { shellWord } from '../shell/command-error.ts';
+import { registryClient } from './admin-client.ts';
+import { MissingError } from './running-server.ts';
 import { assert } from '../../lib/assert.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { ImportReport } from '../../storage/registry/registry-import.ts';
-import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import {
   findKindOfList,
-  idKeys,
   kindNames,
   listNames,
   type KindName,
@@ -36,13 +37,21 @@ export async function lookIntoRegistry<Result>(
 }
 
 /** False also where there is no store yet. */
-export async function isInRegistry(dataDirectory: string, kind: KindName, id: string): Promise<boolean> {
+export async function isInRegistry(context: CommandContext, kind: KindName, id: string): Promise<boolean> {
   try {
-    return await lookIntoRegistry(dataDirectory, (registry) => registry.find(kind, id) !== null);
+    await findEntry(context, kind, id);
+    return true;
   } catch (error) {
-    if (error instanceof StoreOpenError) return false;
+    if (error instanceof StoreOpenError || error instanceof MissingError) return false;
     throw error;
   }
+}
+
+/** An entry, its secrets masked. Throws a MissingError when there is none. */
+export async function findEntry<Entry>(context: CommandContext, kind: KindName, id: string): Promise<Entry> {
+  const query = new URLSearchParams({ kind, id });
+  const { entry } = await registryClient(context).ask<{ entry: Entry }>('/v1/registry/entry', query);
+  return entry;
 }
 
 export interface ListOptions {
@@ -53,39 +62,21 @@ export interface ListOptions {
 export async function listEntries(
   context: CommandContext,
   list: string | undefined,
-  options: ListOptions,
+  { limit, after }: ListOptions,
 ): Promise<void> {
-  const { output, dataDirectory } = context;
+  const { output } = context;
+  const client = registryClient(context);
   if (list === undefined) {
-    const counts = await lookIntoRegistry(dataDirectory, (registry) => registry.counts());
+    const counts = await client.ask<Record<KindName, number>>('/v1/registry/counts');
     const rows = kindNames.map((kind) => [listNames[kind], String(counts[kind])]);
     return output.answer(counts, alignColumns(rows));
   }
   const kind = findKindOfList(list);
   assert(kind !== null, 'the argument is one of the lists');
-  const page = await lookIntoRegistry(dataDirectory, (registry) => readPage(registry, kind, options));
-  output.answer({ [list]: page.entries, next: page.next }, asTable(list, page.entries));
-  if (page.next !== null) output.remark(`there may be more: --after ${JSON.stringify(page.next)}`);
-}
-
-interface Page {
-  readonly entries: readonly JsonObject[];
-  /** For `--after`; null when this was the last page. */
-  readonly next: string | null;
-}
-
-function readPage(registry: RegistryStore, kind: KindName, { limit, after }: ListOptions): Page {
-  const entries = registry
-    .page(kind, limit, kind === 'webhook' ? after?.replace(' ', '\n') : after)
-    .map((entry) => maskSecrets(writeEntry(kind, entry)));
-  const last = entries.length < limit ? undefined : entries.at(-1);
-  return { entries, next: last === undefined ? null : idOf(kind, last) };
-}
-
-/** A webhook's id is application and url, separated by a line feed in the store and by a space on a command line. */
-function idOf(kind: KindName, entry: JsonObject): string {
-  const id = cell(entry[idKeys[kind]]);
-  return kind === 'webhook' ? `${cell(entry['app_id'])} ${id}` : id;
+  const query = new URLSearchParams({ kind, limit: String(limit), ...(after !== undefined && { after }) });
+  const { entries, next } = await client.ask<RegistryPage>('/v1/registry/list', query);
+  output.answer({ [list]: entries, next }, asTable(list, entries));
+  if (next !== null) output.remark(`there may be more: --after ${shellWord(next)}`);
 }
 
 function asTable(list: string, entries: readonly JsonObject[]): string {

@@ -10,7 +10,7 @@ import { addExamples, type CommandContext, inContext, untilInterrupted } from '.
 import { CommandError } from '../shell/command-error.ts';
 import { adminClient } from './admin-client.ts';
 import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
-import { findRunningServer, nothingChanged, type AdminClient } from './running-server.ts';
+import { nothingChanged, type AdminClient } from './running-server.ts';
 
 export function addImportCommand(registry: Command): void {
   const command = registry
@@ -44,9 +44,8 @@ async function importRegistryFile(
   { replace = false, dryRun = false, yes = false }: ImportOptions,
 ): Promise<void> {
   accessSync(file, constants.R_OK);
-  const running = findRunningServer(context.dataDirectory);
-  const target = running === null ? context.dataDirectory : `the running server (process ${running.pid})`;
-  const importing = new Importing(context, adminClient(context, running), file, target);
+  const client = adminClient(context);
+  const importing = new Importing(context, client, file, client.name ?? context.dataDirectory);
   const terms: ImportTerms = { replace, dryRun, deletions: yes ? 'any' : 'few' };
   const mayAsk = replace && !dryRun && !yes;
   await untilInterrupted(async (signal) => {

@@ -6,9 +6,10 @@ import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { request as secureRequest } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
-import { text as readText } from 'node:stream/consumers';
 import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
 import {
   certFilesOf,
@@ -17,7 +18,10 @@ import {
   type TlsListener,
 } from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
-import { CommandError } from '../shell/command-error.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { explainConnectionFailure } from '../shell/connection-failure.ts';
+import { trustingAuthority } from '../shell/server-trust.ts';
+import type { ChosenProfile } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { findOpsToken } from '../../gateways/ops/ops-token.ts';
 import {
@@ -63,6 +67,8 @@ export function reachableAddress(listener: string): string {
 export interface AdminClient {
   /** False: a store at rest answers, as the last server left it. */
   readonly isLive: boolean;
+  /** The server that answers, for people; null: a store at rest. */
+  readonly name: string | null;
   /** The answer to a question; nothing changes by it. `signal` gives it up. */
   ask<Answer>(path: string, query?: URLSearchParams, signal?: AbortSignal): Promise<Answer>;
   /** The answer to one change, which is a line in the audit log. */
@@ -87,15 +93,38 @@ const silentMsMax = 60_000;
 /** The server could not be reached, or could not answer now: the request may be sent again. */
 export class OpsUnavailableError extends CommandError {}
 
+/** There is no such thing as was asked for. */
+export class MissingError extends CommandError {}
+
 /** The error for a refusal; a status of 500 or above is no fault of the request. */
 export function refusalOf(status: number, message: string): CommandError {
-  return status >= 500 ? new OpsUnavailableError(message) : new CommandError(message);
+  if (status >= 500) return new OpsUnavailableError(message);
+  return status === 404 ? new MissingError(message) : new CommandError(message);
 }
 
-/** Null when the store is at rest. Throws a CommandError like `findRunningServer` and `opsClientOf`. */
-export function findOpsClient(dataDirectory: string): OpsClient | null {
-  const running = findRunningServer(dataDirectory);
-  return running === null ? null : opsClientOf(running, dataDirectory);
+/**
+ * The client of the server that is meant: that of the profile, else the one on the data directory; null when that is at rest.
+ * Throws a CommandError like `profileClient`, `findRunningServer` and `opsClientOf`.
+ */
+export function findOpsClient(context: ServerPlace): OpsClient | null {
+  if (context.profile !== null) return profileClient(context.profile);
+  const running = findRunningServer(context.dataDirectory);
+  return running === null ? null : opsClientOf(running, context.dataDirectory);
+}
+
+export type ServerPlace = Pick<CommandContext, 'profile' | 'dataDirectory'>;
+
+/** Throws a CommandError when the profile has no ops listener. */
+export function profileClient({ name, ops, token, ca }: ChosenProfile): OpsClient {
+  if (ops !== undefined && token !== undefined)
+    return new OpsClient(ops, token, {
+      name: `the server at ${ops}`,
+      trust: ca === undefined ? undefined : trustingAuthority(ca),
+    });
+  throw new CommandError(
+    `the profile ${name} has no ops listener, which this command asks`,
+    `make it again with one: ${reveilleCommand(`profile add ${name} --replace --ops https://HOST:PORT --token-file FILE`)}`,
+  );
 }
 
 /** Throws a CommandError when the directory has no token. */
@@ -107,17 +136,28 @@ export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient 
       `the running server (process ${runtime.pid}) cannot be administrated: ${dataDirectory} has no ops.token`,
       'restart it',
     );
-  return new OpsClient(reachableAddress(listener), token);
+  const name = `the running server (process ${runtime.pid})`;
+  return new OpsClient(`http://${reachableAddress(listener)}`, token, { name });
+}
+
+interface OpsClientOptions {
+  readonly name?: string;
+  readonly trust?: ConnectionOptions | undefined;
 }
 
 export class OpsClient implements AdminClient {
   readonly isLive = true;
+  readonly name: string;
   readonly #origin: string;
   readonly #token: string;
+  readonly #trust: ConnectionOptions | undefined;
 
-  constructor(address: string, token: string) {
-    this.#origin = `http://${address}`;
+  /** `trust`: for an origin with https; undefined: whom Node trusts. */
+  constructor(origin: string, token: string, { name = 'the running server', trust }: OpsClientOptions = {}) {
+    this.name = name;
+    this.#origin = origin;
     this.#token = token;
+    this.#trust = trust;
   }
 
   /** Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
@@ -126,9 +166,9 @@ export class OpsClient implements AdminClient {
       Promise.resolve(void sent.end()),
     );
     try {
-      return JSON.parse(await readText(response)) as Answer;
+      return JSON.parse(await readAnswer(response)) as Answer;
     } catch (error) {
-      throw silence(error as Error);
+      throw this.#silence(error as Error);
     }
   }
 
@@ -138,7 +178,7 @@ export class OpsClient implements AdminClient {
     const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
       Promise.resolve(void sent.end(json)),
     );
-    return JSON.parse(await readText(response)) as Answer;
+    return JSON.parse(await readAnswer(response)) as Answer;
   }
 
   /** Uploads the file. Until it has come in whole a cancellation is the end of the connection, then a request. */
@@ -187,9 +227,15 @@ export class OpsClient implements AdminClient {
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
       const options = { method, headers: { ...headers, Authorization: `Bearer ${this.#token}` } };
-      const sent = request(this.#origin + path, { ...options, agent: false, ...(signal && { signal }) });
+      const send = this.#origin.startsWith('https:') ? secureRequest : request;
+      const sent = send(this.#origin + path, {
+        ...options,
+        ...this.#trust,
+        agent: false,
+        ...(signal && { signal }),
+      });
       sent.setTimeout(silentMsMax, () => sent.destroy(new Error('no answer')));
-      const fail = (error: Error): void => reject(silence(error));
+      const fail = (error: Error): void => reject(this.#silence(error));
       sent.on('error', fail);
       sent.on('response', (response) => {
         if (response.statusCode === 200) resolve(response);
@@ -199,6 +245,11 @@ export class OpsClient implements AdminClient {
       write(sent).catch(() => undefined);
     });
   }
+
+  #silence(error: Error): OpsUnavailableError {
+    const { reason, advice } = explainConnectionFailure(error);
+    return new OpsUnavailableError(`no answer from the ops listener at ${this.#origin}: ${reason}`, advice);
+  }
 }
 
 interface Sending {
@@ -207,8 +258,19 @@ interface Sending {
   readonly signal?: AbortSignal | undefined;
 }
 
-function silence(error: Error): OpsUnavailableError {
-  return new OpsUnavailableError(`the running server did not answer on its ops listener: ${error.message}`);
+/** The largest answer; the largest there is has 10 000 lines of the audit log. */
+const answerBytesMax = 256 * 1024 * 1024;
+
+/** The text of an answer. Throws when it is larger than any of ours. */
+async function readAnswer(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > answerBytesMax) throw new Error(`it answers more than ${answerBytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 export const nothingChanged = 'nothing was changed';
@@ -245,7 +307,7 @@ async function readImport(
 
 async function readRefusal(response: IncomingMessage): Promise<CommandError> {
   const { statusCode: status = 0 } = response;
-  const text = await readText(response);
+  const text = await readAnswer(response);
   try {
     return refusalOf(status, (JSON.parse(text) as { error: string }).error);
   } catch {

@@ -29,6 +29,9 @@ import {
   parseWakeupsQuery,
   type WakeupsAnswer,
 } from '../../gateways/admin/wakeup-routes.ts';
+import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
+import { assert } from '../../lib/assert.ts';
+import { refusalOf } from './running-server.ts';
 import { wakeupsShownMax } from '../../model/limits.ts';
 import { listStoredWakeups } from '../../storage/records/stored-wakeups.ts';
 import { wakeupTableNames, type WakeupRow } from '../../storage/records/wakeup-rows.ts';
@@ -60,12 +63,30 @@ export const storeQueries: Readonly<Record<string, StoreQuery>> = {
   '/v1/ops-tokens': async ({ dataDirectory }): Promise<OpsTokenListing> => {
     return { tokens: encodeOpsTokens(await new OpsTokenFile(dataDirectory).read()) };
   },
+  ...Object.fromEntries(
+    ['/v1/registry/counts', '/v1/registry/list', '/v1/registry/entry'].map((path) => [
+      path,
+      askRegistry(path),
+    ]),
+  ),
   '/v1/token-keys': async ({ settings }): Promise<TokenKeyListing> => {
     return { keys: encodeTokenKeys((await tokenKeyFileOf(settings).find())?.keys ?? []) };
   },
   '/v1/webhook/list': ({ dataDirectory }, query) =>
     withStore(dataDirectory, (store) => listWebhooks(store, query)),
 };
+
+/** By the route of a running server. */
+function askRegistry(path: string): StoreQuery {
+  return ({ dataDirectory }, query) =>
+    withStore(dataDirectory, async ({ registry }) => {
+      const route = registryListRoutes(new RegistryStore(registry)).find((each) => each.path === path);
+      assert(route !== undefined, 'there is such a route');
+      const { status, body } = await route.handle({ query, body: undefined });
+      if (status === 200) return body as object;
+      throw refusalOf(status, (body as { readonly error: string }).error);
+    });
+}
 
 async function withStore<Answer>(
   dataDirectory: string,

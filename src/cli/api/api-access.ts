@@ -8,6 +8,7 @@ import { parseOrigin } from '../../client/http-transport.ts';
 import { ReveilleClient, type ApiResult } from '../../client/reveille-client.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { CommandError } from '../shell/command-error.ts';
 import {
   addTrustOptions,
   findTrust,
@@ -46,7 +47,7 @@ export async function withApi<Answer>(
   ask: (api: ReveilleClient, trust: ConnectionOptions | undefined) => Promise<Answer>,
 ): Promise<Answer> {
   const credential = await findCredential(context, options, need);
-  const trust = findTrust(context, options);
+  const trust = findTrust(context, withProfile(context, options));
   const api = openApi(findApi(context, options.url), credential, context.clock, trust);
   try {
     return await ask(api, trust);
@@ -55,9 +56,22 @@ export async function withApi<Answer>(
   }
 }
 
-/** The API at `url`, else that of the server on this data directory. Throws a CommandError. */
+/** What an option does not say, the profile may. */
+function withProfile({ profile }: CommandContext, options: TrustOptions): TrustOptions {
+  const isSaid = options.ca !== undefined || options.insecure === true;
+  return isSaid || profile?.ca === undefined ? options : { ca: profile.ca };
+}
+
+/** The API at `url`, else that of the profile, else that of the server on this data directory. Throws a CommandError. */
 export function findApi(context: CommandContext, url: string | undefined): ApiPlace {
+  const { profile } = context;
   if (url !== undefined) return { origin: url, certificate: null };
+  if (profile?.api !== undefined) return { origin: profile.api, certificate: null };
+  if (profile !== null)
+    throw new CommandError(
+      `the profile ${profile.name} does not say where the API is`,
+      'name it with --url, or make the profile again with --api ORIGIN',
+    );
   return apiBeside(listenerAddress(context, 'api'), listenerCertFile(context, 'api'));
 }
 

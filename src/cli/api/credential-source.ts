@@ -1,6 +1,6 @@
 /**
- * The credential that signs a request: from a file, from the options, from the environment, or else the first suitable one
- * of the local registry. The commands that use it never show it.
+ * The credential that signs a request: from a file, from the options, from the environment or the profile, or else the
+ * first suitable one of the local registry. The commands that use it never show it.
  */
 import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
@@ -14,6 +14,7 @@ import {
 } from '../../model/registry.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
+import type { ChosenProfile, StoredCredential } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
@@ -55,13 +56,30 @@ export async function findCredential(
   options: CredentialOptions,
   need: CredentialNeed,
 ): Promise<SigningCredential> {
-  if (options.credential !== undefined) return readCredentialFile(options.credential);
+  if (options.credential !== undefined) return toSigning(readCredentialFile(options.credential));
   const { accessKeyId, secretKey, appId } = options;
   if (accessKeyId !== undefined && secretKey !== undefined && appId !== undefined)
     return { accessKeyId, secretKey, appId };
   if (accessKeyId !== undefined || secretKey !== undefined || appId !== undefined)
     throw usageError('--access-key-id, --secret-key and --app-id are given together');
-  return credentialOfEnvironment(context.settingsSources.env) ?? findInRegistry(context, need);
+  const { profile, settingsSources } = context;
+  const own = profile === null ? null : credentialOfProfile(profile);
+  if (own !== null && profile?.chosenBy === 'option') return own;
+  const found = credentialOfEnvironment(settingsSources.env) ?? own;
+  if (found !== null) return found;
+  if (profile === null) return findInRegistry(context, need);
+  throw new CommandError(
+    `the profile ${profile.name} has no credential, by which this command signs`,
+    'give one with --credential FILE, or make the profile again with --credential-file FILE',
+  );
+}
+
+function credentialOfProfile({ credential }: ChosenProfile): SigningCredential | null {
+  return credential === undefined ? null : toSigning(credential);
+}
+
+function toSigning({ access_key_id, secret_key, app_id }: StoredCredential): SigningCredential {
+  return { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id };
 }
 
 /** Null: it has none. Throws a usage error where it has a part of one. */
@@ -74,7 +92,8 @@ function credentialOfEnvironment(env: SettingsSources['env']): SigningCredential
   throw usageError(`${missing.join(' and ')} is missing: ${names.join(', ')} are given together`);
 }
 
-function readCredentialFile(path: string): SigningCredential {
+/** Throws a CommandError when the file holds none. */
+export function readCredentialFile(path: string): StoredCredential {
   let given: unknown;
   try {
     given = JSON.parse(readFileSync(path, 'utf8'));
@@ -85,8 +104,11 @@ function readCredentialFile(path: string): SigningCredential {
   }
   const { access_key_id, secret_key, app_id } = Object(given) as Record<string, unknown>;
   if (typeof access_key_id !== 'string' || typeof secret_key !== 'string' || typeof app_id !== 'string')
-    throw new CommandError(`${path} must hold the texts access_key_id, secret_key and app_id`);
-  return { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id };
+    throw new CommandError(
+      `${path} must hold the texts access_key_id, secret_key and app_id`,
+      `as ${reveilleCommand('credential create --app APP --json')} prints them`,
+    );
+  return { access_key_id, secret_key, app_id };
 }
 
 async function findInRegistry(context: CommandContext, need: CredentialNeed): Promise<SigningCredential> {

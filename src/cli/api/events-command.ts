@@ -81,8 +81,8 @@ function filterOf({ device, type = [] }: EventsOptions): URLSearchParams {
 }
 
 /** Null: no server runs. */
-function findFeed(dataDirectory: string): EventFeed | null {
-  const ops = findOpsClient(dataDirectory);
+function findFeed(context: CommandContext): EventFeed | null {
+  const ops = findOpsClient(context);
   return ops && { ask: (query, signal) => ops.ask<FeedAnswer>('/v1/events', query, signal) };
 }
 
@@ -132,10 +132,10 @@ class Reading {
   }
 
   follow(after: number, signal: AbortSignal): Promise<void> {
-    const { clock, dataDirectory, output } = this.#context;
+    const { clock, output } = this.#context;
     const deps = {
       clock,
-      connect: () => findFeed(dataDirectory),
+      connect: () => findFeed(this.#context),
       show: (found: readonly WireEvent[]) => this.#show(found),
       remark: (text: string) => output.remark(text),
     };

@@ -1,7 +1,7 @@
 /** `reveille doctor`: looks over a machine before it goes live. Exits 1 when a check fails. */
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { checkFiles, checkMachine, checkPorts, type Finding } from './doctor-machine.ts';
 import { checkRegistry } from './doctor-registry.ts';
 import { counted } from '../shell/option-values.ts';
@@ -10,7 +10,7 @@ export function addDoctorCommand(program: Command): void {
   const command = program
     .command('doctor')
     .description('Look over this machine and its settings; say what is wrong and what to do about it.')
-    .action(inContext(examine));
+    .action(inLocalContext(examine));
   addExamples(
     command,
     ['doctor', 'before a first start, or beside a running server'],

@@ -7,7 +7,7 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer } from '../../server/bootstrap/server.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkStart, demoNotice, dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
@@ -33,7 +33,7 @@ export function addServeCommand(program: Command): void {
       parseProcesses,
     )
     .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
-    .action(inContext(serveAs));
+    .action(inLocalContext(serveAs));
   addExamples(
     command,
     ['serve', 'with embedded defaults; the first start makes a demo application and two devices'],

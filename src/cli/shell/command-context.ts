@@ -8,14 +8,12 @@ import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
-import { repeatInAdvice } from './command-error.ts';
+import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
+import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
 import { confirmOnTerminal, type Confirm } from './confirmation.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
-export interface GlobalOptions {
-  readonly config?: string;
-  readonly dataDir?: string;
-  readonly set?: readonly string[];
+export interface GlobalOptions extends GivenPlace {
   readonly json?: boolean;
 }
 
@@ -32,6 +30,8 @@ export class CommandContext {
   /** Null: nobody is there who could be asked. */
   readonly confirm: Confirm | null;
   readonly settingsSources: SettingsSources;
+  readonly #place: GivenPlace;
+  #profile: ChosenProfile | null | undefined;
   #settings: Settings | null = null;
 
   constructor(
@@ -46,6 +46,7 @@ export class CommandContext {
     this.clock = clock;
     this.output = output;
     this.confirm = confirm;
+    this.#place = options;
     const dataDirectory = options.dataDir === undefined ? [] : [`data.dir=${options.dataDir}`];
     this.settingsSources = {
       file: options.config,
@@ -54,13 +55,20 @@ export class CommandContext {
     };
   }
 
-  /** Throws a SettingsError. */
+  /** The server elsewhere that is meant; null: this machine. Throws a CommandError. */
+  get profile(): ChosenProfile | null {
+    if (this.#profile === undefined) this.#profile = chooseProfile(this.#place, this.settingsSources.env);
+    return this.#profile;
+  }
+
+  /** Those of this machine. Throws a SettingsError, and a usage error where a server elsewhere is meant. */
   get settings(): Settings {
+    if (this.profile !== null) throw onlyHere(this.profile);
     this.#settings ??= loadSettings(this.settingsSources);
     return this.#settings;
   }
 
-  /** An absolute path. */
+  /** An absolute path. Throws like `settings`. */
   get dataDirectory(): string {
     return resolve(this.settings.data.dir);
   }
@@ -77,19 +85,54 @@ export function inContext(
   return (...given) => act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
 }
 
-/** The context of an action: the option value `context` of the program, else one made from its options. */
-function contextOf(command: Command): CommandContext {
-  const { context, ...options } = command.optsWithGlobals<GlobalOptions & { context?: CommandContext }>();
+/**
+ * The same for a command about this machine: a profile that is named for it is refused, and the default one does not count.
+ */
+export function inLocalContext(
+  act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
+): (...given: unknown[]) => Promise<void> | void {
+  return (...given) => {
+    const { context, profile } = optionsOf(given.at(-1) as Command);
+    const named = profile ?? process.env['REVEILLE_PROFILE'] ?? '';
+    if (context === undefined && named !== '') throw onlyHere({ name: named });
+    return act(contextOf(given.at(-1) as Command, { profile: null }), ...(given.slice(0, -1) as never[]));
+  };
+}
+
+/** The refusal of a profile by what works on this machine only. */
+function onlyHere({ name }: Pick<ChosenProfile, 'name'>): CommandError {
+  return usageError(
+    `this works on this machine only, and the profile ${name} is for a server elsewhere`,
+    'name a data directory of this machine with --data-dir, in place of --profile, REVEILLE_PROFILE or the default of profile use',
+  );
+}
+
+interface GivenOptions extends GlobalOptions {
+  readonly context?: CommandContext;
+}
+
+function optionsOf(command: Command): GivenOptions {
+  return command.optsWithGlobals<GivenOptions>();
+}
+
+/** The context of an action: the option value `context` of the program, else one made from its options and `more`. */
+function contextOf(command: Command, more: Partial<GlobalOptions> = {}): CommandContext {
+  const { context, ...options } = optionsOf(command);
   if (context !== undefined) return context;
   repeatInAdvice(placeOptionsOf(options));
-  return new CommandContext(options);
+  return new CommandContext({ ...options, ...more });
 }
 
 /** Those of the given options that say which server or store is meant. */
-function placeOptionsOf({ config, dataDir, set = [] }: GlobalOptions): [flag: string, value: string][] {
+function placeOptionsOf({
+  config,
+  dataDir,
+  profile,
+  set = [],
+}: GlobalOptions): [flag: string, value: string][] {
+  const single = { '--config': config, '--data-dir': dataDir, '--profile': profile };
   return [
-    ...(config === undefined ? [] : [['--config', config] as [string, string]]),
-    ...(dataDir === undefined ? [] : [['--data-dir', dataDir] as [string, string]]),
+    ...Object.entries(single).flatMap(([flag, value]): [string, string][] => (value ? [[flag, value]] : [])),
     ...set.map((value): [string, string] => ['--set', value]),
   ];
 }

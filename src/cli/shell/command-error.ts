@@ -34,7 +34,9 @@ export function repeatInAdvice(options: readonly (readonly [flag: string, value:
  * type next.
  */
 export function reveilleCommand(rest: string): string {
-  return `${isCheckout ? 'npm run -s reveille --' : 'reveille'} ${rest}${placeOptions}`;
+  const program = isCheckout ? 'npm run -s reveille --' : 'reveille';
+  // Profiles are of the user, whatever server is meant.
+  return `${program} ${rest}${rest.startsWith('profile ') ? '' : placeOptions}`;
 }
 
 /** A word as a shell has to be given it. */

@@ -37,7 +37,7 @@ export function findTrust(
 const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
 
 /** The certificates of the file may also be those of the server itself, whoever issued them. */
-function trustingAuthority(file: string): ConnectionOptions {
+export function trustingAuthority(file: string): ConnectionOptions {
   try {
     const certificates = readFileSync(file, 'latin1').match(certificateForm);
     if (certificates === null) throw new Error('it has no certificate');

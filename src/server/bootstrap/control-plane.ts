@@ -16,6 +16,8 @@ import { noticesWaitingMax } from '../../storage/lmdb/store-limits.ts';
 import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { bridgeRoutes, registryRoutes } from '../../gateways/admin/registry-routes.ts';
+import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
+import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
 import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
 import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
@@ -198,6 +200,8 @@ export class ControlPlane {
     const all = [
       ...registryRoutes(context),
       ...bridgeRoutes(context),
+      ...registryListRoutes(context.registry),
+      ...auditRoutes(dataDirectory),
       ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
       ...this.#eventRoutes.routes,
       ...wakeupRoutes({ ...context, wakeupRecords: records.wakeups, events }),
@@ -220,11 +224,7 @@ export class ControlPlane {
         operators: this.operators,
         audit: this.audit,
       },
-      {
-        ...listen,
-        hosts,
-        spoolDirectory: join(dataDirectory, 'spool'),
-      },
+      { ...listen, hosts, spoolDirectory: join(dataDirectory, 'spool') },
     );
   }
 

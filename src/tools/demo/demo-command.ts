@@ -7,7 +7,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Command } from 'commander';
 import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
-import { addExamples, type CommandContext, inContext } from '../../cli/shell/command-context.ts';
+import { addExamples, type CommandContext, inLocalContext } from '../../cli/shell/command-context.ts';
 import { DemoFailure, findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
 import { Timeline } from './timeline.ts';
 import { findRunningServer } from '../../cli/admin/running-server.ts';
@@ -24,7 +24,7 @@ export function addDemoCommand(program: Command): void {
         'two calls with pictures, the event log; with what the API says at each step.',
     )
     .option('--pictures <dir>', 'where the pictures of the calls are saved, in one file', '.')
-    .action(inContext(demo));
+    .action(inLocalContext(demo));
   addExamples(
     addTrustOptions(command),
     ['demo', 'against the running server of the data directory, else one of its own'],

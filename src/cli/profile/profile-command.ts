@@ -1,0 +1,232 @@
+/** `reveille profile …`: servers elsewhere by name, so that every command can be for one of them. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { InvalidArgumentError, type Command } from 'commander';
+import { messageOf } from '../../lib/result.ts';
+import { parseOriginOption } from '../api/api-access.ts';
+import { readCredentialFile } from '../api/credential-source.ts';
+import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { CommandError, usageError } from '../shell/command-error.ts';
+import { alignColumns } from '../shell/output.ts';
+import { trustingAuthority } from '../shell/server-trust.ts';
+import {
+  getProfile,
+  masked,
+  profileName,
+  profilesPath,
+  readProfiles,
+  refuseInClear,
+  writeProfiles,
+  type Profile,
+} from './profiles.ts';
+
+interface AddOptions {
+  readonly ops?: string;
+  readonly tokenFile?: string;
+  readonly api?: string;
+  readonly credentialFile?: string;
+  readonly ca?: string;
+  readonly replace?: boolean;
+}
+
+export function addProfileCommand(program: Command): void {
+  const command = program
+    .command('profile')
+    .description(
+      'Keep servers elsewhere by name, with their addresses and secrets, for --profile NAME of every command.',
+    );
+  addExamples(
+    command,
+    ['profile add prod --ops https://ops.example:8090 --token-file token', 'a server to administrate'],
+    ['profile use prod', 'from now on every command is for it'],
+    ['status DOOR-1 --profile prod', 'this one is; REVEILLE_PROFILE=prod says the same'],
+  );
+  addAdd(command);
+  addList(command);
+  addShow(command);
+  addUse(command);
+  addRemove(command);
+}
+
+function addAdd(profile: Command): void {
+  const command = profile
+    .command('add')
+    .description('Add a server: its ops listener with a token, its API with a credential, or both.')
+    .argument('<name>', '1-64 characters of A-Z a-z 0-9 _ . -', parseName)
+    .option('--ops <origin>', 'its ops listener, like https://ops.example:8090', parseOriginOption)
+    .option('--token-file <file>', 'file with a token of its ops listener; - for standard input')
+    .option('--api <origin>', 'its signed API, like https://reveille.example', parseOriginOption)
+    .option('--credential-file <file>', 'JSON file as credential create --json prints it')
+    .option('--ca <file>', 'PEM file of the only certificates to be trusted there; it is read at each use')
+    .option('--replace', 'also when there is a profile of this name')
+    .action(inContext(addProfile));
+  addExamples(
+    command,
+    [
+      'profile add prod --ops https://ops.example:8090 --token-file token',
+      'status, events, calls, registry, …',
+    ],
+    [
+      'profile add api-prod --api https://reveille.example --credential-file key.json',
+      'wake, message, devices, …',
+    ],
+    [
+      'profile add prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
+      'all of them; the token comes from a pipe',
+    ],
+  );
+}
+
+function addList(profile: Command): void {
+  const command = profile
+    .command('list')
+    .description('List the profiles, without secrets; * marks the default.')
+    .action(inContext(listProfiles));
+  addExamples(command, ['profile list', 'for people'], ['profile list --json', 'for machines']);
+}
+
+function addShow(profile: Command): void {
+  const command = profile
+    .command('show')
+    .description('Show a profile; its secrets are masked.')
+    .argument('<name>', 'the profile', parseName)
+    .action(inContext(showProfile));
+  addExamples(command, ['profile show prod', 'for people'], ['profile show prod --json', 'for machines']);
+}
+
+function addUse(profile: Command): void {
+  const command = profile
+    .command('use')
+    .description('Make a profile the default of every command; without a name, this machine again.')
+    .argument('[name]', 'the profile; none when left out', parseName)
+    .action(inContext(useProfile));
+  addExamples(
+    command,
+    ['profile use prod', 'as if --profile prod were given'],
+    ['profile use', 'the store and the server of this machine again'],
+  );
+}
+
+function addRemove(profile: Command): void {
+  const command = profile
+    .command('remove')
+    .description('Remove a profile and its secrets. Its token and its credential stay valid at the server.')
+    .argument('<name>', 'the profile', parseName)
+    .action(inContext(removeProfile));
+  addExamples(
+    command,
+    ['profile remove prod', 'from this machine'],
+    ['profile remove prod --json', 'for machines'],
+  );
+}
+
+function parseName(name: string): string {
+  if (!profileName.test(name))
+    throw new InvalidArgumentError('Expected 1-64 characters of A-Z a-z 0-9 _ . -');
+  return name;
+}
+
+function addProfile({ output, settingsSources }: CommandContext, name: string, options: AddOptions): void {
+  const { ops, api, ca } = options;
+  if (ops === undefined && api === undefined)
+    throw usageError(
+      'a profile has --ops or --api, or both',
+      'name the server, like --ops https://ops.example:8090',
+    );
+  if ((ops === undefined) !== (options.tokenFile === undefined))
+    throw usageError(
+      '--ops and --token-file are given together',
+      'make a token at the server: reveille ops-token create NAME --role viewer',
+    );
+  if (options.credentialFile !== undefined && api === undefined)
+    throw usageError('--credential-file is for --api', 'name the API, like --api https://reveille.example');
+  if (ops !== undefined) refuseInClear(ops);
+  if (ca !== undefined) trustingAuthority(ca);
+  const added: Profile = {
+    ...(ops !== undefined && { ops, token: readToken(options.tokenFile ?? '') }),
+    ...(api !== undefined && { api }),
+    ...(options.credentialFile !== undefined && { credential: readCredentialFile(options.credentialFile) }),
+    ...(ca !== undefined && { ca: resolve(ca) }),
+  };
+  const path = profilesPath(settingsSources.env);
+  const { profiles, default: usual } = readProfiles(path);
+  if (options.replace !== true && Object.hasOwn(profiles, name))
+    throw new CommandError(`there is a profile ${name} already`, 'make it anew with --replace');
+  writeProfiles(path, { default: usual, profiles: { ...profiles, [name]: added } });
+  output.answer({ name, ...masked(added) }, `added ${name}, for --profile ${name}; it is kept in ${path}`);
+}
+
+/** A token of the ops listener is printable and has no blanks. */
+const tokenForm = /^[\x21-\x7e]{1,1024}$/;
+
+function readToken(file: string): string {
+  const token = readText(file).trim();
+  if (tokenForm.test(token)) return token;
+  throw new CommandError(
+    `${file === '-' ? 'standard input' : file} has no token`,
+    'it is the one line that reveille ops-token create has shown, with nothing else',
+  );
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new CommandError(`the token file ${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function listProfiles({ output, settingsSources }: CommandContext): void {
+  const { profiles, default: usual } = readProfiles(profilesPath(settingsSources.env));
+  const shown = Object.entries(profiles).map(([name, profile]) => ({ name, ...masked(profile) }));
+  const rows = Object.entries(profiles).map(([name, { ops, api }]) => [
+    `${name === usual ? '*' : ' '} ${name}`,
+    ops ?? '-',
+    api ?? '-',
+  ]);
+  output.answer(
+    { profiles: shown, default: usual },
+    rows.length === 0 ? 'no profiles' : alignColumns([['  NAME', 'OPS', 'API'], ...rows]),
+  );
+}
+
+function showProfile({ output, settingsSources }: CommandContext, name: string): void {
+  const shown = masked(getProfile(readProfiles(profilesPath(settingsSources.env)), name));
+  const { credential } = shown;
+  const rows = [
+    ['ops', shown.ops ?? '-'],
+    ['token', shown.token ?? '-'],
+    ['api', shown.api ?? '-'],
+    [
+      'credential',
+      credential === undefined ? '-' : `${credential.access_key_id} of application ${credential.app_id}`,
+    ],
+    ['ca', shown.ca ?? '-'],
+  ];
+  output.answer({ name, ...shown }, alignColumns(rows));
+}
+
+function useProfile({ output, settingsSources }: CommandContext, name: string | undefined): void {
+  const path = profilesPath(settingsSources.env);
+  const profiles = readProfiles(path);
+  if (name !== undefined) getProfile(profiles, name);
+  writeProfiles(path, { ...profiles, default: name ?? null });
+  output.answer(
+    { default: name ?? null },
+    name === undefined
+      ? 'commands are for this machine'
+      : `commands are for ${name}, unless --profile says otherwise`,
+  );
+}
+
+function removeProfile({ output, settingsSources }: CommandContext, name: string): void {
+  const path = profilesPath(settingsSources.env);
+  const before = readProfiles(path);
+  getProfile(before, name);
+  const { [name]: _removed, ...profiles } = before.profiles;
+  writeProfiles(path, { default: before.default === name ? null : before.default, profiles });
+  output.answer(
+    { removed: name },
+    `${name} is removed; its token and its credential are still valid at the server`,
+  );
+}

@@ -1,0 +1,60 @@
+/**
+ * The registry as operators read it, secrets masked: how many entries there are of each kind, a page of one kind, one entry.
+ * The answers are the same of a store at rest.
+ */
+import { z } from 'zod';
+import type { JsonObject } from '../../model/json.ts';
+import { writeEntry } from '../../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../../storage/registry/registry-export.ts';
+import { idKeys, kindNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import type { RegistryStore } from '../../storage/registry/registry-store.ts';
+import { missingEntry, readRoute, type AdminRoute } from '../ops/admin-route.ts';
+
+export const registryPageMax = 10_000;
+
+export interface RegistryPage {
+  readonly entries: readonly JsonObject[];
+  /** The `after` of the next page; null when this was the last one. */
+  readonly next: string | null;
+}
+
+const kind = z.enum(kindNames);
+/** A webhook's id is application and url, separated by a line feed in the store and by a space elsewhere. */
+const listQuery = z.strictObject({
+  kind,
+  limit: z.coerce.number().int().min(1).max(registryPageMax).default(100),
+  after: z.string().min(1).optional(),
+});
+const entryQuery = z.strictObject({ kind, id: z.string().min(1) });
+
+export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
+  return [
+    readRoute('/v1/registry/counts', z.strictObject({}), async () => {
+      return { status: 200, body: registry.counts() };
+    }),
+    readRoute('/v1/registry/list', listQuery, async (query) => {
+      return { status: 200, body: readPage(registry, query) };
+    }),
+    readRoute('/v1/registry/entry', entryQuery, async ({ kind, id }) => {
+      const entry = registry.find(kind, storedId(kind, id));
+      if (entry === null) return missingEntry({ kind, id });
+      return { status: 200, body: { entry: maskSecrets(writeEntry(kind, entry)) } };
+    }),
+  ];
+}
+
+function readPage(registry: RegistryStore, { kind, limit, after }: z.output<typeof listQuery>): RegistryPage {
+  const found = registry.page(kind, limit, after === undefined ? undefined : storedId(kind, after));
+  const entries = found.map((entry) => maskSecrets(writeEntry(kind, entry)));
+  const last = entries.length < limit ? undefined : entries.at(-1);
+  return { entries, next: last === undefined ? null : shownId(kind, last) };
+}
+
+function storedId(kind: KindName, id: string): string {
+  return kind === 'webhook' ? id.replace(' ', '\n') : id;
+}
+
+function shownId(kind: KindName, entry: JsonObject): string {
+  const id = String(entry[idKeys[kind]]);
+  return kind === 'webhook' ? `${String(entry['app_id'])} ${id}` : id;
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { test } from 'node:test';
+import { addProfileCommand } from '../../../../src/cli/profile/profile-command.ts';
+import {
+  chooseProfile,
+  profilesMax,
+  profilesPath,
+  readProfiles,
+  refuseInClear,
+  writeProfiles,
+} from '../../../../src/cli/profile/profiles.ts';
+import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
+import { CommandError } from '../../../../src/cli/shell/command-error.ts';
+import { commandScene } from '../../../support/command-scene.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+
+const prod = { ops: 'https://ops.example:8090', token: 'the-token-of-prod' };
+const lab = { api: 'http://10.0.0.5:8080' };
+
+/** An environment whose profiles are these. */
+function environment(t: Ending, usual: string | null = 'lab'): Record<string, string> {
+  const env = { XDG_CONFIG_HOME: temporaryDirectory(t) };
+  writeProfiles(profilesPath(env), { default: usual, profiles: { prod, lab } });
+  return env;
+}
+
+test('options go before the environment, and that before the default profile', (t) => {
+  const env = environment(t);
+  const chosen = (given: object, more: Record<string, string> = {}): unknown => {
+    const found = chooseProfile(given, { ...env, ...more });
+    return found && [found.name, found.chosenBy];
+  };
+  assert.deepEqual(chosen({ profile: 'prod' }, { REVEILLE_PROFILE: 'lab' }), ['prod', 'option']);
+  assert.deepEqual(chosen({}, { REVEILLE_PROFILE: 'prod' }), ['prod', 'environment']);
+  assert.deepEqual(chosen({}), ['lab', 'default']);
+  assert.equal(chosen({}, { REVEILLE_PROFILE: '' }), null);
+  assert.equal(chosen({}, { REVEILLE_DATA_DIR: 'd' }), null);
+  for (const local of [{ dataDir: 'd' }, { config: 'c' }, { set: ['log.level=info'] }, { profile: null }])
+    assert.equal(chosen(local, { REVEILLE_PROFILE: 'prod' }), null);
+  assert.throws(() => chosen({ profile: 'prod', dataDir: 'd' }), { exitCode: 2 });
+  for (const name of ['none', 'constructor', '__proto__'])
+    assert.throws(() => chosen({ profile: name }), { exitCode: 2, message: `there is no profile "${name}"` });
+  assert.equal(
+    chooseProfile({}, { XDG_CONFIG_HOME: temporaryDirectory(t) }),
+    null,
+    'and none without a file',
+  );
+});
+
+test('the store and the settings of this machine are out of reach of a command for a server elsewhere', (t) => {
+  const context = new CommandContext({ profile: 'prod' }, environment(t));
+  assert.throws(() => context.dataDirectory, /this machine only, and the profile prod/);
+  assert.throws(() => context.settings, CommandError);
+});
+
+test('the file is its owner’s alone, and one that others can read is refused while it has a secret', (t) => {
+  const path = profilesPath(environment(t));
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  chmodSync(path, 0o640);
+  assert.throws(() => readProfiles(path), { advice: `close it to them: chmod 600 ${path}` });
+  writeProfiles(path, { default: null, profiles: { lab } });
+  chmodSync(path, 0o644);
+  assert.deepEqual(readProfiles(path).profiles, { lab });
+});
+
+test('a file that holds no profiles is named, and nothing of it is shown', (t) => {
+  const path = profilesPath({ XDG_CONFIG_HOME: temporaryDirectory(t) });
+  mkdirSync(dirname(path));
+  for (const spoiled of [
+    '{"token": "s3cr',
+    '[]',
+    '{"default":null,"profiles":{"a b":{}}}',
+    'x'.repeat(2 ** 20 + 1),
+  ]) {
+    writeFileSync(path, spoiled, { mode: 0o600 });
+    const refused = (error: Error): boolean =>
+      error.message.includes(path) && !error.message.includes('s3cr');
+    assert.throws(() => readProfiles(path), refused);
+  }
+  const many = Array.from({ length: profilesMax + 1 }, (_, i) => [`p${i}`, lab] as const);
+  assert.throws(
+    () => writeProfiles(path, { default: null, profiles: Object.fromEntries(many) }),
+    /100 profiles/,
+  );
+});
+
+test('a token goes over TLS, or stays on this machine', () => {
+  for (const good of [
+    'https://ops.example',
+    'http://127.0.0.1:8090',
+    'http://[::1]:8090',
+    'http://localhost:1',
+  ])
+    refuseInClear(good);
+  for (const clear of ['http://ops.example:8090', 'http://10.0.0.5', 'http://127.0.0.1.example'])
+    assert.throws(() => refuseInClear(clear), /in the clear/, clear);
+});
+
+test('profiles are added, listed, chosen and removed, and their secrets are not shown', async (t) => {
+  const directory = temporaryDirectory(t);
+  const env = { XDG_CONFIG_HOME: join(directory, 'config') };
+  const { output, run } = commandScene(t, addProfileCommand, { env });
+  const [tokenFile, keyFile] = [join(directory, 'token'), join(directory, 'key.json')];
+  const credential = { access_key_id: 'AK1', secret_key: 'secret-key-of-AK1', app_id: 'app' };
+  writeFileSync(tokenFile, `${prod.token}\n`);
+  writeFileSync(keyFile, JSON.stringify({ ...credential, permissions: ['*'] }));
+  const api = ['--api', 'https://reveille.example', '--credential-file', keyFile];
+  const added = ['profile', 'add', 'prod', '--ops', prod.ops, '--token-file', tokenFile, ...api];
+  await run(...added);
+  await assert.rejects(run(...added), /there is a profile prod already/);
+  await run(...added, '--replace');
+  const shown: string[] = [];
+  for (const words of [['list'], ['show', 'prod']]) {
+    await run('profile', ...words);
+    shown.push(output.text, JSON.stringify(output.json));
+  }
+  for (const text of shown) assert.doesNotMatch(text, /the-token-of|secret-key-of/);
+  assert.match(output.text, /credential +AK1 of application app/);
+  await run('profile', 'use', 'prod');
+  assert.deepEqual(chooseProfile({}, env), {
+    ...prod,
+    api: 'https://reveille.example',
+    credential,
+    name: 'prod',
+    chosenBy: 'default',
+  });
+  await run('profile', 'remove', 'prod');
+  assert.equal(readFileSync(profilesPath(env), 'utf8'), '{\n  "default": null,\n  "profiles": {}\n}\n');
+  for (const wrong of [
+    ['add', 'x'],
+    ['add', 'x', '--ops', 'https://a.example'],
+    ['add', 'x', '--credential-file', keyFile],
+  ])
+    await assert.rejects(run('profile', ...wrong), { exitCode: 2 });
+  await assert.rejects(run('profile', 'use', 'none'), /there is no profile "none"/);
+});
