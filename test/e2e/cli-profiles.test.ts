@@ -18,7 +18,7 @@ async function proxyTo(t: Ending, port: number, certificate: TestCertificate): P
   const tls = { cert: readFileSync(certificate.certFile), key: readFileSync(certificate.keyFile) };
   const proxy = createServer(tls, (asked, answer) => {
     const { method, url, headers } = asked;
-    const passed = request({ port, host: '127.0.0.1', method, path: url, headers }, (reply) => {
+    const passed = request({ agent: false, port, host: '127.0.0.1', method, path: url, headers }, (reply) => {
       answer.writeHead(reply.statusCode ?? 502, reply.headers);
       reply.pipe(answer);
     });

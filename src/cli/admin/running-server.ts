@@ -247,7 +247,10 @@ export class OpsClient implements AdminClient {
   }
 
   #silence(error: Error): OpsUnavailableError {
-    const { reason, advice } = explainConnectionFailure(error);
+    const { reason, advice } = explainConnectionFailure(
+      error,
+      'look whether it runs, and at the address of the profile where there is one',
+    );
     return new OpsUnavailableError(`no answer from the ops listener at ${this.#origin}: ${reason}`, advice);
   }
 }
