@@ -137,7 +137,7 @@ async function findBridge(
     report.step('bridge', 'is played with the key that was given');
     return { key: bridgeKey, remove: () => Promise.resolve() };
   }
-  const ops = bridgeKey === null ? null : findOpsClient(context.dataDirectory);
+  const ops = bridgeKey === null ? null : findOpsClient(context);
   if (ops === null) {
     report.step(
       'bridge',
