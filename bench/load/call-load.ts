@@ -1,6 +1,6 @@
 /** Calls at one server, and what its media process spends on them. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { Child } from './child.ts';
 import type { LocalLegService } from './ipc.ts';

@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { OpsClient } from '../../src/cli/admin/running-server.ts';
+import type { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import type { AuditLine } from '../../src/model/audit.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { anIntent, linesInFile, openAudit } from '../support/audit-scene.ts';

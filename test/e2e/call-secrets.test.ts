@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { metricsOf } from '../support/driven-server.ts';
 import { callBody, issuance, msgSessionKey, msgSessionToken } from '../support/call-actions.ts';

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { TestContext } from 'node:test';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';

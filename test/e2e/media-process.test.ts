@@ -9,7 +9,7 @@ import { after, before, test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { callBody, issuance, issueCall } from '../support/call-actions.ts';
 import { legUpgrade, readHead } from '../support/media-peer.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { linesInFile } from '../support/audit-scene.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';

@@ -12,7 +12,7 @@ import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { BridgePlayback, noPlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
 import { testFilm } from '../../src/tools/bridge/test-picture.ts';
 import { openFrameCoder } from '../../src/tools/bridge/frame-coder.ts';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { Size } from '../../src/model/call.ts';
 import { mediaFrameHeaderBytes } from '../../src/model/limits.ts';

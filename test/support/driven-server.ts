@@ -1,6 +1,6 @@
 /** A whole server on real sockets whose time stands still until the test moves it. */
 import assert from 'node:assert/strict';
-import { OpsClient } from '../../src/cli/admin/running-server.ts';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './test-server.ts';

@@ -9,17 +9,15 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { findOpsClient, profileClient, type ServerPlace } from './running-server.ts';
 import {
-  findOpsClient,
   OpsUnavailableError,
-  profileClient,
   nothingChanged,
   type AdminClient,
   type FileWatch,
   type OpsClient,
-  type ServerPlace,
   refusalOf,
-} from './running-server.ts';
+} from './ops-client.ts';
 import { type StoreContext, storeQueries } from './store-queries.ts';
 import { assert } from '../../lib/assert.ts';
 import { wallSeconds } from '../../lib/clock.ts';

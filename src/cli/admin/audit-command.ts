@@ -11,7 +11,8 @@ import {
 } from '../../gateways/admin/audit-routes.ts';
 import { usageError } from '../shell/command-error.ts';
 import type { Output } from '../shell/output.ts';
-import { profileClient, type OpsClient } from './running-server.ts';
+import { profileClient } from './running-server.ts';
+import { type OpsClient } from './ops-client.ts';
 import { formatLocalTime } from '../api/events-text.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';

@@ -8,7 +8,7 @@ import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.t
 import { showable } from '../../lib/showable-text.ts';
 import { advised, serverClient } from './admin-client.ts';
 import { callsTable } from './calls-view.ts';
-import type { OpsClient } from './running-server.ts';
+import type { OpsClient } from './ops-client.ts';
 
 /** The most that the server lists. */
 const listedMax = 1000;

@@ -4,7 +4,7 @@ import type { ClusterJson, MemberJson } from '../../server/membership/cluster-js
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';
-import type { OpsClient } from './running-server.ts';
+import type { OpsClient } from './ops-client.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function addClusterCommand(program: Command): void {

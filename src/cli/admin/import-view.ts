@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { counted, spanInWords } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { describeCounts } from './local-registry.ts';
-import type { FileProgress } from './running-server.ts';
+import type { FileProgress } from './ops-client.ts';
 
 const verbs = { uploading: 'uploading', reading: 'importing', deleting: 'deleting' } as const;
 

@@ -5,7 +5,7 @@
 import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
 import { shellWord } from '../shell/command-error.ts';
 import { registryClient } from './admin-client.ts';
-import { MissingError } from './running-server.ts';
+import { MissingError } from './ops-client.ts';
 import { assert } from '../../lib/assert.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { ImportReport } from '../../storage/registry/registry-import.ts';

@@ -10,7 +10,7 @@ import { addExamples, type CommandContext, inContext, untilInterrupted } from '.
 import { CommandError } from '../shell/command-error.ts';
 import { adminClient } from './admin-client.ts';
 import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
-import { nothingChanged, type AdminClient } from './running-server.ts';
+import { nothingChanged, type AdminClient } from './ops-client.ts';
 
 export function addImportCommand(registry: Command): void {
   const command = registry

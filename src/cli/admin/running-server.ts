@@ -1,15 +1,7 @@
 /**
  * The running server of a data directory: the addresses of its listeners, and the client of its ops listener, with the
- * token of the directory. A refusal of the listener becomes a CommandError with its text.
+ * token of the directory; or that of the server elsewhere which a profile names.
  */
-import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
-import { request, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
-import { request as secureRequest } from 'node:https';
-import type { ConnectionOptions } from 'node:tls';
-import { createInterface } from 'node:readline';
-import { pipeline } from 'node:stream/promises';
 import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
 import {
   certFilesOf,
@@ -19,18 +11,11 @@ import {
 } from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { explainConnectionFailure } from '../shell/connection-failure.ts';
 import { trustingAuthority } from '../shell/server-trust.ts';
 import type { ChosenProfile } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { findOpsToken } from '../../gateways/ops/ops-token.ts';
-import {
-  encodeImportQuery,
-  type ImportLine,
-  type ImportReportJson,
-  type ImportTerms,
-} from '../../gateways/admin/import-query.ts';
-import type { ImportProgress } from '../../storage/registry/registry-import.ts';
+import { OpsClient } from './ops-client.ts';
 
 /** Null when the store is at rest. Throws a CommandError while the server starts or stops. */
 export function findRunningServer(dataDirectory: string): Runtime | null {
@@ -61,45 +46,6 @@ export function reachableAddress(listener: string): string {
   const address = parseListenAddress(listener);
   if (address === null) throw new CommandError(`${listener} is no host:port`);
   return formatListenAddress(reachableHere(address));
-}
-
-/** The requests of the ops listener, to a running server or to a store at rest. A refusal is a CommandError. */
-export interface AdminClient {
-  /** False: a store at rest answers, as the last server left it. */
-  readonly isLive: boolean;
-  /** The server that answers, for people; null: a store at rest. */
-  readonly name: string | null;
-  /** The answer to a question; nothing changes by it. `signal` gives it up. */
-  ask<Answer>(path: string, query?: URLSearchParams, signal?: AbortSignal): Promise<Answer>;
-  /** The answer to one change, which is a line in the audit log. */
-  change<Answer>(path: string, body: object): Promise<Answer>;
-  /** Imports a registry file, or with `dryRun` says what that would do. A refusal is a CommandError: nothing has changed. */
-  importFile(file: string, terms: ImportTerms, watch?: FileWatch): Promise<ImportReportJson>;
-}
-
-/** The sending of the file to a server, or a phase of its import. */
-export type FileProgress = ImportProgress | { readonly phase: 'uploading'; readonly share: number };
-
-export interface FileWatch {
-  /** Told now and then. */
-  readonly onProgress?: (progress: FileProgress) => void;
-  /** Cancels the import; it is refused then, unless it was committed already. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The longest silence: a change is answered at once, and an import reports its progress more often. */
-const silentMsMax = 60_000;
-
-/** The server could not be reached, or could not answer now: the request may be sent again. */
-export class OpsUnavailableError extends CommandError {}
-
-/** There is no such thing as was asked for. */
-export class MissingError extends CommandError {}
-
-/** The error for a refusal; a status of 500 or above is no fault of the request. */
-export function refusalOf(status: number, message: string): CommandError {
-  if (status >= 500) return new OpsUnavailableError(message);
-  return status === 404 ? new MissingError(message) : new CommandError(message);
 }
 
 /**
@@ -138,183 +84,4 @@ export function opsClientOf(runtime: Runtime, dataDirectory: string): OpsClient 
     );
   const name = `the running server (process ${runtime.pid})`;
   return new OpsClient(`http://${reachableAddress(listener)}`, token, { name });
-}
-
-interface OpsClientOptions {
-  readonly name?: string;
-  readonly trust?: ConnectionOptions | undefined;
-}
-
-export class OpsClient implements AdminClient {
-  readonly isLive = true;
-  readonly name: string;
-  readonly #origin: string;
-  readonly #token: string;
-  readonly #trust: ConnectionOptions | undefined;
-
-  /** `trust`: for an origin with https; undefined: whom Node trusts. */
-  constructor(origin: string, token: string, { name = 'the running server', trust }: OpsClientOptions = {}) {
-    this.name = name;
-    this.#origin = origin;
-    this.#token = token;
-    this.#trust = trust;
-  }
-
-  /** Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
-  async ask<Answer>(path: string, query = new URLSearchParams(), signal?: AbortSignal): Promise<Answer> {
-    const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
-      Promise.resolve(void sent.end()),
-    );
-    try {
-      return JSON.parse(await readAnswer(response)) as Answer;
-    } catch (error) {
-      throw this.#silence(error as Error);
-    }
-  }
-
-  async change<Answer>(path: string, body: object): Promise<Answer> {
-    const json = JSON.stringify(body);
-    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
-    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
-      Promise.resolve(void sent.end(json)),
-    );
-    return JSON.parse(await readAnswer(response)) as Answer;
-  }
-
-  /** Uploads the file. Until it has come in whole a cancellation is the end of the connection, then a request. */
-  async importFile(
-    file: string,
-    terms: ImportTerms,
-    { onProgress = () => undefined, signal }: FileWatch = {},
-  ): Promise<ImportReportJson> {
-    const { size } = await stat(file);
-    const importId = randomUUID();
-    const contentType = /\.(ndjson|jsonl)$/i.test(file) ? 'application/x-ndjson' : 'application/json';
-    const headers = { 'Content-Type': contentType, 'Content-Length': size };
-    const path = `/v1/registry/import?${encodeImportQuery({ ...terms, importId }).toString()}`;
-    const given = new AbortController();
-    let isSent = false;
-    const cancel = (): void => {
-      if (!isSent) return given.abort();
-      this.change('/v1/registry/cancel-import', { import: importId }).catch(() => given.abort());
-    };
-    signal?.addEventListener('abort', cancel);
-    if (signal?.aborted === true) cancel();
-    try {
-      const response = await this.#send(
-        path,
-        { method: 'POST', headers, signal: given.signal },
-        async (sent) => {
-          await pipeline(createReadStream(file), tellShare(size, onProgress), sent);
-          isSent = true;
-        },
-      );
-      return await readImport(response, file, onProgress);
-    } catch (error) {
-      if (!isSent && given.signal.aborted)
-        throw new CommandError(`${file}: the import was cancelled`, nothingChanged);
-      throw error;
-    } finally {
-      signal?.removeEventListener('abort', cancel);
-    }
-  }
-
-  /** The response to a request that was not refused. */
-  #send(
-    path: string,
-    { method, headers, signal }: Sending,
-    write: (sent: ReturnType<typeof request>) => Promise<void>,
-  ): Promise<IncomingMessage> {
-    return new Promise((resolve, reject) => {
-      const options = { method, headers: { ...headers, Authorization: `Bearer ${this.#token}` } };
-      const send = this.#origin.startsWith('https:') ? secureRequest : request;
-      const sent = send(this.#origin + path, {
-        ...options,
-        ...this.#trust,
-        agent: false,
-        ...(signal && { signal }),
-      });
-      sent.setTimeout(silentMsMax, () => sent.destroy(new Error('no answer')));
-      const fail = (error: Error): void => reject(this.#silence(error));
-      sent.on('error', fail);
-      sent.on('response', (response) => {
-        if (response.statusCode === 200) resolve(response);
-        else void readRefusal(response).then(reject, fail);
-      });
-      // An answer before the end of the body breaks the upload; the answer says more than that error.
-      write(sent).catch(() => undefined);
-    });
-  }
-
-  #silence(error: Error): OpsUnavailableError {
-    const { reason, advice } = explainConnectionFailure(
-      error,
-      'look whether it runs, and at the address of the profile where there is one',
-    );
-    return new OpsUnavailableError(`no answer from the ops listener at ${this.#origin}: ${reason}`, advice);
-  }
-}
-
-interface Sending {
-  readonly method: 'GET' | 'POST';
-  readonly headers?: OutgoingHttpHeaders;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** The largest answer; the largest there is has 10 000 lines of the audit log. */
-const answerBytesMax = 256 * 1024 * 1024;
-
-/** The text of an answer. Throws when it is larger than any of ours. */
-async function readAnswer(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > answerBytesMax) throw new Error(`it answers more than ${answerBytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}
-
-export const nothingChanged = 'nothing was changed';
-
-/** Passes pieces of a file on, and tells how much of it has gone. */
-function tellShare(
-  size: number,
-  onProgress: (progress: FileProgress) => void,
-): (pieces: AsyncIterable<Buffer>) => AsyncGenerator<Buffer> {
-  return async function* (pieces) {
-    let bytes = 0;
-    for await (const piece of pieces) {
-      yield piece;
-      bytes += piece.length;
-      onProgress({ phase: 'uploading', share: bytes / size });
-    }
-  };
-}
-
-async function readImport(
-  response: IncomingMessage,
-  file: string,
-  onProgress: (progress: FileProgress) => void,
-): Promise<ImportReportJson> {
-  for await (const line of createInterface({ input: response })) {
-    const said = JSON.parse(line) as ImportLine;
-    if (said.error !== undefined)
-      throw new CommandError(said.error.replace(/^the file\b/, file), nothingChanged);
-    if (said.result !== undefined) return said.result;
-    if (said.progress !== undefined) onProgress(said.progress);
-  }
-  throw new CommandError('the server ended the import without a word', 'look into its log');
-}
-
-async function readRefusal(response: IncomingMessage): Promise<CommandError> {
-  const { statusCode: status = 0 } = response;
-  const text = await readAnswer(response);
-  try {
-    return refusalOf(status, (JSON.parse(text) as { error: string }).error);
-  } catch {
-    const Refusal = status >= 500 ? OpsUnavailableError : CommandError;
-    return new Refusal(`the ops listener answered ${status}`, 'is it of another release?');
-  }
 }

@@ -31,7 +31,7 @@ import {
 } from '../../gateways/admin/wakeup-routes.ts';
 import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
 import { assert } from '../../lib/assert.ts';
-import { refusalOf } from './running-server.ts';
+import { refusalOf } from './ops-client.ts';
 import { wakeupsShownMax } from '../../model/limits.ts';
 import { listStoredWakeups } from '../../storage/records/stored-wakeups.ts';
 import { wakeupTableNames, type WakeupRow } from '../../storage/records/wakeup-rows.ts';

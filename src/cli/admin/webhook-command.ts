@@ -6,7 +6,7 @@ import { addExamples, type CommandContext, inContext } from '../shell/command-co
 import { counted, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { adminClient, serverClient } from './admin-client.ts';
-import type { OpsClient } from './running-server.ts';
+import type { OpsClient } from './ops-client.ts';
 import type { WebhookListing } from './store-queries.ts';
 import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
 

@@ -5,7 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { OpsUnavailableError } from '../admin/running-server.ts';
+import { OpsUnavailableError } from '../admin/ops-client.ts';
 import { pauseUnless } from '../shell/command-context.ts';
 
 export interface FeedAnswer extends EventsAnswer {

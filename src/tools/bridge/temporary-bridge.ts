@@ -1,6 +1,6 @@
 /** A bridge that a command adds to the registry of a running server for itself, and removes again. */
 import { randomBytes } from 'node:crypto';
-import type { AdminClient } from '../../cli/admin/running-server.ts';
+import type { AdminClient } from '../../cli/admin/ops-client.ts';
 
 export interface TemporaryBridge {
   readonly bridgeId: string;

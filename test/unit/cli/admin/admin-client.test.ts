@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { advised } from '../../../../src/cli/admin/admin-client.ts';
 import { CommandError, usageError } from '../../../../src/cli/shell/command-error.ts';
-import { OpsUnavailableError } from '../../../../src/cli/admin/running-server.ts';
+import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
 
 const advice = 'see which there are';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import { followEvents, type EventFeed, type FeedAnswer } from '../../../../src/cli/api/events-follow.ts';
-import { OpsUnavailableError } from '../../../../src/cli/admin/running-server.ts';
+import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
 import type { WireEvent } from '../../../../src/gateways/admin/event-query.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
