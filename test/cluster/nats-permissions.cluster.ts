@@ -31,14 +31,14 @@ async function exampleLink(t: TestContext, url: string, log: WatchedLog): Promis
 }
 
 function startExample(t: TestContext) {
-  return startNats(t, { extra: accounts.replace('$REVEILLE_NATS_PASSWORD', password) });
+  return startNats(t, { extra: accounts.replace('$NATS_PASSWORD', password) });
 }
 
 test('the example of a configuration is one', () => {
   const args = ['-t', '-c', new URL('nats-server.conf', example).pathname];
   execFileSync('nats-server', args, {
     stdio: 'ignore',
-    env: { ...process.env, REVEILLE_NATS_PASSWORD: password },
+    env: { ...process.env, NATS_PASSWORD: password },
   });
 });
 

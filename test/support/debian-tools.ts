@@ -18,6 +18,7 @@ const packages = {
   openssl: 'openssl',
   gcc: 'gcc',
   make: 'make',
+  'nats-server': 'nats-server',
 } as const;
 export type DebianTool = keyof typeof packages;
 

@@ -1,0 +1,66 @@
+/** The pages as their readers use them: every block for a shell is run as it is written, or says why it is not. */
+import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import assert from 'node:assert/strict';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
+import { checkout } from '../support/checkout.ts';
+import { toolPath } from '../support/debian-tools.ts';
+import { documentPages, isShell, readBlocks, skipReason } from '../support/document-blocks.ts';
+import { PageShell } from '../support/page-shell.ts';
+import { enterPrivateNetwork, hasPrivateNetworks } from '../support/private-network.ts';
+import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+const root = fileURLToPath(checkout);
+/** Compiled as in the package, whose command is `reveille`. */
+const program = fileURLToPath(moduleBeside('../../src/main', import.meta.url));
+
+const pages = documentPages()
+  .map((page) => ({ page, blocks: readBlocks(readFileSync(join(root, page), 'utf8')).filter(isShell) }))
+  .filter(({ blocks }) => blocks.length > 0);
+
+/** A checkout that a page may write into, and a home of its own. */
+function layOut(folder: string): NodeJS.ProcessEnv {
+  const [home, bin, copy] = ['home', 'bin', 'reveille'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  for (const made of [home, bin, join(copy, 'node_modules')]) mkdirSync(made, { recursive: true });
+  for (const name of readdirSync(root))
+    if (!/^(?:\..+|bench|dist|node_modules|test)$/.test(name))
+      cpSync(join(root, name), join(copy, name), { recursive: true });
+  // Each by itself: an `npm ci` of a page removes the links, and not what the tests run with.
+  for (const name of readdirSync(join(root, 'node_modules')))
+    symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name));
+  writeFileSync(join(bin, 'reveille'), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
+  chmodSync(join(bin, 'reveille'), 0o755);
+  return { PATH: `${bin}:${toolPath}`, HOME: home, PWD: copy, LANG: 'C.UTF-8' };
+}
+
+async function openShell(t: Ending): Promise<PageShell> {
+  const ending = lastFirst(t);
+  const environment = layOut(temporaryDirectory(ending));
+  return new PageShell(ending, environment, hasPrivateNetworks ? await enterPrivateNetwork(ending) : []);
+}
+
+describe(
+  'the blocks of every page run',
+  { concurrency: hasPrivateNetworks ? availableParallelism() : 1 },
+  () => {
+    test('there are pages with blocks', () => assert.ok(pages.length > 5, String(pages.length)));
+    for (const { page, blocks } of pages)
+      test(page, async (t) => {
+        const shell = await openShell(t);
+        for (const block of blocks)
+          await t.test(
+            `${page}:${block.line} ${block.text.split('\n')[0]}`,
+            { skip: skipReason(block) ?? false },
+            async () => void (await shell.run(block)),
+          );
+        shell.checkGoingOn();
+      });
+  },
+);

@@ -1,0 +1,84 @@
+/**
+ * The fenced blocks of a Markdown page, each with the marks in HTML comments above it that tell `npm run test:docs` how
+ * it is run:
+ *
+ *   <!-- docs-test: server -->                 a server with the demo registry runs, as `npm start` starts it
+ *   <!-- docs-test: until TEXT -->             it goes on: it runs until it has printed TEXT, and is ended with the page
+ *   <!-- docs-test: take NAME after TEXT -->   $NAME is the word that a block before it printed last after TEXT
+ *   <!-- docs-test: stop -->                   what goes on is ended first
+ *   <!-- docs-test: skip REASON -->            it is not run
+ */
+import { readdirSync } from 'node:fs';
+import { checkout } from './checkout.ts';
+
+/** Paths from the root of every page, those beside examples and configurations too. */
+export function documentPages(): string[] {
+  const folders = ['docs/', 'config/'].flatMap((folder) =>
+    readdirSync(new URL(folder, checkout), { recursive: true, encoding: 'utf8' }).map(
+      (path) => folder + path,
+    ),
+  );
+  return [...readdirSync(checkout), ...folders].filter((path) => path.endsWith('.md')).sort();
+}
+
+export interface DocumentBlock {
+  /** Of its opening fence, from 1. */
+  readonly line: number;
+  readonly language: string;
+  readonly text: string;
+  readonly marks: readonly Mark[];
+}
+
+export interface Mark {
+  readonly kind: 'server' | 'stop' | 'until' | 'take' | 'skip';
+  /** What is printed, or the reason. */
+  readonly text: string;
+  /** Of the variable that takes it. */
+  readonly name: string;
+}
+
+/** Throws for a comment that is no mark, and for one that no block follows. */
+export function readBlocks(page: string): DocumentBlock[] {
+  const blocks: DocumentBlock[] = [];
+  let marks: Mark[] = [];
+  let open: { line: number; indent: string; fence: string; language: string; lines: string[] } | null = null;
+  for (const [index, line] of page.split('\n').entries()) {
+    const mark = /^ *<!-- docs-test: (.+) -->$/.exec(line)?.[1];
+    const [, indent = '', fence, language = ''] = /^( *)(`{3,})(\w*)/.exec(line) ?? [];
+    if (open !== null && line.trim() !== open.fence) {
+      open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
+    } else if (open !== null) {
+      blocks.push({ line: open.line, language: open.language, text: open.lines.join('\n'), marks });
+      [open, marks] = [null, []];
+    } else if (mark !== undefined) {
+      marks.push(readMark(mark, index + 1));
+    } else if (fence !== undefined) {
+      open = { line: index + 1, indent, fence, language, lines: [] };
+    } else if (marks.length > 0 && line.trim() !== '') {
+      throw new Error(`line ${index + 1}: no block follows the docs-test comment above`);
+    }
+  }
+  if (open !== null || marks.length > 0) throw new Error('the page ends within a block or before it');
+  return blocks;
+}
+
+function readMark(mark: string, line: number): Mark {
+  const [, kind, name = '', text = ''] =
+    /^(server|stop)$/.exec(mark) ??
+    /^(until|skip) ()(.+)$/.exec(mark) ??
+    /^(take) (\w+) after (.+)$/.exec(mark) ??
+    [];
+  if (kind === undefined)
+    throw new Error(`line ${line}: "${mark}" is none of server, stop, until, take and skip`);
+  return { kind: kind as Mark['kind'], name, text };
+}
+
+/** Blocks that a reader pastes into a shell. */
+export function isShell({ language }: DocumentBlock): boolean {
+  return ['sh', 'bash', 'shell', 'console'].includes(language);
+}
+
+/** Why a block is not run; null: it is. */
+export function skipReason({ marks }: DocumentBlock): string | null {
+  return marks.find((mark) => mark.kind === 'skip')?.text ?? null;
+}

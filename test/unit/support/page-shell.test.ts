@@ -1,0 +1,77 @@
+/** What passes and what fails of a page's blocks. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { readBlocks } from '../../support/document-blocks.ts';
+import { PageShell } from '../../support/page-shell.ts';
+import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
+
+/** What each block printed; rejects at the first that fails. */
+async function follow(t: Ending, page: string): Promise<string[]> {
+  const { PATH } = process.env;
+  const shell = new PageShell(t, { PATH, PWD: temporaryDirectory(t) });
+  const printed: string[] = [];
+  for (const block of readBlocks(page)) printed.push(await shell.run(block));
+  shell.checkGoingOn();
+  return printed;
+}
+
+const sh = (commands: string, ...marks: string[]): string =>
+  [...marks.map((mark) => `<!-- docs-test: ${mark} -->\n`), '```sh', commands, '```\n'].join('\n');
+const shown = (text: string): string => `\`\`\`console\n${text}\n\`\`\`\n`;
+
+test('a block fails with any of its commands, also within a pipe, and with a variable that nobody has set', async (t) => {
+  await assert.rejects(follow(t, sh('echo before; false\necho after')), /it failed:\nbefore\n$/);
+  await assert.rejects(follow(t, sh('false | cat')), /it failed/);
+  await assert.rejects(follow(t, sh('echo "$NOBODY_SET_IT"')), /NOBODY_SET_IT: unbound variable/);
+});
+
+test('the next block has the folder and what was exported', async (t) => {
+  const printed = await follow(
+    t,
+    sh('mkdir inner; cd inner; export WORD="two words"') + sh('echo "$WORD" "${PWD##*/}"'),
+  );
+  assert.equal(printed[1], 'two words inner\n');
+});
+
+test('a block goes on beside the next ones once it has printed what was waited for', async (t) => {
+  const waiting = sh('mkfifo pipe; echo ready; cat pipe', 'until ready');
+  assert.equal((await follow(t, waiting + sh('echo hello >pipe; echo written'))).at(-1), 'written\n');
+});
+
+test('a block that ends without what was waited for fails, and so does one that goes on and fails', async (t) => {
+  await assert.rejects(
+    follow(t, sh('echo steady', 'until ready')),
+    /ended before it printed "ready":\nsteady/,
+  );
+  const failing = sh('echo $$ >pid; mkfifo pipe; echo ready; cat pipe; echo broken; exit 3', 'until ready');
+  const untilItEnds = sh('echo >pipe; while kill -0 "$(cat pid)" 2>/dev/null; do :; done');
+  await assert.rejects(
+    follow(t, failing + untilItEnds + sh('true', 'stop')),
+    /it went on and failed:\nready\n\nbroken/,
+  );
+});
+
+test('what goes on is ended where the page says so', async (t) => {
+  const page = sh('echo $$ >pid; echo ready; exec cat <(exec tail -f /dev/null)', 'until ready');
+  const [, printed] = await follow(
+    t,
+    page + sh('kill -0 "$(cat pid)" 2>/dev/null && echo there || echo gone', 'stop'),
+  );
+  assert.equal(printed, 'gone\n');
+});
+
+test("a reader's copying is a variable; what was never printed fails", async (t) => {
+  const made = sh('printf "made\\nkey   abc-1 (once)\\n"');
+  assert.equal((await follow(t, made + sh('echo "$KEY"', 'take KEY after made key')))[1], 'abc-1\n');
+  await assert.rejects(
+    follow(t, made + sh('true', 'take KEY after token')),
+    /nothing was printed after "token"/,
+  );
+});
+
+test('a console prints what the page shows, in this order, but for times, numbers and the widths of columns', async (t) => {
+  const command = "$ printf 'NAME  MADE\\nalice   2026-11-22T17:21:32Z\\n'";
+  await follow(t, shown(`${command}\nNAME     MADE\nalice    2025-01-02T03:04:05Z`));
+  await assert.rejects(follow(t, shown(`${command}\nbob 2026-11-22T17:21:32Z`)), /it did not print "bob/);
+  await assert.rejects(follow(t, shown('$ printf "a\\nb\\n"\nb\na')), /it did not print "a"/);
+});
