@@ -87,19 +87,11 @@ export class PageShell {
   }
 
   #start(commands: string): Block {
-    const [program = '', ...args] = [
-      ...this.#enter,
-      'bash',
-      '-eu',
-      '-o',
-      'pipefail',
-      '-c',
-      `exec 2>&1\n${commands}`,
-    ];
+    const args = [...this.#enter, 'bash', '-eu', '-o', 'pipefail', '-c', `exec 2>&1\n${commands}`];
     const { PWD } = this.#environment;
     // A group of its own, to end whatever it starts.
     const block = new Block(
-      spawn(program, args, {
+      spawn('env', args, {
         cwd: PWD,
         env: this.#environment,
         stdio: ['ignore', 'pipe', 'inherit'],
