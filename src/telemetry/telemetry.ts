@@ -163,7 +163,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
     ),
     mediaRebuilds: total(
       'reveille_media_rebuilds_total',
-      'Scalers and encoders made because the size of a source changed, the first ones included.',
+      'Scalers and encoders made anew because the size of a source changed.',
     ),
     httpRequest: requestHistogram(
       'reveille_http_request_duration_seconds',

@@ -161,6 +161,12 @@ export class Chromium {
     })`);
   }
 
+  /** Pixels of the window, in which the page is laid out again. */
+  async resize(width: number, height: number): Promise<void> {
+    const metrics = { width, height, deviceScaleFactor: 1, mobile: false };
+    await this.#command('Emulation.setDeviceMetricsOverride', metrics);
+  }
+
   /** PNG of what is seen. */
   async screenshot(): Promise<Buffer> {
     const { data } = (await this.#command('Page.captureScreenshot', { format: 'png' })) as { data: string };

@@ -1,12 +1,12 @@
 /** The page that shows a call: the source from the phone beside the output to the device, and the figures of both. */
-import type { CallSession, Size } from '../../model/call.ts';
+import type { CallSession, ResolutionMode, Size } from '../../model/call.ts';
 import { mediaFrameResults, type MediaFrameResult } from '../../model/picture.ts';
 import { Html, html } from './html-text.ts';
 import { watchScript } from './watch-script.ts';
 import { watchStyle } from './watch-style.ts';
 
-/** Pixels of the page that the device's screen is drawn in, at most. */
-const screenSpace: Size = { width: 500, height: 330 };
+/** Pixels of the page that the device's screen is drawn in, at most; `narrow`: on a phone. */
+const screenSpace = { wide: { width: 500, height: 330 }, narrow: { width: 280, height: 330 } } as const;
 
 /** `key`: by which the page asks. `nonce`: of base64url, by which its script and its style are known. */
 export function watchPage(call: CallSession, key: string, nonce: string): Html {
@@ -33,9 +33,9 @@ export function watchPage(call: CallSession, key: string, nonce: string): Html {
           <table>
             <thead>
               <tr>
-                <th scope="col">result</th>
                 <th scope="col" class="count">count</th>
-                <th scope="col">that is</th>
+                <th scope="col">what became of them</th>
+                <th scope="col">in metrics</th>
               </tr>
             </thead>
             <tbody>
@@ -45,13 +45,13 @@ export function watchPage(call: CallSession, key: string, nonce: string): Html {
           <p data-show="none">None yet.</p>
         </section>
         <section>
-          <h2>Work</h2>
+          <h2>Delays and requests</h2>
           <dl class="figures">
-            ${workFigure('frame time, p50 / p99', 'frame', 'from a frame’s coming to its picture')}
-            ${workFigure('worker time, p50 / p99', 'work', 'of it, the worker’s')}
-            ${workFigure('rebuilds', 'rebuilds', 'scalers and encoders made anew, as a size changed')}
-            ${workFigure('key frames asked', 'keys', 'of the bridge, or of the device')}
-            ${workFigure('watching', 'viewers', 'two may at once, and this page is two')}
+            ${workFigure('delay of a picture', 'frame', 'from the frame’s arrival: of half of them, and of 99 in 100, at most')}
+            ${workFigure('computing', 'work', 'its part of the delay')}
+            ${workFigure('rebuilds', 'rebuilds', 'scalers and encoders made anew, since a size changed')}
+            ${workFigure('key frames requested', 'keys', 'whole pictures asked for, where others need one to begin with')}
+            ${workFigure('pictures watched', 'viewers', 'at most two of a call at once: this page shows two')}
           </dl>
         </section>
       </div>
@@ -98,21 +98,20 @@ function frame(title: string, nonce: string, styles: readonly Html[], content: H
 
 function pictures({ media }: CallSession): Html {
   const { screen, resolution, downVideo } = media;
-  const target =
-    screen === null ? 'a device that told no screen' : `a screen of ${screen.width}×${screen.height}`;
+  const target = screen === null ? 'a device that told no screen' : `${screen.width}×${screen.height} pixels`;
   return html`<div class="pair">
     <figure>
       <figcaption>
-        <h2>Source</h2>
-        <span>what the phone sends, in its own size</span>
+        <h2>From the phone</h2>
+        <span>as it was sent</span>
       </figcaption>
       <div class="stage"><img id="source" alt="What the phone sends" /></div>
       ${streamFigures('source')}
     </figure>
     <figure>
       <figcaption>
-        <h2>Output</h2>
-        <span>${resolution} for ${target}, as ${downVideo}</span>
+        <h2>On the device’s screen</h2>
+        <span>${target}, ${scalings[resolution]}, as ${downVideo}</span>
       </figcaption>
       <div class="stage">
         <div class="device">
@@ -124,13 +123,22 @@ function pictures({ media }: CallSession): Html {
   </div>`;
 }
 
+const scalings: Readonly<Record<ResolutionMode, string>> = {
+  auto: 'no larger than the picture (auto)',
+  fit_screen: 'the whole picture (fit_screen)',
+  fill_screen: 'filled, what is beyond cut off (fill_screen)',
+};
+
 /** The screen is drawn in whole pixels where it can be: a picture of another size is seen to be one. */
 function screenRule(screen: Size | null): Html {
   if (screen === null) return new Html('');
   const { width, height } = screen;
-  const zoom = Math.min(screenSpace.width / width, screenSpace.height / height);
-  const whole = zoom >= 1 ? Math.floor(zoom) : zoom.toFixed(3);
-  return html`.screen { width: ${width}px; height: ${height}px; zoom: ${whole}; }`;
+  const zoomIn = (space: Size): string => {
+    const zoom = Math.min(space.width / width, space.height / height);
+    return String(zoom >= 1 ? Math.floor(zoom) : zoom.toFixed(3));
+  };
+  return html`.screen { width: ${width}px; height: ${height}px; zoom: ${zoomIn(screenSpace.wide)}; } @media
+  (max-width: 640px) { .screen { zoom: ${zoomIn(screenSpace.narrow)}; } }`;
 }
 
 function streamFigures(stream: 'source' | 'output'): Html {
@@ -156,7 +164,7 @@ function streamFigures(stream: 'source' | 'output'): Html {
 }
 
 function workFigure(name: string, place: string, meaning: string): Html {
-  return html`<div>
+  return html`<div data-figure="${place}">
     <dt>${name}</dt>
     <dd data-show="${place}">–</dd>
     <dd class="meaning">${meaning}</dd>
@@ -167,25 +175,25 @@ function workFigure(name: string, place: string, meaning: string): Html {
 function resultRow(result: MediaFrameResult): Html {
   const { kind, meaning } = results[result];
   return html`<tr class="${kind}" data-result="${result}" hidden>
-    <th scope="row">${result}</th>
     <td class="count">0</td>
-    <td class="meaning">${meaning}</td>
+    <th scope="row">${meaning}</th>
+    <td class="meaning"><code>${result}</code></td>
   </tr>`;
 }
 
 /** `sent`: it went on; `spared`: it had no receiver; `drop`: it was lost to a receiver. */
 const results: Readonly<Record<MediaFrameResult, { kind: 'sent' | 'spared' | 'drop'; meaning: string }>> = {
-  encoded: { kind: 'sent', meaning: 'pictures that went out' },
-  passed: { kind: 'sent', meaning: 'video sent on untouched' },
-  audio: { kind: 'sent', meaning: 'packets sent on' },
-  undecodable: { kind: 'drop', meaning: 'corrupt' },
-  too_large: { kind: 'drop', meaning: 'beyond the largest size' },
-  no_key_frame: { kind: 'drop', meaning: 'it needs a key frame that is missing; one was asked for' },
-  too_small: { kind: 'drop', meaning: 'a side of its picture would be nothing' },
-  rebuild_failed: { kind: 'drop', meaning: 'no scaler or encoder could be made for it' },
-  engine: { kind: 'drop', meaning: 'the worker that had it is gone' },
-  slow_leg: { kind: 'drop', meaning: 'its receiver did not keep up' },
-  paced: { kind: 'spared', meaning: 'above the frame rate' },
-  unsupported: { kind: 'drop', meaning: 'of a format that the device does not take' },
-  no_receiver: { kind: 'spared', meaning: 'nobody was there to have it' },
+  encoded: { kind: 'sent', meaning: 'made into pictures and sent' },
+  passed: { kind: 'sent', meaning: 'video sent on as it came' },
+  audio: { kind: 'sent', meaning: 'packets of sound sent on' },
+  undecodable: { kind: 'drop', meaning: 'lost: corrupt' },
+  too_large: { kind: 'drop', meaning: 'lost: larger than is allowed' },
+  no_key_frame: { kind: 'drop', meaning: 'lost: a key frame before it is missing, and was asked for' },
+  too_small: { kind: 'drop', meaning: 'lost: nothing would be left of one side' },
+  rebuild_failed: { kind: 'drop', meaning: 'lost: no scaler or encoder could be made for it' },
+  engine: { kind: 'drop', meaning: 'lost: the worker that had it is gone' },
+  slow_leg: { kind: 'drop', meaning: 'lost: its receiver did not keep up' },
+  paced: { kind: 'spared', meaning: 'left out: more a second than are shown' },
+  unsupported: { kind: 'drop', meaning: 'lost: of a format that the device does not take' },
+  no_receiver: { kind: 'spared', meaning: 'left out: nobody was there to have it' },
 };

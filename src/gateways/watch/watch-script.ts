@@ -62,6 +62,7 @@ function showView(view) {
   showTimes('frame', view.frame_ms);
   showTimes('work', view.work_ms);
   show('rebuilds', count(view.rebuilds));
+  document.querySelector('[data-figure="rebuilds"]').hidden = view.rebuilds === 0;
   show('keys', count(view.key_frames_asked));
   show('viewers', count(view.viewers));
 }

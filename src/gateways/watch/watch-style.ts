@@ -53,14 +53,25 @@ dl { display: grid; gap: 8px 16px; margin: 0; }
 dt { color: var(--faint); font-size: 13px; }
 dd { margin: 0; font-size: 16px; white-space: nowrap; }
 dd.meaning { white-space: normal; }
-.total { margin-left: 8px; color: var(--faint); font-weight: 400; }
+.total { margin-left: 8px; white-space: nowrap; color: var(--faint); font-weight: 400; }
 .total.bad { color: var(--bad); font-weight: 600; }
 table { margin-top: 6px; border-collapse: collapse; }
 th, td { padding: 3px 20px 3px 0; font-weight: 400; text-align: left; }
 thead th { color: var(--faint); font-size: 13px; }
 th.count, td.count { text-align: right; }
+td.count { vertical-align: top; }
 tr.drop th, tr.drop .count { color: var(--bad); font-weight: 600; }
 tr.spared th, tr.spared .count { color: var(--faint); }
+@media (max-width: 640px) {
+  body { padding: 14px; }
+  header { grid-template-columns: 1fr; gap: 10px; }
+  figure, section { padding: 12px; }
+  .stage { min-height: 0; }
+  .device { padding: 10px; }
+  .stream { grid-template-columns: 1fr 1fr; }
+  .figures { grid-template-columns: 1fr; }
+  th, td { padding-right: 10px; }
+}
 .refusal { max-width: 560px; margin: 12vh auto; }
 .refusal pre {
   padding: 12px 16px; border: 1px solid var(--line); border-radius: 8px; background: var(--raised);

@@ -26,6 +26,7 @@ export class PictureMaker {
   #source: PictureTraits | null = null;
   #scaler: FilterChain | null = null;
   #encoder: JpegEncoder | null = null;
+  #hasBuilt = false;
   #rebuilds = 0;
 
   constructor(engine: Engine, shape: PictureShape, quality: number) {
@@ -34,7 +35,7 @@ export class PictureMaker {
     this.#quality = quality;
   }
 
-  /** Scalers and encoders made so far. */
+  /** Scalers and encoders made anew, since a size changed; the first ones are none of them. */
   get rebuilds(): number {
     return this.#rebuilds;
   }
@@ -73,7 +74,8 @@ export class PictureMaker {
       return 'rebuild_failed';
     }
     this.#source = traits;
-    this.#rebuilds += 2;
+    if (this.#hasBuilt) this.#rebuilds += 2;
+    this.#hasBuilt = true;
     return null;
   }
 }

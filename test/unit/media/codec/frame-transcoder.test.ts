@@ -97,7 +97,7 @@ transcoderTest(
     const rebuilds = [portrait, portrait, { width: 320, height: 240 }, { width: 320, height: 240 }].map(
       (size, index) => takeFrame(transcoder, planarFrame(size, index), [fitScreen]).rebuilds,
     );
-    assert.deepEqual(rebuilds, [2, 0, 2, 0]);
+    assert.deepEqual(rebuilds, [0, 0, 2, 0], 'the first ones are none');
   },
 );
 
@@ -187,7 +187,7 @@ engineTest(
       assert(frame !== undefined);
       const result = takeFrame(transcoder, frame, [fillScreen, ownSize]);
       assert.deepEqual(sizesOf(result), ['160x100', `${frame.width}x${frame.height}`]);
-      assert.equal(result.rebuilds, 4);
+      assert.equal(result.rebuilds, i === 0 ? 0 : 4);
       working ??= liveNatives();
       assert.deepEqual(liveNatives(), working);
     }

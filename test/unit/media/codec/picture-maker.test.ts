@@ -65,10 +65,9 @@ engineTest('where one shape cannot be made the other one is', (engine) => {
   const [frame] = jpegFilm(engine, size, 1);
   assert(frame !== undefined);
   const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
-  const { pictures, drop, rebuilds } = takeFrame(transcoder, frame, [fitScreen, fillScreen]);
+  const { pictures, drop } = takeFrame(transcoder, frame, [fitScreen, fillScreen]);
   assert.equal(drop, null);
   assert.equal(pictures[0], 'rebuild_failed');
   assert.equal(typeof pictures[1], 'object');
-  assert.equal(rebuilds, 2);
   transcoder.close();
 });
