@@ -11,16 +11,19 @@ import { loadSettings, type SettingsSources } from '../../server/config/settings
 import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
 import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
 import { confirmOnTerminal, type Confirm } from './confirmation.ts';
+import { compileQuery } from './answer-query.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
 export interface GlobalOptions extends GivenPlace {
   readonly json?: boolean;
+  /** JMESPath, applied to each JSON answer. */
+  readonly query?: string;
 }
 
 /** Each defaults to that of the process. */
 interface CommandSurroundings {
   readonly clock?: Clock;
-  readonly output?: Output;
+  readonly output?: Output | undefined;
   readonly confirm?: Confirm | null;
 }
 
@@ -81,8 +84,9 @@ export class CommandContext {
 /** An action of commander, given the context of its command in front of its arguments and options. */
 export function inContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
-): (...given: unknown[]) => Promise<void> | void {
-  return (...given) => act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
+): (...given: unknown[]) => Promise<void> {
+  return async (...given) =>
+    act(await contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
 }
 
 /**
@@ -90,12 +94,15 @@ export function inContext(
  */
 export function inLocalContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
-): (...given: unknown[]) => Promise<void> | void {
-  return (...given) => {
+): (...given: unknown[]) => Promise<void> {
+  return async (...given) => {
     const { context, profile } = optionsOf(given.at(-1) as Command);
     const named = profile ?? process.env['REVEILLE_PROFILE'] ?? '';
     if (context === undefined && named !== '') throw onlyHere({ name: named });
-    return act(contextOf(given.at(-1) as Command, { profile: null }), ...(given.slice(0, -1) as never[]));
+    return act(
+      await contextOf(given.at(-1) as Command, { profile: null }),
+      ...(given.slice(0, -1) as never[]),
+    );
   };
 }
 
@@ -116,11 +123,13 @@ function optionsOf(command: Command): GivenOptions {
 }
 
 /** The context of an action: the option value `context` of the program, else one made from its options and `more`. */
-function contextOf(command: Command, more: Partial<GlobalOptions> = {}): CommandContext {
+async function contextOf(command: Command, more: GlobalOptions = {}): Promise<CommandContext> {
   const { context, ...options } = optionsOf(command);
   if (context !== undefined) return context;
   repeatInAdvice(placeOptionsOf(options));
-  return new CommandContext({ ...options, ...more });
+  const { query } = options;
+  const output = query === undefined ? undefined : new ProcessOutput(true, await compileQuery(query));
+  return new CommandContext({ ...options, ...more }, process.env, { output });
 }
 
 /** Those of the given options that say which server or store is meant. */

@@ -3,6 +3,7 @@
  * line for machines; refusals and remarks for people, and the line of progress, on standard error, where they spoil no
  * pipe. Text from strangers is shown escaped.
  */
+import type { AnswerQuery } from './answer-query.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { showable, showableLines } from '../../lib/showable-text.ts';
 
@@ -18,18 +19,21 @@ export interface Output {
 
 /** True when these arguments, typed behind the program's name, ask for JSON: also when they are otherwise wrong. */
 export function asksForJson(args: readonly string[]): boolean {
-  return args.includes('--json');
+  return args.some((arg) => arg === '--json' || arg === '--query' || arg.startsWith('--query='));
 }
 
 export class ProcessOutput implements Output {
   readonly wantsJson: boolean;
+  readonly #query: AnswerQuery;
 
-  constructor(wantsJson: boolean) {
+  /** `query`: what is shown of an answer for machines. */
+  constructor(wantsJson: boolean, query: AnswerQuery = (answer) => answer) {
     this.wantsJson = wantsJson;
+    this.#query = query;
   }
 
   answer(json: unknown, text: string): void {
-    process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : showableLines(text)}\n`);
+    process.stdout.write(`${this.wantsJson ? JSON.stringify(this.#query(json)) : showableLines(text)}\n`);
   }
 
   refusal(json: unknown, text: string): void {
