@@ -14,7 +14,7 @@ function read(path: string): string {
 }
 
 /** The only fenced block of its kind on the page. */
-function block(page: string, kind: 'sh' | 'text'): string {
+function block(page: string, kind: 'sh' | 'text' | 'python' | 'js'): string {
   const found = [...page.matchAll(new RegExp(`^\`\`\`${kind}\n([^]*?)^\`\`\`$`, 'gm'))];
   assert.equal(found.length, 1, `one block of ${kind}`);
   return found[0]?.[1] ?? '';
@@ -46,6 +46,59 @@ test(
     assert.equal(vectors.length, 12, 'the page says how many there are');
   },
 );
+
+const interpreters = [
+  { language: 'python', program: 'python3', args: ['-'] },
+  { language: 'js', program: 'node', args: ['--input-type=module', '-'] },
+] as const;
+
+for (const { language, program, args } of interpreters)
+  test(
+    `the ${language} of docs/signing.md computes the first vector, and those of the same header set`,
+    { skip: spawnSync(program, ['--version']).status === 0 ? false : `no ${program} here` },
+    () => {
+      const { credential, vectors } = signingVectors;
+      const chosen = vectors.filter(({ header_set }) => header_set === 'long');
+      const calls = chosen.map(({ method, path, raw_query, body, headers }) => {
+        const given = [
+          credential.secret_key,
+          credential.app_id,
+          method,
+          path,
+          raw_query,
+          body,
+          headers['X-Tg-Date'],
+        ];
+        const texts = given.map((text) => JSON.stringify(text));
+        if (language === 'python') texts[5] += '.encode()';
+        return language === 'python'
+          ? `print(sign(${texts.join(', ')}))`
+          : `console.log(sign(${texts.join(', ')}));`;
+      });
+      const input = [block(read('docs/signing.md'), language), ...calls].join('\n');
+      const { stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' });
+      assert.equal(stderr, '');
+      const signatures = stdout.trimEnd().split('\n');
+      assert.deepEqual(signatures, [vectors[0]?.signature, ...chosen.map(({ signature }) => signature)]);
+    },
+  );
+
+test('the bytes of docs/sleep-protocol.md are those of its example', () => {
+  const page = read('docs/sleep-protocol.md');
+  const bytes = (text: string): string =>
+    Buffer.from(text)
+      .toString('hex')
+      .replace(/..(?!$)/g, '$& ');
+  for (const text of [
+    'device-secret',
+    'Tür-1',
+    'RVL1\nABCD',
+    '012345\n',
+    'VEVTVERFVklDRTAx\n',
+    'custom\n50\n1',
+  ])
+    assert.ok(page.includes(bytes(text)), text);
+});
 
 test('the example of docs/sleep-protocol.md prints the login line that the page says', { skip }, () => {
   const page = read('docs/sleep-protocol.md');
