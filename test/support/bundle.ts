@@ -18,6 +18,7 @@ const entries = [
   'main',
   'media/process/main',
   'media/transcoding/transcoder-worker',
+  'storage/lmdb/store-walk-process',
   'storage/registry/registry-import-worker',
   'gateways/verification/hmac-worker',
   'webhooks/worker/webhook-worker',
@@ -52,9 +53,9 @@ export async function bundle(folder: string): Promise<void> {
     format: 'esm',
     platform: 'node',
     target: 'node20.12',
-    // Packages written for require() ask for Node's modules by it. The name is one that no module imports.
+    // Packages written for require() ask for Node's modules by it.
     banner: {
-      js: "import { createRequire as bundleRequire } from 'node:module';\nconst require = bundleRequire(import.meta.url);",
+      js: "import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);",
     },
     external,
     plugins: [keepPlaces],
