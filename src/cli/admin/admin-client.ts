@@ -3,7 +3,6 @@
  * process by the routes of a server; its changes hold the lock of the data directory, so that no server starts meanwhile,
  * and are lines in the audit log.
  */
-import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -40,10 +39,10 @@ import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
-import { openStore } from '../../storage/lmdb/open-store.ts';
+import { hasStore, requireStorePlace } from '../../storage/lmdb/store-access.ts';
+import { openStore, openStoreAtRest } from '../../storage/lmdb/open-store.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import { importInWorker } from '../../storage/registry/import-in-worker.ts';
-import { registryFileName } from '../../storage/registry/registry-tables.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../storage/registry/registry-write.ts';
 
@@ -126,15 +125,14 @@ class StoreClient implements AdminClient {
     { onProgress, signal }: FileWatch = {},
   ): Promise<ImportReportJson> {
     const { dataDirectory, settings } = this.#context;
-    if (terms.dryRun && !existsSync(join(dataDirectory, registryFileName)))
-      return this.#importNowhere(file, terms);
+    if (terms.dryRun && !hasStore(dataDirectory)) return this.#importNowhere(file, terms);
     const allowShortSecrets = settings.registry.allow_short_secrets;
     const request = { file, ...terms, skipUnchanged: false, allowShortSecrets };
     const commitSwitch = new CommitSwitch();
     const cancel = (): void => void commitSwitch.cancel();
     signal?.addEventListener('abort', cancel);
     if (signal?.aborted === true) cancel();
-    const store = openStore(dataDirectory);
+    const store = openStoreAtRest(dataDirectory);
     try {
       const { replace, dryRun } = terms;
       const ids = { file, replace, ...(dryRun && { dry_run: dryRun }) };
@@ -191,7 +189,7 @@ class StoreClient implements AdminClient {
 }
 
 function openRegistry({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
-  const store = openStore(dataDirectory);
+  const store = openStoreAtRest(dataDirectory);
   const { directory, registry } = store;
   const writer = new RegistryWriter(registry, new RegistryStore(registry));
   const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
@@ -206,6 +204,7 @@ function openRegistry({ clock, dataDirectory, settings }: StoreContext): OpenedR
 
 /** Changes of the key files. Their reading routes are not used here: a read needs no lock. */
 function openKeyFiles({ clock, dataDirectory, settings }: StoreContext): OpenedRoutes {
+  requireStorePlace(dataDirectory);
   const { directory } = prepareDataDirectory(dataDirectory);
   const lock = new ServerLock(directory);
   const tokens = new OpsTokenFile(directory);

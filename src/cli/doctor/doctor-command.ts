@@ -2,8 +2,12 @@
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
-import { checkFiles, checkMachine, checkPorts, type Finding } from './doctor-machine.ts';
-import { checkRegistry } from './doctor-registry.ts';
+import { checkCluster } from './doctor-cluster.ts';
+import { checkDirectory, isOpenable } from './doctor-directory.ts';
+import { checkFiles } from './doctor-files.ts';
+import { checkListeners } from './doctor-listeners.ts';
+import { checkMachine } from './doctor-machine.ts';
+import type { Finding } from './finding.ts';
 import { counted } from '../shell/option-values.ts';
 
 export function addDoctorCommand(program: Command): void {
@@ -20,27 +24,42 @@ export function addDoctorCommand(program: Command): void {
 }
 
 async function examine(context: CommandContext): Promise<void> {
+  const machine = await checkMachine(context);
+  const directory = await checkDirectory(context.dataDirectory);
   const findings = [
-    ...(await checkMachine(context)),
+    ...machine,
+    ...directory,
     ...checkFiles(context),
-    ...(await checkRegistry(context)),
-    ...(await checkPorts(context)),
+    ...(await checkStored(context, [...machine, ...directory])),
+    ...(await checkListeners(context)),
+    ...(await checkCluster(context)),
   ];
   const failed = findings.filter(({ state }) => state === 'fail').length;
   const warned = findings.filter(({ state }) => state === 'warn').length;
   const verdict = `${counted(findings.length, 'check')}, ${failed} failed, ${warned} with a warning`;
-  context.output.answer(
-    { ok: failed === 0, findings },
-    [...findings.map(describeFinding), verdict].join('\n'),
-  );
+  context.output.answer({ ok: failed === 0, findings }, `${describeFindings(findings)}\n${verdict}`);
   if (failed > 0) process.exitCode = 1;
+}
+
+/** The store is opened here only if its library loads, and nothing was found that would end this process. */
+async function checkStored(context: CommandContext, findings: readonly Finding[]): Promise<Finding[]> {
+  if (findings.some(({ check, state }) => check === 'lmdb' && state === 'fail') || !isOpenable(findings))
+    return [];
+  const { checkRegistry } = await import('./doctor-registry.ts');
+  return checkRegistry(context);
 }
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
-function describeFinding({ check, state, found, advice }: Finding): string {
+/** One line a check: how it is, what was found, what to do. */
+function describeFindings(findings: readonly Finding[]): string {
   const isTerminal = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
-  const mark = state.padEnd(4);
-  const line = `${isTerminal ? styleText(colours[state], mark) : mark}  ${check.padEnd(16)}  ${found}`;
-  return advice === null ? line : `${line}\n${' '.repeat(24)}${advice}`;
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings
+    .map(({ check, state, found, advice }) => {
+      const mark = state.padEnd(4);
+      const shown = isTerminal ? styleText(colours[state], mark) : mark;
+      return `${shown}  ${check.padEnd(width)}  ${advice === null ? found : `${found}; ${advice}`}`;
+    })
+    .join('\n');
 }

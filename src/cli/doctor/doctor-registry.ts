@@ -1,23 +1,30 @@
 /** The doctor's checks of the store and its registry: it opens, somebody may call, devices exist. */
-import { accessSync, constants, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants } from 'node:fs';
 import { wallSeconds } from '../../lib/clock.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import type { Credential } from '../../model/registry.ts';
 import { StoreFormatError } from '../../storage/lmdb/store-format.ts';
 import type { KindName } from '../../storage/registry/registry-kinds.ts';
-import { registryFileName } from '../../storage/registry/registry-tables.ts';
+import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { chooseCredential } from '../api/credential-source.ts';
-import { failing, ok, warn, type Finding } from './doctor-machine.ts';
+import { failing, ok, warn, type Finding } from './finding.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { describeCounts, lookIntoRegistry } from '../admin/local-registry.ts';
+import { describeCounts } from '../admin/local-registry.ts';
+import { StoredEvents } from '../../storage/events/stored-events.ts';
+import type { Environment } from '../../storage/lmdb/environment.ts';
+import { openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
+import { RegistryStore } from '../../storage/registry/registry-store.ts';
 
 /** What the doctor sees in a store. */
 export interface SeenRegistry {
   readonly counts: Readonly<Record<KindName, number>>;
   /** The first that is valid now; null: none is. */
   readonly credential: Credential | null;
+  /** When the newest event happened; 0: nothing happened yet. */
+  readonly newestMs: number;
+  /** Of the registry's file and of that of the state, together. */
+  readonly usage: Environment['usage'];
 }
 
 /** `look` resolves to null where there is no store yet; rejects when it does not open. */
@@ -45,19 +52,46 @@ async function checkStore(context: CommandContext, look: typeof seeRegistry): Pr
   try {
     const seen = await look(context);
     if (seen === null) return [warn('store', 'there is none yet', 'the first start makes it')];
-    return [ok('store', 'opens'), ...judgeRegistry(seen, wallSeconds(context.clock))];
+    return [
+      ok('store', describeUsage(seen.usage)),
+      ...judgeStoreClock(seen.newestMs, context.clock.wallMs()),
+      ...judgeRegistry(seen, wallSeconds(context.clock)),
+    ];
   } catch (error) {
     return [judgeStoreError(error as Error)];
   }
 }
 
 async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<SeenRegistry | null> {
-  if (!existsSync(join(dataDirectory, registryFileName))) return null;
+  if (!hasStore(dataDirectory)) return null;
   const need = { permissions: [], deviceId: null };
-  return lookIntoRegistry(dataDirectory, (registry, tables) => ({
-    counts: registry.counts(),
-    credential: chooseCredential(registry, tables.entries('credential'), need, wallSeconds(clock)),
-  }));
+  const store = openStoreReadOnly(dataDirectory);
+  try {
+    const registry = new RegistryStore(store.registry);
+    const [one, other] = [store.registry.environment.usage, store.state.environment.usage];
+    return {
+      counts: registry.counts(),
+      credential: chooseCredential(registry, store.registry.entries('credential'), need, wallSeconds(clock)),
+      newestMs: new StoredEvents(store.state).newest().idMs,
+      usage: { mapBytes: one.mapBytes + other.mapBytes, usedBytes: one.usedBytes + other.usedBytes },
+    };
+  } finally {
+    await store.close();
+  }
+}
+
+function describeUsage({ mapBytes, usedBytes }: SeenRegistry['usage']): string {
+  const share = Math.round((100 * usedBytes) / mapBytes);
+  return `opens; ${share} % of its map is in use, which grows with it`;
+}
+
+/** Clocks of a cluster may differ a little. */
+const clockToleranceMs = 60_000;
+
+function judgeStoreClock(newestMs: number, nowMs: number): Finding[] {
+  if (newestMs <= nowMs + clockToleranceMs) return [];
+  const found = `the store has an event of ${new Date(newestMs).toISOString()}, which is to come: the clock was set back`;
+  return [failing('store clock', found, 'set the clock and keep it by NTP')];
 }
 
 /** The sentence of a format says what to do; what else keeps a store from opening is damage. */

@@ -85,9 +85,11 @@ async function serve(context: CommandContext): Promise<void> {
   const logging = openLog(settings.log);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal();
+  // Loaded only here, since the other commands run without the front end's binary, and while the checks run.
+  const loading = import('../../server/bootstrap/server.ts');
+  loading.catch(() => undefined);
   await checkStart(context);
-  // Loaded only here: the other commands run without the front end's binary.
-  const { startServer } = await import('../../server/bootstrap/server.ts');
+  const { startServer } = await loading;
   const server = await startServer(settings, {
     handle: null,
     clock,

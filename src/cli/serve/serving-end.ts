@@ -7,21 +7,30 @@ import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { findAddressProblems, findFileProblems } from '../../server/config/start-checks.ts';
+import {
+  findAddressProblems,
+  findFileProblems,
+  findLimitProblems,
+} from '../../server/config/start-checks.ts';
+import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
 import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 
 /** What a start that failed has left open may hold the process no longer. */
 const failedStartMsMax = 1000;
 
-/** Throws a sentence for each file or address that a start could not use. */
+/** Throws a sentence for each file or address that a start could not use, and for a damaged store. */
 export async function checkStart({
   settings,
   dataDirectory,
 }: Pick<CommandContext, 'settings' | 'dataDirectory'>): Promise<void> {
   // A server that runs in this directory has the addresses, and the store says so in better words.
   const isRunning = readRuntimeFile(dataDirectory) !== null;
-  const problems = [...findFileProblems(settings), ...(isRunning ? [] : await findAddressProblems(settings))];
-  if (problems.length === 0) return;
+  const problems = [
+    ...findLimitProblems(),
+    ...findFileProblems(settings),
+    ...(isRunning ? [] : await findAddressProblems(settings)),
+  ];
+  if (problems.length === 0) return refuseDamage(dataDirectory);
   const sentences = problems.map(({ setting, reason }) => `${setting}: ${reason}`);
   throw new CommandError(sentences.join('\n'), `look this machine over: ${reveilleCommand('doctor')}`);
 }

@@ -6,15 +6,18 @@ import { readFileSync } from 'node:fs';
 import { credsAuthenticator, type Authenticator, type ConnectionOptions } from '@nats-io/nats-core';
 import { messageOf } from '../../lib/result.ts';
 
-export interface NatsOptions {
+export interface NatsAccess {
   /** One URL or several, comma separated: `nats://` or `tls://`, with user and password or without. */
   readonly url: string;
   /** The path of a credentials file; it is read again at every connection. */
   readonly credentialsPath: string | null;
   /** The path of a PEM file with the authorities that the servers' certificates are checked against. */
   readonly caPath: string | null;
-  readonly prefix: string;
   readonly nodeName: string;
+}
+
+export interface NatsOptions extends NatsAccess {
+  readonly prefix: string;
   /** The replicas of every stream and bucket that this node makes. */
   readonly replicas: number;
   readonly eventsRetainedMax: number;
@@ -29,7 +32,7 @@ const redialMs = 250;
 const redialJitterMs = 250;
 
 /** Throws an Error whose message is a sentence for the operator. */
-export function connectionOptions(options: NatsOptions, inboxPrefix: string): ConnectionOptions {
+export function connectionOptions(options: NatsAccess, inboxPrefix: string): ConnectionOptions {
   const urls = serverUrls(options.url);
   const { username, password } = urls.find((url) => url.username !== '') ?? { username: '', password: '' };
   const isTls = options.caPath !== null || urls.some(({ protocol }) => protocol === 'tls:');

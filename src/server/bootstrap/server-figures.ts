@@ -3,11 +3,9 @@ import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { ServerFigures, WebhookFigures } from '../../telemetry/gauges.ts';
-import { stateFileName } from '../../storage/lmdb/state-tables.ts';
+import { storeFileNames } from '../../storage/lmdb/store-format.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
-import { registryFileName } from '../../storage/registry/registry-tables.ts';
-import { webhooksFileName } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { findFileProblems, readListenerCertificates } from '../config/start-checks.ts';
 import { hasOwnListener, type ListenerName, type Settings } from '../config/settings-schema.ts';
 import type { WebhookService } from './webhook-service.ts';
@@ -23,8 +21,6 @@ export interface LiveFiguresDeps {
 /** A disk or a thread that hangs leaves its figures out, and the scrape goes on. */
 const figureMsMax = 1000;
 
-const storeFiles = { registry: registryFileName, state: stateFileName, webhooks: webhooksFileName };
-
 export class LiveFigures implements ServerFigures {
   readonly #deps: LiveFiguresDeps;
   #expiriesS: Readonly<Record<string, number>> = {};
@@ -37,7 +33,7 @@ export class LiveFigures implements ServerFigures {
   }
 
   async storeBytes(): Promise<Readonly<Record<string, number>>> {
-    const bytes = Object.entries(storeFiles).map(async ([name, file]) => {
+    const bytes = Object.entries(storeFileNames).map(async ([name, file]) => {
       const found = await this.#inTime(stat(join(this.#deps.store.directory, file)));
       return found === null ? [] : [[name, found.size]];
     });

@@ -6,6 +6,8 @@ import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { accessSync, constants, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { getSystemErrorMap } from 'node:util';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { descriptorsReserved } from '../../model/limits.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
 import { hasOwnListener, listenerNames, type Settings } from './settings-schema.ts';
 
@@ -36,6 +38,15 @@ export function findFileProblems(settings: Settings): StartProblem[] {
   if (tokenKeys !== null)
     problems.push(...findReadProblem('calls.token_keys_file', tokenKeys).filter((one) => !one.isAbsent));
   return problems.map(({ setting, reason }) => ({ setting, reason }));
+}
+
+/** `limit`: of open files. None is left for a session: such a server would say ready and let no device in. */
+export function findLimitProblems(limit = readOpenFilesLimit()): StartProblem[] {
+  if (boundSessions(1, limit, descriptorsReserved) > 0) return [];
+  const reason =
+    `the limit of open files is ${limit}, and the first ${descriptorsReserved} are kept for other work: ` +
+    `no device could connect; raise it with ulimit -n 65536, or LimitNOFILE=65536 in the unit`;
+  return [{ setting: 'sleep.max_sessions', reason }];
 }
 
 /** The certificates that our listeners show, as far as they can be read. */

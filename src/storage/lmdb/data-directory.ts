@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve, join } from 'node:path';
+import { accessError } from './store-access.ts';
 import { StoreOpenError } from './store-format.ts';
 
 const ownerOnly = 0o700;
@@ -42,7 +43,7 @@ export function prepareDataDirectory(path: string): {
     return { directory, modeBefore: mode & permissionBits };
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
-    throw new StoreOpenError(`the data directory ${directory} cannot be used: ${(error as Error).message}`);
+    throw accessError(error as Error, directory, 'make or read');
   }
 }
 
@@ -127,6 +128,11 @@ export class ServerLock {
 export function livingPid(directory: string): number | null {
   const held = readLock(join(directory, lockName));
   return held === null ? null : (livingHolder(held)?.pid ?? null);
+}
+
+/** True: the process that had the lock is gone, and has not given it back. */
+export function wasLeftLocked(directory: string): boolean {
+  return readLock(join(directory, lockName)) !== null && livingPid(directory) === null;
 }
 
 function readLock(path: string): string | null {

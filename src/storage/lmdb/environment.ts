@@ -37,7 +37,7 @@ const formatKey = Buffer.from('store-format');
 
 const ownFormat: FormatWanted = { format: storeFormat, migrating: false };
 
-const environmentOptions = {
+export const environmentOptions = {
   keyEncoding: 'binary',
   maxDbs: 32,
   eventTurnBatching: false,
@@ -203,6 +203,12 @@ export class Environment {
   /** Lets reads of this turn see what another thread has committed. */
   refresh(): void {
     this.#root.resetReadTxn();
+  }
+
+  /** Bytes of the map, which grows by itself, and of its pages that have been used. */
+  get usage(): { readonly mapBytes: number; readonly usedBytes: number } {
+    const { mapSize, lastPageNumber, pageSize } = this.#root.getStats() as Record<string, number>;
+    return { mapBytes: Number(mapSize), usedBytes: (Number(lastPageNumber) + 1) * Number(pageSize) };
   }
 
   /** Waits for outstanding writes and the disk. */

@@ -23,11 +23,9 @@ import { join } from 'node:path';
 import type { Log } from '../../core/ports/log.ts';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
-import { registryFileName } from '../registry/registry-tables.ts';
-import { hasWebhookTables, webhooksFileName } from '../webhooks/lmdb-delivery-store.ts';
+import { hasWebhookTables } from '../webhooks/lmdb-delivery-store.ts';
 import { Environment } from './environment.ts';
-import { stateFileName } from './state-tables.ts';
-import { firstFormat, type Migration, storeFormat, StoreOpenError } from './store-format.ts';
+import { firstFormat, type Migration, storeFileNames, storeFormat, StoreOpenError } from './store-format.ts';
 import { giveWakeupsIds } from './wakeup-migration.ts';
 
 export interface MigrationReport {
@@ -60,7 +58,6 @@ assert(
 
 const clock = new SystemClock();
 
-const fileNames = { registry: registryFileName, state: stateFileName, webhooks: webhooksFileName } as const;
 const kinds = ['registry', 'webhooks', 'state'] as const;
 type FileKind = (typeof kinds)[number];
 
@@ -75,7 +72,7 @@ export function openMigrated(directory: string, deps: MigrationDeps): MigratedFi
   const wanted = { format: firstFormat + migrations.length, migrating: true };
   const files = new Map<FileKind, Environment>();
   const open = (kind: FileKind): Environment => {
-    const file = new Environment(join(directory, fileNames[kind]), 'write', wanted);
+    const file = new Environment(join(directory, storeFileNames[kind]), 'write', wanted);
     files.set(kind, file);
     return file;
   };
@@ -137,7 +134,7 @@ interface CopyTerms {
 
 /** Whole or not at all: under its name once the disk has it, in place of one of an earlier try. */
 function copyFiles(directory: string, copy: string, { from, to, freeBytes }: CopyTerms): void {
-  const names = kinds.map((kind) => fileNames[kind]).filter((name) => existsSync(join(directory, name)));
+  const names = kinds.map((kind) => storeFileNames[kind]).filter((name) => existsSync(join(directory, name)));
   const partial = `${copy}.partial`;
   rmSync(partial, { recursive: true, force: true });
   const needed = roomFactor * names.reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);

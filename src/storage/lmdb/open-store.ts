@@ -3,14 +3,14 @@
  * several: then their supervisor holds the lock and migrates the store, and LMDB has them write in turns. The command
  * line may read it meanwhile, which LMDB allows between processes. Source: running.md, Data.
  */
-import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Log } from '../../core/ports/log.ts';
 import { prepareDataDirectory, ServerLock } from './data-directory.ts';
-import { registryFileName, RegistryTables } from '../registry/registry-tables.ts';
+import { RegistryTables } from '../registry/registry-tables.ts';
 import type { EnvironmentMode } from './environment.ts';
 import { logMigration, openMigrated, type MigrationDeps, type MigrationReport } from './migrate-store.ts';
 import { StateTables } from './state-tables.ts';
+import { checkStoreAccess, hasStore, noStore, requireStorePlace } from './store-access.ts';
 import { StoreOpenError } from './store-format.ts';
 
 export interface Store {
@@ -58,13 +58,16 @@ export async function migrateStore(directory: string): Promise<MigrationReport |
   return migrated;
 }
 
+/** For a command that changes a store at rest, which makes no directory. Throws a StoreOpenError like `openStore`. */
+export function openStoreAtRest(path: string): Store {
+  requireStorePlace(resolve(path));
+  return openStore(path);
+}
+
 /** To look on, also while a server runs; nothing is made, changed or locked. Throws a StoreOpenError. */
 export function openStoreReadOnly(path: string): Store {
   const directory = resolve(path);
-  if (!existsSync(join(directory, registryFileName)))
-    throw new StoreOpenError(
-      `there is no store in ${directory}: start the server once, or import a registry`,
-    );
+  if (!hasStore(directory)) throw noStore(directory);
   return { directory, modeBefore: null, migrated: null, ...openTables(directory, 'read-only') };
 }
 
@@ -78,7 +81,7 @@ export function logOpened({ directory, modeBefore, migrated }: Store, log: Log):
 type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
 
 function openTables(directory: string, mode: EnvironmentMode): OpenTables {
-  return opening(directory, () => {
+  return opening(directory, mode === 'read-only' ? 'read' : 'write', () => {
     const [registry, state] = [new RegistryTables(directory, mode), new StateTables(directory, mode)];
     return { registry, state, close: () => closeBoth(registry, state) };
   });
@@ -90,7 +93,7 @@ function openOwn(
   deps: MigrationDeps,
   release: () => void,
 ): OpenTables & Pick<Store, 'migrated'> {
-  return opening(directory, () => {
+  return opening(directory, 'write', () => {
     const files = openMigrated(directory, deps);
     const registry = new RegistryTables(directory, 'write', files.registry);
     const state = new StateTables(directory, 'write', files.state);
@@ -106,8 +109,9 @@ async function closeBoth(registry: RegistryTables, state: StateTables): Promise<
   await Promise.all([registry.environment.close(), state.environment.close()]);
 }
 
-function opening<Opened>(directory: string, open: () => Opened): Opened {
+function opening<Opened>(directory: string, intent: 'read' | 'write', open: () => Opened): Opened {
   try {
+    checkStoreAccess(directory, intent);
     return open();
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;

@@ -11,8 +11,7 @@ import { Environment, type EnvironmentMode, type Table } from './environment.ts'
 import type { EventRow, EventTables } from '../events/event-rows.ts';
 import type { OutboxTables } from '../journal/outbox-rows.ts';
 import { type WakeupTables, wakeupTableNames } from '../records/wakeup-rows.ts';
-
-export const stateFileName = 'state.mdb';
+import { storeFileNames } from './store-format.ts';
 
 export class StateTables {
   readonly environment: Environment;
@@ -28,7 +27,7 @@ export class StateTables {
   constructor(
     directory: string,
     mode: EnvironmentMode,
-    environment = new Environment(join(directory, stateFileName), mode),
+    environment = new Environment(join(directory, storeFileNames.state), mode),
   ) {
     this.environment = environment;
     this.connections = { sleep: this.#connectionTables('sleep'), signal: this.#connectionTables('signal') };

@@ -5,6 +5,13 @@
  */
 import type { Database } from 'lmdb';
 
+/** The files of a store, by what is in them. */
+export const storeFileNames = {
+  registry: 'registry.mdb',
+  state: 'state.mdb',
+  webhooks: 'webhooks.mdb',
+} as const;
+
 /** One file of a store, inside the transaction of its migration. */
 export interface MigratedFile {
   /** Makes the table where there is none. */

@@ -41,6 +41,9 @@ export const commitRetryMs = 1000;
 export const restoreOrderMs = 250;
 /** Readers of a file, in all processes: room for 64 of them with two threads each and several reads at once. Full: no more is opened. */
 export const storeReadersMax = 1024;
+/** How long a start reads a store to see whether it is damaged, and one behind a crash. */
+export const damageWalkMsMax = 300;
+export const damageWalkAfterCrashMsMax = 3000;
 /** Turns of the loop that a journal in demand lets pass between two commits. */
 export const turnsBetweenMax = 8;
 /**

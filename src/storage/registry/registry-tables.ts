@@ -16,6 +16,7 @@ import {
   type KindName,
   type Row,
 } from './registry-kinds.ts';
+import { storeFileNames } from '../lmdb/store-format.ts';
 
 /** A file that was imported, and what was in it. */
 export interface ImportedFile {
@@ -25,8 +26,6 @@ export interface ImportedFile {
 
 /** What became of an entry; one that is gone has changed. */
 type EntryChange = 'added' | 'changed' | 'unchanged';
-
-export const registryFileName = 'registry.mdb';
 
 type KindTables = { readonly [Kind in KindName]: Table<Row> };
 
@@ -43,7 +42,7 @@ export class RegistryTables {
   constructor(
     directory: string,
     mode: EnvironmentMode,
-    environment = new Environment(join(directory, registryFileName), mode),
+    environment = new Environment(join(directory, storeFileNames.registry), mode),
   ) {
     this.environment = environment;
     const tablesByKind = kindNames.map((kind) => [kind, this.environment.table<Row>(listNames[kind])]);

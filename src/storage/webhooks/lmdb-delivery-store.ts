@@ -16,6 +16,7 @@ import type {
 } from '../../core/ports/delivery-store.ts';
 import { type Table, Environment, type EnvironmentMode } from '../lmdb/environment.ts';
 import { decodeEvent, encodeEvent, eventKey, sequenceOf, type EventRow } from '../events/event-rows.ts';
+import { storeFileNames } from '../lmdb/store-format.ts';
 
 type FailureRow = readonly [atMs: number, status: number | null, reason: string];
 
@@ -93,8 +94,6 @@ function decodeFailure([atMs, status, reason]: FailureRow): DeliveryFailure {
   return { atMs, status, reason };
 }
 
-export const webhooksFileName = 'webhooks.mdb';
-
 export class WebhookTables {
   readonly environment: Environment;
   /** By the hook's id. */
@@ -104,7 +103,7 @@ export class WebhookTables {
   readonly parked: Table<ParkedRow>;
 
   constructor(directory: string, mode: EnvironmentMode) {
-    this.environment = new Environment(join(directory, webhooksFileName), mode);
+    this.environment = new Environment(join(directory, storeFileNames.webhooks), mode);
     this.hooks = this.environment.table('hooks');
     this.failed = this.environment.table('failed');
     this.parked = this.environment.table('parked');
@@ -113,7 +112,7 @@ export class WebhookTables {
 
 /** False: no server with webhooks ever ran on this directory. */
 export function hasWebhookTables(directory: string): boolean {
-  return existsSync(join(directory, webhooksFileName));
+  return existsSync(join(directory, storeFileNames.webhooks));
 }
 
 /** Rows read or removed between two turns of the loop. */

@@ -3,7 +3,9 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
-import { checkFiles, checkMachine, type Finding } from '../../../../src/cli/doctor/doctor-machine.ts';
+import { checkFiles } from '../../../../src/cli/doctor/doctor-files.ts';
+import { checkMachine } from '../../../../src/cli/doctor/doctor-machine.ts';
+import type { Finding } from '../../../../src/cli/doctor/finding.ts';
 import { checkRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../../src/model/ids.ts';
 import type { Credential } from '../../../../src/model/registry.ts';
@@ -76,9 +78,14 @@ function credentialUntil(notAfter: number | null): Credential {
 }
 
 /** Without the store itself, which opens. No finding shows a secret. */
-async function judged(counts: typeof one, credential: Credential | null): Promise<string[]> {
+async function judged(counts: typeof one, credential: Credential | null, newestMs = 0): Promise<string[]> {
   const context = new CommandContext({}, {}, { clock: new DrivenClock() });
-  const [store, ...findings] = await checkRegistry(context, async () => ({ counts, credential }));
+  const [store, ...findings] = await checkRegistry(context, async () => ({
+    counts,
+    credential,
+    newestMs,
+    usage: { mapBytes: 8192, usedBytes: 4096 },
+  }));
   assert.deepEqual([store?.check, store?.state], ['store', 'ok']);
   assert.doesNotMatch(JSON.stringify(findings), /s3cret/);
   return findings.map(({ check, state }) => `${check} ${state}`);
@@ -94,6 +101,31 @@ for (const [name, counts, credential, said] of [
   test(`the doctor finds ${name}: ${said.join(', ')}, and shows no secret`, async () => {
     assert.deepEqual(await judged(counts, credential), said);
   });
+
+test('an event that is still to come says that the clock was set back', async () => {
+  const nowMs = new DrivenClock().wallMs();
+  const valid = credentialUntil(null);
+  assert.deepEqual(await judged(one, valid, nowMs + 30_000), ['registry ok', 'credential ok']);
+  assert.deepEqual(await judged(one, valid, nowMs + 90_000), [
+    'store clock fail',
+    'registry ok',
+    'credential ok',
+  ]);
+});
+
+test('a clock of a year before this release fails', async () => {
+  const clockAt = async (wallMs: number): Promise<string[]> => {
+    const context = { settings: new CommandContext({}, {}).settings, clock: new DrivenClock(wallMs) };
+    const findings = await checkMachine(context, {
+      nodeVersion: '22.0.0',
+      openFilesMax: Infinity,
+      receiveBufferMax: null,
+    });
+    return findings.filter(({ check }) => check === 'clock').map(({ state }) => state);
+  };
+  assert.deepEqual(await clockAt(Date.UTC(2026, 5)), ['ok']);
+  assert.deepEqual(await clockAt(Date.UTC(1970, 0, 2)), ['fail']);
+});
 
 test('a registry file that others can write is a warning that says what to do', (t) => {
   const directory = temporaryDirectory(t);

@@ -6,7 +6,8 @@ import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { Environment } from '../../../../src/storage/lmdb/environment.ts';
 import { openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
-import { StateTables, stateFileName } from '../../../../src/storage/lmdb/state-tables.ts';
+import { StateTables } from '../../../../src/storage/lmdb/state-tables.ts';
+import { storeFileNames } from '../../../../src/storage/lmdb/store-format.ts';
 import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import type { OnlookerAnswer, OnlookerTask } from '../../../support/onlooker-worker.ts';
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
@@ -66,7 +67,7 @@ test('who looks on beside a running server reads the log as it is committed', as
 
 test('a store of a release that had no log is an empty log to who looks on', async (t) => {
   const directory = temporaryDirectory(t);
-  const old = new Environment(join(directory, stateFileName), 'write');
+  const old = new Environment(join(directory, storeFileNames.state), 'write');
   for (const name of ['sleep-records', 'sleep-open', 'signal-records', 'signal-open']) old.table(name);
   await old.close();
   const state = new StateTables(directory, 'read-only');

@@ -1,0 +1,104 @@
+/** The doctor's checks of the data directory: ours alone, with room on its disk, and a store without damage. */
+import { accessSync, constants, existsSync, statfsSync, statSync, type Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/store-access.ts';
+import { damageAdvice, findStoreDamage } from '../../storage/lmdb/store-damage.ts';
+import { livingPid } from '../../storage/lmdb/data-directory.ts';
+import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.ts';
+import { failing, ok, warn, type Finding } from './finding.ts';
+
+/** A larger store is read in part. */
+const damageWalkMsMax = 30_000;
+
+/** Damage ends the checks of the store: who reads on dies of it. */
+export async function checkDirectory(directory: string): Promise<Finding[]> {
+  const place = checkDataDirectory(directory);
+  const disk = checkDisk(directory);
+  if (place.state === 'fail' || !hasStore(directory)) return [place, disk];
+  // Of a store that is being written a long look would keep every page as it was.
+  if (livingPid(directory) !== null) return [place, disk];
+  const damage = await findStoreDamage(directory, damageWalkMsMax);
+  return [
+    place,
+    disk,
+    damage === null ? ok(damageCheck, 'every entry can be read') : failing(damageCheck, damage, damageAdvice),
+  ];
+}
+
+const damageCheck = 'store files';
+
+/** Whether the store may be opened in this process. */
+export function isOpenable(findings: readonly Finding[]): boolean {
+  return findings.every(
+    ({ check, state }) => state !== 'fail' || (check !== damageCheck && check !== 'data directory'),
+  );
+}
+
+const megabyte = 1_000_000;
+/** A migration takes a copy of the store, and LMDB writes pages anew before it gives the old ones back. */
+const roomFactor = 3;
+const roomBytesMin = 1000 * megabyte;
+const roomBytesTooLow = 100 * megabyte;
+
+/** Of the nearest directory that is there. */
+function checkDisk(directory: string): Finding {
+  const check = 'disk';
+  try {
+    if (!existsSync(directory) && dirname(directory) !== directory) return checkDisk(dirname(directory));
+    const { bavail, bsize } = statfsSync(directory);
+    const files = Object.values(storeFileNames).map((name) => join(directory, name));
+    const stored = files.reduce(
+      (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+    return judgeDisk(bavail * bsize, stored);
+  } catch (error) {
+    return warn(check, `its room is unknown: ${(error as Error).message}`, 'look at it with df');
+  }
+}
+
+export function judgeDisk(freeBytes: number, storedBytes: number): Finding {
+  const found = `${inMegabytes(freeBytes)} free, the store has ${inMegabytes(storedBytes)}`;
+  const advice = `keep ${inMegabytes(Math.max(roomBytesMin, roomFactor * storedBytes))} free: a full disk stops all changes`;
+  if (freeBytes < roomBytesTooLow) return failing('disk', found, advice);
+  return freeBytes < Math.max(roomBytesMin, roomFactor * storedBytes)
+    ? warn('disk', found, advice)
+    : ok('disk', found);
+}
+
+function inMegabytes(bytes: number): string {
+  return bytes >= 10_000 * megabyte
+    ? `${Math.round(bytes / megabyte / 1000)} GB`
+    : `${Math.ceil(bytes / megabyte)} MB`;
+}
+
+function checkDataDirectory(directory: string): Finding {
+  const check = 'data directory';
+  const elsewhere = 'name another directory with --data-dir';
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(directory, { throwIfNoEntry: false });
+    if (stats !== undefined) accessSync(directory, constants.R_OK | constants.W_OK | constants.X_OK);
+    checkStoreAccess(directory, 'write');
+  } catch (error) {
+    const denied = error instanceof StoreOpenError ? error : accessError(error as Error, directory, 'use');
+    return failing(check, denied.message, elsewhere);
+  }
+  if (stats === undefined) return warn(check, `${directory} is not there yet`, 'the first start makes it');
+  if (!stats.isDirectory()) return failing(check, `${directory} is no directory`, elsewhere);
+  const ownUid = process.getuid?.();
+  if (ownUid !== undefined && stats.uid !== ownUid)
+    return failing(
+      check,
+      `${directory} belongs to user ${stats.uid}, this is user ${ownUid}`,
+      `run as its owner, or ${elsewhere}`,
+    );
+  const mode = stats.mode & 0o777;
+  if (process.platform !== 'win32' && mode !== 0o700)
+    return warn(
+      check,
+      `${directory} has mode 0${mode.toString(8)}`,
+      `close it to others: chmod 700 ${directory}; a start does it, too`,
+    );
+  return ok(check, `${directory}, ours alone`);
+}

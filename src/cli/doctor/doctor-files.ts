@@ -1,0 +1,43 @@
+/** The doctor's checks of files that settings name: with secrets open to others, unusable, or a certificate that ends. */
+import type { CommandContext } from '../shell/command-context.ts';
+import { findExposedFiles, secretFilesOf, type SecretFile } from '../../server/config/risks.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
+import { findFileProblems, readListenerCertificates } from '../../server/config/start-checks.ts';
+import { counted } from '../shell/option-values.ts';
+import { failing, ok, warn, type Finding } from './finding.ts';
+
+/** Checks that other users of this machine can neither read nor write files with secrets outside of the data directory. */
+export function checkFiles({ settings, settingsSources, clock }: CommandContext): Finding[] {
+  const check = 'secret files';
+  const { file } = settingsSources;
+  const own: SecretFile[] = file === undefined ? [] : [{ name: 'the settings', path: file }];
+  const files = [...own, ...secretFilesOf(settings)];
+  const exposed = findExposedFiles(files).map(({ name, path, found, advice }) =>
+    warn(check, `${name}: ${path} ${found}`, advice),
+  );
+  const unusable = findFileProblems(settings).map(({ setting, reason }) =>
+    failing(setting, reason, 'a server does not start with it'),
+  );
+  const closed = files.length === 0 || exposed.length > 0 ? exposed : [ok(check, closedFiles(files))];
+  return [...unusable, ...closed, ...checkExpiry(settings, clock.wallMs())];
+}
+
+function closedFiles(files: readonly SecretFile[]): string {
+  return `${files.map(({ name }) => name).join(', ')}: closed to other users`;
+}
+
+const dayMs = 86_400_000;
+const expiryWarningDays = 30;
+
+/** Certificates of our listeners that can be read. */
+function checkExpiry(settings: Settings, nowMs: number): Finding[] {
+  return readListenerCertificates(settings).map(({ setting, path, expiresMs }) => {
+    const days = Math.floor((expiresMs - nowMs) / dayMs);
+    const found = `${path}: until ${new Date(expiresMs).toISOString().slice(0, 10)}`;
+    const advice = 'renew it, and send the server SIGHUP';
+    if (days < 0) return failing(setting, `${found}, which is over`, advice);
+    return days < expiryWarningDays
+      ? warn(setting, `${found}, in ${counted(days, 'day')}`, advice)
+      : ok(setting, found);
+  });
+}

@@ -1,0 +1,72 @@
+/** The doctor's checks of a server that runs here, by its own probe, and else of the addresses that it would listen on. */
+import { hasOwnListener, listenerNames } from '../../server/config/settings-schema.ts';
+import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { findListenProblem } from '../../server/config/start-checks.ts';
+import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
+import { livingPid } from '../../storage/lmdb/data-directory.ts';
+import { messageOf } from '../../lib/result.ts';
+import { reachableAddress } from '../admin/running-server.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { failing, ok, warn, type Finding } from './finding.ts';
+
+export async function checkListeners({ settings, dataDirectory }: CommandContext): Promise<Finding[]> {
+  const running = readRuntimeFile(dataDirectory);
+  if (running !== null) return [await checkReadiness(running), ...heldListeners(running)];
+  const pid = livingPid(dataDirectory);
+  if (pid !== null)
+    return [warn(serverCheck, `process ${pid} is starting or stopping`, 'look again in a moment')];
+  const own = listenerNames.filter((name) => hasOwnListener(settings, name));
+  const addresses = await Promise.all(own.map((name) => checkAddress(name, settings[name].listen)));
+  return [ok(serverCheck, 'none runs on this data directory'), ...addresses];
+}
+
+const serverCheck = 'server';
+
+function heldListeners({ listeners }: Runtime): Finding[] {
+  return Object.entries(listeners)
+    .filter(([, address]) => address !== '')
+    .map(([name, address]) => ok(`${name} listener`, `${address}, held by the running server`));
+}
+
+const probeMsMax = 3000;
+
+/** What a server that runs says of itself. */
+export interface Probe {
+  readonly ready: boolean;
+  readonly reasons: readonly string[];
+}
+
+async function checkReadiness({ pid, listeners }: Runtime): Promise<Finding> {
+  const running = `process ${pid} runs on this data directory`;
+  try {
+    const origin = `http://${reachableAddress(listeners['ops'] ?? '')}`;
+    const response = await fetch(`${origin}/readyz`, { signal: AbortSignal.timeout(probeMsMax) });
+    return judgeReadiness(running, (await response.json()) as Probe);
+  } catch (error) {
+    const fault = `${running} and does not answer on its ops listener: ${messageOf(error)}`;
+    return failing(serverCheck, fault, 'look into its log, and restart it');
+  }
+}
+
+const reasonsInWords: Readonly<Record<string, string>> = {
+  starting: 'it is starting',
+  draining: 'it is being stopped',
+  store: 'the store takes no changes: look at the disk and its log',
+  cluster: 'NATS, or other nodes, are away: look at cluster status',
+};
+
+export function judgeReadiness(running: string, { ready, reasons }: Probe): Finding {
+  if (ready && reasons.length === 0) return ok(serverCheck, `${running}, ready`);
+  const why = reasons.map((reason) => reasonsInWords[reason] ?? reason).join('; ');
+  if (ready) return warn(serverCheck, `${running}, ready, and lacks something`, why);
+  return failing(serverCheck, `${running} and is not ready (${reasons.join(', ')})`, why);
+}
+
+async function checkAddress(name: string, address: ListenAddress): Promise<Finding> {
+  const check = `${name} listener`;
+  const problem = await findListenProblem(address);
+  const advice = `stop what has it, or set ${name}.listen (REVEILLE_${name.toUpperCase()}_LISTEN)`;
+  if (problem !== null) return failing(check, problem, advice);
+  const text = formatListenAddress(address);
+  return ok(check, address.port === 0 ? `${text}: a free port is picked` : `${text} is free`);
+}

@@ -1,0 +1,20 @@
+/** The finding of one check: how it is, what was found and the next thing to do. */
+export interface Finding {
+  readonly check: string;
+  readonly state: 'ok' | 'warn' | 'fail';
+  readonly found: string;
+  /** The next thing to do; null where all is well. */
+  readonly advice: string | null;
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, state: 'ok', found, advice: null };
+}
+
+export function warn(check: string, found: string, advice: string): Finding {
+  return { check, state: 'warn', found, advice };
+}
+
+export function failing(check: string, found: string, advice: string): Finding {
+  return { check, state: 'fail', found, advice };
+}

@@ -1,0 +1,87 @@
+/**
+ * Access to a store, before LMDB is asked: whether there is one, and what the user of this process may not do with it.
+ * Permission denied is not "no store", and what only looks for a store makes no directory.
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { homedir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { storeFileNames, StoreOpenError } from './store-format.ts';
+
+/** Throws a StoreOpenError when this user may not look. */
+export function hasStore(directory: string): boolean {
+  try {
+    accessSync(join(directory, storeFileNames.registry), constants.R_OK);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return false;
+    throw accessError(error as Error, join(directory, storeFileNames.registry), 'read');
+  }
+}
+
+export function noStore(directory: string): StoreOpenError {
+  return new StoreOpenError(
+    `no store at ${directory}: start the server once, or name another directory with --data-dir`,
+  );
+}
+
+const permissionBits = 0o777;
+const ownerOnly = 0o700;
+
+/**
+ * For commands that change a store at rest: throws a StoreOpenError unless there is one, or a directory that was made for it:
+ * one of its owner alone. A mistyped name is neither.
+ */
+export function requireStorePlace(directory: string): void {
+  if (hasStore(directory)) return;
+  const stats = statSync(directory, { throwIfNoEntry: false });
+  const isPrivate = process.platform === 'win32' || (Number(stats?.mode) & permissionBits) === ownerOnly;
+  if (stats?.isDirectory() !== true || !isPrivate || directory === homedir()) throw noStore(directory);
+}
+
+/** Throws a StoreOpenError that names the first file that this user may not use so. */
+export function checkStoreAccess(directory: string, intent: 'read' | 'write'): void {
+  const { R_OK, W_OK } = constants;
+  const files = Object.values(storeFileNames).map((name) => join(directory, name));
+  // Who looks on is entered in the lock file, too.
+  const places = [
+    ...(intent === 'write' ? [{ path: directory, verb: 'write', bits: R_OK | W_OK }] : []),
+    ...files.map((path) => ({ path, verb: intent, bits: intent === 'write' ? R_OK | W_OK : R_OK })),
+    ...files.map((path) => ({ path: `${path}-lock`, verb: 'write', bits: R_OK | W_OK })),
+  ];
+  for (const { path, verb, bits } of places) {
+    try {
+      if (existsSync(path)) accessSync(path, bits);
+    } catch (error) {
+      throw accessError(error as Error, path, verb);
+    }
+  }
+}
+
+const faults: Readonly<Record<string, string>> = {
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'read-only file system',
+};
+
+/** `verb`: what was tried. The sentence names the user and the path. */
+export function accessError(
+  { code = '', message }: NodeJS.ErrnoException,
+  path: string,
+  verb: string,
+): StoreOpenError {
+  const fault = faults[code];
+  if (fault === undefined) return new StoreOpenError(`${path} cannot be used: ${message}`);
+  return new StoreOpenError(`${fault}: ${ownUser()} may not ${verb} ${path}: run as its owner`);
+}
+
+/** A container may run as a user without a name. */
+function ownUser(): string {
+  const uid = process.getuid?.();
+  try {
+    const { username } = userInfo();
+    return uid === undefined ? `user ${username}` : `user ${username} (${uid})`;
+  } catch {
+    return `user ${uid}`;
+  }
+}
