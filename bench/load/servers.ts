@@ -1,7 +1,7 @@
 /** Starts the servers under test. All are used the same way: ports, a probe, an end. */
 import { execFile } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,6 +84,7 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
   process.once('exit', removeDirectory);
   const dataDirectory = join(directory, 'state');
+  mkdirSync(dataDirectory, { mode: 0o700 });
   const place = { REVEILLE_DATA_DIR: dataDirectory };
   if (options.devices > 0) await importRegistry(registryFile, place);
   const child = new Child({

@@ -162,8 +162,7 @@ test('what cannot be done exits 1 and says what to do, what cannot be asked exit
 
 test('bridges change in a store at rest too', async (t) => {
   const directory = temporaryDirectory(t);
-  const at = (...args: string[]): Promise<CliResult> =>
-    runCli([...args, '--data-dir', join(directory, 'data'), '--json']);
+  const at = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory, '--json']);
   const file = join(directory, 'registry.json');
   writeFileSync(file, JSON.stringify({ applications: [{ app_id: appId, name: 'demo' }] }));
   assert.equal((await at('registry', 'import', file)).exitCode, 0);

@@ -74,7 +74,7 @@ test('sign makes the values of the vectors', async (t) => {
 });
 
 test('a registry goes into a store at rest and comes out the same; what is wrong changes nothing', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
+  const directory = temporaryDirectory(t);
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
   const imported = json(
     await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--json'),
@@ -106,7 +106,7 @@ test('a registry goes into a store at rest and comes out the same; what is wrong
 });
 
 test('devices and credentials change in a store at rest', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
+  const directory = temporaryDirectory(t);
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory, '--json']);
   json(await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry)));
   const { device } = json(await cli('device', 'add', 'NEW', '--product', 'doorbell')) as {

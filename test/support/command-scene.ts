@@ -1,4 +1,5 @@
 /** A command run within the test, with a data directory, a driven clock and an output that is kept. */
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import type { Confirm } from '../../src/cli/shell/confirmation.ts';
@@ -32,7 +33,7 @@ class ReceivedOutput implements Output {
 
 export interface CommandScene {
   readonly clock: DrivenClock;
-  /** Not made yet. */
+  /** Made for a store, which is not there yet. */
   readonly dataDirectory: string;
   readonly output: ReceivedOutput;
   /** Rejects with what the command throws. */
@@ -51,6 +52,7 @@ export function commandScene(
   { env = {}, confirm, ...options }: CommandSources = {},
 ): CommandScene {
   const dataDirectory = join(temporaryDirectory(t), 'data');
+  mkdirSync(dataDirectory, { mode: 0o700 });
   const clock = new DrivenClock();
   const output = new ReceivedOutput();
   const context = new CommandContext({ dataDir: dataDirectory, ...options }, env, {

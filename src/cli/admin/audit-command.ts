@@ -1,6 +1,7 @@
 /** `reveille audit`: what operators changed, from the files of the audit log, with or without a running server. */
 import type { Command } from 'commander';
 import type { AuditLine } from '../../model/audit.ts';
+import { requireStorePlace } from '../../storage/lmdb/store-access.ts';
 import { AuditFiles } from '../../storage/audit/audit-files.ts';
 import {
   auditShownMax,
@@ -66,6 +67,7 @@ async function showAudit(context: CommandContext, options: AuditOptions): Promis
   const filter = { ...options, since: options.since?.(clock.wallMs()) };
   const show = (line: AuditLine): void => output.answer(line, describeAuditLine(line));
   if (profile !== null) return showRemote(profileClient(profile), output, filter, show);
+  requireStorePlace(context.dataDirectory);
   const files = new AuditFiles(context.dataDirectory);
   try {
     const newest = await readNewest(files, filter);

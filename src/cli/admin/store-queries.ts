@@ -38,6 +38,7 @@ import { wakeupTableNames, type WakeupRow } from '../../storage/records/wakeup-r
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
+import { requireStorePlace } from '../../storage/lmdb/store-access.ts';
 import { openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
 import { findConnectionRecord, type ConnectionTables } from '../../storage/records/connection-rows.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
@@ -61,6 +62,7 @@ export const storeQueries: Readonly<Record<string, StoreQuery>> = {
   '/v1/events': ({ dataDirectory }, query) => readStoredEvents(dataDirectory, query),
   '/v1/wakeups': ({ dataDirectory }, query) => readStoredWakeups(dataDirectory, query),
   '/v1/ops-tokens': async ({ dataDirectory }): Promise<OpsTokenListing> => {
+    requireStorePlace(dataDirectory);
     return { tokens: encodeOpsTokens(await new OpsTokenFile(dataDirectory).read()) };
   },
   ...Object.fromEntries(
@@ -69,7 +71,8 @@ export const storeQueries: Readonly<Record<string, StoreQuery>> = {
       askRegistry(path),
     ]),
   ),
-  '/v1/token-keys': async ({ settings }): Promise<TokenKeyListing> => {
+  '/v1/token-keys': async ({ dataDirectory, settings }): Promise<TokenKeyListing> => {
+    requireStorePlace(dataDirectory);
     return { keys: encodeTokenKeys((await tokenKeyFileOf(settings).find())?.keys ?? []) };
   },
   '/v1/webhook/list': ({ dataDirectory }, query) =>

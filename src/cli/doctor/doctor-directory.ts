@@ -5,7 +5,7 @@ import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/stor
 import { damageAdvice, findStoreDamage } from '../../storage/lmdb/store-damage.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.ts';
-import { failing, ok, warn, type Finding } from './finding.ts';
+import { failing, inMegabytes, megabyte, ok, warn, type Finding } from './finding.ts';
 
 /** A larger store is read in part. */
 const damageWalkMsMax = 30_000;
@@ -34,7 +34,6 @@ export function isOpenable(findings: readonly Finding[]): boolean {
   );
 }
 
-const megabyte = 1_000_000;
 /** A migration takes a copy of the store, and LMDB writes pages anew before it gives the old ones back. */
 const roomFactor = 3;
 const roomBytesMin = 1000 * megabyte;
@@ -64,12 +63,6 @@ export function judgeDisk(freeBytes: number, storedBytes: number): Finding {
   return freeBytes < Math.max(roomBytesMin, roomFactor * storedBytes)
     ? warn('disk', found, advice)
     : ok('disk', found);
-}
-
-function inMegabytes(bytes: number): string {
-  return bytes >= 10_000 * megabyte
-    ? `${Math.round(bytes / megabyte / 1000)} GB`
-    : `${Math.ceil(bytes / megabyte)} MB`;
 }
 
 function checkDataDirectory(directory: string): Finding {

@@ -8,11 +8,10 @@ import type { KindName } from '../../storage/registry/registry-kinds.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { chooseCredential } from '../api/credential-source.ts';
-import { failing, ok, warn, type Finding } from './finding.ts';
+import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { describeCounts } from '../admin/local-registry.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
-import type { Environment } from '../../storage/lmdb/environment.ts';
 import { openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 
@@ -23,8 +22,8 @@ export interface SeenRegistry {
   readonly credential: Credential | null;
   /** When the newest event happened; 0: nothing happened yet. */
   readonly newestMs: number;
-  /** Of the registry's file and of that of the state, together. */
-  readonly usage: Environment['usage'];
+  /** Of the memory maps of its files. */
+  readonly mapBytes: number;
 }
 
 /** `look` resolves to null where there is no store yet; rejects when it does not open. */
@@ -53,7 +52,7 @@ async function checkStore(context: CommandContext, look: typeof seeRegistry): Pr
     const seen = await look(context);
     if (seen === null) return [warn('store', 'there is none yet', 'the first start makes it')];
     return [
-      ok('store', describeUsage(seen.usage)),
+      ok('store', `opens; its map of ${inMegabytes(seen.mapBytes)} grows with it`),
       ...judgeStoreClock(seen.newestMs, context.clock.wallMs()),
       ...judgeRegistry(seen, wallSeconds(context.clock)),
     ];
@@ -68,21 +67,15 @@ async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<Se
   const store = openStoreReadOnly(dataDirectory);
   try {
     const registry = new RegistryStore(store.registry);
-    const [one, other] = [store.registry.environment.usage, store.state.environment.usage];
     return {
       counts: registry.counts(),
       credential: chooseCredential(registry, store.registry.entries('credential'), need, wallSeconds(clock)),
       newestMs: new StoredEvents(store.state).newest().idMs,
-      usage: { mapBytes: one.mapBytes + other.mapBytes, usedBytes: one.usedBytes + other.usedBytes },
+      mapBytes: store.registry.environment.mapBytes + store.state.environment.mapBytes,
     };
   } finally {
     await store.close();
   }
-}
-
-function describeUsage({ mapBytes, usedBytes }: SeenRegistry['usage']): string {
-  const share = Math.round((100 * usedBytes) / mapBytes);
-  return `opens; ${share} % of its map is in use, which grows with it`;
 }
 
 /** Clocks of a cluster may differ a little. */

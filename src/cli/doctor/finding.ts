@@ -18,3 +18,11 @@ export function warn(check: string, found: string, advice: string): Finding {
 export function failing(check: string, found: string, advice: string): Finding {
   return { check, state: 'fail', found, advice };
 }
+
+export const megabyte = 1_000_000;
+
+export function inMegabytes(bytes: number): string {
+  return bytes >= 10_000 * megabyte
+    ? `${Math.round(bytes / megabyte / 1000)} GB`
+    : `${Math.ceil(bytes / megabyte)} MB`;
+}

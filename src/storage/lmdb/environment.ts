@@ -205,12 +205,6 @@ export class Environment {
     this.#root.resetReadTxn();
   }
 
-  /** Bytes of the map, which grows by itself, and of its pages that have been used. */
-  get usage(): { readonly mapBytes: number; readonly usedBytes: number } {
-    const { mapSize, lastPageNumber, pageSize } = this.#root.getStats() as Record<string, number>;
-    return { mapBytes: Number(mapSize), usedBytes: (Number(lastPageNumber) + 1) * Number(pageSize) };
-  }
-
   /** Waits for outstanding writes and the disk. */
   async close(): Promise<void> {
     this.#isClosing = true;

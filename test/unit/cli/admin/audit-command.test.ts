@@ -26,7 +26,6 @@ function scene(t: Ending): CommandScene {
 
 test('changes are shown oldest first, the newest so many, by age, action and operator', async (t) => {
   const { clock, dataDirectory, output, run } = scene(t);
-  mkdirSync(dataDirectory);
   const { audit } = openAudit(dataDirectory, clock);
   await audit.record(anIntent({ ids: { device_id: 'a\n\u001b[2J' } }), nothing, () => {
     return { result: 'refused', reason: 'no such device' };
@@ -55,7 +54,6 @@ test('changes are shown oldest first, the newest so many, by age, action and ope
 
 test('a follower shows a change once, when its result is known, and one without end after a minute', async (t) => {
   const { clock, dataDirectory } = scene(t);
-  mkdirSync(dataDirectory);
   const { audit } = openAudit(dataDirectory, clock);
   const files = new AuditFiles(dataDirectory);
   const shown: AuditLine[] = [];

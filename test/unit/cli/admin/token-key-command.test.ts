@@ -28,7 +28,7 @@ test('the list of a directory without keys says who makes them, and makes nothin
   await scene.list();
   assert.deepEqual(scene.output.json, { keys: [] });
   assert.match(scene.output.text, /no token keys yet: the first start/);
-  assert.equal(existsSync(scene.dataDirectory), false);
+  assert.deepEqual(readdirSync(scene.dataDirectory), []);
 });
 
 test('a rotation at rest makes keys that the next server has, and shows no secret', async (t) => {
