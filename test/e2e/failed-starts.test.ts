@@ -28,7 +28,7 @@ test('a certificate that is not there: alone, and with processes', async (t) => 
     );
     assert.match(said, /^sleep\.tls_cert_file: \/nope\.crt: no such file or directory\n/);
     assert.match(said, /\nsleep\.tls_key_file: \/nope\.key: no such file or directory\n/);
-    assert.match(said, /reveille -- doctor\n$|reveille doctor\n$/);
+    assert.match(said, /look this machine over: .*reveille (?:-- )?doctor --set .*\n$/);
   }
 });
 

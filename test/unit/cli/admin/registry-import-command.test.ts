@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -104,7 +104,7 @@ test('a dry run says what would change and writes nothing, not even a store', as
   const { importing, devices, output, dataDirectory } = importScene(t);
   await importing(withDevices('A'), '--dry-run');
   assert.match(output.text, /^a dry run, nothing is written.*\n.*\n(?:.*\n)*devices +1 +0 +0 +0/);
-  assert.equal(existsSync(dataDirectory), false);
+  assert.deepEqual(readdirSync(dataDirectory), []);
   await importing(withDevices('A'));
   await importing(withDevices('B'), '--replace', '--dry-run');
   assert.match(output.text, /devices +1 +0 +1 +0\n(?:.*\n)*deleted would be 1 device \(A\)$/);
