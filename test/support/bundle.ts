@@ -18,7 +18,7 @@ const entries = [
   'main',
   'media/process/main',
   'media/transcoding/transcoder-worker',
-  'storage/lmdb/store-walk-process',
+  'storage/lmdb/store-walker',
   'storage/registry/registry-import-worker',
   'gateways/verification/hmac-worker',
   'webhooks/worker/webhook-worker',

@@ -14,7 +14,7 @@ import { damageWalkAfterCrashMsMax, damageWalkMsMax } from './store-limits.ts';
  * What keeps the files from being opened at all is said by whoever opens them.
  */
 export async function findStoreDamage(directory: string, msMax: number): Promise<string | null> {
-  const module = fileURLToPath(moduleBeside('./store-walk-process', import.meta.url));
+  const module = fileURLToPath(moduleBeside('./store-walker', import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, module, directory, String(msMax)], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
