@@ -2,20 +2,21 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import type { Result } from '../../lib/result.ts';
 import type { ServerFigures, WebhookFigures } from '../../telemetry/gauges.ts';
 import { storeFileNames } from '../../storage/lmdb/store-format.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { findFileProblems, readListenerCertificates } from '../config/start-checks.ts';
 import { hasOwnListener, type ListenerName, type Settings } from '../config/settings-schema.ts';
-import type { WebhookService } from './webhook-service.ts';
 
 export interface LiveFiguresDeps {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly store: Pick<Store, 'directory' | 'registry' | 'state'>;
   readonly registry: Pick<RegistryStore, 'counts'>;
-  readonly webhooks: Pick<WebhookService, 'ask'>;
+  /** May never be answered. */
+  readonly webhookBacklog: () => Promise<Result<WebhookFigures, unknown>>;
 }
 
 /** A disk or a thread that hangs leaves its figures out, and the scrape goes on. */
@@ -77,7 +78,7 @@ export class LiveFigures implements ServerFigures {
   }
 
   async #askWebhooks(): Promise<WebhookFigures | null> {
-    const asked = await this.#inTime(this.#deps.webhooks.ask({ kind: 'backlog' }));
+    const asked = await this.#inTime(this.#deps.webhookBacklog());
     return asked?.ok === true ? asked.value : null;
   }
 

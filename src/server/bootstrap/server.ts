@@ -118,8 +118,11 @@ class Server {
       : null;
     this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle) : null;
     context.own.calls = this.#controlPlane?.calls ?? null;
-    if (this.#controlPlane !== null)
-      context.own.figures = new LiveFigures({ ...context, store, webhooks: this.#controlPlane.webhooks });
+    const webhooks = this.#controlPlane?.webhooks ?? null;
+    if (webhooks !== null) {
+      const webhookBacklog = () => webhooks.ask<'backlog'>({ kind: 'backlog' });
+      context.own.figures = new LiveFigures({ ...context, store, webhookBacklog });
+    }
     context.own.provisioner = this.#controlPlane?.provisioner ?? null;
     if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
   }
