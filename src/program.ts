@@ -41,6 +41,10 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     'simulate-call': async () =>
       (await import('./tools/call/simulate-call-command.ts')).addSimulateCallCommand,
     demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
+    completion: async () => {
+      const { addCompletionCommand } = await import('./cli/completion/completion-command.ts');
+      return (program) => addCompletionCommand(program, () => buildProgram());
+    },
     version: () => Promise.resolve(addVersionCommand),
   }),
 );
