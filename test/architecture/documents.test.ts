@@ -1,15 +1,14 @@
 /** The documents against the tree: a file that they name is there. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { checkout } from '../support/checkout.ts';
+import { documentPages } from '../support/document-blocks.ts';
 
 /** A path with a folder, as documents write it: from the root, or from `src/`. */
 const namedFile = /(?<![\w/.@-])((?:[a-z0-9-]+\/)+[a-z0-9.-]+\.ts)\b/g;
 
-const documents = readdirSync(new URL('docs/', checkout), { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => `docs/${name}`);
+const documents = documentPages();
 
 function filesNamed(text: string): string[] {
   return Array.from(text.matchAll(namedFile), ([, path = '']) => path);
@@ -32,4 +31,30 @@ test('every file that a document names is there', () => {
 
 test('the check sees a file that is gone', () => {
   assert.deepEqual(filesNamed('see `core/calls/gone.ts` and [x](../src/lib/clock.ts)').map(isThere), [false]);
+});
+
+/** Markdown's links to files of ours, from the root; without their places in the page. */
+function linkedFiles(page: string): string[] {
+  const links = readFileSync(new URL(page, checkout), 'utf8').matchAll(/\]\((?!\w+:)([^)#\s]+)/g);
+  return Array.from(links, ([, link = '']) => new URL(link, new URL(page, checkout)).pathname);
+}
+
+test('every link of a page leads to a file that is there', () => {
+  const dead = documents.flatMap((page) =>
+    linkedFiles(page)
+      .filter((file) => !existsSync(file))
+      .map((file) => `${page}: ${file}`),
+  );
+  assert.deepEqual(dead, []);
+});
+
+test('every page is in docs/README.md, by its reader', () => {
+  const listed = new Set(linkedFiles('docs/README.md'));
+  const missing = documents.filter(
+    (page) =>
+      page.startsWith('docs/') &&
+      !/^docs\/(?:adr\/\d|README\.md$)/.test(page) &&
+      !listed.has(new URL(page, checkout).pathname),
+  );
+  assert.deepEqual(missing, [], 'name these pages in docs/README.md');
 });

@@ -1,0 +1,13 @@
+/** `docs/cli.md` against the program. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { makeCliPage, readCliPage } from '../support/cli-page.ts';
+
+test('docs/cli.md has the help of every command as the program prints it', async () => {
+  const made = await makeCliPage();
+  assert.match(made, /^## reveille registry import$/m);
+  assert.ok(
+    made === readCliPage(),
+    'a command has changed; write the page anew: node --import tsx test/support/cli-page.ts',
+  );
+});
