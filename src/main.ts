@@ -16,6 +16,6 @@ try {
   await program.parseAsync(process.argv);
 } catch (error) {
   const { exitCode, lines } = describeFailure(error, asksForJson(process.argv));
-  for (const line of lines) console.error(showableLines(line));
+  for (const line of lines) process.stderr.write(`${showableLines(line)}\n`);
   process.exitCode = exitCode;
 }

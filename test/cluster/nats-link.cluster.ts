@@ -6,6 +6,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
+import { probeNats } from '../../src/cluster/nats/nats-probe.ts';
 import { bucketNames } from '../../src/cluster/nats/nats-names.ts';
 import { startNats, startNatsCluster } from '../support/nats-server.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
@@ -30,6 +31,12 @@ test('nodes that start at the same moment find the same streams and buckets', as
   assert.deepEqual(streams.sort(), ['test_events', ...bucketNames.map((name) => `KV_test_${name}`)].sort());
   await rowsAt(first).put('key', Buffer.from('value'));
   assert.equal(await textOf(rowsAt(second), 'key'), 'value');
+});
+
+test('a look at NATS sees that it has JetStream', async (t) => {
+  const { url } = await startNats(t);
+  const server = await probeNats({ url, credentialsPath: null, caPath: null, nodeName: 'probe' });
+  assert.ok(url.endsWith(server), `${server} of ${url}`);
 });
 
 test('a node starts without NATS, says so, and finds it when it comes', async (t) => {

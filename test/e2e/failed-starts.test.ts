@@ -1,9 +1,10 @@
 /** Starts that fail, as processes: each ends by itself, not with 0, and names the setting and the file or address. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { runCli } from '../support/cli-process.ts';
 import { serveArguments } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
@@ -48,4 +49,17 @@ test('what is found only on the way leaves no process behind', async (t) => {
   const keys = join(temporaryDirectory(t), 'token-keys.json');
   writeFileSync(keys, 'no keys');
   assert.match(await failedStart(t, [`calls.token_keys_file=${keys}`]), /token-keys\.json/);
+});
+
+test('a store that is damaged: alone, and with processes', async (t) => {
+  for (const options of [[], ['--processes', '2']]) {
+    const data = join(temporaryDirectory(t), 'data');
+    await openStore(data).close();
+    truncateSync(join(data, 'registry.mdb'), 8192);
+    const said = await failedStart(t, [`data.dir=${data}`], ...options);
+    assert.match(
+      said,
+      /^the store's file \S+registry\.mdb is damaged: .*restore the data directory from a backup/,
+    );
+  }
 });

@@ -108,5 +108,8 @@ test('without the binary of lmdb every command says what is missing, and what me
       /^the store's library lmdb is installed without its binary .*\n {2}npm ci mends it.*\n$/,
     );
   }
+  const { code, stdout } = await reveille('doctor');
+  assert.equal(code, 1);
+  assert.match(stdout, /^fail  lmdb .*run npm ci on this machine/m);
   renameSync(`${folder}-away`, folder);
 });

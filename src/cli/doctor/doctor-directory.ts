@@ -13,8 +13,9 @@ const damageWalkMsMax = 30_000;
 /** Damage ends the checks of the store: who reads on dies of it. */
 export async function checkDirectory(directory: string): Promise<Finding[]> {
   const place = checkDataDirectory(directory);
+  if (place.state === 'fail') return [place];
   const disk = checkDisk(directory);
-  if (place.state === 'fail' || !hasStore(directory)) return [place, disk];
+  if (!hasStore(directory)) return [place, disk];
   // Of a store that is being written a long look would keep every page as it was.
   if (livingPid(directory) !== null) return [place, disk];
   const damage = await findStoreDamage(directory, damageWalkMsMax);

@@ -3,6 +3,7 @@
  * start, and on an unexpected error.
  */
 import { constants } from 'node:os';
+import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { readRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
@@ -60,8 +61,17 @@ export function stopSignal(): Promise<'SIGTERM' | 'SIGINT'> {
   });
 }
 
+/** Libraries print their faults, LMDB each commit that it could not make with its stack: each becomes one line of the log. */
+export function logConsole({ log }: Pick<Logging, 'log'>): void {
+  const toLog = (...said: unknown[]): void =>
+    log.warn({ said: said.map(messageOf).join(' ') }, 'a library reports a fault');
+  console.error = toLog;
+  console.warn = toLog;
+}
+
 /** The state of the process is unknown then: it logs the error and exits, and the store is as committed. */
 export function dieOfTheUnexpected(logging: Logging): void {
+  logConsole(logging);
   const die = (error: unknown): void => {
     logging.log.error({ err: error }, 'fatal: unexpected error');
     logging.flushNow();

@@ -10,7 +10,7 @@ import { storeFileNames, StoreOpenError } from './store-format.ts';
 /** Throws a StoreOpenError when this user may not look. */
 export function hasStore(directory: string): boolean {
   try {
-    accessSync(join(directory, storeFileNames.registry), constants.R_OK);
+    statSync(join(directory, storeFileNames.registry));
     return true;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -77,7 +77,7 @@ export function accessError(
 
 /** A container may run as a user without a name. */
 function ownUser(): string {
-  const uid = process.getuid?.();
+  const uid = process.geteuid?.();
   try {
     const { username } = userInfo();
     return uid === undefined ? `user ${username}` : `user ${username} (${uid})`;

@@ -7,6 +7,7 @@ import { test } from 'node:test';
 import {
   findAddressProblems,
   findFileProblems,
+  findLimitProblems,
   readListenerCertificates,
 } from '../../../../src/server/config/start-checks.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
@@ -145,4 +146,12 @@ test('a media listener that is in another process is not asked for', async () =>
     await findAddressProblems(settingsWith(...free, 'media.process=none', 'media.listen=192.0.2.1:0')),
     [],
   );
+});
+
+test('a limit of open files that leaves room for no session is a problem of the start', () => {
+  assert.deepEqual(findLimitProblems(1025), []);
+  assert.deepEqual(findLimitProblems(Infinity), []);
+  const [problem, ...more] = findLimitProblems(1024);
+  assert.deepEqual([problem?.setting, more], ['sleep.max_sessions', []]);
+  assert.match(String(problem?.reason), /^the limit of open files is 1024, .*ulimit -n 65536/);
 });

@@ -1,0 +1,72 @@
+/** The doctor's checks of the data directory, the listeners, a running server and NATS. */
+import assert from 'node:assert/strict';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { checkCluster } from '../../../../src/cli/doctor/doctor-cluster.ts';
+import { checkDirectory, isOpenable, judgeDisk } from '../../../../src/cli/doctor/doctor-directory.ts';
+import { checkListeners, judgeReadiness } from '../../../../src/cli/doctor/doctor-listeners.ts';
+import type { Finding } from '../../../../src/cli/doctor/finding.ts';
+import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
+import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { freeListens } from '../../../support/server-process.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+
+function inBrief(findings: readonly Finding[]): string[] {
+  return findings.map(({ check, state }) => `${check} ${state}`);
+}
+
+test('a data directory: not there yet, ours, open to others, and with a damaged store', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  assert.deepEqual(inBrief(await checkDirectory(directory)).slice(0, 1), ['data directory warn']);
+  await openStore(directory).close();
+  const [place, , files] = inBrief(await checkDirectory(directory));
+  assert.deepEqual([place, files], ['data directory ok', 'store files ok']);
+  if (process.platform !== 'win32') {
+    chmodSync(directory, 0o755);
+    assert.deepEqual(inBrief(await checkDirectory(directory)).slice(0, 1), ['data directory warn']);
+  }
+  writeFileSync(join(directory, 'registry.mdb'), 'no store');
+  const damaged = await checkDirectory(directory);
+  assert.deepEqual(inBrief(damaged).slice(2), ['store files fail']);
+  assert.equal(isOpenable(damaged), false);
+});
+
+for (const [name, freeBytes, storedBytes, state] of [
+  ['room for everything', 50e9, 1e9, 'ok'],
+  ['little beside a large store', 2e9, 1e9, 'warn'],
+  ['little beside a small store', 0.9e9, 1e6, 'warn'],
+  ['none', 50e6, 1e6, 'fail'],
+] as const)
+  test(`a disk with ${name}: ${state}`, () => {
+    assert.equal(judgeDisk(freeBytes, storedBytes).state, state);
+  });
+
+test('a running server that is not ready fails, with its reasons in words', () => {
+  const judged = (ready: boolean, reasons: string[]): Finding =>
+    judgeReadiness('process 7 runs here', { ready, reasons });
+  assert.equal(judged(true, []).state, 'ok');
+  assert.equal(judged(true, ['cluster']).state, 'warn');
+  const store = judged(false, ['store']);
+  assert.equal(store.state, 'fail');
+  assert.match(store.found, /is not ready \(store\)/);
+  assert.match(String(store.advice), /the store takes no changes/);
+});
+
+test('only the listeners that this server would have are looked at', async (t) => {
+  const looked = async (media: string): Promise<string[]> => {
+    const set = [...freeListens, `media.process=${media}`];
+    return inBrief(await checkListeners(new CommandContext({ dataDir: temporaryDirectory(t), set }, {})));
+  };
+  const others = ['server ok', 'api listener ok', 'sleep listener ok', 'signal listener ok'];
+  assert.deepEqual(await looked('child'), [...others, 'media listener ok', 'ops listener ok']);
+  assert.deepEqual(await looked('none'), [...others, 'ops listener ok']);
+});
+
+test('NATS is looked at where nodes share one; one that does not answer fails, and no secret is shown', async () => {
+  assert.deepEqual(await checkCluster(new CommandContext({}, {})), []);
+  const set = ['cluster.nats_url=nats://reveille:s3cret@127.0.0.1:1', 'cluster.node_name=a'];
+  const [nats, ...more] = await checkCluster(new CommandContext({ set }, {}));
+  assert.deepEqual([nats?.state, more], ['fail', []]);
+  assert.match(String(nats?.found), /^no connection to nats:\/\/127\.0\.0\.1:1: /);
+});

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { logConsole } from '../../../../src/cli/serve/serving-end.ts';
+import type { Log } from '../../../../src/core/ports/log.ts';
+
+test('what a library prints with its stack is one line of the log', (t) => {
+  const { error, warn } = console;
+  t.after(() => Object.assign(console, { error, warn }));
+  const lines: [object, string][] = [];
+  const log = {
+    warn: (fields: object, message: string) => lines.push([fields, message]),
+  } as Partial<Log> as Log;
+  logConsole({ log });
+  console.error('In aftercommit callback', new Error('MDB_MAP_FULL: Environment mapsize limit reached'));
+  console.warn('deprecated');
+  assert.deepEqual(lines, [
+    [
+      { said: 'In aftercommit callback MDB_MAP_FULL: Environment mapsize limit reached' },
+      'a library reports a fault',
+    ],
+    [{ said: 'deprecated' }, 'a library reports a fault'],
+  ]);
+});

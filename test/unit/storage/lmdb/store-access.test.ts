@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { openStore, openStoreAtRest, openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
+import { accessError, hasStore } from '../../../../src/storage/lmdb/store-access.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+
+const nobody = 65_534;
+
+/** Root may read everything: for it, `act` runs as nobody. */
+function withoutRights(act: () => void): void {
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) process.seteuid?.(nobody);
+  try {
+    act();
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
+}
+
+test('a directory that this user may not enter is no directory without a store', async (t) => {
+  if (process.platform === 'win32') return t.skip('of modes');
+  const directory = join(temporaryDirectory(t), 'data');
+  await openStore(directory).close();
+  if (process.geteuid?.() !== 0) chmodSync(directory, 0);
+  withoutRights(() => {
+    const denied = /^permission denied: user .* may not read .*registry\.mdb: run as its owner$/;
+    for (const look of [hasStore, openStoreReadOnly, openStoreAtRest])
+      assert.throws(() => look(directory), { name: 'StoreOpenError', message: denied });
+  });
+  chmodSync(directory, 0o700);
+  assert.equal(hasStore(directory), true);
+});
+
+test('a read-only disk is not a lack of rights, and another fault is said in its own words', () => {
+  const refused = (code: string): string =>
+    accessError(Object.assign(new Error('said'), { code }), '/data', 'write').message;
+  assert.match(refused('EROFS'), /^read-only file system: user .* may not write \/data/);
+  assert.equal(refused('EIO'), '/data cannot be used: said');
+});
+
+test('a command makes neither a directory nor, in one that was not made for it, a store', async (t) => {
+  const parent = temporaryDirectory(t);
+  const [mistyped, other, own] = ['mistyped', 'other', 'own'].map((name) => join(parent, name));
+  assert(mistyped !== undefined && other !== undefined && own !== undefined);
+  assert.throws(() => openStoreAtRest(mistyped), { message: new RegExp(`^no store at ${mistyped}: start`) });
+  assert.equal(existsSync(mistyped), false);
+  mkdirSync(other, { mode: 0o755 });
+  chmodSync(other, 0o755);
+  if (process.platform !== 'win32') assert.throws(() => openStoreAtRest(other), /no store at/);
+  assert.equal(existsSync(join(other, 'registry.mdb')), false);
+  mkdirSync(own, { mode: 0o700 });
+  await openStoreAtRest(own).close();
+  assert.equal(hasStore(own), true);
+});
