@@ -172,5 +172,5 @@ test('a key that is not good, and a listener that is not there, say what to do',
 test('without the package that codes, it says so, and what it can do all the same', async () => {
   const { exitCode, stderr } = await runCli(['simulate-bridge', '--key', 'k'], withoutNodeAv);
   assert.equal(exitCode, 1);
-  assert.match(stderr, /node-av is not installed \(npm install .*\n {2}without it .*--format i420/);
+  assert.match(stderr, /node-av, .* is not installed \(npm ci .*\n {2}without it .*--format i420/);
 });
