@@ -20,7 +20,8 @@ For operators and backend developers. This page has every command with its argum
 \`reveille COMMAND --help\` prints them. From a checkout, \`reveille\` is \`npm run -s reveille --\`.
 
 The options of \`reveille\` itself may follow any command. What is refused, and every remark, goes to standard error; with \`--json\`
-the answer is JSON. Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be.
+the answer is JSON. Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be. [troubleshooting.md](troubleshooting.md)
+explains the errors.
 
 This file is generated from the program by \`test/support/cli-page.ts\`.
 `;

@@ -1,0 +1,40 @@
+/** `docs/troubleshooting.md` against the error sentences in the source. */
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { checkout } from '../support/checkout.ts';
+import { errorSentences } from '../support/error-sentences.ts';
+
+const source = new URL('src/', checkout);
+const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts'))
+  .map((path) => ({ path, text: readFileSync(new URL(path, source), 'utf8') }));
+
+const page = readFileSync(new URL('docs/troubleshooting.md', checkout), 'utf8');
+const rows = Array.from(page.matchAll(/^\| `([^`]+)`/gm), ([, sentence = '']) => sentence);
+
+test('every error sentence of the source has its row', () => {
+  const sentences = files.flatMap(({ path, text }) =>
+    errorSentences(text).map((sentence) => ({ path, sentence })),
+  );
+  assert.ok(sentences.length > 70, 'hardly a sentence is found');
+  const missing = sentences.filter(({ sentence }) => !rows.some((row) => sentence.startsWith(row)));
+  assert.deepEqual(missing, [], 'docs/troubleshooting.md needs a row: | `sentence` | meaning | what to do |');
+});
+
+test('every row has its sentence in the source', () => {
+  const all = files.map(({ text }) => text).join('\n');
+  const gone = rows.filter((row) => row.split('…').some((part) => !all.includes(part)));
+  assert.deepEqual(gone, [], 'no error says this any more: take the row out of docs/troubleshooting.md');
+});
+
+test('a sentence is read however it is written', () => {
+  const text = `
+    throw new CommandError('it\\'s gone', 'advice');
+    throw usageError(
+      \`no \${name(\`\${a}\`)}\${b} here\`,
+    );
+    throw new StoreOpenError(message);
+    problems.push(wrong(cert, "not a file"));`;
+  assert.deepEqual(errorSentences(text), ["it's gone", 'no … here', 'not a file']);
+});
