@@ -157,7 +157,10 @@ test('without the package that decodes, the demo says why its call has no pictur
   const args = ['demo', '--data-dir', join(directory, 'data'), '--pictures', directory];
   const { exitCode, stdout, stderr } = await runCli(args, withoutNodeAv);
   assert.equal(exitCode, 0, stdout + stderr);
-  assert.match(stdout, /demo +the call carries no pictures: .*node-av is not installed \(npm install/);
+  assert.match(
+    stdout,
+    /demo +the call carries no pictures: .*node-av, which has FFmpeg, is not installed \(npm ci/,
+  );
   assert.match(stdout, /told what to ask the phone for: audio alaw at 8000 Hz/);
   assert.match(stdout, /device leg +closed with 1000 ended/);
   assert.match(stdout, /demo +the story went as it should/);
