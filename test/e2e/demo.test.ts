@@ -41,12 +41,12 @@ const steps: readonly RegExp[] = [
   /server +device DEMO-\w+ and bridge DEMO-BRIDGE-\w+ added for this story/,
   /connectivity, before:\n +signal +offline +login - +heartbeat - +offline -\n +sleep +login - /,
   /controller +signed in as DEMO-\w+, epoch 1; told: a heartbeat every 30 s, sleep at 127\.0\.0\.1:\d+, media at ws:\/\/127\.0\.0\.1:\d+/,
-  /connectivity, online:\n +signal +online +login \d+ /,
+  /connectivity, online:\n +signal +online +login \d\d:\d\d:\d\d /,
   /module +logged in, wake mode custom, while the controller is awake/,
   /controller +said bye and is off: the device is asleep/,
-  /connectivity, asleep:\n +signal +offline +login \d+ .*offline \d+\n +sleep +login \d+ /,
+  /connectivity, asleep:\n +signal +offline +login \d\d:\d\d:\d\d .*offline \d\d:\d\d:\d\d\n +sleep +login \d\d:\d\d:\d\d /,
   /module +heartbeat: 64 bytes/,
-  /connectivity, asleep:\n.*\n +sleep +login \d+ +heartbeat \d+ +offline -/,
+  /connectivity, asleep:\n.*\n +sleep +login \d\d:\d\d:\d\d +heartbeat \d\d:\d\d:\d\d +offline -/,
   /signed wakeup: HTTP 202, code 0, request [\w-]+/,
   /packet on the wire: 98 3b 16 f8 f3 9c 00 00, /,
   /controller +signed in as DEMO-\w+, epoch 2/,
@@ -60,7 +60,8 @@ const steps: readonly RegExp[] = [
   /custom_data 0x0002: HTTP 404, code 40412/,
   ...aCall(/15 pictures of 74×100, \d+\.\d a second, \d+\.\d kB each/),
   ...aCall(/15 pictures of 160×100, \d+\.\d a second, \d+\.\d kB each/),
-  /demo +pictures saved: .*reveille-demo-pictures\.png\n +source 240×320 \| fit_screen 74×100 \| fill_screen 160×100\n/,
+  /demo +pictures saved: .*reveille-demo-pictures\.png\n/,
+  /\n8\. What the event log says\n/,
   /seq +\d+ +device\.signal\.online +epoch 1/,
   /seq +\d+ +device\.sleep\.login +epoch 1/,
   /seq +\d+ +device\.signal\.offline +bye, epoch 1/,
@@ -76,8 +77,11 @@ const steps: readonly RegExp[] = [
   /seq +\d+ +call\.state +connected, session /,
   /seq +\d+ +call\.ended +ended, hangup_phone, session /,
   /seq +\d+ +device\.signal\.offline +bye, epoch 2/,
+  /server +device and bridge of the story are removed again/,
+  /\nIn short\n +a sleeping device is woken +packet on the wire after \d+\.\d ms, online again after \d+ ms/,
+  /a call with fit_screen +15 pictures of 74×100, /,
+  /events of all this +19, none missing and none out of order\n/,
   /demo +the story went as it should/,
-  /device DEMO-\w+ disabled again, bridge DEMO-BRIDGE-\w+ revoked/,
 ];
 
 const engine = await openEngine();
@@ -106,9 +110,20 @@ test('the demo tells the whole story on a server of its own, and saves its pictu
   assertStory(stdout);
   const png = readFileSync(join(directory, 'reveille-demo-pictures.png'));
   assert.equal(png.subarray(1, 4).toString(), 'PNG');
-  const gap = 8;
-  assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [240 + gap + 74 + gap + 160, 320]);
+  // The phone's picture and two screens, enlarged threefold, each with a margin; captions above.
+  const margin = 16;
+  assert.deepEqual(
+    [png.readUInt32BE(16), png.readUInt32BE(20)],
+    [margin + 240 + margin + 480 + margin + 480 + margin, margin + 42 + 320 + margin],
+  );
 });
+
+/** The devices and bridges of the registry, as it is exported. */
+async function registered(directory: string): Promise<readonly unknown[]> {
+  const { stdout } = await runCli(['registry', 'export', '--data-dir', directory]);
+  const { devices, bridges } = JSON.parse(stdout) as Record<string, readonly unknown[]>;
+  return [devices, bridges];
+}
 
 test(
   'beside a running server the demo plays on that, and every step is an object for machines',
@@ -119,12 +134,15 @@ test(
     const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
     await server.line((line) => line.includes('"msg":"ready"'));
     const nowhere = join(directory, 'nowhere');
+    const before = await registered(directory);
     const args = ['demo', '--json', '--data-dir', directory, '--pictures', nowhere];
     const { exitCode, stdout, stderr } = await runCli(args);
     assert.equal(exitCode, 0, stdout + stderr);
     const told = stdout.trimEnd().split('\n');
     const objects = told.map((line) => JSON.parse(line) as Record<string, unknown>);
-    assert.match(String(objects[0]?.['what']), new RegExp(`process ${server.pid} runs`));
+    assert.deepEqual(await registered(directory), before, 'nothing is left behind');
+    assert.deepEqual(objects[0], { chapter: 'The stage' });
+    assert.match(String(objects[1]?.['what']), new RegExp(`process ${server.pid} runs`));
     const outcomes = objects.flatMap(({ outcome }) => (outcome === undefined ? [] : [outcome as object]));
     const [woken, awake] = outcomes as { status: string; already_online: boolean; woke_after_ms: number }[];
     assert.deepEqual([woken?.status, woken?.already_online], ['completed', false]);

@@ -3,6 +3,7 @@
  * frame's number in blocks. Drawn as I420, full of edges and colours, so that what goes wrong on the way is seen.
  */
 import type { Size } from '../../model/call.ts';
+import { textBlocks, textSize } from './bitmap-font.ts';
 
 /** Y, U and V: white, yellow, cyan, green, magenta, red, blue and black at three quarters. */
 const bars = [
@@ -18,15 +19,6 @@ const bars = [
 const white = 235;
 const black = 16;
 const neutral = 128;
-
-/** Three columns of five rows each, a bit a block, from the upper left. */
-const digits = [
-  0b111_101_101_101_111, 0b010_110_010_010_111, 0b111_001_111_100_111, 0b111_001_111_001_111,
-  0b101_101_111_001_001, 0b111_100_111_001_111, 0b111_100_111_101_111, 0b111_001_010_010_010,
-  0b111_101_111_101_111, 0b111_101_111_001_111,
-] as const;
-const digitColumns = 3;
-const digitRows = 5;
 
 /** `number`: of the frame, from 0. Sides are even. The planes lie behind one another without padding. */
 function drawTestPicture({ width, height }: Size, number: number): Uint8Array<ArrayBuffer> {
@@ -47,7 +39,7 @@ function drawTestPicture({ width, height }: Size, number: number): Uint8Array<Ar
   drawRamp(luma, ramp, number);
   fillArea(luma, square, white);
   fillArea(luma, label, black);
-  drawDigits(luma, String(number));
+  drawLabel(luma, String(number));
   return picture;
 }
 
@@ -96,19 +88,14 @@ function blockSide(height: number): number {
 /** In the upper left corner. */
 function labelArea(height: number, text: string): Area {
   const block = blockSide(height);
-  const width = (text.length * (digitColumns + 1) + 1) * block;
-  return { x: 0, y: 0, width, height: (digitRows + 2) * block };
+  const size = textSize(text);
+  return { x: 0, y: 0, width: (size.width + 2) * block, height: (size.height + 2) * block };
 }
 
-function drawDigits(plane: Plane, text: string): void {
+function drawLabel(plane: Plane, text: string): void {
   const block = blockSide(plane.height);
-  for (const [place, digit] of text.split('').entries())
-    for (let cell = 0; cell < digitColumns * digitRows; cell += 1) {
-      if ((((digits[Number(digit)] ?? 0) >> (digitColumns * digitRows - 1 - cell)) & 1) === 0) continue;
-      const x = (place * (digitColumns + 1) + 1 + (cell % digitColumns)) * block;
-      const y = (1 + Math.floor(cell / digitColumns)) * block;
-      fillArea(plane, { x, y, width: block, height: block }, white);
-    }
+  for (const { x, y } of textBlocks(text))
+    fillArea(plane, { x: (x + 1) * block, y: (y + 1) * block, width: block, height: block }, white);
 }
 
 /** What lies outside the plane is left out. */

@@ -13,7 +13,7 @@ import type { WireEvent } from '../../gateways/admin/event-query.ts';
 import { envelopeOf } from '../../cli/api/api-access.ts';
 import { DemoFailure, untilRight, type DemoStage } from './demo-stage.ts';
 import { credentialLines, showCredentials, type Timeline } from './timeline.ts';
-import { tellingPart } from '../../cli/api/events-text.ts';
+import { formatLocalTime, tellingPart } from '../../cli/api/events-text.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 
@@ -65,11 +65,12 @@ export class DemoBackend {
     this.#timeline.notify('backend', said, { answer: envelopeOf(result) });
   }
 
+  /** Resolves to the outcome in words. */
   async expectOutcome(
     requestId: string,
     expected: string,
     isRight: (outcome: WakeupOutcomeData) => boolean,
-  ): Promise<void> {
+  ): Promise<string> {
     const { api, clock } = this.#stage;
     const outcome = await untilRight(
       clock,
@@ -77,8 +78,9 @@ export class DemoBackend {
       async () => dataOf(await api.wakeupOutcome(requestId, { waitS })),
       isRight,
     );
-    const said = `outcome of that wakeup: ${outcome.status}, ${describeOutcome(outcome)}`;
-    this.#timeline.notify('backend', said, { outcome });
+    const described = describeOutcome(outcome);
+    this.#timeline.notify('backend', `outcome of that wakeup: ${outcome.status}, ${described}`, { outcome });
+    return described;
   }
 
   /** Resolves when the device has acknowledged it. */
@@ -154,8 +156,11 @@ function dataOf<Data>(result: ApiResult<Data, FailureCode>): Data {
 }
 
 function timesOf({ last_login_at, last_heartbeat_at, last_offline_at }: ConnectionTimes): string {
-  const cell = (time: number | null): string => String(time ?? '-').padEnd(10);
-  return `login ${cell(last_login_at)}  heartbeat ${cell(last_heartbeat_at)}  offline ${last_offline_at ?? '-'}`;
+  const cell = (time: number | null): string =>
+    (time === null ? '-' : formatLocalTime(time * 1000).slice('2026-11-20 '.length, -'.000'.length)).padEnd(
+      8,
+    );
+  return `login ${cell(last_login_at)}  heartbeat ${cell(last_heartbeat_at)}  offline ${cell(last_offline_at)}`.trimEnd();
 }
 
 function withData(customData: string | undefined): string {

@@ -11,13 +11,7 @@ import { type DemoStage, DemoFailure, within } from './demo-stage.ts';
 import type { Timeline } from './timeline.ts';
 import { sessionOf, simulatedRoom, type RoomMedia } from '../simulator/simulated-room.ts';
 import type { DemoDevice } from './demo-device.ts';
-import {
-  DemoPhone,
-  ReceivedPictures,
-  savePictures,
-  type NamedPicture,
-  type ReceivedPicture,
-} from './demo-pictures.ts';
+import { DemoPhone, ReceivedPictures, savePictures, type PicturesTold } from './demo-pictures.ts';
 import {
   BridgeLeg,
   requestInWords,
@@ -26,11 +20,13 @@ import {
   type LegText,
   type MediaLeg,
 } from '../simulator/media-leg.ts';
+import { deviceScreen, pictureSheet, type NamedPicture } from './picture-sheet.ts';
 import { noPlaybackTally, type BridgePlayback } from '../bridge/bridge-playback.ts';
 
 /** By which a device is given what it joins a call with. */
 const messageName = 'msga_join_voip_room';
-const screen = { screen_width: 160, screen_height: 100 };
+const screen = { screen_width: deviceScreen.width, screen_height: deviceScreen.height };
+const scalings = { fit_screen: 'the whole picture on the screen', fill_screen: 'the screen filled' } as const;
 
 interface Actors {
   readonly device: DemoDevice;
@@ -44,6 +40,7 @@ export async function playCalls(
 ): Promise<void> {
   const engine = await openEngine();
   if (!engine.ok) {
+    await timeline.chapter('A call, of sound only');
     timeline.notify('demo', `the call carries no pictures: ${engine.error}`);
     await playCall(stage, timeline, actors, { no_video: true }, () => Promise.resolve());
     return;
@@ -52,12 +49,14 @@ export async function playCalls(
   const pictures: NamedPicture[] = [];
   for (const mode of ['fit_screen', 'fill_screen'] as const) {
     const video = { down_video_mt: 'mjpeg', video_res_mode: mode, ...screen } as const;
+    await timeline.chapter(`A call with video, ${scalings[mode]} (${mode})`);
     await playCall(stage, timeline, actors, video, async (legs) => {
-      const picture = await legs.showPictures(engine.value, phone.plan);
-      pictures.push({ name: mode, ...picture });
+      const { text, last } = await legs.showPictures(engine.value, phone.plan);
+      pictures.push({ name: mode, ...last });
+      timeline.result(`a call with ${mode}`, text);
     });
   }
-  const shown = [{ name: 'source', ...phone.lastPicture() }, ...pictures];
+  const shown = pictureSheet(engine.value, phone.lastPicture(), pictures);
   await savePictures(engine.value, shown, picturesDirectory, timeline);
 }
 
@@ -156,8 +155,8 @@ class DemoLegs {
     await this.#expectState('device leg', 'connected');
   }
 
-  /** What the phone shows reaches the device: resolves to its last picture, when it has had some. */
-  async showPictures(engine: Engine, plan: ShowPlan): Promise<ReceivedPicture> {
+  /** What the phone shows reaches the device: resolves when it has had some pictures. */
+  async showPictures(engine: Engine, plan: ShowPlan): Promise<PicturesTold> {
     const { clock } = this.#stage;
     const logger = {
       notify: (_event: string, json: object, text: string) =>
@@ -167,9 +166,9 @@ class DemoLegs {
     const deps = { clock, engine, tally: noPlaybackTally(), logger };
     this.#playback = beginShow(deps, plan, connected(this.#start), connected(this.#bridge));
     const coming = this.#pictures.whenThere();
-    const { text, json, last } = await within(clock, `${picturesWanted} pictures at the device`, coming);
-    this.#timeline.notify('device leg', text, { pictures: json });
-    return last;
+    const told = await within(clock, `${picturesWanted} pictures at the device`, coming);
+    this.#timeline.notify('device leg', told.text, { pictures: told.json });
+    return told;
   }
 
   /** The phone, on the bridge's word. */

@@ -7,9 +7,14 @@
 import type { ConnectionOptions } from 'node:tls';
 import type { Command } from 'commander';
 import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
-import { addExamples, type CommandContext, inLocalContext } from '../../cli/shell/command-context.ts';
+import {
+  addExamples,
+  type CommandContext,
+  inLocalContext,
+  untilInterrupted,
+} from '../../cli/shell/command-context.ts';
 import { DemoFailure, findDemoStage, openOwnStage, type DemoStage } from './demo-stage.ts';
-import { Timeline } from './timeline.ts';
+import { DemoInterrupted, Timeline } from './timeline.ts';
 import { findRunningServer } from '../../cli/admin/running-server.ts';
 import type { ConnectivityData } from '../../client/reveille-client.ts';
 import { DemoBackend } from './demo-backend.ts';
@@ -24,32 +29,59 @@ export function addDemoCommand(program: Command): void {
         'two calls with pictures, the event log; with what the API says at each step.',
     )
     .option('--pictures <dir>', 'where the pictures of the calls are saved, in one file', '.')
+    .option('--fast', 'no pauses; without it a terminal gets one step at a time')
     .action(inLocalContext(demo));
   addExamples(
     addTrustOptions(command),
     ['demo', 'against the running server of the data directory, else one of its own'],
     ['demo --data-dir /var/lib/reveille', 'against the server that has this directory'],
+    ['demo --fast', 'all at once'],
     ['demo --json', 'each step as a JSON object'],
   );
 }
 
 interface DemoOptions extends TrustOptions {
   readonly pictures: string;
+  readonly fast?: boolean;
 }
 
-async function demo(context: CommandContext, { pictures, ...trust }: DemoOptions): Promise<void> {
-  const timeline = new Timeline(context);
-  const stage = await openStage(context, findTrust(context, trust), timeline);
+/** Long enough to read a line. */
+const stepMs = 450;
+
+function demo(context: CommandContext, options: DemoOptions): Promise<void> {
+  return untilInterrupted((signal) => {
+    const { stdout } = process;
+    const isTerminal = stdout.isTTY && !context.output.wantsJson;
+    const timeline = new Timeline(context, {
+      screen: stdout,
+      hasColor: isTerminal && !process.env['NO_COLOR'],
+      stepMs: isTerminal && options.fast !== true ? stepMs : 0,
+      signal,
+    });
+    return tellDemo(context, timeline, options);
+  });
+}
+
+async function tellDemo(
+  context: CommandContext,
+  timeline: Timeline,
+  { pictures, ...trust }: DemoOptions,
+): Promise<void> {
+  const tls = findTrust(context, trust);
+  await timeline.chapter('The stage');
+  const stage = await openStage(context, tls, timeline);
+  let verdict = 'the story went as it should';
   try {
     await playDemo(stage, timeline, pictures);
-    timeline.end('the story went as it should');
   } catch (error) {
-    if (!(error instanceof DemoFailure)) throw error;
-    timeline.end(`the story went wrong: ${error.message}`);
+    if (error instanceof DemoInterrupted) verdict = 'interrupted';
+    else if (error instanceof DemoFailure) verdict = `the story went wrong: ${error.message}`;
+    else throw error;
     process.exitCode = 1;
   } finally {
     await stage.close();
   }
+  await timeline.end(verdict);
 }
 
 async function openStage(
@@ -75,12 +107,19 @@ async function playDemo(stage: DemoStage, timeline: Timeline, picturesDirectory:
   const backend = new DemoBackend(stage, timeline);
   try {
     const begin = await backend.endOfLog();
+    await timeline.chapter('A device comes online');
     await comeOnline(device, backend);
+    await timeline.chapter('It falls asleep: only its low-power module stays connected');
     await fallAsleep(device, backend);
-    await beWoken(device, backend);
-    await beWokenAwake(device, backend);
+    await timeline.chapter('The backend wakes it');
+    timeline.result('a sleeping device is woken', await beWoken(device, backend));
+    await timeline.chapter('Wakeups while it is awake');
+    timeline.result('a wakeup of a device that is awake', await beWokenAwake(device, backend));
+    timeline.result('wakeups that cannot be', 'refused with 40902 and 40412, as they should be');
     await playCalls(stage, timeline, { device, backend, picturesDirectory });
-    await readLog(device, backend, begin);
+    await timeline.chapter('What the event log says');
+    const events = await readLog(device, backend, begin);
+    timeline.result('events of all this', `${events}, none missing and none out of order`);
   } finally {
     await device.close();
   }
@@ -105,25 +144,27 @@ async function fallAsleep(device: DemoDevice, backend: DemoBackend): Promise<voi
   await backend.expectConnectivity('asleep', 'the heartbeat of the module', hasBeaten);
 }
 
-async function beWoken(device: DemoDevice, backend: DemoBackend): Promise<void> {
+/** Resolves to how fast it was. */
+async function beWoken(device: DemoDevice, backend: DemoBackend): Promise<string> {
   const packet = device.awaitPacket(fixedPacket);
   const requestId = await backend.wake();
-  await packet();
+  const packetMs = await packet();
   await device.bootAndSignIn();
-  await backend.expectOutcome(
+  const outcome = await backend.expectOutcome(
     requestId,
     'completed, caused by remote',
     ({ status, cause }) => status === 'completed' && cause === 'remote',
   );
   await backend.expectConnectivity('awake', 'signal online again', ({ signal }) => signal.is_online);
+  return `packet on the wire after ${packetMs.toFixed(1)} ms, ${outcome}`;
 }
 
-/** What a wakeup comes to while the controller is online. */
-async function beWokenAwake(device: DemoDevice, backend: DemoBackend): Promise<void> {
+/** Resolves to what a wakeup comes to while the controller is online. */
+async function beWokenAwake(device: DemoDevice, backend: DemoBackend): Promise<string> {
   const packet = device.awaitPacket(customPacket);
   const requestId = await backend.wake('0x12aB');
   await packet();
-  await backend.expectOutcome(
+  const outcome = await backend.expectOutcome(
     requestId,
     'completed, already online',
     ({ status, already_online: alreadyOnline }) => status === 'completed' && alreadyOnline,
@@ -134,9 +175,11 @@ async function beWokenAwake(device: DemoDevice, backend: DemoBackend): Promise<v
   const hasEnded = ({ sleep }: ConnectivityData): boolean => sleep.last_offline_at !== null;
   await backend.expectConnectivity('awake', 'the end of the sleep session', hasEnded);
   await backend.expectRefusal(40412, '0x0002', 'nobody sleeps there');
+  return outcome;
 }
 
-async function readLog(device: DemoDevice, backend: DemoBackend, begin: string): Promise<void> {
+/** Resolves to how many events there were. */
+async function readLog(device: DemoDevice, backend: DemoBackend, begin: string): Promise<number> {
   await device.powerDown();
   const events = await backend.notifyEvents(
     begin,
@@ -146,4 +189,5 @@ async function readLog(device: DemoDevice, backend: DemoBackend, begin: string):
   const first = events[0]?.seq ?? 1;
   const gap = events.find(({ seq }, index) => seq !== first + index);
   if (gap !== undefined) throw new DemoFailure(`every seq from ${first} on`, `seq ${gap.seq} out of order`);
+  return events.length;
 }

@@ -80,8 +80,11 @@ export class DemoDevice {
     this.#timeline.notify('module', 'heartbeat: 64 bytes, no answer');
   }
 
-  /** Call it before the wakeup; what it gives waits for the packet, sees it byte for byte, and tells of it. */
-  awaitPacket(expected: string): () => Promise<void> {
+  /**
+   * Call it before the wakeup; what it gives waits for the packet, sees it byte for byte, tells of it, and resolves to the
+   * milliseconds that it took.
+   */
+  awaitPacket(expected: string): () => Promise<number> {
     const askedMs = this.#clock.monotonicMs();
     const arrival = within(this.#clock, `the packet ${expected}`, this.#asleep.nextPacket()).then(
       (packet) => ({ bytes: spacedHex(packet), ms: this.#clock.monotonicMs() - askedMs }),
@@ -92,6 +95,7 @@ export class DemoDevice {
       if (bytes !== expected) throw new DemoFailure(`the packet ${expected}`, bytes);
       const when = `${ms.toFixed(1)} ms after the request began`;
       this.#timeline.notify('module', `packet on the wire: ${bytes}, ${when}`, { packet: bytes });
+      return ms;
     };
   }
 

@@ -1,6 +1,6 @@
 /**
  * The pictures of the demo's calls: what its phone shows, the last that reaches the device and what can be said of them
- * all, and a file with some side by side.
+ * all, and the file in which they are saved.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
@@ -14,7 +14,7 @@ import { testFilm, type Film } from '../bridge/test-picture.ts';
 import { openFrameCoder } from '../bridge/frame-coder.ts';
 import type { ShowPlan } from '../bridge/bridge-show.ts';
 import type { Timeline } from './timeline.ts';
-import { decodeJpeg, encodePng, type RgbPicture } from '../../media/codec/picture-file.ts';
+import { encodePng, type RgbPicture } from '../../media/codec/picture-file.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 
 export interface ReceivedPicture {
@@ -22,7 +22,7 @@ export interface ReceivedPicture {
   readonly jpeg: Uint8Array<ArrayBuffer>;
 }
 
-interface PicturesTold {
+export interface PicturesTold {
   readonly text: string;
   readonly json: object;
   readonly last: ReceivedPicture;
@@ -72,49 +72,25 @@ export class ReceivedPictures {
 }
 
 const fileName = 'reveille-demo-pictures.png';
-const gap = 8;
-/** Of what is between and below them. */
-const grey = 40;
-
-export interface NamedPicture extends ReceivedPicture {
-  readonly name: string;
-}
 
 /** Says where it is; what cannot be written is said, too, and spoils no story. */
 export async function savePictures(
   engine: Engine,
-  pictures: readonly NamedPicture[],
+  { size, rgb }: RgbPicture,
   directory: string,
   timeline: Timeline,
 ): Promise<void> {
   const path = join(resolve(directory), fileName);
-  const { size, rgb } = sideBySide(pictures.map(({ jpeg }) => decodeJpeg(engine, jpeg)));
-  const names = pictures.map((picture) => `${picture.name} ${sizeInWords(picture.size)}`).join(' | ');
   try {
     await writeFile(path, encodePng(engine, size, rgb));
-    timeline.notify('demo', `pictures saved: ${path}`, { saved: path }, [`  ${names}`]);
+    timeline.notify('demo', `pictures saved: ${path}`, { saved: path });
+    timeline.result('the pictures, side by side', path);
   } catch (error) {
     timeline.notify(
       'demo',
       `pictures not saved: ${(error as Error).message}; name a directory with --pictures`,
     );
   }
-}
-
-/** From left to right, their upper edges in line. */
-function sideBySide(pictures: readonly RgbPicture[]): RgbPicture {
-  const width = pictures.reduce((sum, { size }) => sum + size.width, gap * Math.max(0, pictures.length - 1));
-  const height = Math.max(0, ...pictures.map(({ size }) => size.height));
-  const rgb = new Uint8Array(width * height * 3).fill(grey);
-  let left = 0;
-  for (const { size, rgb: pixels } of pictures) {
-    for (let row = 0; row < size.height; row += 1) {
-      const line = pixels.subarray(row * size.width * 3, (row + 1) * size.width * 3);
-      rgb.set(line, (row * width + left) * 3);
-    }
-    left += size.width + gap;
-  }
-  return { size: { width, height }, rgb };
 }
 
 /** A phone that is held upright, whatever it is asked for. */

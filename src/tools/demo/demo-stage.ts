@@ -1,7 +1,7 @@
 /**
  * The server that the demo uses: the running server, or one of its own in a temporary directory on free ports. Either
- * way the story gets a device and a bridge of its own, so that nobody's sleeping device is taken over, and both are out of
- * use again after it.
+ * way the story gets a device and a bridge of its own, so that nobody's sleeping device is taken over, and both are
+ * removed again after it.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -75,7 +75,7 @@ export interface DemoStage {
   readonly tls: DemoTls;
   readonly device: DemoParticipants['device'];
   readonly bridge: DemoParticipants['bridge'];
-  /** Leaves no device enabled, no bridge unrevoked, no server running and no directory that the demo made. */
+  /** Leaves no device, no bridge, no server running and no directory that the demo made. */
   close(): Promise<void>;
 }
 
@@ -163,6 +163,7 @@ const needed = [
   'call:read',
   'call:issue',
   'events:read',
+  'device:write',
 ] as const;
 
 function findCast(registry: RegistryTables, nowS: number): Cast | null {
@@ -197,8 +198,12 @@ async function setStage(
     signalUrl: listenerUrl(tls.signal === null ? 'ws' : 'wss', signal),
     tls,
     close: async () => {
-      client.close();
       await participants.leave();
+      const removed = await client.removeDevice(participants.device.deviceId);
+      client.close();
+      if (!removed.ok)
+        throw new CommandError(`the device of the story stays: ${removed.message} (${removed.code})`);
+      timeline.notify('server', 'device and bridge of the story are removed again');
     },
   };
 }
@@ -214,7 +219,7 @@ const troublesOnly: Log = {
 export interface DemoParticipants {
   readonly device: SimulatedDevice;
   readonly bridge: TemporaryBridge;
-  /** Disables the device and revokes the bridge. */
+  /** Removes the bridge. */
   leave(): Promise<void>;
 }
 
@@ -241,13 +246,6 @@ async function addParticipants(
   return {
     device,
     bridge,
-    leave: async () => {
-      await ops.change('/v1/device/disable', { device_id: device.deviceId, disabled: true });
-      await bridge.remove();
-      timeline.notify(
-        'server',
-        `device ${device.deviceId} disabled again, bridge ${bridge.bridgeId} removed`,
-      );
-    },
+    leave: () => bridge.remove(),
   };
 }
