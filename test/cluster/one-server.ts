@@ -391,9 +391,10 @@ export function oneServerSuite(name: string, site: OneServer, device: number): v
 
   test(`${name}: a credential that is revoked is refused by all, soon`, async () => {
     const made = JSON.parse(await site.cli('credential', 'create', '--app', siteAppId, '--json')) as {
-      credential: { access_key_id: string; secret_key: string };
+      access_key_id: string;
+      secret_key: string;
     };
-    const { access_key_id: accessKeyId, secret_key: secretKey } = made.credential;
+    const { access_key_id: accessKeyId, secret_key: secretKey } = made;
     const credential = { appId: siteAppId, accessKeyId, secretKey };
     const ask = (api: ApiClient): Promise<ApiAnswer> => api.connectivity(siteDevice(device), { credential });
     await allCome(ask, hasCode(0), 2000);

@@ -37,13 +37,13 @@ test('a device is added with a secret shown once, listed, changed and removed', 
   const removed = await devices('remove', 'CLI-1');
   assert.equal(removed.stdout, 'CLI-1 is removed\n');
   const again = await devices('remove', 'CLI-1');
-  assert.deepEqual([again.exitCode, again.stdout], [1, 'CLI-1: device does not exist (40403)\n']);
+  assert.deepEqual([again.exitCode, again.stderr], [1, 'CLI-1: device does not exist (40403)\n']);
 });
 
 test('what is refused exits with 1, and what is no label with 2', async () => {
   const foreign = await devices('add', 'CLI-2', '--product', 'foreign');
   assert.equal(foreign.exitCode, 1);
-  assert.match(foreign.stdout, /^CLI-2 is not added: .* \(40302\)\n$/);
+  assert.match(foreign.stderr, /^CLI-2 is not added: .* \(40302\)\n$/);
   const mistyped = await devices('add', 'CLI-2', '--product', 'doorbell', '--label', 'north');
   assert.equal(mistyped.exitCode, 2, mistyped.stderr);
   assert.match(mistyped.stderr, /expected a label like site=north, not north/);
