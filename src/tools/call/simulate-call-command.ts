@@ -67,7 +67,7 @@ async function simulateCall(
   await withApi(context, options, need, async (api, trust) => {
     const report = new CallReport(context);
     const credentials = await issueCall(api, deviceId, engine.ok ? video : { no_video: true });
-    const tls = mediaTrust(context, options.url, trust);
+    const tls = mediaTrust(context, options.url ?? context.profile?.api, trust);
     const call = { deviceId, tls, ...credentials };
     report.step('call', `issued, session ${call.session}`, { session: call.session });
     const { key: bridgeKey = options.url === undefined ? undefined : null, seconds = Infinity } = options;
