@@ -20,6 +20,24 @@ export function startModuleWorker(name: string, caller: string, workerData: unkn
   });
 }
 
+/** Resolves when the thread has ended, its messages told; rejects when it ended by an error. */
+export function runModuleWorker<Message>(
+  name: string,
+  caller: string,
+  workerData: unknown,
+  onMessage: (message: Message) => void,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = startModuleWorker(name, caller, workerData);
+    worker.on('message', onMessage);
+    worker.on('error', reject);
+    worker.on('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`the thread ended with ${code}`));
+    });
+  });
+}
+
 function checkoutScript(module: string, tsx: string): string {
   return `import(${JSON.stringify(tsx)}).then(({ register }) => {
     register();

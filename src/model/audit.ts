@@ -4,6 +4,8 @@
  */
 
 export type AuditAction =
+  | 'application.add'
+  | 'application.remove'
   | 'bridge.add'
   | 'bridge.remove'
   | 'bridge.revoke'
@@ -12,6 +14,7 @@ export type AuditAction =
   | 'call.watch'
   | 'cluster.restart'
   | 'credential.create'
+  | 'credential.remove'
   | 'credential.revoke'
   | 'credential.rotate'
   | 'device.add'
@@ -21,13 +24,17 @@ export type AuditAction =
   | 'device.remove'
   | 'ops-token.create'
   | 'ops-token.revoke'
+  | 'product.add'
+  | 'product.remove'
   | 'registry.cancel-import'
   | 'registry.import'
   | 'registry.seed'
   | 'settings.reload'
   | 'token-key.retire'
   | 'token-key.rotate'
+  | 'webhook.add'
   | 'webhook.enable'
+  | 'webhook.remove'
   | 'webhook.replay'
   | 'webhook.test';
 

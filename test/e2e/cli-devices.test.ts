@@ -29,9 +29,19 @@ test('a device is added with a secret shown once, listed, changed and removed', 
   const listed = await devices('list', '--prefix', 'CLI-', '--offline');
   assert.equal(listed.stdout, 'CLI-1  doorbell  expires never  site=north\n');
 
-  const changed = await devices('set', 'CLI-1', '--secret', '--label', 'site=', '--disable', '--json');
+  const changed = await devices(
+    'set',
+    'CLI-1',
+    '--secret',
+    '--label',
+    'site=',
+    '--disable',
+    '--expires',
+    'never',
+    '--json',
+  );
   const { data } = JSON.parse(changed.stdout) as { data: Record<string, unknown> };
-  assert.deepEqual([data['disabled'], data['labels']], [true, {}]);
+  assert.deepEqual([data['disabled'], data['labels'], data['expires_at']], [true, {}, null]);
   assert.match(String(data['secret']), /^\S{16,}$/);
 
   const removed = await devices('remove', 'CLI-1');

@@ -127,6 +127,14 @@ const ways: readonly { readonly name: string; readonly change: () => Promise<unk
     },
   },
   {
+    name: 'an operator removes it',
+    change: () => opsOf(server).change('/v1/device/remove', { device_id: device }),
+  },
+  {
+    name: 'an operator gives it another secret',
+    change: () => opsOf(server).change('/v1/device/set', { device_id: device, secret: true }),
+  },
+  {
     name: 'an operator puts it anew, with another secret',
     change: () =>
       opsOf(server).change('/v1/device/add', {

@@ -20,6 +20,7 @@ const entries = [
   'media/transcoding/transcoder-worker',
   'storage/lmdb/store-walker',
   'storage/registry/registry-import-worker',
+  'storage/registry/registry-removal-worker',
   'gateways/verification/hmac-worker',
   'webhooks/worker/webhook-worker',
 ];

@@ -26,7 +26,7 @@ import {
   type ImportReportJson,
   type ImportTerms,
 } from '../../gateways/admin/import-query.ts';
-import { registryRoutes, bridgeRoutes } from '../../gateways/admin/registry-routes.ts';
+import { registryRoutes } from '../../gateways/admin/registry-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
 import {
   type AdminReply,
@@ -105,11 +105,13 @@ class StoreClient implements AdminClient {
   /** Rejects with an AuditRefusal, and changes nothing, when the audit log cannot be written. */
   async change<Answer>(path: string, body: object): Promise<Answer> {
     const isOfKeyFile = keyFilePaths.test(path);
+    // What is undefined is left out, as it would be on its way to a server.
+    const sent = JSON.parse(JSON.stringify(body)) as object;
     const opened = isOfKeyFile ? openKeyFiles(this.#context) : openRegistry(this.#context);
     try {
       const route = opened.routes.find((each) => each.path === path);
       assert(route !== undefined && 'audit' in route, 'only a running server can change this');
-      const { status, body: answer } = await this.#record(opened.directory, route, body);
+      const { status, body: answer } = await this.#record(opened.directory, route, sent);
       if (status === 200) return answer as Answer;
       const { error } = answer as { readonly error: string };
       throw status === 400 && !isOfKeyFile ? usageError(error) : refusalOf(status, error);
@@ -195,10 +197,14 @@ function openRegistry({ clock, dataDirectory, settings }: StoreContext): OpenedR
   const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
   // Nobody is connected, and nothing is derived yet.
   const changed = (): void => undefined;
-  const routes = [
-    ...registryRoutes({ clock, writer, rules, changed, forgetDerivedKeys: changed }),
-    ...bridgeRoutes({ writer, changed }),
-  ];
+  const routes = registryRoutes({
+    clock,
+    writer,
+    rules,
+    changed,
+    changedEntry: changed,
+    forgetDerivedKeys: changed,
+  });
   return { directory, routes, close: () => store.close() };
 }
 

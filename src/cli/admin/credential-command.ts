@@ -7,6 +7,7 @@ import { addExamples, type CommandContext, inContext } from '../shell/command-co
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
+import { addRemoveCommand } from '../registry/entry-commands.ts';
 import { adminClient } from './admin-client.ts';
 
 interface CreateOptions {
@@ -17,7 +18,9 @@ interface CreateOptions {
 }
 
 export function addCredentialCommand(program: Command): void {
-  const credential = program.command('credential').description('Create, rotate or revoke access keys.');
+  const credential = program
+    .command('credential')
+    .description('Create, rotate, revoke or remove access keys.');
   addExamples(
     credential,
     ['credential create --app 2818153', 'an access key that may do everything'],
@@ -26,6 +29,7 @@ export function addCredentialCommand(program: Command): void {
   addCreate(credential);
   addRotate(credential);
   addRevoke(credential);
+  addRemoveCommand(credential, 'credential', 'AK123', 'Remove an access key; it is refused from now on.');
 }
 
 function addCreate(credential: Command): void {

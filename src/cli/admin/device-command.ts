@@ -9,11 +9,15 @@ import { addExamples, type CommandContext, inContext } from '../shell/command-co
 import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
+import { addSetCommand } from '../registry/device-set-command.ts';
+import { addRemoveCommand } from '../registry/entry-commands.ts';
 import { adminClient, advised, serverClient } from './admin-client.ts';
 import { findEntry, isInRegistry } from './local-registry.ts';
 
 export function addDeviceCommand(program: Command): void {
-  const device = program.command('device').description('Add, show, disable or kick one device.');
+  const device = program
+    .command('device')
+    .description('Add, show, change, disable, kick or remove one device.');
   addExamples(
     device,
     ['device add DOOR-1 --product doorbell', 'a new device; its secret is made and shown'],
@@ -21,8 +25,10 @@ export function addDeviceCommand(program: Command): void {
   );
   addAdd(device);
   addShow(device);
+  addSetCommand(device);
   addDisable(device);
   addKick(device);
+  addRemoveCommand(device, 'device', 'DOOR-1', 'Remove a device: its sessions and calls end.');
 }
 
 function addAdd(device: Command): void {

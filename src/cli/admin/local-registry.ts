@@ -87,7 +87,8 @@ function asTable(list: string, entries: readonly JsonObject[]): string {
   return alignColumns([heading, ...entries.map((entry) => columns.map((column) => cell(entry[column])))]);
 }
 
-function cell(value: unknown): string {
+/** A value of an entry, for a table. */
+export function cell(value: unknown): string {
   if (Array.isArray(value)) return value.join(',');
   if (value === null || value === undefined) return '-';
   return typeof value === 'string' ? value : JSON.stringify(value);

@@ -1,11 +1,19 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
-import { InvalidArgumentError, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { counted, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { adminClient, serverClient } from './admin-client.ts';
+import {
+  addAddCommand,
+  addRemoveCommand,
+  parseUrl,
+  webhookName,
+  withName,
+  type NameOptions,
+} from '../registry/webhook-entry-command.ts';
 import type { OpsClient } from './ops-client.ts';
 import type { WebhookListing } from './store-queries.ts';
 import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
@@ -16,35 +24,57 @@ const url = 'https://backend.example/hook';
 export function addWebhookCommand(program: Command): void {
   const webhook = program
     .command('webhook')
-    .description('List webhooks, test one, send its parked events again, switch it on again.');
+    .description(
+      'Add, show and remove webhooks, test one, send its parked events again, switch it on again.',
+    );
   addExamples(
     webhook,
     ['webhook list', 'how each of them fares'],
     [`webhook test ${url}`, 'a message to one of them, now'],
     [`webhook replay ${url}`, 'what was given up, once more'],
   );
+  addAddCommand(webhook);
   addList(webhook);
+  addShow(webhook);
   addTest(webhook);
   addReplay(webhook);
   addEnable(webhook);
+  addRemoveCommand(webhook);
 }
 
 function addList(webhook: Command): void {
-  const command = withName(
+  const command = parkedOptions(
     webhook
       .command('list')
       .description('List webhooks; or show one with its parked events. Also of a server that does not run.')
       .argument('[url]', 'only this one, with its parked events', parseUrl),
-  )
-    .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
-    .option('--after <sequence>', 'parked events behind this one', wholeNumberOption(0, 1e15), 0)
-    .action(inContext(listWebhooks));
+  ).action(inContext(listWebhooks));
   addExamples(
     command,
     ['webhook list', 'all of them'],
     [`webhook list ${url}`, 'one, with what was given up for it and why'],
     ['webhook list --json', 'for machines'],
   );
+}
+
+function addShow(webhook: Command): void {
+  const command = parkedOptions(
+    webhook
+      .command('show')
+      .description('Show one webhook with its parked events. Also of a server that does not run.')
+      .argument('<url>', 'the webhook', parseUrl),
+  ).action(inContext(listWebhooks));
+  addExamples(
+    command,
+    [`webhook show ${url}`, 'how it fares, and what was given up for it and why'],
+    [`webhook show ${url} --json`, 'for machines'],
+  );
+}
+
+function parkedOptions(command: Command): Command {
+  return withName(command)
+    .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
+    .option('--after <sequence>', 'parked events behind this one', wholeNumberOption(0, 1e15), 0);
 }
 
 function addTest(webhook: Command): void {
@@ -92,21 +122,6 @@ function addEnable(webhook: Command): void {
     [`webhook enable ${url}`, 'it goes on where it stopped, as far as the log still has it'],
     [`webhook enable ${url} --json`, 'for machines'],
   );
-}
-
-function withName(command: Command): Command {
-  return command.option('--app <id>', 'its application, where several have this URL');
-}
-
-function parseUrl(text: string): string {
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
-    throw new InvalidArgumentError('A webhook is named by its URL, as the registry has it.');
-  return text;
-}
-
-interface NameOptions {
-  /** Application; absent: the only one that has the URL. */
-  readonly app?: string;
 }
 
 interface ListOptions extends NameOptions {
@@ -206,11 +221,6 @@ function queryOf(url: string | undefined, options: ListOptions): URLSearchParams
   if (url === undefined) return new URLSearchParams();
   const { limit, after } = options;
   return new URLSearchParams({ ...webhookName(url, options), limit: String(limit), after: String(after) });
-}
-
-/** The name of a webhook in a request of the ops listener. */
-function webhookName(url: string, { app }: NameOptions): { readonly url: string; readonly app_id?: string } {
-  return { url, ...(app !== undefined && { app_id: app }) };
 }
 
 function sendingServer(context: CommandContext): OpsClient {

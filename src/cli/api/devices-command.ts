@@ -11,8 +11,17 @@ import type {
 } from '../../client/reveille-client.ts';
 import type { FailureCode } from '../../model/codes.ts';
 import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
-import { usageError } from '../shell/command-error.ts';
-import { collect, formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
+import {
+  changedLabels,
+  collect,
+  expiryOf,
+  formatMoment,
+  parseDeviceIdOption,
+  parseExpiry,
+  type Expiry,
+  parseLabel,
+  parseMoment,
+} from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
 import type { CredentialNeed } from './credential-source.ts';
@@ -33,7 +42,7 @@ interface AddOptions extends ApiOptions {
 
 interface SetOptions extends ApiOptions {
   readonly secret?: string | true;
-  readonly expires?: number | null;
+  readonly expires?: Expiry;
   readonly disable?: boolean;
   readonly enable?: boolean;
   readonly label?: readonly string[];
@@ -134,12 +143,12 @@ async function addDevice(context: CommandContext, deviceId: string, options: Add
 }
 
 async function setDevice(context: CommandContext, deviceId: string, options: SetOptions): Promise<void> {
-  const { secret, expires: expires_at, disable, enable, label } = options;
+  const { secret, expires, disable, enable, label } = options;
   const disabled = disable === true ? true : enable === true ? false : undefined;
   const change: DeviceChange = {
     device_id: deviceId,
     secret,
-    expires_at,
+    expires_at: expiryOf(expires),
     disabled,
     labels: changedLabels(label),
   };
@@ -187,21 +196,6 @@ function secretText(secret: string | undefined): string {
   return secret === undefined ? '' : `\n  secret  ${secret}   (shown once)`;
 }
 
-function parseExpiry(text: string): number | null {
-  return text === 'never' ? null : parseMoment(text);
-}
-
 function addedLabels(labels: readonly string[] | undefined): Record<string, string> | undefined {
   return labels === undefined ? undefined : Object.fromEntries(labels.map(parseLabel));
-}
-
-function changedLabels(labels: readonly string[] | undefined): Record<string, string | null> | undefined {
-  if (labels === undefined) return undefined;
-  return Object.fromEntries(labels.map(parseLabel).map(([key, value]) => [key, value === '' ? null : value]));
-}
-
-function parseLabel(text: string): readonly [key: string, value: string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw usageError(`expected a label like site=north, not ${showable(text)}`);
-  return [text.slice(0, at), text.slice(at + 1)];
 }

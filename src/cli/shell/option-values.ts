@@ -1,5 +1,7 @@
 /** Moments, spans of time, ages, counts and ids as people type and read them. */
 import { InvalidArgumentError } from 'commander';
+import { showable } from '../../lib/showable-text.ts';
+import { usageError } from './command-error.ts';
 import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
 
 /** Whole Unix seconds, or an ISO 8601 moment such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
@@ -95,4 +97,32 @@ export function momentInWords(atMs: number, nowMs: number): string {
 function measure(spanMs: number): { count: number; word: string; sign: string } {
   const unit = units.find(({ fromMs }) => spanMs >= fromMs) ?? units[3];
   return { count: Math.floor(spanMs / unit.ms), word: unit.word, sign: unit.sign };
+}
+
+/** A moment, or `never`. Throws InvalidArgumentError. */
+export function parseExpiry(text: string): Expiry {
+  return text === 'never' ? text : parseMoment(text);
+}
+
+/** As an option holds it: what is null there, the parser of options takes for an empty text. */
+export type Expiry = number | 'never';
+
+/** Unix seconds; null: never; undefined: not named. */
+export function expiryOf(option: Expiry | undefined): number | null | undefined {
+  return option === 'never' ? null : option;
+}
+
+/** Labels to be set; null: to be removed. Undefined where none is named. Throws a usage error. */
+export function changedLabels(
+  labels: readonly string[] | undefined,
+): Record<string, string | null> | undefined {
+  if (labels === undefined) return undefined;
+  return Object.fromEntries(labels.map(parseLabel).map(([key, value]) => [key, value === '' ? null : value]));
+}
+
+/** Throws a usage error. */
+export function parseLabel(text: string): readonly [key: string, value: string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw usageError(`expected a label like site=north, not ${showable(text)}`);
+  return [text.slice(0, at), text.slice(at + 1)];
 }

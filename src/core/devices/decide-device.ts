@@ -94,7 +94,12 @@ function additionOf(
   return labels === null ? device : { ...device, labels };
 }
 
-function modify(order: DeviceModification, before: Device, { makeSecret }: DecisionTerms): Decision {
+/** The rules of a change, whoever makes it. */
+export function modify(
+  order: DeviceModification,
+  before: Device,
+  { makeSecret }: Pick<DecisionTerms, 'makeSecret'>,
+): Decision {
   const { expiresAt = before.expiresAt, disabled = before.disabled } = order;
   const made = order.secret === true ? makeSecret() : null;
   const secret = made ?? (typeof order.secret === 'string' ? order.secret : before.secret);

@@ -9,7 +9,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ConnectionKind, SharedConnection } from '../../model/cluster.ts';
 import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
-import { deviceIdField } from './registry-routes.ts';
+import { deviceIdField } from './device-changes.ts';
 import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/disconnect-everywhere.ts';
 import { changeRoute, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';

@@ -12,7 +12,7 @@ import type {
 } from '../../model/audit.ts';
 import type { z } from 'zod';
 import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
-import type { MissingEntry } from '../../storage/registry/registry-write.ts';
+import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 
 export interface AdminRequest {
   readonly query: URLSearchParams;

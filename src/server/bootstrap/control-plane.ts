@@ -15,7 +15,7 @@ import { NoticeTeller } from '../../storage/registry/notice-teller.ts';
 import { noticesWaitingMax } from '../../storage/lmdb/store-limits.ts';
 import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
-import { bridgeRoutes, registryRoutes } from '../../gateways/admin/registry-routes.ts';
+import { registryRoutes } from '../../gateways/admin/registry-routes.ts';
 import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
 import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
 import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
@@ -191,6 +191,7 @@ export class ControlPlane {
       writer: this.writer,
       rules: { allowShortSecrets: settings.registry.allow_short_secrets },
       changed: () => this.#changed(),
+      changedEntry: () => this.#imported(),
       forgetDerivedKeys: () => {
         signingKeys.purgeAll();
         this.#notifyOthers();
@@ -199,7 +200,6 @@ export class ControlPlane {
     const { sleep: sleepRecords, signal: signalRecords, events } = records;
     const all = [
       ...registryRoutes(context),
-      ...bridgeRoutes(context),
       ...registryListRoutes(context.registry),
       ...auditRoutes(dataDirectory),
       ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),

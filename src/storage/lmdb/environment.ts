@@ -88,6 +88,11 @@ export class Environment {
     return (this.#root.getStats() as { mapSize: number }).mapSize;
   }
 
+  /** In which the file is. */
+  get directory(): string {
+    return dirname(this.#path);
+  }
+
   /** Of what is stored. */
   get format(): number {
     return this.#notedFormat ?? firstFormat;

@@ -18,6 +18,8 @@ export const referencesKnownMax = 10_000;
 /** Of each kind, what an import may delete that nobody has confirmed; and the ids of each kind that its report names. */
 export const deletedShareMax = 0.1;
 export const deletedShownMax = 5;
+/** Of what refers to an entry that is to be removed, the ids of each kind that the refusal names. */
+export const usersShownMax = 3;
 /** An import says how far it is, and looks whether it was cancelled, after each so many entries. */
 export const importProgressEntries = 20_000;
 /** Files whose hash is remembered so that an unchanged one is skipped; the one imported longest ago is forgotten. */

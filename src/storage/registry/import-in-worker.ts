@@ -2,7 +2,8 @@
  * An import on a thread of its own, so that a server goes on answering while a million devices come in. Reads
  * see the registry as it was until the import is committed; afterwards the caller purges its caches.
  */
-import { startModuleWorker } from '../../lib/module-worker.ts';
+import { assert } from '../../lib/assert.ts';
+import { runModuleWorker } from '../../lib/module-worker.ts';
 import type { EnvironmentMode } from '../lmdb/environment.ts';
 import { CommitSwitch } from './commit-switch.ts';
 import type { ImportProgress, ImportRequest, ImportResult, ImportWatch } from './registry-import.ts';
@@ -43,20 +44,17 @@ export async function importInWorker(
 }
 
 /** Resolves once the thread is gone, and with it its hold on the store. */
-function runWorker(task: ImportTask, onProgress: (progress: ImportProgress) => void): Promise<ImportResult> {
-  return new Promise((resolve, reject) => {
-    const worker = startModuleWorker('registry-import-worker', import.meta.url, task);
-    let result: ImportResult | null = null;
-    worker.on('message', (message: ImportMessage) => {
-      if (message.kind === 'progress') onProgress(message.progress);
-      else result = message.result;
-    });
-    worker.on('error', reject);
-    worker.on('exit', (code) => {
-      if (result === null) reject(new Error(`the import thread ended with ${code} and no result`));
-      else resolve(result);
-    });
+async function runWorker(
+  task: ImportTask,
+  onProgress: (progress: ImportProgress) => void,
+): Promise<ImportResult> {
+  let result: ImportResult | undefined;
+  await runModuleWorker<ImportMessage>('registry-import-worker', import.meta.url, task, (message) => {
+    if (message.kind === 'progress') onProgress(message.progress);
+    else result = message.result;
   });
+  assert(result !== undefined, 'the thread told its result before it ended');
+  return result;
 }
 
 function failed(file: string, reason: string): ImportResult {

@@ -18,15 +18,10 @@ import {
 } from '../../model/registry.ts';
 import { registryNotices, type DeviceChange } from '../../model/state/registry-event.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
-import { referencesOf } from './import-references.ts';
+import { findMissing, type MissingEntry, type UsedKind } from './entry-changes.ts';
+import { removeInWorker, type RemovalResult } from './removal-in-worker.ts';
 import type { RegistryStore } from './registry-store.ts';
 import type { RegistryTables } from './registry-tables.ts';
-
-/** Nothing was changed: what is changed, or referred to, is not there. */
-export interface MissingEntry {
-  readonly kind: KindName;
-  readonly id: string;
-}
 
 export interface CredentialTerms {
   readonly appId: ApplicationId;
@@ -89,6 +84,28 @@ export class RegistryWriter implements DeviceRegistry {
     return this.#update('device', deviceId, (device) => ({ ...device, disabled }));
   }
 
+  /** `change` may have it of another product; missing: the device, or that product. */
+  changeDevice(
+    deviceId: DeviceId,
+    change: (device: Device) => Device,
+  ): Promise<Result<Device, MissingEntry>> {
+    return this.#change(() => {
+      const before = this.#tables.find('device', deviceId);
+      return before === null
+        ? fail({ kind: 'device', id: deviceId })
+        : this.#putChecked('device', change(before));
+    });
+  }
+
+  removeDevice(deviceId: DeviceId): Promise<Result<Device, MissingEntry>> {
+    return this.#change(() => {
+      const before = this.#tables.find('device', deviceId);
+      if (before === null) return fail({ kind: 'device', id: deviceId });
+      this.#putDevice({ deviceId, before, after: null }, null);
+      return succeed(before);
+    });
+  }
+
   /** A credential with a made id and secret; its secret is told here and in an export with secrets only. */
   createCredential(terms: CredentialTerms): Promise<Result<Credential, MissingEntry>> {
     return this.put('credential', freshCredential(terms));
@@ -126,12 +143,34 @@ export class RegistryWriter implements DeviceRegistry {
 
   /** Nothing refers to a bridge. One that is connected is the caller's to close. */
   removeBridge(bridgeId: BridgeId): Promise<Result<Bridge, MissingEntry>> {
+    return this.#remove('bridge', bridgeId);
+  }
+
+  /** Nothing refers to a credential. Keys derived from it are the caller's to drop. */
+  removeCredential(accessKeyId: AccessKeyId): Promise<Result<Credential, MissingEntry>> {
+    return this.#remove('credential', accessKeyId);
+  }
+
+  #remove<Kind extends KindName>(kind: Kind, id: string): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => {
-      const bridge = this.#tables.find('bridge', bridgeId);
-      if (bridge === null) return fail({ kind: 'bridge', id: bridgeId });
-      this.#tables.remove('bridge', bridgeId);
-      return succeed(bridge);
+      const entry = this.#tables.find(kind, id);
+      if (entry === null) return fail({ kind, id });
+      this.#tables.remove(kind, id);
+      return succeed(entry);
     });
+  }
+
+  /** Refused as long as something refers to it. Rejects when the store refuses. */
+  async removeUnused(kind: UsedKind, id: string): Promise<RemovalResult> {
+    const { directory, mode } = this.#tables.environment;
+    const result = await removeInWorker({ directory, mode, kind, id });
+    this.#told();
+    return result;
+  }
+
+  /** `act` in one transaction of the registry. */
+  transact<Result>(act: (tables: RegistryTables) => Result): Promise<Result> {
+    return this.#change(() => act(this.#tables));
   }
 
   #update<Kind extends KindName>(
@@ -149,10 +188,8 @@ export class RegistryWriter implements DeviceRegistry {
   }
 
   #putChecked<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Result<EntryOf[Kind], MissingEntry> {
-    const missing = referencesOf(kind, entry).find(
-      (reference) => !this.#tables.has(reference.kind, reference.id),
-    );
-    if (missing !== undefined) return fail({ kind: missing.kind, id: missing.id });
+    const missing = findMissing(this.#tables, kind, entry);
+    if (missing !== null) return fail(missing);
     this.#put(kind, entry);
     return succeed(entry);
   }
@@ -174,9 +211,13 @@ export class RegistryWriter implements DeviceRegistry {
 
   async #change<Result>(act: () => Result): Promise<Result> {
     const result = await this.#tables.environment.transaction(act);
+    this.#told();
+    return result;
+  }
+
+  #told(): void {
     this.#store.purge();
     this.#changed();
-    return result;
   }
 }
 

@@ -10,7 +10,7 @@ import {
   type UploadRoute,
 } from '../../../../src/gateways/ops/admin-route.ts';
 import { localOperator } from '../../../../src/model/audit.ts';
-import { bridgeRoutes, registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
+import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
@@ -27,7 +27,6 @@ const nobody = {} as never;
 const routes: readonly (AdminRoute | UploadRoute)[] = [
   ...registryRoutes(nobody),
   ...deviceRoutes(nobody),
-  ...bridgeRoutes(nobody),
   ...callRoutes(nobody),
   ...opsTokenRoutes(nobody),
   ...processRoutes(nobody),

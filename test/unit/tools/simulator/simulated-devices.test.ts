@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { addRegistryCommand } from '../../../../src/cli/admin/registry-command.ts';
+import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import {
   chooseDevices,

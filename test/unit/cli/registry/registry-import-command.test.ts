@@ -5,7 +5,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
-import { addRegistryCommand } from '../../../../src/cli/admin/registry-command.ts';
+import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
 import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
 import { sampleRegistry } from '../../../support/registry-entries.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';

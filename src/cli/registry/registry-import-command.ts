@@ -8,9 +8,9 @@ import type { ImportReportJson, ImportTerms } from '../../gateways/admin/import-
 import type { DeletionLimit } from '../../storage/registry/import-changes.ts';
 import { addExamples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { adminClient } from './admin-client.ts';
+import { adminClient } from '../admin/admin-client.ts';
 import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
-import { nothingChanged, type AdminClient } from './ops-client.ts';
+import { nothingChanged, type AdminClient } from '../admin/ops-client.ts';
 
 export function addImportCommand(registry: Command): void {
   const command = registry

@@ -4,8 +4,8 @@ import type { ImportReportJson } from '../../gateways/admin/import-query.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { counted, spanInWords } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
-import { describeCounts } from './local-registry.ts';
-import type { FileProgress } from './ops-client.ts';
+import { describeCounts } from '../admin/local-registry.ts';
+import type { FileProgress } from '../admin/ops-client.ts';
 
 const verbs = { uploading: 'uploading', reading: 'importing', deleting: 'deleting' } as const;
 

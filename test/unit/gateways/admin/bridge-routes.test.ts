@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { Bridge } from '../../../../src/model/registry.ts';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import { bridgeRoutes, type BridgeDeps } from '../../../../src/gateways/admin/registry-routes.ts';
+import { bridgeRoutes, type BridgeDeps } from '../../../../src/gateways/admin/bridge-routes.ts';
 import { askRoute } from '../../../support/ask-route.ts';
 import { testApp } from '../../../support/fakes.ts';
 

@@ -8,7 +8,7 @@ import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
-import { describeCounts, listEntries, lookIntoRegistry } from './local-registry.ts';
+import { describeCounts, listEntries, lookIntoRegistry } from '../admin/local-registry.ts';
 import { addImportCommand } from './registry-import-command.ts';
 
 export function addRegistryCommand(program: Command): void {

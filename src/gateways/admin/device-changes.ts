@@ -1,0 +1,125 @@
+/** Changes of devices in the registry by an operator: of a running server, and of the command line on a store at rest. */
+import { z } from 'zod';
+import { modify } from '../../core/devices/decide-device.ts';
+import type { Result } from '../../lib/result.ts';
+import { tooManyLabels } from '../../model/device-terms.ts';
+import { parseDeviceId, parseProductId, type DeviceId, type ProductId } from '../../model/ids.ts';
+import type { Device } from '../../model/registry.ts';
+import { decodeModification } from '../../protocol/rest/provisioning.ts';
+import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
+import type { EntryRules } from '../../storage/registry/entry-reader.ts';
+import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../../storage/registry/registry-export.ts';
+import { generateSecret, type RegistryWriter } from '../../storage/registry/registry-write.ts';
+import {
+  changeRoute,
+  missingEntry,
+  type AdminReply,
+  type AdminRoute,
+  type AuditTerms,
+} from '../ops/admin-route.ts';
+
+export interface DeviceChangeDeps {
+  readonly writer: Pick<RegistryWriter, 'putDevice' | 'disableDevice' | 'changeDevice' | 'removeDevice'>;
+  readonly rules: EntryRules;
+  /** Called after every change of a device: ends the sessions and calls that it may no longer have. */
+  changed(): void;
+}
+
+export const deviceIdField = z.string().transform((text, context): DeviceId => {
+  const parsed = parseDeviceId(text);
+  if (parsed === null) context.addIssue('1-255 bytes of valid UTF-8');
+  return parsed ?? z.NEVER;
+});
+const productIdField = z.string().transform((text, context): ProductId => {
+  const parsed = parseProductId(text);
+  if (parsed === null) context.addIssue('1-255 bytes of UTF-8 without control characters');
+  return parsed ?? z.NEVER;
+});
+const audited = {
+  addDevice: { action: 'device.add', asked: ['device_id', 'product_id', 'disabled'] },
+  disableDevice: {
+    action: 'device.disable',
+    asked: ['device_id'],
+    answered: { disabled: 'device.disabled' },
+  },
+  setDevice: { action: 'device.change', asked: ['device_id', 'product_id', 'disabled'] },
+  removeDevice: { action: 'device.remove', asked: ['device_id'] },
+} as const satisfies Record<string, AuditTerms>;
+
+const deviceBody = z.strictObject({
+  device_id: deviceIdField,
+  product_id: z.string().min(1),
+  secret: z.string().min(1).optional(),
+  expires_at: z.number().int().nonnegative().nullable().default(null),
+  disabled: z.boolean().default(false),
+});
+const disableBody = z.strictObject({ device_id: deviceIdField, disabled: z.boolean().default(true) });
+/** The rest is that of a change by an application. */
+const setBody = z.looseObject({ device_id: deviceIdField, product_id: productIdField.optional() });
+
+export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
+  return [
+    changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(deps, body)),
+    changeRoute('/v1/device/disable', disableBody, audited.disableDevice, (body) =>
+      disableDevice(deps, body),
+    ),
+    changeRoute('/v1/device/set', setBody, audited.setDevice, (body) => setDevice(deps, body)),
+    changeRoute(
+      '/v1/device/remove',
+      z.strictObject({ device_id: deviceIdField }),
+      audited.removeDevice,
+      async (body) => {
+        const removed = await deps.writer.removeDevice(body.device_id);
+        deps.changed();
+        return deviceReply(removed, false);
+      },
+    ),
+  ];
+}
+
+async function addDevice(deps: DeviceChangeDeps, body: z.output<typeof deviceBody>): Promise<AdminReply> {
+  const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, deps.rules);
+  if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
+  const added = await deps.writer.putDevice(device.value);
+  deps.changed();
+  return deviceReply(added, body.secret === undefined);
+}
+
+/** A disabled device is one that does not exist, so its sessions and its calls end. */
+async function disableDevice(
+  deps: DeviceChangeDeps,
+  body: z.output<typeof disableBody>,
+): Promise<AdminReply> {
+  const changed = await deps.writer.disableDevice(body.device_id, body.disabled);
+  deps.changed();
+  return deviceReply(changed, false);
+}
+
+/** By the rules of a change by an application, and also to another product. */
+async function setDevice(
+  { rules, writer, changed }: DeviceChangeDeps,
+  { product_id: productId, ...body }: z.output<typeof setBody>,
+): Promise<AdminReply> {
+  const order = decodeModification(Buffer.from(JSON.stringify(body)), rules);
+  if (!order.ok) return { status: 400, body: { error: order.error } };
+  let secret: string | null = null;
+  let isRefused = false;
+  const set = await writer.changeDevice(body.device_id, (before) => {
+    const { outcome, change } = modify(order.value, before, { makeSecret: generateSecret });
+    secret = outcome.secret;
+    isRefused = outcome.code !== 0;
+    const after = change?.after ?? before;
+    return isRefused || productId === undefined ? after : { ...after, productId };
+  });
+  changed();
+  if (isRefused) return { status: 400, body: { error: `labels ${tooManyLabels}` } };
+  return deviceReply(set, secret !== null);
+}
+
+/** `isSecretFresh`: it was made just now, and no other answer has it. */
+function deviceReply(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
+  if (!outcome.ok) return missingEntry(outcome.error);
+  const device = writeEntry('device', outcome.value);
+  return { status: 200, body: { device: isSecretFresh ? device : maskSecrets(device) } };
+}

@@ -1,0 +1,139 @@
+/**
+ * Applications, products and webhooks, one at a time: of a running server, and of the command line on a store at rest.
+ * `POST /v1/<kind>/add` takes an entry as a registry file has it, and `replace`; `POST /v1/<kind>/remove` its id, and removes
+ * nothing that others refer to.
+ */
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { changeRoute, missingEntry, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  addEntry,
+  removeWebhook,
+  type EntryUsers,
+  type MissingEntry,
+  type TakenEntry,
+  type UsedEntry,
+  type UsedKind,
+} from '../../storage/registry/entry-changes.ts';
+import type { EntryRules } from '../../storage/registry/entry-reader.ts';
+import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
+import { maskSecrets } from '../../storage/registry/registry-export.ts';
+import { listNames } from '../../storage/registry/registry-kinds.ts';
+import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
+
+export interface EntryChangeDeps {
+  readonly writer: Pick<RegistryWriter, 'transact' | 'removeUnused'>;
+  readonly rules: EntryRules;
+  /** Called after every change: a webhook may have come or gone, a call may have lost its right. */
+  changedEntry(): void;
+}
+
+/** The fields are checked as those of a file. */
+const entryBody = z.looseObject({ replace: z.boolean().default(false) });
+const webhookNameBody = z.strictObject({ url: z.string(), app_id: z.string().nullable().default(null) });
+
+export function entryRoutes(deps: EntryChangeDeps): AdminRoute[] {
+  return [
+    changeRoute(
+      '/v1/application/add',
+      entryBody,
+      { action: 'application.add', asked: ['app_id', 'name', 'replace'] },
+      (body) => add(deps, 'application', body),
+    ),
+    changeRoute(
+      '/v1/application/remove',
+      z.strictObject({ app_id: z.string() }),
+      { action: 'application.remove', asked: ['app_id'] },
+      ({ app_id: id }) => removeUsed(deps, 'application', id),
+    ),
+    changeRoute(
+      '/v1/product/add',
+      entryBody,
+      { action: 'product.add', asked: ['product_id', 'app_ids', 'replace'] },
+      (body) => add(deps, 'product', body),
+    ),
+    changeRoute(
+      '/v1/product/remove',
+      z.strictObject({ product_id: z.string() }),
+      { action: 'product.remove', asked: ['product_id'] },
+      ({ product_id: id }) => removeUsed(deps, 'product', id),
+    ),
+    changeRoute(
+      '/v1/webhook/add',
+      entryBody,
+      { action: 'webhook.add', asked: ['url', 'app_id', 'replace'] },
+      (body) => add(deps, 'webhook', body, { secret: generateWebhookSecret() }),
+    ),
+    changeRoute(
+      '/v1/webhook/remove',
+      webhookNameBody,
+      { action: 'webhook.remove', asked: ['url', 'app_id'] },
+      (body) => removeOneWebhook(deps, body),
+    ),
+  ];
+}
+
+const webhookSecretBytes = 32;
+
+function generateWebhookSecret(): string {
+  return `whsec_${randomBytes(webhookSecretBytes).toString('base64')}`;
+}
+
+/** `made`: stands in for what is left out, and is in no other answer than this one. */
+async function add(
+  deps: EntryChangeDeps,
+  kind: UsedKind | 'webhook',
+  { replace, ...asked }: z.output<typeof entryBody>,
+  made: Readonly<Record<string, string>> = {},
+): Promise<AdminReply> {
+  const isMade = Object.keys(made).some((field) => asked[field] === undefined);
+  const entry = parseEntry(kind, { ...made, ...asked } as never, deps.rules);
+  if (!entry.ok) return refuse(400, `${entry.error.field} ${entry.error.reason}`);
+  const added = await deps.writer.transact((tables) => addEntry(tables, kind, entry.value, { replace }));
+  if (!added.ok) return refuseAddition(added.error);
+  deps.changedEntry();
+  const json = writeEntry(kind, added.value);
+  return { status: 200, body: { [kind]: isMade ? json : maskSecrets(json) } };
+}
+
+async function removeUsed(deps: EntryChangeDeps, kind: UsedKind, id: string): Promise<AdminReply> {
+  const removed = await deps.writer.removeUnused(kind, id);
+  if (!removed.ok) return 'users' in removed.error ? refuseUsed(removed.error) : missingEntry(removed.error);
+  deps.changedEntry();
+  return { status: 200, body: { removed: id } };
+}
+
+async function removeOneWebhook(
+  deps: EntryChangeDeps,
+  { url, app_id: appId }: z.output<typeof webhookNameBody>,
+): Promise<AdminReply> {
+  const removed = await deps.writer.transact((tables) => removeWebhook(tables, url, appId));
+  if (!removed.ok)
+    return removed.error === 'several'
+      ? refuse(409, `several applications have the webhook ${url}: name one (--app)`)
+      : missingEntry(removed.error);
+  deps.changedEntry();
+  return { status: 200, body: { removed: url, app_id: removed.value.appId } };
+}
+
+function refuseAddition(refused: MissingEntry | TakenEntry): AdminReply {
+  if (!('isTaken' in refused)) return missingEntry(refused);
+  const id = JSON.stringify(refused.id.replace('\n', ' '));
+  return refuse(409, `${refused.kind} ${id} is in the registry already: replace it with --replace`);
+}
+
+function refuseUsed({ kind, id, users }: UsedEntry): AdminReply {
+  const all = users.map(describeUsers).join(', ');
+  return refuse(409, `${kind} ${JSON.stringify(id)} is in use by ${all}: remove those first`);
+}
+
+/** `3000 devices (A, B, C, …)`. */
+function describeUsers({ kind, count, ids }: EntryUsers): string {
+  const shown = ids.map((id) => id.replace('\n', ' '));
+  const names = count > ids.length ? [...shown, '…'] : shown;
+  return `${count} ${count === 1 ? kind : listNames[kind]} (${names.join(', ')})`;
+}
+
+function refuse(status: number, error: string): AdminReply {
+  return { status, body: { error } };
+}
