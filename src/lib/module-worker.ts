@@ -21,11 +21,11 @@ export function startModuleWorker(name: string, caller: string, workerData: unkn
 }
 
 /** Resolves when the thread has ended, its messages told; rejects when it ended by an error. */
-export function runModuleWorker<Message>(
+export function runModuleWorker(
   name: string,
   caller: string,
   workerData: unknown,
-  onMessage: (message: Message) => void,
+  onMessage: (message: never) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = startModuleWorker(name, caller, workerData);

@@ -98,21 +98,21 @@ async function disableDevice(
 
 /** By the rules of a change by an application, and also to another product. */
 async function setDevice(
-  { rules, writer, changed }: DeviceChangeDeps,
+  deps: DeviceChangeDeps,
   { product_id: productId, ...body }: z.output<typeof setBody>,
 ): Promise<AdminReply> {
-  const order = decodeModification(Buffer.from(JSON.stringify(body)), rules);
+  const order = decodeModification(Buffer.from(JSON.stringify(body)), deps.rules);
   if (!order.ok) return { status: 400, body: { error: order.error } };
   let secret: string | null = null;
   let isRefused = false;
-  const set = await writer.changeDevice(body.device_id, (before) => {
+  const set = await deps.writer.changeDevice(body.device_id, (before) => {
     const { outcome, change } = modify(order.value, before, { makeSecret: generateSecret });
     secret = outcome.secret;
     isRefused = outcome.code !== 0;
     const after = change?.after ?? before;
     return isRefused || productId === undefined ? after : { ...after, productId };
   });
-  changed();
+  deps.changed();
   if (isRefused) return { status: 400, body: { error: `labels ${tooManyLabels}` } };
   return deviceReply(set, secret !== null);
 }

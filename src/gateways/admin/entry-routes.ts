@@ -87,7 +87,7 @@ async function add(
   made: Readonly<Record<string, string>> = {},
 ): Promise<AdminReply> {
   const isMade = Object.keys(made).some((field) => asked[field] === undefined);
-  const entry = parseEntry(kind, { ...made, ...asked } as never, deps.rules);
+  const entry = parseEntry(kind, { ...made, ...asked }, deps.rules);
   if (!entry.ok) return refuse(400, `${entry.error.field} ${entry.error.reason}`);
   const added = await deps.writer.transact((tables) => addEntry(tables, kind, entry.value, { replace }));
   if (!added.ok) return refuseAddition(added.error);

@@ -49,7 +49,7 @@ async function runWorker(
   onProgress: (progress: ImportProgress) => void,
 ): Promise<ImportResult> {
   let result: ImportResult | undefined;
-  await runModuleWorker<ImportMessage>('registry-import-worker', import.meta.url, task, (message) => {
+  await runModuleWorker('registry-import-worker', import.meta.url, task, (message: ImportMessage) => {
     if (message.kind === 'progress') onProgress(message.progress);
     else result = message.result;
   });

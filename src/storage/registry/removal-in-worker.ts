@@ -19,7 +19,7 @@ export type RemovalResult = Result<null, MissingEntry | UsedEntry>;
 /** Rejects when the store refuses. */
 export async function removeInWorker(task: RemovalTask): Promise<RemovalResult> {
   const told: RemovalResult[] = [];
-  await runModuleWorker<RemovalResult>('registry-removal-worker', import.meta.url, task, (result) => {
+  await runModuleWorker('registry-removal-worker', import.meta.url, task, (result: RemovalResult) => {
     told.push(result);
   });
   const [result] = told;
