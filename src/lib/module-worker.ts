@@ -29,7 +29,7 @@ export function runModuleWorker(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = startModuleWorker(name, caller, workerData);
-    worker.on('message', onMessage);
+    worker.on('message', (message: unknown) => onMessage(message as never));
     worker.on('error', reject);
     worker.on('exit', (code) => {
       if (code === 0) resolve();
