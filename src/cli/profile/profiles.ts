@@ -6,6 +6,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } 
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
+import { parseOrigin } from '../../client/http-transport.ts';
 import { messageOf } from '../../lib/result.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
@@ -15,13 +16,14 @@ const fileBytesMax = 1024 * 1024;
 const textMax = 16 * 1024;
 
 const text = z.string().min(1).max(textMax);
+const origin = text.refine((given) => parseOrigin(given) !== null, 'is no origin like https://host:port');
 const credential = z.strictObject({ access_key_id: text, secret_key: text, app_id: text });
 const profile = z.strictObject({
   /** Origin of the ops listener, and a token of it. */
-  ops: text.optional(),
+  ops: origin.optional(),
   token: text.optional(),
   /** Origin of the signed API, and a credential of it. */
-  api: text.optional(),
+  api: origin.optional(),
   credential: credential.optional(),
   /** Absolute path of the only certificates to be trusted. */
   ca: text.optional(),
@@ -151,7 +153,7 @@ export function chooseProfile(given: GivenPlace, env: Environment): ChosenProfil
 
 function findProfile(name: string, chosenBy: ChosenProfile['chosenBy'], env: Environment): ChosenProfile {
   const found = getProfile(readProfiles(profilesPath(env)), name);
-  if (found.token !== undefined) refuseInClear(found.ops ?? '');
+  if (found.token !== undefined && found.ops !== undefined) refuseInClear(found.ops);
   return { ...found, name, chosenBy };
 }
 

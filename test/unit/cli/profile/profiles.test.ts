@@ -72,6 +72,7 @@ test('a file that holds no profiles is named, and nothing of it is shown', (t) =
     '{"token": "s3cr',
     '[]',
     '{"default":null,"profiles":{"a b":{}}}',
+    '{"default":"a","profiles":{"a":{"ops":"nonsense","token":"s3cret"}}}',
     'x'.repeat(2 ** 20 + 1),
   ]) {
     writeFileSync(path, spoiled, { mode: 0o600 });
