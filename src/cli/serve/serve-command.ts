@@ -9,7 +9,14 @@ import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer } from '../../server/bootstrap/server.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import { checkStart, demoNotice, dieOfTheUnexpected, refuseStart, stopSignal } from './serving-end.ts';
+import {
+  checkStart,
+  demoNotice,
+  dieOfTheUnexpected,
+  onHangup,
+  refuseStart,
+  stopSignal,
+} from './serving-end.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
 import { readLinkKey } from '../../server/bootstrap/media-connection.ts';
@@ -98,8 +105,7 @@ async function serve(context: CommandContext): Promise<void> {
   }).catch(refuseStart);
   logging.announce({ listeners: server.listeners }, 'ready');
   if (server.demo !== null) process.stderr.write(demoNotice(server.demo, context.dataDirectory));
-  const reload = (): void => void server.reload();
-  process.on('SIGHUP', reload);
+  onHangup(() => void server.reload());
   // Without a listener it would end the process, and with it every session.
   process.on('SIGUSR2', () =>
     logging.log.warn(
@@ -109,7 +115,6 @@ async function serve(context: CommandContext): Promise<void> {
   );
   const signal = await stopping;
   await stop(server, logging, signal);
-  process.off('SIGHUP', reload);
 }
 
 async function stop(server: RunningServer, logging: Logging, signal: string): Promise<void> {
@@ -150,7 +155,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     log.info({ signal }, 'stopping');
     media.stop();
   });
-  process.on('SIGHUP', () => media.reloadTls());
+  onHangup(() => media.reloadTls());
   await media.run().catch(refuseStart);
   log.info({}, 'stopped');
   await logging.close();

@@ -1,8 +1,9 @@
 /**
- * The first and last words of a serving process: the notice of a first start, and its end on a signal, when it cannot
- * start, and on an unexpected error.
+ * The first and last words of a serving process: the notice of a first start, and its end on a signal, with its terminal,
+ * when it cannot start, and on an unexpected error.
  */
 import { constants } from 'node:os';
+import { isatty } from 'node:tty';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
@@ -18,6 +19,8 @@ import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 
 /** What a start that failed has left open may hold the process no longer. */
 const failedStartMsMax = 1000;
+/** Its file descriptor. */
+const standardOutput = 1;
 
 /** Throws a sentence for each file or address that a start could not use, and for a damaged store. */
 export async function checkStart({
@@ -58,6 +61,18 @@ export function stopSignal(): Promise<'SIGTERM' | 'SIGINT'> {
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
+  });
+}
+
+/**
+ * Calls `reload` on SIGHUP, unless the terminal that showed the log is gone: whoever closed it expects that the server
+ * ends, and without it would find the ports taken at the next start.
+ */
+export function onHangup(reload: () => void): void {
+  const hadTerminal = isatty(standardOutput);
+  process.on('SIGHUP', () => {
+    if (hadTerminal && !isatty(standardOutput)) process.kill(process.pid, 'SIGTERM');
+    else reload();
   });
 }
 

@@ -64,10 +64,14 @@ export function openLog(
     maxLength: logBytesWaitingMax,
     ...(process !== null && { maxWrite: sharedWriteBytesMax }),
   });
-  // A reader that is gone takes the log with it, not the server.
+  // A reader that is gone, of a pipe or of a terminal, takes the log with it, not the server.
   let isReaderGone = false;
-  output.on('error', (error: NodeJS.ErrnoException) => {
-    isReaderGone ||= error.code === 'EPIPE';
+  const isTerminal = isatty(descriptor);
+  output.on('error', ({ code }: NodeJS.ErrnoException) => {
+    const isTerminalGone = isTerminal && code === 'EIO';
+    isReaderGone ||= isTerminalGone || code === 'EPIPE';
+    // Pino does the same for a pipe; for a terminal it would try again for ever.
+    if (isTerminalGone) Object.assign(output, { write: () => true, flushSync: () => undefined });
   });
   const logger = pino(
     {
@@ -76,7 +80,7 @@ export function openLog(
       formatters: { level: (label) => ({ level: label }) },
       redact: secretNames.flatMap((name) => [name, `*.${name}`]),
     },
-    formatted(output, format, isatty(descriptor)),
+    formatted(output, format, isTerminal),
   );
   const always = logger.child({}, { level: 'info' });
   return {
