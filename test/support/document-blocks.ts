@@ -6,6 +6,7 @@
  *   <!-- docs-test: until TEXT -->             it goes on: it runs until it has printed TEXT, and is ended with the page
  *   <!-- docs-test: take NAME after TEXT -->   $NAME is the word that a block before it printed last after TEXT
  *   <!-- docs-test: stop -->                   what goes on is ended first
+ *   <!-- docs-test: installed -->              `npm ci` does nothing in it: the packages are there, the registry is not
  *   <!-- docs-test: skip REASON -->            it is not run
  */
 import { readdirSync } from 'node:fs';
@@ -30,7 +31,7 @@ export interface DocumentBlock {
 }
 
 export interface Mark {
-  readonly kind: 'server' | 'stop' | 'until' | 'take' | 'skip';
+  readonly kind: 'server' | 'stop' | 'installed' | 'until' | 'take' | 'skip';
   /** What is printed, or the reason. */
   readonly text: string;
   /** Of the variable that takes it. */
@@ -64,12 +65,12 @@ export function readBlocks(page: string): DocumentBlock[] {
 
 function readMark(mark: string, line: number): Mark {
   const [, kind, name = '', text = ''] =
-    /^(server|stop)$/.exec(mark) ??
+    /^(server|stop|installed)$/.exec(mark) ??
     /^(until|skip) ()(.+)$/.exec(mark) ??
     /^(take) (\w+) after (.+)$/.exec(mark) ??
     [];
   if (kind === undefined)
-    throw new Error(`line ${line}: "${mark}" is none of server, stop, until, take and skip`);
+    throw new Error(`line ${line}: "${mark}" is none of server, stop, installed, until, take and skip`);
   return { kind: kind as Mark['kind'], name, text };
 }
 

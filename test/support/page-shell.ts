@@ -10,6 +10,7 @@ import { temporaryDirectory, type Ending } from './temporary-store.ts';
 /** A block that takes longer hangs: it waits for its reader, or for what never comes. */
 const blockMsMax = 90_000;
 
+const installed = 'npm() { [[ $1 == ci ]] || command npm "$@"; }\n';
 const demoServer = { commands: 'npm start', until: '"msg":"ready"' };
 
 export class PageShell {
@@ -30,8 +31,8 @@ export class PageShell {
   /** Resolves to what it printed; rejects, with that, when a command of it fails or it does not print what the page says. */
   async run({ language, text, marks }: DocumentBlock): Promise<string> {
     for (const mark of marks) await this.#prepare(mark);
-    const { commands, printed } =
-      language === 'console' ? readConsole(text) : { commands: text, printed: [] };
+    const { typed, printed } = language === 'console' ? readConsole(text) : { typed: text, printed: [] };
+    const commands = marks.some(({ kind }) => kind === 'installed') ? installed + typed : typed;
     const until = marks.find((mark) => mark.kind === 'until')?.text;
     const output = await (until === undefined ? this.#finish(commands) : this.#goOn(commands, until));
     assertPrinted(output, printed);
@@ -152,12 +153,12 @@ class Block {
 }
 
 /** What a reader types after each `$`, and the lines that the page shows below. */
-function readConsole(text: string): { readonly commands: string; readonly printed: readonly string[] } {
+function readConsole(text: string): { readonly typed: string; readonly printed: readonly string[] } {
   const isTyped = (line: string, index: number, lines: readonly string[]): boolean =>
     line.startsWith('$ ') || (lines[index - 1]?.endsWith('\\') ?? false);
   const lines = text.split('\n');
   return {
-    commands: lines
+    typed: lines
       .filter(isTyped)
       .map((line) => line.replace(/^\$ /, ''))
       .join('\n'),

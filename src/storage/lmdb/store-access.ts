@@ -21,7 +21,7 @@ export function hasStore(directory: string): boolean {
 
 export function noStore(directory: string): StoreOpenError {
   return new StoreOpenError(
-    `no store at ${directory}: start the server once, or name another directory with --data-dir`,
+    `no store at ${directory}: start the server once, make it for a new store (mkdir -m 700), or name another with --data-dir`,
   );
 }
 

@@ -25,6 +25,11 @@ test('a block fails with any of its commands, also within a pipe, and with a var
   await assert.rejects(follow(t, sh('echo "$NOBODY_SET_IT"')), /NOBODY_SET_IT: unbound variable/);
 });
 
+test('packages that are installed are not installed again, and npm does the rest', async (t) => {
+  const [printed = ''] = await follow(t, sh('npm ci && npm --version', 'installed'));
+  assert.match(printed, /^\d+\.\d+/m);
+});
+
 test('the next block has the folder and what was exported', async (t) => {
   const printed = await follow(
     t,
