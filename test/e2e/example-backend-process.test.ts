@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { phoneCall, pushSecrets, Steps } from '../support/example-backend.ts';
 import { SimulatedMessagingApp } from '../support/simulated-messaging-app.ts';
 import { startTestServer, testCredentials } from '../support/test-server.ts';
+import { isShell, readBlocks } from '../support/document-blocks.ts';
 import { checkout } from '../support/checkout.ts';
 
 const environment = {
@@ -89,8 +90,9 @@ test('the push by hand of the README calls a device', { skip: absent && 'no open
     DEVICE_ID: 'TESTDEVICE01',
     PUSH_URL: `http://127.0.0.1:${String(port)}/push`,
   };
+  const commands = pushByHand(readFileSync(new URL('docs/examples/backend/README.md', checkout), 'utf8'));
   const shell = spawn('sh', ['-eu'], { env });
-  shell.stdin.end(onlyShellBlock(readFileSync(new URL('docs/examples/backend/README.md', checkout), 'utf8')));
+  shell.stdin.end(commands);
   let printed = '';
   shell.stdout.setEncoding('utf8').on('data', (piece: string) => (printed += piece));
   assert.deepEqual(await endOf(shell), { code: 0, stderr: '' });
@@ -101,10 +103,10 @@ test('the push by hand of the README calls a device', { skip: absent && 'no open
   await controller.close();
 });
 
-function onlyShellBlock(page: string): string {
-  const found = [...page.matchAll(/^```sh\n([^]*?)^```$/gm)];
+function pushByHand(page: string): string {
+  const found = readBlocks(page).filter((block) => isShell(block) && block.text.includes('openssl'));
   assert.equal(found.length, 1);
-  return found[0]?.[1] ?? '';
+  return found[0]?.text ?? '';
 }
 
 test('started without what it needs it says what is missing and how it is used, and ends with 2', async (t) => {
