@@ -81,11 +81,7 @@ export class OpsClient implements AdminClient {
     const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
       Promise.resolve(void sent.end()),
     );
-    try {
-      return JSON.parse(await readAnswer(response)) as Answer;
-    } catch (error) {
-      throw this.#silence(error as Error);
-    }
+    return this.#read<Answer>(response);
   }
 
   async change<Answer>(path: string, body: object): Promise<Answer> {
@@ -94,7 +90,7 @@ export class OpsClient implements AdminClient {
     const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
       Promise.resolve(void sent.end(json)),
     );
-    return JSON.parse(await readAnswer(response)) as Answer;
+    return this.#read<Answer>(response);
   }
 
   /** Uploads the file. Until it has come in whole a cancellation is the end of the connection, then a request. */
@@ -162,10 +158,25 @@ export class OpsClient implements AdminClient {
     });
   }
 
+  async #read<Answer>(response: IncomingMessage): Promise<Answer> {
+    let text: string;
+    try {
+      text = await readAnswer(response);
+    } catch (error) {
+      throw this.#silence(error as Error);
+    }
+    try {
+      return JSON.parse(text) as Answer;
+    } catch {
+      throw noOpsListener(response);
+    }
+  }
+
   #silence(error: Error): OpsUnavailableError {
     const { reason, advice } = explainConnectionFailure(
       error,
       'look whether it runs, and at the address of the profile where there is one',
+      'make the profile again with --ca FILE, the certificate of its authority',
     );
     return new OpsUnavailableError(`no answer from the ops listener at ${this.#origin}: ${reason}`, advice);
   }
@@ -214,12 +225,17 @@ async function readImport(
   file: string,
   onProgress: (progress: FileProgress) => void,
 ): Promise<ImportReportJson> {
-  for await (const line of createInterface({ input: response })) {
-    const said = JSON.parse(line) as ImportLine;
-    if (said.error !== undefined)
-      throw new CommandError(said.error.replace(/^the file\b/, file), nothingChanged);
-    if (said.result !== undefined) return said.result;
-    if (said.progress !== undefined) onProgress(said.progress);
+  try {
+    for await (const line of createInterface({ input: response })) {
+      const said = JSON.parse(line) as ImportLine;
+      if (said.error !== undefined)
+        throw new CommandError(said.error.replace(/^the file\b/, file), nothingChanged);
+      if (said.result !== undefined) return said.result;
+      if (said.progress !== undefined) onProgress(said.progress);
+    }
+  } catch (error) {
+    // Else the connection broke, or what came is no line of an import.
+    if (error instanceof CommandError) throw error;
   }
   throw new CommandError('the server ended the import without a word', 'look into its log');
 }
@@ -228,9 +244,16 @@ async function readRefusal(response: IncomingMessage): Promise<CommandError> {
   const { statusCode: status = 0 } = response;
   const text = await readAnswer(response);
   try {
-    return refusalOf(status, (JSON.parse(text) as { error: string }).error);
+    const { error } = JSON.parse(text) as { readonly error?: unknown };
+    return typeof error === 'string' ? refusalOf(status, error) : noOpsListener(response);
   } catch {
-    const Refusal = status >= 500 ? OpsUnavailableError : CommandError;
-    return new Refusal(`the ops listener answered ${status}`, 'is it of another release?');
+    return noOpsListener(response);
   }
+}
+
+/** For what was answered by something else: another server at the address, or a proxy before it. */
+function noOpsListener({ statusCode: status = 0 }: IncomingMessage): CommandError {
+  const message = `what answers there is no ops listener: HTTP ${status}`;
+  const advice = 'look at the address of the profile, and at the proxy where there is one';
+  return status >= 500 ? new OpsUnavailableError(message, advice) : new CommandError(message, advice);
 }

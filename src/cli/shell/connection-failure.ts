@@ -37,16 +37,14 @@ const untrusted = new Set([
 /** A peer that answers the beginning of TLS with something else. */
 const noTls = /wrong version number|packet length too long|http request/;
 
-/** `elsewhere`: the advice where the server is not there, or is another. */
+/** `elsewhere`: the advice where the server is not there, or is another; `trust`: where its certificate is not trusted. */
 export function explainConnectionFailure(
   { code = '', message }: NodeJS.ErrnoException,
   elsewhere: string,
+  trust = 'name the file of its authority with --ca, or for a test trust anybody with --insecure',
 ): ConnectionFailure {
   if (untrusted.has(code))
-    return {
-      reason: `the certificate there is not trusted: ${message}`,
-      advice: 'name the file of its authority with --ca, or for a test trust anybody with --insecure',
-    };
+    return { reason: `the certificate there is not trusted: ${message}`, advice: trust };
   if (noTls.test(message))
     return {
       reason: 'no TLS is spoken there',
@@ -66,7 +64,7 @@ const otherFailures: Readonly<Record<string, (message: string) => ConnectionFail
   ENOTFOUND: (message) => ({ reason: message, advice: 'correct the name, or use an IP address' }),
   ERR_TLS_CERT_ALTNAME_INVALID: (message) => ({
     reason: `the certificate there is for another name: ${message}`,
-    advice: 'use a name that is in the certificate, or for a test trust anybody with --insecure',
+    advice: 'use a name that is in the certificate',
   }),
 };
 

@@ -1,0 +1,57 @@
+/** The client of the ops listener before peers that are none, or go away. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { OpsClient, OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
+import { CommandError } from '../../../../src/cli/shell/command-error.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+
+async function clientOf(t: Ending, answer: RequestListener): Promise<OpsClient> {
+  const server = createServer(answer);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => void server.close());
+  return new OpsClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'token');
+}
+
+for (const status of [200, 301, 404, 502])
+  test(`a page that answers ${status} is no ops listener, and is told so in one sentence`, async (t) => {
+    const client = await clientOf(t, (_request, response) => response.writeHead(status).end('<html>'));
+    const told = { name: 'CommandError', message: `what answers there is no ops listener: HTTP ${status}` };
+    await assert.rejects(client.ask('/v1/calls'), told);
+    await assert.rejects(client.change('/v1/device/kick', {}), (error) => {
+      assert.ok(error instanceof CommandError);
+      assert.equal(error instanceof OpsUnavailableError, status >= 500);
+      return true;
+    });
+  });
+
+test('an answer that breaks off is that of a server that is gone', async (t) => {
+  const client = await clientOf(t, (_request, response) => {
+    response.writeHead(200, { 'Content-Length': 100 }).write('{"kicked":');
+    setImmediate(() => response.destroy());
+  });
+  await assert.rejects(client.change('/v1/device/kick', {}), OpsUnavailableError);
+});
+
+test('an import that breaks off is told as one of which nobody knows how it ended', async (t) => {
+  for (const line of [
+    '{"progress":{"phase":"reading","entries":1,"share":0.5}}\n',
+    'no line of an import\n',
+  ]) {
+    const client = await clientOf(t, (request, response) => {
+      request.resume().on('end', () => {
+        response.write(line);
+        setImmediate(() => response.destroy());
+      });
+    });
+    const file = join(temporaryDirectory(t), 'registry.json');
+    writeFileSync(file, '{}');
+    await assert.rejects(client.importFile(file, { replace: false, dryRun: false, deletions: 'few' }), {
+      message: 'the server ended the import without a word',
+    });
+  }
+});
