@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
-import { runCli, type CliResult } from '../support/cli-process.ts';
+import { LongCommand, runCli, type CliResult } from '../support/cli-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { startTestServer, testCredentials } from '../support/test-server.ts';
@@ -54,7 +54,7 @@ test('a profile is all that a command needs for a server elsewhere', { skip: noO
   await cli(0, 'profile', 'add', 'far', ...ops, ...api, '--ca', certificate.certFile);
   await cli(0, 'profile', 'add', 'untrusted', ...ops);
 
-  const [told, listed, added, woken, untrusted, here] = await Promise.all([
+  const [told, listed, added, woken, untrusted, served] = await Promise.all([
     cli(0, 'status', 'SLEEPING01', '--json'),
     cli(0, 'registry', 'list', 'devices', '--limit', '1', '--json'),
     cli(0, 'device', 'add', 'NEW', '--product', 'doorbell', '--json'),
@@ -70,8 +70,8 @@ test('a profile is all that a command needs for a server elsewhere', { skip: noO
   );
   assert.match((JSON.parse(added.stdout) as { device: { secret: string } }).device.secret, /^[\w-]{43}$/);
   assert.match(woken.stderr, /40412/, 'it signs with the credential of the profile');
-  assert.match(untrusted.stderr, /not trusted.*\n.*--ca/);
-  assert.match(here.stderr, /this machine only, and the profile far/);
+  assert.match(untrusted.stderr, /not trusted.*\n.*profile again with --ca FILE/);
+  assert.match(served.stderr, /this machine only, and the profile far/);
 
   const { stdout } = await cli(0, 'audit', '--action', 'device.*', '--json');
   assert.deepEqual(
@@ -81,6 +81,23 @@ test('a profile is all that a command needs for a server elsewhere', { skip: noO
       .map((line) => (JSON.parse(line) as { action: string }).action),
     ['device.add'],
   );
+  const followed = new LongCommand(t, ['audit', '--follow', '--limit', '1', '--json'], env);
+  assert.match(await followed.line(() => true), /"device\.add"/);
+  const backup = join(directory, 'backup.json');
+  await Promise.all([
+    cli(0, 'device', 'disable', 'NEW'),
+    followed.line((line) => line.includes('"device.disable"') && line.includes('"result":"ok"')),
+  ]);
+  const [exported, kept, secrets] = await Promise.all([
+    cli(0, 'registry', 'export'),
+    cli(0, 'registry', 'export', '--format', 'ndjson', '--output', backup),
+    cli(2, 'registry', 'export', '--with-secrets'),
+  ]);
+  const here = await runCli(['registry', 'export', '--data-dir', server.dataDirectory]);
+  assert.equal(exported.stdout, here.stdout, 'as the store itself is written, secrets masked');
+  assert.match(kept.stdout, /^wrote 2 applications.* 10 devices.* masked/);
+  assert.match(readFileSync(backup, 'utf8'), /^\{"kind":"application"/);
+  assert.match(secrets.stderr, /own machine/);
   const again = await cli(1, 'device', 'add', 'NEW', '--product', 'doorbell');
   assert.match(again.stderr, /already/, 'the registry of the server elsewhere is looked into');
 });

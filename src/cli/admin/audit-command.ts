@@ -10,15 +10,13 @@ import {
   type AuditAnswer,
   type AuditFilter,
 } from '../../gateways/admin/audit-routes.ts';
-import { usageError } from '../shell/command-error.ts';
-import type { Output } from '../shell/output.ts';
 import { profileClient } from './running-server.ts';
 import { type OpsClient } from './ops-client.ts';
 import { formatLocalTime } from '../api/events-text.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { followAudit } from './audit-follow.ts';
+import { followAudit, followRemoteAudit } from './audit-follow.ts';
 
 interface AuditOptions {
   /** How many of the newest. */
@@ -66,7 +64,7 @@ async function showAudit(context: CommandContext, options: AuditOptions): Promis
   const { clock, output, profile } = context;
   const filter = { ...options, since: options.since?.(clock.wallMs()) };
   const show = (line: AuditLine): void => output.answer(line, describeAuditLine(line));
-  if (profile !== null) return showRemote(profileClient(profile), output, filter, show);
+  if (profile !== null) return showRemote(context, profileClient(profile), filter, show);
   requireStorePlace(context.dataDirectory);
   const files = new AuditFiles(context.dataDirectory);
   try {
@@ -88,22 +86,33 @@ interface Wanted extends AuditFilter {
   readonly follow?: boolean;
 }
 
+/** The most lines of one answer to a follower. */
+const followedLines = '1000';
+
 async function showRemote(
+  { clock, output }: CommandContext,
   ops: OpsClient,
-  output: Output,
   { limit, since, action, operator, follow }: Wanted,
   show: (line: AuditLine) => void,
 ): Promise<void> {
-  if (follow === true)
-    throw usageError('--follow reads the files of this machine: leave it out with a server elsewhere');
-  const query = new URLSearchParams({
-    limit: String(limit),
+  const filter = {
     ...(since !== undefined && { since: String(Math.max(0, Math.floor(since))) }),
     ...(action !== undefined && { action: action.join(',') }),
     ...(operator !== undefined && { operator }),
-  });
-  const { lines } = await ops.ask<AuditAnswer>('/v1/audit', query);
+  };
+  const ask = (more: Record<string, string>, signal?: AbortSignal): Promise<AuditAnswer> =>
+    ops.ask<AuditAnswer>('/v1/audit', new URLSearchParams({ ...filter, ...more }), signal);
+  const { lines, next } = await ask({ limit: String(limit) });
   for (const line of lines) show(line);
+  if (follow === true) {
+    const following = {
+      clock,
+      show,
+      ask: (after: string, signal: AbortSignal) => ask({ after, limit: followedLines }, signal),
+      remark: (text: string) => output.remark(text),
+    };
+    return untilInterrupted((signal) => followRemoteAudit(following, next, signal));
+  }
   if (lines.length === 0) output.remark(nothingFound);
 }
 

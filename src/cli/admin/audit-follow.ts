@@ -1,12 +1,14 @@
 /**
- * Follows the audit log across rotations. A line is shown once, when its result is known; one whose change takes very
+ * Follows the audit log across rotations, in the files of this machine or at a server elsewhere. A line is shown once, when its result is known; one whose change takes very
  * long, or whose server was killed, is shown as it is.
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { AuditLine } from '../../model/audit.ts';
 import { auditFollowMs, auditResultMsMax } from '../../model/limits.ts';
 import type { AuditFiles, PlacedLine } from '../../storage/audit/audit-files.ts';
+import type { AuditAnswer } from '../../gateways/admin/audit-routes.ts';
 import { pauseUnless } from '../shell/command-context.ts';
+import { OpsUnavailableError } from './ops-client.ts';
 
 export interface Following {
   readonly clock: Clock;
@@ -48,4 +50,42 @@ async function settle(
     else show(line);
   }
   return left;
+}
+
+export interface RemoteFollowing extends Pick<Following, 'clock' | 'show'> {
+  /** The lines behind a place. Throws an OpsUnavailableError when the same may be asked again. */
+  readonly ask: (after: string, signal: AbortSignal) => Promise<AuditAnswer>;
+  /** Writes a remark for people. */
+  readonly remark: (text: string) => void;
+}
+
+const askedEveryMs = 1000;
+
+/** Resolves when `signal` is aborted; rejects with what the server refuses. `after`: the `next` of an earlier answer. */
+export async function followRemoteAudit(
+  { clock, ask, show, remark }: RemoteFollowing,
+  after: string,
+  signal: AbortSignal,
+): Promise<void> {
+  let place = after;
+  let isUnavailable = false;
+  for (;;) {
+    await pauseUnless(clock, askedEveryMs, signal);
+    const answer = await ask(place, signal).catch(orUnavailable);
+    if (signal.aborted) return;
+    if (answer instanceof OpsUnavailableError) {
+      if (!isUnavailable) remark(`${answer.message}; following on when it is back`);
+      isUnavailable = true;
+      continue;
+    }
+    if (isUnavailable) remark('the server is back');
+    isUnavailable = false;
+    for (const line of answer.lines) show(line);
+    place = answer.next;
+  }
+}
+
+function orUnavailable(error: unknown): OpsUnavailableError {
+  if (error instanceof OpsUnavailableError) return error;
+  throw error;
 }

@@ -4,8 +4,13 @@ import { rename, rm } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
-import { exportRegistry } from '../../storage/registry/registry-export.ts';
-import { listNames } from '../../storage/registry/registry-kinds.ts';
+import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
+import { exportRegistry, RegistryFrame } from '../../storage/registry/registry-export.ts';
+import { kindNames, listNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import type { RegistryForm } from '../../storage/registry/registry-text.ts';
+import type { ChosenProfile } from '../profile/profiles.ts';
+import { usageError } from '../shell/command-error.ts';
+import { profileClient } from '../admin/running-server.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { describeCounts, listEntries, lookIntoRegistry } from '../admin/local-registry.ts';
@@ -74,17 +79,52 @@ interface ExportOptions {
 async function exportRegistryFile(context: CommandContext, options: ExportOptions): Promise<void> {
   const { output: file, withSecrets = false } = options;
   const form = options.format === 'json' ? 'document' : 'ndjson';
-  await lookIntoRegistry(context.dataDirectory, async (registry, tables) => {
-    const pieces = Readable.from(exportRegistry(tables, { form, withSecrets }));
+  const write = async (
+    text: Iterable<string> | AsyncIterable<string>,
+    counts: () => Counts,
+  ): Promise<void> => {
+    const pieces = Readable.from(text);
     if (file === undefined) return pipeline(pieces, process.stdout, { end: false });
     await writeWhole(pieces, file);
-    const counts = registry.counts();
     const masked = withSecrets ? '' : '; secrets are masked: it cannot be imported';
     context.output.answer(
-      { file, with_secrets: withSecrets, counts },
-      `wrote ${describeCounts(counts)} to ${file}${masked}`,
+      { file, with_secrets: withSecrets, counts: counts() },
+      `wrote ${describeCounts(counts())} to ${file}${masked}`,
     );
-  });
+  };
+  const { profile } = context;
+  if (profile === null)
+    return lookIntoRegistry(context.dataDirectory, (registry, tables) =>
+      write(exportRegistry(tables, { form, withSecrets }), () => registry.counts()),
+    );
+  if (withSecrets)
+    throw usageError(
+      'a server gives no secrets away: --with-secrets reads the store on its own machine',
+      'run it there, or leave --with-secrets out',
+    );
+  const counts: Counts = { application: 0, product: 0, credential: 0, device: 0, webhook: 0, bridge: 0 };
+  await write(exportPages(profile, form, counts), () => counts);
+}
+
+type Counts = Record<KindName, number>;
+
+/** Page by page, so that it is not one moment of the registry as that of the store is. `counts`: added to. */
+async function* exportPages(
+  profile: ChosenProfile,
+  form: RegistryForm,
+  counts: Counts,
+): AsyncGenerator<string, void, undefined> {
+  const client = profileClient(profile);
+  const frame = new RegistryFrame(form);
+  for (const kind of kindNames)
+    for (let after: string | null = ''; after !== null;) {
+      const query = new URLSearchParams({ kind, limit: '1000', ...(after !== '' && { after }) });
+      const page: RegistryPage = await client.ask<RegistryPage>('/v1/registry/list', query);
+      counts[kind] += page.entries.length;
+      yield page.entries.map((json) => frame.entry(kind, json)).join('');
+      after = page.next;
+    }
+  yield frame.end();
 }
 
 async function writeWhole(pieces: Readable, file: string): Promise<void> {

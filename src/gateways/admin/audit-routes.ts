@@ -1,8 +1,13 @@
-/** The newest lines of the audit log, for operators elsewhere; who is on this machine reads the files. */
+/**
+ * The lines of the audit log, for operators elsewhere: the newest, or with `after` those behind a place, by which they are
+ * followed. Who is on this machine reads the files.
+ */
 import { z } from 'zod';
 import { SerialQueue } from '../../lib/queues.ts';
 import type { AuditLine } from '../../model/audit.ts';
-import { AuditFiles } from '../../storage/audit/audit-files.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { auditResultMsMax } from '../../model/limits.ts';
+import { AuditFiles, type AuditPlace } from '../../storage/audit/audit-files.ts';
 import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
 
 export const auditShownMax = 10_000;
@@ -22,7 +27,11 @@ export interface AuditFilter {
 export interface AuditAnswer {
   /** Oldest first. */
   readonly lines: readonly AuditLine[];
+  /** Pass it back as `after`: no line is missed or repeated. */
+  readonly next: string;
 }
+
+const placeForm = /^(\d{1,20}):(\d{1,15})$/;
 
 const auditQuery = z.strictObject({
   limit: z.coerce.number().int().min(0).max(auditShownMax).default(50),
@@ -33,17 +42,28 @@ const auditQuery = z.strictObject({
     .transform((text) => text.split(','))
     .optional(),
   operator: z.string().optional(),
+  after: z
+    .string()
+    .regex(placeForm, 'the next of an earlier answer')
+    .transform((text): AuditPlace => {
+      const [inode = 0, offset = 0] = text.split(':').map(Number);
+      return { inode, offset };
+    })
+    .optional(),
 });
 
 /** The files are read once at a time: there may be 128 MiB of them. */
-export function auditRoutes(directory: string): AdminRoute[] {
+export function auditRoutes(directory: string, clock: Pick<Clock, 'wallMs'>): AdminRoute[] {
   const readings = new SerialQueue();
   return [
-    readRoute('/v1/audit', auditQuery, (filter) =>
+    readRoute('/v1/audit', auditQuery, ({ after, ...filter }) =>
       readings.run(async () => {
-        const files = new AuditFiles(directory);
+        const files = new AuditFiles(directory, after);
         try {
-          const body: AuditAnswer = { lines: await readNewest(files, filter) };
+          const body: AuditAnswer =
+            after === undefined
+              ? { lines: await readNewest(files, filter), next: placeText(files.end) }
+              : await readBehind(files, filter, clock.wallMs());
           return { status: 200, body };
         } finally {
           await files.closeOld(0);
@@ -51,6 +71,25 @@ export function auditRoutes(directory: string): AdminRoute[] {
       }),
     ),
   ];
+}
+
+function placeText({ inode, offset }: AuditPlace): string {
+  return `${inode}:${offset}`;
+}
+
+/** Up to a change that is under way: the next reading begins with it, and shows it once, with its result. */
+async function readBehind(files: AuditFiles, filter: AuditFilter, nowMs: number): Promise<AuditAnswer> {
+  const lines: AuditLine[] = [];
+  for await (const { line, place } of files.read()) {
+    if (lines.length >= filter.limit || isUnderWay(line, nowMs)) return { lines, next: placeText(place) };
+    if (isWanted(line, filter)) lines.push(line);
+  }
+  return { lines, next: placeText(files.end) };
+}
+
+/** One that takes longer, or whose server was killed, is shown as it is. */
+function isUnderWay({ result, at }: AuditLine, nowMs: number): boolean {
+  return result === 'unknown' && Math.abs(nowMs - Date.parse(at)) < auditResultMsMax;
 }
 
 /** The newest lines that are wanted, oldest first. */

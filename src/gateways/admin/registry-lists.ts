@@ -51,7 +51,8 @@ function readPage(registry: RegistryStore, { kind, limit, after }: z.output<type
 }
 
 function storedId(kind: KindName, id: string): string {
-  return kind === 'webhook' ? id.replace(' ', '\n') : id;
+  // The name of an application may have blanks, a URL has none.
+  return kind === 'webhook' ? id.replace(/ (?=\S*$)/, '\n') : id;
 }
 
 function shownId(kind: KindName, entry: JsonObject): string {

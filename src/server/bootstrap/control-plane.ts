@@ -201,7 +201,7 @@ export class ControlPlane {
     const all = [
       ...registryRoutes(context),
       ...registryListRoutes(context.registry),
-      ...auditRoutes(dataDirectory),
+      ...auditRoutes(dataDirectory, context.clock),
       ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
       ...this.#eventRoutes.routes,
       ...wakeupRoutes({ ...context, wakeupRecords: records.wakeups, events }),

@@ -5,6 +5,7 @@
  * ended. Files can be read by any process of their owner while the server writes; one that is renamed meanwhile is known
  * by its inode.
  */
+import type { Stats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AuditLine, AuditId, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
@@ -21,9 +22,20 @@ export function auditPath(directory: string, age = 0): string {
   return join(directory, age === 0 ? 'audit.log' : `audit.log.${age}`);
 }
 
+/** A place in the files, which a rotation does not change. */
+export interface AuditPlace {
+  readonly inode: number;
+  readonly offset: number;
+}
+
+/** No file is this one: everything that is kept is behind it. */
+const beginning: AuditPlace = { inode: 0, offset: 0 };
+
 /** Where a line stands, so that it can be looked at again. */
 export interface PlacedLine {
   readonly line: AuditLine;
+  /** Of its first byte. */
+  readonly place: AuditPlace;
   /** Reads the same line anew: its result may be known now. */
   again(): Promise<AuditLine>;
 }
@@ -33,14 +45,22 @@ const lineFeed = 0x0a;
 
 export class AuditFiles {
   readonly #directory: string;
+  readonly #from: AuditPlace;
   /** Open ones, the oldest first; the last one is the one that was written last. */
   readonly #files: AuditFile[] = [];
 
-  constructor(directory: string) {
+  /** `from`: where reading begins; where its file is not kept any more, with the oldest that is. */
+  constructor(directory: string, from = beginning) {
     this.#directory = directory;
+    this.#from = from;
   }
 
-  /** The lines that were written since the last call, the oldest first; at the first call all that are kept. */
+  /** Behind the last line that was read. */
+  get end(): AuditPlace {
+    return this.#files.at(-1)?.end ?? this.#from;
+  }
+
+  /** The lines that were written since the last call, the oldest first; at the first call all behind the beginning. */
   async *read(): AsyncGenerator<PlacedLine, void, undefined> {
     const newer = await this.#openNewer();
     const known = this.#files.at(-1);
@@ -58,12 +78,13 @@ export class AuditFiles {
   async #openNewer(): Promise<readonly AuditFile[]> {
     const newer: AuditFile[] = [];
     const inodes = new Set(this.#files.map(({ inode }) => inode));
-    const known = this.#files.at(-1)?.inode;
+    const known = this.end.inode;
     for (let age = 0; age <= auditOldFilesMax; age++) {
       const file = await AuditFile.open(auditPath(this.#directory, age));
       if (file === null) continue;
       const isKnown = inodes.has(file.inode);
       inodes.add(file.inode);
+      if (file.inode === this.#from.inode) file.skipTo(this.#from.offset);
       if (isKnown) await file.close();
       else newer.unshift(file);
       if (file.inode === known) break;
@@ -75,23 +96,34 @@ export class AuditFiles {
 class AuditFile {
   readonly inode: number;
   readonly #handle: FileHandle;
+  readonly #size: number;
   #offset = 0;
   #isClosed = false;
 
-  private constructor(handle: FileHandle, inode: number) {
+  private constructor(handle: FileHandle, { ino, size }: Stats) {
     this.#handle = handle;
-    this.inode = inode;
+    this.inode = ino;
+    this.#size = size;
   }
 
   /** Null: there is none. */
   static async open(path: string): Promise<AuditFile | null> {
     try {
       const handle = await open(path, 'r');
-      return new AuditFile(handle, (await handle.stat()).ino);
+      return new AuditFile(handle, await handle.stat());
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
       throw error;
     }
+  }
+
+  get end(): AuditPlace {
+    return { inode: this.inode, offset: this.#offset };
+  }
+
+  /** A place behind the end is one of another file: this one is read from its beginning. */
+  skipTo(offset: number): void {
+    if (offset <= this.#size) this.#offset = offset;
   }
 
   /** Whole lines of ours behind those that were read. */
@@ -106,7 +138,8 @@ class AuditFile {
         const line = parseAuditLine(bytes.toString('utf8', from, to));
         const position = start + from;
         const length = to - from;
-        if (line !== null) yield { line, again: () => this.#lineAt(position, length, line) };
+        const place = { inode: this.inode, offset: position };
+        if (line !== null) yield { line, place, again: () => this.#lineAt(position, length, line) };
       }
     }
   }

@@ -22,40 +22,55 @@ export function exportRegistry(
   tables: RegistryTables,
   request: ExportRequest,
 ): Generator<string, void, undefined> {
-  const pieces = request.form === 'ndjson' ? linePieces : documentPieces;
-  const shown = request.withSecrets ? (json: JsonObject) => json : maskSecrets;
-  return tables.environment.snapshot((snapshot) =>
-    inChunks(pieces((kind) => shownEntries(tables, kind, snapshot, shown))),
-  );
+  return tables.environment.snapshot((snapshot) => inChunks(framedEntries(tables, request, snapshot)));
 }
 
-type EntriesOf = (kind: KindName) => Iterable<JsonObject>;
-
-function* shownEntries(
+function* framedEntries(
   tables: RegistryTables,
-  kind: KindName,
+  { form, withSecrets }: ExportRequest,
   snapshot: SnapshotOptions,
-  shown: (json: JsonObject) => JsonObject,
-): Generator<JsonObject, void, undefined> {
-  for (const entry of tables.entries(kind, snapshot)) yield shown(writeEntry(kind, entry));
-}
-
-function* linePieces(entriesOf: EntriesOf): Generator<string, void, undefined> {
+): Generator<string, void, undefined> {
+  const frame = new RegistryFrame(form);
   for (const kind of kindNames)
-    for (const json of entriesOf(kind)) yield `${JSON.stringify({ kind, ...json })}\n`;
+    for (const entry of tables.entries(kind, snapshot)) {
+      const json = writeEntry(kind, entry);
+      yield frame.entry(kind, withSecrets ? json : maskSecrets(json));
+    }
+  yield frame.end();
 }
 
-function* documentPieces(entriesOf: EntriesOf): Generator<string, void, undefined> {
-  for (const [order, kind] of kindNames.entries()) {
-    yield `${order === 0 ? '{' : ','}\n  ${JSON.stringify(listNames[kind])}: [`;
-    let between = '\n    ';
-    for (const json of entriesOf(kind)) {
-      yield between + JSON.stringify(json);
-      between = ',\n    ';
-    }
-    yield ']';
+/** Entries as the text of a file, one after another in the order of their kinds. */
+export class RegistryFrame {
+  readonly #form: RegistryForm;
+  /** Lists of the document that are begun. */
+  #begun = 0;
+  #between = '';
+
+  constructor(form: RegistryForm) {
+    this.#form = form;
   }
-  yield '\n}\n';
+
+  entry(kind: KindName, json: JsonObject): string {
+    if (this.#form === 'ndjson') return `${JSON.stringify({ kind, ...json })}\n`;
+    const text = this.#beginLists(kindNames.indexOf(kind) + 1) + this.#between + JSON.stringify(json);
+    this.#between = ',\n    ';
+    return text;
+  }
+
+  end(): string {
+    return this.#form === 'ndjson' ? '' : `${this.#beginLists(kindNames.length)}]\n}\n`;
+  }
+
+  #beginLists(count: number): string {
+    if (this.#begun >= count) return '';
+    this.#between = '\n    ';
+    const heads = kindNames
+      .slice(this.#begun, count)
+      .map((kind) => `\n  ${JSON.stringify(listNames[kind])}: [`);
+    const before = this.#begun === 0 ? '{' : '],';
+    this.#begun = count;
+    return before + heads.join('],');
+  }
 }
 
 function* inChunks(pieces: Iterable<string>): Generator<string, void, undefined> {

@@ -1,0 +1,107 @@
+/** The audit log as an operator elsewhere reads and follows it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { followRemoteAudit } from '../../../../src/cli/admin/audit-follow.ts';
+import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
+import { auditRoutes, type AuditAnswer } from '../../../../src/gateways/admin/audit-routes.ts';
+import { auditResultMsMax } from '../../../../src/model/limits.ts';
+import type { AuditLine } from '../../../../src/model/audit.ts';
+import { anIntent, openAudit } from '../../../support/audit-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+
+/** A log of files that have room for a line or two, and its route. */
+function scene(t: Ending) {
+  const directory = temporaryDirectory(t);
+  const clock = new DrivenClock();
+  const { audit } = openAudit(directory, clock, { fileBytesMax: 1500, oldFilesMax: 3 });
+  const [route] = auditRoutes(directory, clock);
+  const ask = async (query: Record<string, string>): Promise<AuditAnswer> => {
+    const reply = await route?.handle({ query: new URLSearchParams(query), body: undefined });
+    assert.equal(reply?.status, 200, JSON.stringify(reply?.body));
+    return reply.body as AuditAnswer;
+  };
+  const change = (id: string, act = () => Promise.resolve()): Promise<void> =>
+    audit.record(anIntent({ ids: { device_id: id } }), act, () => ({ result: 'ok' }));
+  return { clock, ask, change };
+}
+
+const idsOf = (lines: readonly AuditLine[]): unknown[] => lines.map(({ ids }) => ids.device_id);
+
+test('each reading goes on behind the last one, also over rotations and from nothing', async (t) => {
+  const { ask, change } = scene(t);
+  let { next, lines } = await ask({});
+  assert.deepEqual(lines, []);
+  const seen: unknown[] = [];
+  for (let round = 0; round < 4; round++) {
+    for (const each of ['a', 'b', 'c']) await change(`${round}${each}`);
+    ({ next, lines } = await ask({ after: next, limit: '2' }));
+    assert.equal(lines.length, 2);
+    seen.push(...idsOf(lines));
+    ({ next, lines } = await ask({ after: next }));
+    seen.push(...idsOf(lines));
+  }
+  assert.deepEqual(seen, ['0a', '0b', '0c', '1a', '1b', '1c', '2a', '2b', '2c', '3a', '3b', '3c']);
+  assert.deepEqual((await ask({ after: next })).lines, []);
+});
+
+test('a change is told once, with its result; one without end as it is, after a minute', async (t) => {
+  const { clock, ask, change } = scene(t);
+  await change('first');
+  const { next } = await ask({ limit: '1' });
+  let finish = (): void => undefined;
+  let begun = (): void => undefined;
+  const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+  const slow = change('slow', () => new Promise((resolve) => (begun(), (finish = resolve))));
+  await hasBegun;
+  assert.deepEqual((await ask({ after: next })).lines, []);
+  clock.advance(auditResultMsMax);
+  const [overdue] = (await ask({ after: next })).lines;
+  assert.equal(overdue?.result, 'unknown');
+  finish();
+  await slow;
+  const [ended] = (await ask({ after: next })).lines;
+  assert.equal(ended?.result, 'ok');
+});
+
+test('a place that no file has is before all that is kept', async (t) => {
+  const { ask, change } = scene(t);
+  await change('one');
+  const { next } = await ask({});
+  for (const after of ['1:0', next.replace(/\d+$/, '999999')])
+    assert.deepEqual(idsOf((await ask({ after })).lines), ['one'], after);
+});
+
+test('a follower elsewhere waits for a server that is gone, and says so once', async () => {
+  const clock = new DrivenClock();
+  const interruption = new AbortController();
+  const asked: string[] = [];
+  const told: string[] = [];
+  const gone = new OpsUnavailableError('no answer');
+  const line = { ids: { device_id: 'A' } } as unknown as AuditLine;
+  const answers = [gone, gone, { lines: [line], next: '1:2' }, { lines: [], next: '1:3' }];
+  const following = followRemoteAudit(
+    {
+      clock,
+      ask: (after) => {
+        asked.push(after);
+        const answer = answers.shift();
+        if (answers.length === 0) interruption.abort();
+        return answer instanceof OpsUnavailableError
+          ? Promise.reject(answer)
+          : Promise.resolve(answer as AuditAnswer);
+      },
+      show: ({ ids }) => told.push(String(ids.device_id)),
+      remark: (text) => told.push(text),
+    },
+    '1:1',
+    interruption.signal,
+  );
+  while (!interruption.signal.aborted) {
+    clock.advance(1000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await following;
+  assert.deepEqual(asked, ['1:1', '1:1', '1:1', '1:2']);
+  assert.deepEqual(told, ['no answer; following on when it is back', 'the server is back', 'A']);
+});
