@@ -35,7 +35,7 @@ async function load(): Promise<UwsModule> {
   } catch (error) {
     throw new Error(
       `uWebSockets.js has no binary for Node ${process.versions.node} on ${process.platform}/${process.arch}: ` +
-        `run on Node 20 or 22 on glibc Linux, macOS or Windows, or see "official uWebSockets.js" in README.md`,
+        `run on Node 20 or 22 on glibc Linux, macOS or Windows, or see docs/adr/0002-uwebsockets-repack.md`,
       { cause: error },
     );
   }

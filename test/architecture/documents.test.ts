@@ -1,8 +1,8 @@
 /** The documents against the tree: a file that they name is there. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
 import { documentPages } from '../support/document-blocks.ts';
 
 /** A path with a folder, as documents write it: from the root, or from `src/`. */
@@ -20,7 +20,7 @@ function isThere(path: string): boolean {
 
 test('every file that a document names is there', () => {
   const named = documents.flatMap((document) =>
-    filesNamed(readFileSync(new URL(document, checkout), 'utf8')).map((path) => ({ document, path })),
+    filesNamed(readFromRoot(document)).map((path) => ({ document, path })),
   );
   assert.ok(named.length > 50, 'hardly a file is named');
   assert.deepEqual(
@@ -35,7 +35,7 @@ test('the check sees a file that is gone', () => {
 
 /** Markdown's links to files of ours, from the root; without their places in the page. */
 function linkedFiles(page: string): string[] {
-  const links = readFileSync(new URL(page, checkout), 'utf8').matchAll(/\]\((?!\w+:)([^)#\s]+)/g);
+  const links = readFromRoot(page).matchAll(/\]\((?!\w+:)([^)#\s]+)/g);
   return Array.from(links, ([, link = '']) => new URL(link, new URL(page, checkout)).pathname);
 }
 
@@ -45,6 +45,31 @@ test('every link of a page leads to a file that is there', () => {
       .filter((file) => !existsSync(file))
       .map((file) => `${page}: ${file}`),
   );
+  assert.deepEqual(dead, []);
+});
+
+/** As GitHub names a heading's place in its page. */
+function placesIn(page: string): string[] {
+  return Array.from(page.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test('every link to a place in a page leads to a heading of it', () => {
+  const links = documents.flatMap((page) =>
+    Array.from(
+      readFromRoot(page).matchAll(/\]\((?!\w+:)([^)#\s]*)#([^)\s]+)\)/g),
+      ([, file = '', place = '']) => {
+        const target = file === '' ? page : new URL(file, new URL(page, checkout)).pathname;
+        return { page, target, place };
+      },
+    ),
+  );
+  assert.ok(links.length > 20, 'hardly a link is found');
+  const dead = links.filter(({ target, place }) => !placesIn(readFromRoot(target)).includes(place));
   assert.deepEqual(dead, []);
 });
 

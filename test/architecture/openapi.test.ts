@@ -1,6 +1,5 @@
 /** docs/openapi.yaml against the code: routes, statuses, codes, messages and limits are the same in both. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { batchEntryCodes, codeTexts, deviceCodes, endpointCodes } from '../../src/model/codes.ts';
 import { eventTypes } from '../../src/model/events.ts';
@@ -28,7 +27,7 @@ import type { Route } from '../../src/gateways/api/route.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
 import { signingHeaders } from '../../src/protocol/tgv1/signature.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
-import { checkout } from '../support/checkout.ts';
+import { readFromRoot } from '../support/checkout.ts';
 
 const { document, responses } = apiContract;
 
@@ -51,7 +50,7 @@ const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
 };
 
 test('the version is that of the package', () => {
-  const { version } = JSON.parse(readFileSync(new URL('package.json', checkout), 'utf8')) as {
+  const { version } = JSON.parse(readFromRoot('package.json')) as {
     version: string;
   };
   assert.equal(document.info.version, version);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
 
 const declared = [
   { form: /\breadRoute\(\s*'(\/[^']+)'/g, method: 'GET' },
@@ -27,7 +27,7 @@ test('docs/ops-api.md has a row for each route of the ops listener, and no other
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(isOfTheOpsListener);
   const routes = files.flatMap((path) => routesIn(readFileSync(new URL(path, source), 'utf8')));
   assert.ok(routes.length > 25, 'hardly a route is found');
-  const page = readFileSync(new URL('docs/ops-api.md', checkout), 'utf8');
+  const page = readFromRoot('docs/ops-api.md');
   const rows = Array.from(page.matchAll(/^\| `((?:GET|POST) \/v1[^`]+)`/gm), ([, route = '']) => route);
   assert.deepEqual(rows.toSorted(), routes.toSorted());
 });

@@ -1,11 +1,11 @@
 /** The threat model names the tests of each of its rows, and those tests are there. */
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { countRows, rowsWithoutTest, testsNamed } from './named-tests.ts';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
 
-const page = readFileSync(new URL('docs/threat-model.md', checkout), 'utf8');
+const page = readFromRoot('docs/threat-model.md');
 
 test('every test that docs/threat-model.md names is there', () => {
   assert.ok(testsNamed(page).length > 0);
@@ -24,7 +24,7 @@ test('every row of docs/threat-model.md names a test', () => {
 
 test('SECURITY.md and the threat model name each other', () => {
   assert.ok(page.includes('(../SECURITY.md)'));
-  assert.ok(readFileSync(new URL('SECURITY.md', checkout), 'utf8').includes('(docs/threat-model.md)'));
+  assert.ok(readFromRoot('SECURITY.md').includes('(docs/threat-model.md)'));
 });
 
 test('the check sees a row without a test and a test that is named twice, and takes no head for a row', () => {

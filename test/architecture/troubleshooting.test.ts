@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
 import { errorSentences } from '../support/error-sentences.ts';
 
 const source = new URL('src/', checkout);
@@ -10,7 +10,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .map((path) => ({ path, text: readFileSync(new URL(path, source), 'utf8') }));
 
-const page = readFileSync(new URL('docs/troubleshooting.md', checkout), 'utf8');
+const page = readFromRoot('docs/troubleshooting.md');
 const rows = Array.from(page.matchAll(/^\| `([^`]+)`/gm), ([, sentence = '']) => sentence);
 
 test('every error sentence of the source has its row', () => {

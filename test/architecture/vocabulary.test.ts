@@ -1,9 +1,9 @@
 /** The vocabulary of the code, the tests and the documents, and proof that the check sees what it is for. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { foreignWords, headsWithoutNoun, type TextFile } from './vocabulary.ts';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
 
 /** The list of the words itself says them. */
 const isList = (path: string): boolean => path.startsWith('test/architecture/vocabulary');
@@ -13,7 +13,7 @@ function read(folder: string): TextFile[] {
     .filter((name) => /\.(?:ts|md)$/.test(name))
     .map((name) => `${folder}/${name}`)
     .filter((path) => !isList(path))
-    .map((path) => ({ path, text: readFileSync(new URL(path, checkout), 'utf8') }));
+    .map((path) => ({ path, text: readFromRoot(path) }));
 }
 
 const sources = read('src');

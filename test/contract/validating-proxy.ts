@@ -47,9 +47,11 @@ export class ValidatingProxy {
     t.after(() => void prism.kill('SIGKILL'));
     if (prism.stdout === null) throw new Error('Prism has no output');
     for await (const line of createInterface({ input: prism.stdout }))
-      if (line.includes('Prism is listening')) break;
-    prism.stdout.resume();
-    return new ValidatingProxy(port, relay);
+      if (line.includes('Prism is listening')) {
+        prism.stdout.resume();
+        return new ValidatingProxy(port, relay);
+      }
+    throw new Error('Prism ended before it listened');
   }
 
   /** The port to ask in place of `port`, for the next request. */

@@ -1,12 +1,12 @@
 /** The pages as their readers use them: every block for a shell is run as it is written, or says why it is not. */
-import { chmodSync, cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import assert from 'node:assert/strict';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
 import { toolPath } from '../support/debian-tools.ts';
 import { documentPages, isShell, readBlocks, skipReason } from '../support/document-blocks.ts';
 import { PageShell } from '../support/page-shell.ts';
@@ -18,7 +18,7 @@ const root = fileURLToPath(checkout);
 const program = fileURLToPath(moduleBeside('../../src/main', import.meta.url));
 
 const pages = documentPages()
-  .map((page) => ({ page, blocks: readBlocks(readFileSync(join(root, page), 'utf8')).filter(isShell) }))
+  .map((page) => ({ page, blocks: readBlocks(readFromRoot(page)).filter(isShell) }))
   .filter(({ blocks }) => blocks.length > 0);
 
 /** A checkout that a page may write into, and a home of its own. */

@@ -1,15 +1,14 @@
 /** The example backend as `npm run example:backend` starts it: its environment, its log on standard output, its end. */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { phoneCall, pushSecrets, Steps } from '../support/example-backend.ts';
 import { SimulatedMessagingApp } from '../support/simulated-messaging-app.ts';
 import { startTestServer, testCredentials } from '../support/test-server.ts';
-import { isShell, readBlocks } from '../support/document-blocks.ts';
-import { checkout } from '../support/checkout.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
+import { readBlocks } from '../support/document-blocks.ts';
 
 const environment = {
   API_ACCESS_KEY_ID: testCredentials.all.accessKeyId,
@@ -23,7 +22,7 @@ const environment = {
 
 /** The very command of package.json. */
 function start(t: TestContext, env: Readonly<Record<string, string>>): ChildProcess {
-  const { scripts } = JSON.parse(readFileSync(new URL('package.json', checkout), 'utf8')) as {
+  const { scripts } = JSON.parse(readFromRoot('package.json')) as {
     readonly scripts: Readonly<Record<string, string>>;
   };
   const [node = '', ...args] = (scripts['example:backend'] ?? '').split(' ');
@@ -90,9 +89,8 @@ test('the push by hand of the README calls a device', { skip: absent && 'no open
     DEVICE_ID: 'TESTDEVICE01',
     PUSH_URL: `http://127.0.0.1:${String(port)}/push`,
   };
-  const commands = pushByHand(readFileSync(new URL('docs/examples/backend/README.md', checkout), 'utf8'));
   const shell = spawn('sh', ['-eu'], { env });
-  shell.stdin.end(commands);
+  shell.stdin.end(pushByHand());
   let printed = '';
   shell.stdout.setEncoding('utf8').on('data', (piece: string) => (printed += piece));
   assert.deepEqual(await endOf(shell), { code: 0, stderr: '' });
@@ -103,10 +101,11 @@ test('the push by hand of the README calls a device', { skip: absent && 'no open
   await controller.close();
 });
 
-function pushByHand(page: string): string {
-  const found = readBlocks(page).filter((block) => isShell(block) && block.text.includes('openssl'));
-  assert.equal(found.length, 1);
-  return found[0]?.text ?? '';
+function pushByHand(): string {
+  const blocks = readBlocks(readFromRoot('docs/examples/backend/README.md'));
+  const [block, ...others] = blocks.filter(({ text }) => text.includes('openssl enc'));
+  assert.ok(block !== undefined && others.length === 0);
+  return block.text;
 }
 
 test('started without what it needs it says what is missing and how it is used, and ends with 2', async (t) => {

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { checkout } from '../support/checkout.ts';
 import { freeListens, settingArguments } from '../support/server-process.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 
 const run = promisify(execFile);
 const clone = join(temporaryDirectory({ after }), 'clone');
@@ -50,7 +50,7 @@ interface LogLine {
 }
 
 /** Starts the server, stops it as soon as it is ready, and resolves to its log. */
-async function servedLog(): Promise<LogLine[]> {
+async function servedLog(t: Ending): Promise<LogLine[]> {
   const args = [
     '--import',
     'tsx',
@@ -61,6 +61,7 @@ async function servedLog(): Promise<LogLine[]> {
     ...settingArguments(freeListens),
   ];
   const server = spawn(process.execPath, args, { cwd: clone, stdio: ['ignore', 'pipe', 'ignore'] });
+  t.after(() => void server.kill('SIGKILL'));
   const lines: LogLine[] = [];
   for await (const text of createInterface({ input: server.stdout })) {
     const line = JSON.parse(text) as LogLine;
@@ -85,14 +86,14 @@ test('a binary of FFmpeg that is cut short keeps no server from starting', async
   if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
   const binary = `node_modules/@seydx/node-av-linux-${process.arch}/node-av.node`;
   truncateSync(join(clone, binary), 1_000_000);
-  assert.match(warningOf(await servedLog()), /does not load .*: .*node-av\.node is cut short$/);
+  assert.match(warningOf(await servedLog(t)), /does not load .*: .*node-av\.node is cut short$/);
 });
 
-test('without FFmpeg a server of a clean clone starts and says once what is missing', async () => {
+test('without FFmpeg a server of a clean clone starts and says once what is missing', async (t) => {
   await run('npm', ['run', 'without-ffmpeg'], inClone);
   assert.equal(existsSync(join(clone, 'node_modules/@seydx')), false);
   assert.match(
-    warningOf(await servedLog()),
+    warningOf(await servedLog(t)),
     /the package node-av, which has FFmpeg, is not installed \(npm ci/,
   );
 });

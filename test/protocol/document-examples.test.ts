@@ -1,48 +1,44 @@
 /** The examples of docs/ that a reader can run: run here, and held against golden values and what the page says they print. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { checkout } from '../support/checkout.ts';
+import { readBlocks } from '../support/document-blocks.ts';
+import { readFromRoot } from '../support/checkout.ts';
 import { signingVectors } from '../support/signing-vectors.ts';
 
 const openssl = spawnSync('openssl', ['version']).status === 0;
 const skip = openssl ? false : 'no openssl here';
 
-function read(path: string): string {
-  return readFileSync(new URL(path, checkout), 'utf8');
-}
-
 /** The only fenced block of its kind on the page. */
 function block(page: string, kind: 'sh' | 'text' | 'python' | 'js'): string {
-  const found = [...page.matchAll(new RegExp(`^\`\`\`${kind}\n([^]*?)^\`\`\`$`, 'gm'))];
-  assert.equal(found.length, 1, `one block of ${kind}`);
-  return found[0]?.[1] ?? '';
+  const [block, ...others] = readBlocks(page).filter(({ language }) => language === kind);
+  assert.ok(block !== undefined && others.length === 0, `one block of ${kind}`);
+  return block.text;
 }
 
 /** What the page's example prints. */
 function run(page: string): string {
   const { status, stdout, stderr } = spawnSync('sh', ['-eu'], { input: block(page, 'sh'), encoding: 'utf8' });
   assert.deepEqual([status, stderr], [0, '']);
-  return stdout;
+  return stdout.trimEnd();
 }
 
 test(
   'the example of docs/signing.md computes the first vector and prints what the page says',
   { skip },
   () => {
-    const page = read('docs/signing.md');
+    const page = readFromRoot('docs/signing.md');
     const { vectors } = signingVectors;
     const [first] = vectors;
     assert(first !== undefined);
     const printed = run(page);
-    assert.deepEqual(printed.trimEnd().split('\n\n'), [
+    assert.deepEqual(printed.split('\n\n'), [
       first.canonical_request,
       first.string_to_sign,
       first.signing_key_hex,
       first.headers['Authorization'],
     ]);
-    assert.equal(printed.trimEnd(), block(page, 'text').trimEnd());
+    assert.equal(printed, block(page, 'text'));
     assert.equal(vectors.length, 12, 'the page says how many there are');
   },
 );
@@ -75,7 +71,7 @@ for (const { language, program, args } of interpreters)
           ? `print(sign(${texts.join(', ')}))`
           : `console.log(sign(${texts.join(', ')}));`;
       });
-      const input = [block(read('docs/signing.md'), language), ...calls].join('\n');
+      const input = [block(readFromRoot('docs/signing.md'), language), ...calls].join('\n');
       const { stdout, stderr } = spawnSync(program, args, { input, encoding: 'utf8' });
       assert.equal(stderr, '');
       const signatures = stdout.trimEnd().split('\n');
@@ -84,7 +80,7 @@ for (const { language, program, args } of interpreters)
   );
 
 test('the bytes of docs/sleep-protocol.md are those of its example', () => {
-  const page = read('docs/sleep-protocol.md');
+  const page = readFromRoot('docs/sleep-protocol.md');
   const bytes = (text: string): string =>
     Buffer.from(text)
       .toString('hex')
@@ -101,11 +97,11 @@ test('the bytes of docs/sleep-protocol.md are those of its example', () => {
 });
 
 test('the example of docs/sleep-protocol.md prints the login line that the page says', { skip }, () => {
-  const page = read('docs/sleep-protocol.md');
+  const page = readFromRoot('docs/sleep-protocol.md');
   assert.equal(run(page), block(page, 'text'));
 });
 
 test('the example of docs/signal-protocol.md prints the login message that the page says', { skip }, () => {
-  const page = read('docs/signal-protocol.md');
+  const page = readFromRoot('docs/signal-protocol.md');
   assert.equal(run(page), block(page, 'text'));
 });

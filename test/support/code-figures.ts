@@ -4,11 +4,11 @@
  *   npm run -s figures             files, lines, the largest folder, exported values that only tests import
  *   npm run -s figures -- walks    the files that a wakeup and a sleep login run through, on a server process
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { dirname } from 'node:path/posix';
 import { fileURLToPath } from 'node:url';
 import { readSources, resolveImport, sourceFile, type SourceFile } from '../architecture/source-tree.ts';
-import { checkout } from './checkout.ts';
+import { checkout, readFromRoot } from './checkout.ts';
 import { walkedFiles } from './walked-files.ts';
 
 export interface LargestFolder {
@@ -85,13 +85,13 @@ function listedNames(list: string): string[] {
 function readFolder(folder: string): SourceFile[] {
   return readdirSync(new URL(folder, checkout), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
-    .map((name) => sourceFile(folder + name, readFileSync(new URL(folder + name, checkout), 'utf8')));
+    .map((name) => sourceFile(folder + name, readFromRoot(folder + name)));
 }
 
 function testLines(): number {
   return readdirSync(new URL('test/', checkout), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
-    .map((name) => readFileSync(new URL(`test/${name}`, checkout), 'utf8').split('\n').length - 1)
+    .map((name) => readFromRoot(`test/${name}`).split('\n').length - 1)
     .reduce((sum, lines) => sum + lines, 0);
 }
 

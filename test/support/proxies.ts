@@ -3,7 +3,7 @@
  * has to be there, so that what runs here is what is recommended.
  */
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -12,7 +12,7 @@ import { toolPath, type DebianTool } from './debian-tools.ts';
 import type { Ending } from './temporary-store.ts';
 import { temporaryDirectory } from './temporary-store.ts';
 import type { TestCertificate } from './test-certificate.ts';
-import { checkout } from './checkout.ts';
+import { readFromRoot } from './checkout.ts';
 
 const host = '127.0.0.1';
 
@@ -83,7 +83,7 @@ function configure(
   directory: string,
   changes: readonly (readonly [from: string, to: string])[],
 ): string {
-  let text = readFileSync(new URL(`config/proxy/${name}`, checkout), 'utf8');
+  let text = readFromRoot(`config/proxy/${name}`);
   for (const [from, to] of changes) {
     if (!text.includes(from)) throw new Error(`config/proxy/${name} has no "${from}" any more`);
     text = text.replaceAll(from, to);

@@ -4,7 +4,7 @@
  *
  *   node --import tsx test/support/settings-files.ts
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 import { describeSettings, settingKeys, loadSettings } from '../../src/server/config/settings.ts';
@@ -28,10 +28,6 @@ export async function settingsFiles(): Promise<Map<string, string>> {
     ['config/default.json', await format(JSON.stringify(defaults), { parser: 'json', printWidth: 110 })],
     ['docs/settings.md', await format(introduction + tables(defaults), { parser: 'markdown' })],
   ]);
-}
-
-export function readFromRoot(path: string): string {
-  return readFileSync(new URL(path, checkout), 'utf8');
 }
 
 function tables(defaults: Record<string, Record<string, unknown>>): string {

@@ -1,7 +1,6 @@
 /** The twelve vectors of the signing scheme, from the file that an independent signer made. */
-import { readFileSync } from 'node:fs';
 import type { HeaderSet } from '../../src/protocol/tgv1/signing-headers.ts';
-import { checkout } from './checkout.ts';
+import { readFromRoot } from './checkout.ts';
 
 export interface SigningVector {
   readonly name: string;
@@ -27,6 +26,4 @@ interface VectorFile {
   readonly vectors: readonly SigningVector[];
 }
 
-export const signingVectors = JSON.parse(
-  readFileSync(new URL('test/protocol/tgv1-vectors.json', checkout), 'utf8'),
-) as VectorFile;
+export const signingVectors = JSON.parse(readFromRoot('test/protocol/tgv1-vectors.json')) as VectorFile;

@@ -57,7 +57,7 @@ async function checkFrontEnd(): Promise<Finding> {
     await import('../../lib/uws.ts');
     return ok('uWebSockets.js', 'its binary loads');
   } catch (error) {
-    return failing('uWebSockets.js', (error as Error).message, 'see "official uWebSockets.js" in README.md');
+    return failing('uWebSockets.js', (error as Error).message, 'see docs/adr/0002-uwebsockets-repack.md');
   }
 }
 

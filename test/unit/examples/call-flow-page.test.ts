@@ -1,12 +1,11 @@
 /** docs/call-flow.md against the code: its examples are what they say, and no code of the API is left out. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { endpointCodes } from '../../../src/model/codes.ts';
 import { decodeCallCredentialsBody } from '../../../src/protocol/rest/call-credentials.ts';
-import { checkout } from '../../support/checkout.ts';
+import { readFromRoot } from '../../support/checkout.ts';
 
-const page = readFileSync(new URL('docs/call-flow.md', checkout), 'utf8');
+const page = readFromRoot('docs/call-flow.md');
 const examples = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, text = '']) => text);
 
 test('every example is JSON', () => {

@@ -1,13 +1,12 @@
 /** The metrics against the documents: what is declared is described, and what a document names is declared. */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { bucketNames } from '../../../src/cluster/nats/nats-names.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { checkout } from '../../support/checkout.ts';
+import { readFromRoot } from '../../support/checkout.ts';
+import { documentPages } from '../../support/document-blocks.ts';
 import { metricSources } from '../../support/metric-sources.ts';
 import { declaredMetrics, metricsDocument, writeMetricsDocument } from '../../support/metrics-document.ts';
-import { readFromRoot } from '../../support/settings-files.ts';
 
 const declared = declaredMetrics().map(({ name }) => name);
 
@@ -35,10 +34,7 @@ test('every metric that is exposed is declared, and none twice', async () => {
 });
 
 test('every metric that a document names is declared', () => {
-  const documents = readdirSync(new URL('docs/', checkout), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`);
-  const named = ['README.md', ...documents].flatMap((document) =>
+  const named = documentPages().flatMap((document) =>
     Array.from(readFromRoot(document).matchAll(/\breveille_[a-z_]+\b/g), ([name]) => ({
       document,
       name: name.replace(/_(?:bucket|sum|count)$/, ''),

@@ -11,8 +11,8 @@ import {
   describeSettings,
   settingKeys,
 } from '../../../../src/server/config/settings.ts';
-import { readFromRoot, settingsFiles } from '../../../support/settings-files.ts';
-import { checkout } from '../../../support/checkout.ts';
+import { settingsFiles } from '../../../support/settings-files.ts';
+import { checkout, readFromRoot } from '../../../support/checkout.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'settings-'));
 after(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,6 @@
 /** What is known to be wrong before a start: every setting that names a file or an address, with each way to be wrong. */
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,7 +12,7 @@ import {
 } from '../../../../src/server/config/start-checks.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
-import { checkout } from '../../../support/checkout.ts';
+import { readFromRoot } from '../../../support/checkout.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../../../support/test-certificate.ts';
 
@@ -24,10 +24,7 @@ function problemsOf(...overrides: string[]): string[] {
   return findFileProblems(settingsWith(...overrides)).map(({ setting, reason }) => `${setting}: ${reason}`);
 }
 
-const defaults = JSON.parse(readFileSync(new URL('config/default.json', checkout), 'utf8')) as Record<
-  string,
-  Record<string, unknown>
->;
+const defaults = JSON.parse(readFromRoot('config/default.json')) as Record<string, Record<string, unknown>>;
 const names = Object.entries(defaults).flatMap(([section, keys]) =>
   Object.keys(keys).map((key) => `${section}.${key}`),
 );

@@ -1,10 +1,10 @@
 /** The examples of registry files that are handed to readers: each can be imported as it stands. */
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { importRegistry, type ImportResult } from '../../../../src/storage/registry/registry-import.ts';
 import { findKindOfList, kindNames } from '../../../../src/storage/registry/registry-kinds.ts';
-import { checkout } from '../../../support/checkout.ts';
+import { documentPages, readBlocks } from '../../../support/document-blocks.ts';
+import { readFromRoot } from '../../../support/checkout.ts';
 import { temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
 
 function importText(t: Ending, text: string, form: string): ImportResult {
@@ -13,10 +13,8 @@ function importText(t: Ending, text: string, form: string): ImportResult {
   return importRegistry(store.registry, { file, replace: true, skipUnchanged: false });
 }
 
-const read = (path: string): string => readFileSync(new URL(path, checkout), 'utf8');
-
 test('config/registry.example.json has an entry of every kind with every field, and can be imported', (t) => {
-  const result = importText(t, read('config/registry.example.json'), 'json');
+  const result = importText(t, readFromRoot('config/registry.example.json'), 'json');
   assert.ok(result.ok, result.ok ? '' : result.error.message);
   assert.ok(kindNames.every((kind) => result.value.counts[kind] > 0));
 });
@@ -28,13 +26,10 @@ function isOfRegistry(path: string, text: string): boolean {
 }
 
 test('every example of a registry file in the documents can be imported as it stands', (t) => {
-  const docs = readdirSync(new URL('docs', checkout), { encoding: 'utf8' }).filter((name) =>
-    name.endsWith('.md'),
-  );
-  const examples = ['README.md', ...docs.map((name) => `docs/${name}`)].flatMap((path) =>
-    Array.from(read(path).matchAll(/^```(json|ndjson)\n([^]*?)^```$/gm), ([, form = '', text = '']) => {
-      return { path, form, text };
-    }).filter(({ text }) => isOfRegistry(path, text)),
+  const examples = documentPages().flatMap((path) =>
+    readBlocks(readFromRoot(path))
+      .filter(({ language, text }) => ['json', 'ndjson'].includes(language) && isOfRegistry(path, text))
+      .map(({ language, text }) => ({ path, form: language, text })),
   );
   assert.ok(examples.length >= 3);
   for (const { path, form, text } of examples) {
