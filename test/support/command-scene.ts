@@ -29,6 +29,10 @@ class ReceivedOutput implements Output {
   remark(text: string): void {
     this.remarks.push(text);
   }
+
+  warning(text: string): void {
+    this.remarks.push(text);
+  }
 }
 
 export interface CommandScene {

@@ -15,6 +15,8 @@ export interface Output {
   refusal(json: unknown, text: string): void;
   /** Writes a remark for people; nothing with `--json`. */
   remark(text: string): void;
+  /** Writes on standard error what nobody should miss, with `--json` as an object. */
+  warning(text: string): void;
 }
 
 /** True when these arguments, typed behind the program's name, ask for JSON: also when they are otherwise wrong. */
@@ -44,6 +46,11 @@ export class ProcessOutput implements Output {
 
   remark(text: string): void {
     if (!this.wantsJson) process.stderr.write(`${showableLines(text)}\n`);
+  }
+
+  warning(text: string): void {
+    if (this.wantsJson) process.stderr.write(`${JSON.stringify({ warning: text })}\n`);
+    else this.remark(`warning: ${text}`);
   }
 }
 

@@ -30,7 +30,7 @@ export function findTrust(
 ): ConnectionOptions | undefined {
   if (ca !== undefined) return trustingAuthority(ca);
   if (insecure !== true) return undefined;
-  output.remark('warning: --insecure: the certificate is not checked, so anybody may be answering');
+  output.warning('--insecure: the certificate is not checked, so anybody may be answering');
   return { rejectUnauthorized: false };
 }
 

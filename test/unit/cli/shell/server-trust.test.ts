@@ -9,22 +9,21 @@ import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../../../support/test-certificate.ts';
 
-const remarks: string[] = [];
-const output = {
-  wantsJson: false,
-  answer: () => undefined,
-  refusal: () => undefined,
-  remark: (text: string) => void remarks.push(text),
-};
-const context = new CommandContext({}, {}, { output });
+const context = new CommandContext({}, {});
 
 test('without a word of the user, whom Node trusts is trusted', () => {
   assert.equal(findTrust(context, {}), undefined);
 });
 
-test('--insecure trusts anybody, and warns', () => {
-  assert.deepEqual(findTrust(context, { insecure: true }), { rejectUnauthorized: false });
-  assert.match(remarks.at(-1) ?? '', /^warning: --insecure/);
+test('--insecure trusts anybody, and warns people and machines beside the answer', (t) => {
+  const { mock } = t.mock.method(process.stderr, 'write', () => true);
+  for (const json of [false, true])
+    assert.deepEqual(findTrust(new CommandContext({ json }, {}), { insecure: true }), {
+      rejectUnauthorized: false,
+    });
+  const [text = '', json = ''] = mock.calls.map(({ arguments: [written] }) => String(written));
+  assert.match(text, /^warning: --insecure: the certificate is not checked, .*\n$/);
+  assert.match((JSON.parse(json) as { warning: string }).warning, /^--insecure: the certificate/);
 });
 
 test('--ca trusts every certificate of its file, and no others', { skip: noOpenssl }, (t) => {

@@ -15,6 +15,7 @@ function stage({ wantsJson = false } = {}) {
     answer: (json, text) => void answers.push({ json: json as Record<string, unknown>, text }),
     refusal: () => undefined,
     remark: () => undefined,
+    warning: () => undefined,
   };
   const [tally, counts] = [noPlaybackTally(), noLegCounts()];
   const newProgressLine = (): ProgressLine => new ProgressLine(screen, clock);

@@ -29,6 +29,7 @@ function stage({ isTTY = false, wantsJson = false, wakesItself = false, areModul
     answer: (json, text) => void answers.push({ json, text }),
     refusal: () => undefined,
     remark: (text) => void remarks.push(text),
+    warning: () => undefined,
   };
   const tally = new DeviceTally(2);
   const words = areModules ? moduleWords : deviceWords;
