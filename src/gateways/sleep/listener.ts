@@ -70,7 +70,7 @@ export class SleepListener {
     const { clock, settings, log, maxSessions } = this.#context;
     if (maxSessions < settings.max_sessions)
       log.info(
-        { maxSessions, asked: settings.max_sessions },
+        { max_sessions: maxSessions, asked: settings.max_sessions },
         'the open files limit bounds the sleep sessions',
       );
     const { host, port } = settings.listen;
