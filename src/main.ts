@@ -1,15 +1,17 @@
 #!/usr/bin/env node
 /** The command line: `reveille <command>`. Exit codes: 0, 1 failed, 2 usage. Source: running.md, Command line. */
+import { interruptUnread } from './cli/shell/command-context.ts';
 import { asksForJson } from './cli/shell/output.ts';
 import { describeFailure } from './cli/shell/failure-report.ts';
 import { buildProgram } from './program.ts';
 import { showableLines } from './lib/showable-text.ts';
 
-// The reader of a pipe may have seen enough: that is no failure of ours.
+// The reader of a pipe may have seen enough, and a terminal may be closed: that is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;
+  if (!interruptUnread()) process.exit(0);
 });
+process.stderr.on('error', () => undefined);
 
 try {
   const program = await buildProgram(process.argv.slice(2));

@@ -155,7 +155,12 @@ export function addExamples(
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
 }
 
-/** Aborts `work` on the first Ctrl-C or SIGTERM; a second one ends the process at once. */
+let interruptWork: (() => void) | null = null;
+
+/**
+ * Aborts `work` on the first Ctrl-C or SIGTERM, when its terminal is closed, and by `interruptUnread`; a second Ctrl-C or
+ * SIGTERM ends the process at once.
+ */
 export async function untilInterrupted(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const interruption = new AbortController();
   const interrupt = (): void => {
@@ -163,11 +168,21 @@ export async function untilInterrupted(work: (signal: AbortSignal) => Promise<vo
     interruption.abort();
   };
   process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  // Elsewhere nohup may have it ignored, which a listener would undo.
+  if (process.stdout.isTTY) process.on('SIGHUP', interrupt);
+  interruptWork = interrupt;
   try {
     await work(interruption.signal);
   } finally {
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+    interruptWork = null;
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt).off('SIGHUP', interrupt);
   }
+}
+
+/** Nobody reads any more what is printed: aborts the work under way, which may have something to undo. False: there is none. */
+export function interruptUnread(): boolean {
+  interruptWork?.();
+  return interruptWork !== null;
 }
 
 /** Resolves after `ms` of monotonic time, which may be Infinity, or when `signal` is aborted. */
