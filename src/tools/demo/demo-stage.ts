@@ -73,8 +73,8 @@ export interface DemoStage {
   readonly api: ReveilleClient;
   readonly signalUrl: string;
   readonly tls: DemoTls;
-  readonly device: DemoParticipants['device'];
-  readonly bridge: DemoParticipants['bridge'];
+  readonly device: SimulatedDevice;
+  readonly bridge: TemporaryBridge;
   /** Leaves no device, no bridge, no server running and no directory that the demo made. */
   close(): Promise<void>;
 }
@@ -112,8 +112,13 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
   const listeners = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({ env: {}, overrides: [`data.dir=${directory}`, ...listeners] });
   const { startServer } = await import('../../server/bootstrap/server.ts');
+  let server: Awaited<ReturnType<typeof startServer>> | null = null;
+  const leave = async (): Promise<void> => {
+    await server?.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
   try {
-    const server = await startServer(settings, { clock, log: troublesOnly, handle: null });
+    server = await startServer(settings, { clock, log: troublesOnly, handle: null });
     const running = readRuntimeFile(directory);
     const productId = server.demo?.devices[0]?.productId;
     assert(
@@ -123,13 +128,15 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
     const place: Place = { clock, running, dataDirectory: directory, tls: noTls, trust: undefined };
     const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);
     const close = async (): Promise<void> => {
-      await stage.close();
-      await server.stop();
-      await rm(directory, { recursive: true, force: true });
+      try {
+        await stage.close();
+      } finally {
+        await leave();
+      }
     };
     return { ...stage, close };
   } catch (error) {
-    await rm(directory, { recursive: true, force: true });
+    await leave();
     throw error;
   }
 }
@@ -163,7 +170,6 @@ const needed = [
   'call:read',
   'call:issue',
   'events:read',
-  'device:write',
 ] as const;
 
 function findCast(registry: RegistryTables, nowS: number): Cast | null {
@@ -188,7 +194,7 @@ async function setStage(
   const ops = opsClientOf(running, dataDirectory);
   timeline.notify('server', `API on ${api}, sleep server on ${sleep}`);
   timeline.notify('server', `signal listener on ${signal}`);
-  const participants = await addParticipants(ops, { productId, appId: credential.appId }, timeline);
+  const participants = await addParticipants(ops, { productId, credential }, timeline);
   const place = apiBeside(reachableAddress(api), running.certFiles.api ?? null);
   const client = openApi(place, credential, clock, trust);
   return {
@@ -198,11 +204,8 @@ async function setStage(
     signalUrl: listenerUrl(tls.signal === null ? 'ws' : 'wss', signal),
     tls,
     close: async () => {
-      await participants.leave();
-      const removed = await client.removeDevice(participants.device.deviceId);
       client.close();
-      if (!removed.ok)
-        throw new CommandError(`the device of the story stays: ${removed.message} (${removed.code})`);
+      await removeParticipants(ops, participants);
       timeline.notify('server', 'device and bridge of the story are removed again');
     },
   };
@@ -216,36 +219,32 @@ const troublesOnly: Log = {
   error: (fields, message) => console.error(message, fields),
 };
 
-export interface DemoParticipants {
-  readonly device: SimulatedDevice;
-  readonly bridge: TemporaryBridge;
-  /** Removes the bridge. */
-  leave(): Promise<void>;
-}
-
-export interface DemoHosts {
-  readonly productId: string;
-  /** An application that has the product. */
-  readonly appId: string;
-}
+type Participants = Pick<DemoStage, 'device' | 'bridge'>;
 
 async function addParticipants(
   ops: OpsClient,
-  { productId, appId }: DemoHosts,
+  { productId, credential: { appId } }: Cast,
   timeline: Timeline,
-): Promise<DemoParticipants> {
+): Promise<Participants> {
   const suffix = randomBytes(3).toString('hex').toUpperCase();
   const device = { deviceId: `DEMO-${suffix}`, secret: generateSecret() };
   const bridge = await addTemporaryBridge(ops, 'DEMO-BRIDGE', appId);
-  await ops.change('/v1/device/add', {
-    device_id: device.deviceId,
-    product_id: productId,
-    secret: device.secret,
-  });
+  const body = { device_id: device.deviceId, product_id: productId, secret: device.secret };
+  try {
+    await ops.change('/v1/device/add', body);
+  } catch (error) {
+    await bridge.remove();
+    throw error;
+  }
   timeline.notify('server', `device ${device.deviceId} and bridge ${bridge.bridgeId} added for this story`);
-  return {
-    device,
-    bridge,
-    leave: () => bridge.remove(),
-  };
+  return { device, bridge };
+}
+
+/** What of it fails keeps nothing else there. */
+async function removeParticipants(ops: OpsClient, { device, bridge }: Participants): Promise<void> {
+  try {
+    await bridge.remove();
+  } finally {
+    await ops.change('/v1/device/remove', { device_id: device.deviceId });
+  }
 }
