@@ -6,6 +6,7 @@ import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { reveilleCommand } from '../../cli/shell/command-error.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
 import { noPlaybackTally } from '../bridge/bridge-playback.ts';
+import { counted } from '../../cli/shell/option-values.ts';
 import { sizeInWords, type BridgeLogger } from '../bridge/bridge-report.ts';
 import { noLegCounts } from '../simulator/media-leg.ts';
 
@@ -95,7 +96,7 @@ export class CallReport implements BridgeLogger {
     this.#line.clear();
     const totals = this.#totals(this.#context.clock.monotonicMs());
     const { seconds, received_frames: frames, received_bytes: bytes } = totals;
-    const text = `${seconds} s connected, ${frames} pictures to the device (${(bytes / 1000).toFixed(0)} kB)`;
+    const text = `${seconds} s connected, ${counted(frames, 'picture')} to the device (${(bytes / 1000).toFixed(0)} kB)`;
     this.#context.output.answer(
       { event: 'summary', ...totals },
       this.hasConnected ? text : 'never connected',
