@@ -30,8 +30,10 @@ function layOut(folder: string): NodeJS.ProcessEnv {
   ];
   for (const made of [home, bin, join(copy, 'node_modules')]) mkdirSync(made, { recursive: true });
   for (const name of readdirSync(root))
-    if (!/^(?:\..+|bench|dist|node_modules|test)$/.test(name))
+    if (!/^(?:\..+|bench|dist|node_modules|src|test)$/.test(name))
       cpSync(join(root, name), join(copy, name), { recursive: true });
+  // tsx keeps what it compiled by a file's place: from a copy, each page would have it all compiled anew.
+  symlinkSync(join(root, 'src'), join(copy, 'src'));
   // Each by itself: an `npm ci` of a page removes the links, and not what the tests run with.
   for (const name of readdirSync(join(root, 'node_modules')))
     symlinkSync(join(root, 'node_modules', name), join(copy, 'node_modules', name));
