@@ -10,10 +10,13 @@ type Shell = (typeof shells)[number];
 export function completionScript(shell: Shell, commands: readonly CompletedCommand[]): string {
   if (shell === 'fish') return fishScript(commands);
   if (shell === 'bash') return bashScript(commands);
-  return `#compdef reveille\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}`;
+  return `#compdef reveille\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}${zshFirst}`;
 }
 
 const profileNames = `reveille profile list --query "join(' ', profiles[].name)" 2>/dev/null | tr -d '"'`;
+
+/** Loaded from its fpath, zsh runs the script as the completion that was asked for first. */
+const zshFirst = 'if [[ $funcstack[1] = _reveille ]]; then _bash_complete -o default -F _reveille; fi\n';
 
 /** Also read by zsh, which has a mode for it. */
 function bashScript(commands: readonly CompletedCommand[]): string {

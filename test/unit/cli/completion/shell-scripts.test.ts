@@ -63,6 +63,24 @@ test('zsh reads the same script', { skip: missing('zsh') }, (t) => {
   assert.ok(options?.includes('--custom-data'));
 });
 
+test(
+  'zsh completes the first time, too, when it has the script of its fpath',
+  { skip: missing('zsh') },
+  (t) => {
+    const folder = temporaryDirectory(t);
+    writeFileSync(join(folder, '_reveille'), completionScript('zsh', commands));
+    const script = `
+    autoload -U +X compinit && compinit -u -D
+    fpath=(${folder} $fpath); autoload -U _reveille
+    compadd() { print -r -- "$@" }
+    words=(reveille registry ex) CURRENT=3
+    _reveille`;
+    const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', script], { encoding: 'utf8' });
+    assert.equal(stderr, '');
+    assert.match(stdout, /\bexport\b/);
+  },
+);
+
 test('fish completes commands, options and choices', { skip: missing('fish') }, (t) => {
   const lines = [
     'registry ex',
