@@ -3,10 +3,11 @@
  * The answers are the same of a store at rest.
  */
 import { z } from 'zod';
+import { nextTurn } from '../../lib/clock.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import { idKeys, kindNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import { idOf, kindNames, type KindName } from '../../storage/registry/registry-kinds.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { missingEntry, readRoute, type AdminRoute } from '../ops/admin-route.ts';
 
@@ -33,7 +34,7 @@ export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
       return { status: 200, body: registry.counts() };
     }),
     readRoute('/v1/registry/list', listQuery, async (query) => {
-      return { status: 200, body: readPage(registry, query) };
+      return { status: 200, body: await readPage(registry, query) };
     }),
     readRoute('/v1/registry/entry', entryQuery, async ({ kind, id }) => {
       const entry = registry.find(kind, storedId(kind, id));
@@ -43,19 +44,28 @@ export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
   ];
 }
 
-function readPage(registry: RegistryStore, { kind, limit, after }: z.output<typeof listQuery>): RegistryPage {
-  const found = registry.page(kind, limit, after === undefined ? undefined : storedId(kind, after));
-  const entries = found.map((entry) => maskSecrets(writeEntry(kind, entry)));
-  const last = entries.length < limit ? undefined : entries.at(-1);
-  return { entries, next: last === undefined ? null : shownId(kind, last) };
+/** Read at once: about a millisecond, in which nobody else is served. */
+const sliceEntries = 200;
+
+async function readPage(
+  registry: RegistryStore,
+  { kind, limit, after }: z.output<typeof listQuery>,
+): Promise<RegistryPage> {
+  const entries: JsonObject[] = [];
+  let last = after === undefined ? undefined : storedId(kind, after);
+  while (entries.length < limit) {
+    if (entries.length > 0) await nextTurn();
+    const wanted = Math.min(sliceEntries, limit - entries.length);
+    const slice = registry.page(kind, wanted, last);
+    entries.push(...slice.map((entry) => maskSecrets(writeEntry(kind, entry))));
+    const end = slice.at(-1);
+    if (end === undefined || slice.length < wanted) return { entries, next: null };
+    last = idOf(kind, end);
+  }
+  return { entries, next: last?.replace('\n', ' ') ?? null };
 }
 
 function storedId(kind: KindName, id: string): string {
   // The name of an application may have blanks, a URL has none.
   return kind === 'webhook' ? id.replace(/ (?=\S*$)/, '\n') : id;
-}
-
-function shownId(kind: KindName, entry: JsonObject): string {
-  const id = String(entry[idKeys[kind]]);
-  return kind === 'webhook' ? `${String(entry['app_id'])} ${id}` : id;
 }
