@@ -15,8 +15,8 @@ export interface BridgeDeps {
 }
 
 const bridgeBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
-const bridgeRemoveBody = z.strictObject({ bridge_id: z.string() });
-const bridgeRevokeBody = z.strictObject({ bridge_id: z.string(), revoked: z.boolean().default(true) });
+const bridgeRemoveBody = z.strictObject({ bridge_id: z.string().min(1) });
+const bridgeRevokeBody = z.strictObject({ bridge_id: z.string().min(1), revoked: z.boolean().default(true) });
 
 /**
  * `POST /v1/bridge/add` makes a bridge with a random key, which is answered once and stored as its hash only;

@@ -42,7 +42,7 @@ export function entryRoutes(deps: EntryChangeDeps): AdminRoute[] {
     ),
     changeRoute(
       '/v1/application/remove',
-      z.strictObject({ app_id: z.string() }),
+      z.strictObject({ app_id: z.string().min(1) }),
       { action: 'application.remove', asked: ['app_id'] },
       ({ app_id: id }) => removeUsed(deps, 'application', id),
     ),
@@ -54,7 +54,7 @@ export function entryRoutes(deps: EntryChangeDeps): AdminRoute[] {
     ),
     changeRoute(
       '/v1/product/remove',
-      z.strictObject({ product_id: z.string() }),
+      z.strictObject({ product_id: z.string().min(1) }),
       { action: 'product.remove', asked: ['product_id'] },
       ({ product_id: id }) => removeUsed(deps, 'product', id),
     ),

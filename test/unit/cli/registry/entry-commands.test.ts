@@ -101,6 +101,12 @@ test('what is missing is named, with the list of its kind', async (t) => {
     });
 });
 
+test('an empty id is refused by the name of its field', async (t) => {
+  const { run } = await registryScene(t);
+  await assert.rejects(run('product', 'remove', ''), { name: 'CommandError', message: /^product_id: / });
+  await assert.rejects(run('application', 'remove', ''), { name: 'CommandError', message: /^app_id: / });
+});
+
 test('a device is changed in what is named, and its fresh secret is shown once', async (t) => {
   const scene = await registryScene(t);
   const { run, output } = scene;
