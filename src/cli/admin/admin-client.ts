@@ -40,7 +40,7 @@ import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
 import { hasStore, requireStorePlace } from '../../storage/lmdb/store-access.ts';
-import { openStore, openStoreAtRest } from '../../storage/lmdb/open-store.ts';
+import { openStore, openStoreAtRest, openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import { importInWorker } from '../../storage/registry/import-in-worker.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
@@ -121,13 +121,14 @@ class StoreClient implements AdminClient {
   }
 
   /** On a thread, so that this one hears who wants to cancel it. */
-  async importFile(
-    file: string,
-    terms: ImportTerms,
-    { onProgress, signal }: FileWatch = {},
-  ): Promise<ImportReportJson> {
+  async importFile(file: string, terms: ImportTerms, watch: FileWatch = {}): Promise<ImportReportJson> {
+    const { onProgress, signal } = watch;
     const { dataDirectory, settings } = this.#context;
-    if (terms.dryRun && !hasStore(dataDirectory)) return this.#importNowhere(file, terms);
+    if (terms.dryRun) {
+      if (!hasStore(dataDirectory)) return this.#importNowhere(file, terms, watch);
+      // To be written, an older store would be migrated: it is refused, as by all that only look on.
+      await openStoreReadOnly(dataDirectory).close();
+    }
     const allowShortSecrets = settings.registry.allow_short_secrets;
     const request = { file, ...terms, skipUnchanged: false, allowShortSecrets };
     const commitSwitch = new CommitSwitch();
@@ -152,7 +153,7 @@ class StoreClient implements AdminClient {
   }
 
   /** Where there is no store a dry run makes none. */
-  async #importNowhere(file: string, terms: ImportTerms): Promise<ImportReportJson> {
+  async #importNowhere(file: string, terms: ImportTerms, watch: FileWatch): Promise<ImportReportJson> {
     const parent = await mkdtemp(join(tmpdir(), 'reveille-'));
     const context = {
       ...this.#context,
@@ -161,7 +162,7 @@ class StoreClient implements AdminClient {
     };
     try {
       await openStore(context.dataDirectory).close();
-      return await new StoreClient(context).importFile(file, terms);
+      return await new StoreClient(context).importFile(file, terms, watch);
     } finally {
       await rm(parent, { recursive: true });
     }

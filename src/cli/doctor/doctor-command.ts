@@ -53,12 +53,12 @@ const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
 
 /** One line a check: how it is, what was found, what to do. */
 function describeFindings(findings: readonly Finding[]): string {
-  const isTerminal = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
+  const hasColor = process.stdout.isTTY && !process.env['NO_COLOR'];
   const width = Math.max(...findings.map(({ check }) => check.length));
   return findings
     .map(({ check, state, found, advice }) => {
       const mark = state.padEnd(4);
-      const shown = isTerminal ? styleText(colours[state], mark) : mark;
+      const shown = hasColor ? styleText(colours[state], mark) : mark;
       return `${shown}  ${check.padEnd(width)}  ${advice === null ? found : `${found}; ${advice}`}`;
     })
     .join('\n');

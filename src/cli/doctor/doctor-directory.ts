@@ -2,13 +2,11 @@
 import { accessSync, constants, existsSync, statfsSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/store-access.ts';
-import { damageAdvice, findStoreDamage } from '../../storage/lmdb/store-damage.ts';
+import { damageAdvice, walkStore } from '../../storage/lmdb/store-damage.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.ts';
+import { damageWalkOfDoctorMsMax } from '../../storage/lmdb/store-limits.ts';
 import { failing, inMegabytes, megabyte, ok, warn, type Finding } from './finding.ts';
-
-/** A larger store is read in part. */
-const damageWalkMsMax = 30_000;
 
 /** Damage ends the checks of the store: who reads on dies of it. */
 export async function checkDirectory(directory: string): Promise<Finding[]> {
@@ -18,15 +16,18 @@ export async function checkDirectory(directory: string): Promise<Finding[]> {
   if (!hasStore(directory)) return [place, disk];
   // Of a store that is being written a long look would keep every page as it was.
   if (livingPid(directory) !== null) return [place, disk];
-  const damage = await findStoreDamage(directory, damageWalkMsMax);
-  return [
-    place,
-    disk,
-    damage === null ? ok(damageCheck, 'every entry can be read') : failing(damageCheck, damage, damageAdvice),
-  ];
+  return [place, disk, await checkDamage(directory)];
 }
 
 const damageCheck = 'store files';
+
+async function checkDamage(directory: string): Promise<Finding> {
+  const walk = await walkStore(directory, damageWalkOfDoctorMsMax);
+  if (walk.state === 'damaged') return failing(damageCheck, walk.damage, damageAdvice);
+  const found =
+    walk.state === 'whole' ? 'every entry can be read' : 'no damage where they could be read in time';
+  return ok(damageCheck, found);
+}
 
 /** Whether the store may be opened in this process. */
 export function isOpenable(findings: readonly Finding[]): boolean {

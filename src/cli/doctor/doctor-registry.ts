@@ -1,5 +1,4 @@
 /** The doctor's checks of the store and its registry: it opens, somebody may call, devices exist. */
-import { accessSync, constants } from 'node:fs';
 import { wallSeconds } from '../../lib/clock.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import type { Credential } from '../../model/registry.ts';
@@ -28,26 +27,6 @@ export interface SeenRegistry {
 
 /** `look` resolves to null where there is no store yet; rejects when it does not open. */
 export async function checkRegistry(context: CommandContext, look = seeRegistry): Promise<Finding[]> {
-  return [...checkRegistryFile(context.settings.registry.file), ...(await checkStore(context, look))];
-}
-
-function checkRegistryFile(file: string | null): Finding[] {
-  if (file === null) return [];
-  try {
-    accessSync(file, constants.R_OK);
-    return [ok('registry file', file)];
-  } catch (error) {
-    return [
-      failing(
-        'registry file',
-        (error as Error).message,
-        'the server does not start without it: see registry.file',
-      ),
-    ];
-  }
-}
-
-async function checkStore(context: CommandContext, look: typeof seeRegistry): Promise<Finding[]> {
   try {
     const seen = await look(context);
     if (seen === null) return [warn('store', 'there is none yet', 'the first start makes it')];

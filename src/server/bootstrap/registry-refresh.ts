@@ -128,7 +128,10 @@ export class RegistryRefresh {
 
   #cancel(commitSwitch: CommitSwitch): boolean {
     const cancelled = commitSwitch.cancel();
-    this.#deps.log.info({ cancelled }, 'registry import cancelled by who asked for it');
+    const told = cancelled
+      ? 'registry import cancelled by who asked for it'
+      : 'too late to cancel a registry import';
+    this.#deps.log.info({}, told);
     return cancelled;
   }
 }

@@ -5,29 +5,52 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import { livingPid, wasLeftLocked } from './data-directory.ts';
-import { hasStore } from './store-access.ts';
+import { checkStoreAccess, hasStore } from './store-access.ts';
 import { StoreOpenError } from './store-format.ts';
-import { damageWalkAfterCrashMsMax, damageWalkMsMax } from './store-limits.ts';
+import { damageWalkAfterCrashMsMax, damageWalkMsMax, damageWalkStartMsMax } from './store-limits.ts';
+
+/** What a walk has found: a sentence that names the damaged file; else whether all was read, or some of it. */
+export type StoreWalk =
+  { readonly state: 'whole' | 'partly read' } | { readonly state: 'damaged'; readonly damage: string };
+
+/** Signals that a process gets for what it reads; of any other one the store knows nothing: somebody stopped the walk. */
+const faultSignals: ReadonlySet<string | null> = new Set([
+  'SIGSEGV',
+  'SIGBUS',
+  'SIGABRT',
+  'SIGFPE',
+  'SIGILL',
+  'SIGTRAP',
+]);
 
 /**
- * Resolves to a sentence that names the damaged file; null: none was found within `msMax`, a bound of the reading alone.
- * What keeps the files from being opened at all is said by whoever opens them.
+ * `msMax`: a bound of the reading. What keeps the files from being opened at all is said by whoever opens them, and a
+ * machine that can start no other process has its store read by nobody.
  */
-export async function findStoreDamage(directory: string, msMax: number): Promise<string | null> {
+export async function walkStore(directory: string, msMax: number): Promise<StoreWalk> {
   const module = fileURLToPath(moduleBeside('./store-walker', import.meta.url));
   const child = spawn(process.execPath, [...process.execArgv, module, directory, String(msMax)], {
     stdio: ['ignore', 'pipe', 'ignore'],
+    // A disk that does not answer is waited for by who opens the store, not here.
+    timeout: msMax + damageWalkStartMsMax,
+    killSignal: 'SIGKILL',
   });
-  const ended = new Promise<string | null>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code, signal) => resolve(signal ?? (code === 0 ? null : `exit code ${code}`)));
+  const ended = new Promise<string | null>((resolve) => {
+    child.on('error', () => resolve(null));
+    child.on('close', (_code, signal) => resolve(signal));
   });
-  const said = await text(child.stdout);
-  const how = await ended;
+  const [said, signal] = await Promise.all([text(child.stdout).catch(() => ''), ended]);
+  return judgeWalk(directory, said, signal);
+}
+
+/** `said`: the walker's lines; `signal`: by which it ended. */
+export function judgeWalk(directory: string, said: string, signal: string | null): StoreWalk {
   const file = said.match(/^\S+\.mdb$/gm)?.at(-1);
-  if (how === null || file === undefined) return null;
-  const reason = /^error (.*)$/m.exec(said)?.[1] ?? `reading it ends a process with ${how}`;
-  return `the store's file ${join(directory, file)} is damaged: ${reason}`;
+  const error = /^error (.*)$/m.exec(said)?.[1];
+  const reason = faultSignals.has(signal) ? `reading it ends a process with ${signal}` : error;
+  if (file === undefined || reason === undefined)
+    return { state: /^whole$/m.test(said) ? 'whole' : 'partly read' };
+  return { state: 'damaged', damage: `the store's file ${join(directory, file)} is damaged: ${reason}` };
 }
 
 export const damageAdvice = 'restore the data directory from a backup, or name another with --data-dir';
@@ -35,9 +58,8 @@ export const damageAdvice = 'restore the data directory from a backup, or name a
 /** Before a start opens the store: throws a StoreOpenError where it is damaged, and looks longer where a crash left it. */
 export async function refuseDamage(directory: string): Promise<void> {
   if (!hasStore(directory) || livingPid(directory) !== null) return;
-  const damage = await findStoreDamage(
-    directory,
-    wasLeftLocked(directory) ? damageWalkAfterCrashMsMax : damageWalkMsMax,
-  );
-  if (damage !== null) throw new StoreOpenError(`${damage}: ${damageAdvice}`);
+  checkStoreAccess(directory, 'write');
+  const msMax = wasLeftLocked(directory) ? damageWalkAfterCrashMsMax : damageWalkMsMax;
+  const walk = await walkStore(directory, msMax);
+  if (walk.state === 'damaged') throw new StoreOpenError(`${walk.damage}: ${damageAdvice}`);
 }

@@ -43,9 +43,15 @@ export const commitRetryMs = 1000;
 export const restoreOrderMs = 250;
 /** Readers of a file, in all processes: room for 64 of them with two threads each and several reads at once. Full: no more is opened. */
 export const storeReadersMax = 1024;
-/** How long a start reads a store to see whether it is damaged, and one behind a crash. */
+/**
+ * How long a store is read to see whether it is damaged: by a start, by one behind a crash, and by the doctor. Devices wait
+ * for a start, and one that fails has 2 s.
+ */
 export const damageWalkMsMax = 300;
-export const damageWalkAfterCrashMsMax = 3000;
+export const damageWalkAfterCrashMsMax = 1000;
+export const damageWalkOfDoctorMsMax = 30_000;
+/** What the process that reads has beside that, to come up and go. */
+export const damageWalkStartMsMax = 5000;
 /** Turns of the loop that a journal in demand lets pass between two commits. */
 export const turnsBetweenMax = 8;
 /**

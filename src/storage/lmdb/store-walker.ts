@@ -1,12 +1,13 @@
 /**
  * A walk through every entry of a store's files, in a process of its own: LMDB trusts the pages that it maps, so a damaged
- * file ends the process that reads it with a signal. Each file is named on standard output before it is read; a reason that
- * LMDB gives follows on a line that begins with `error`. It ends with 0 when all is well, or when its time is over.
- * Arguments: the directory, and the milliseconds it has.
+ * file ends the process that reads it with a signal. Each file is named on standard output before it is read. The last line
+ * is `error` and a reason that LMDB gives for damage, or `whole`; neither: its time was over, or something keeps the files
+ * from being opened that is no damage. Arguments: the directory, and the milliseconds it has.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
-import { argv, exit, stdout } from 'node:process';
+import { argv, exit } from 'node:process';
 import { open } from 'lmdb';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
@@ -20,6 +21,7 @@ const untilMs = clock.monotonicMs() + Number(msMax);
 /** Looking at the time costs more than an entry. */
 const entriesBetween = 256;
 const formatName = 'store-format';
+const standardOutput = 1;
 
 interface Entries {
   getRange(): Iterable<unknown>;
@@ -35,10 +37,25 @@ function walk(entries: Entries): void {
   if (count !== entryCount) throw new Error(`it has ${count} entries where it counts ${entryCount}`);
 }
 
+const { EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN } = constants.errno;
+const readersFull = -30_790;
+/** Codes of LMDB's errors that say nothing of the file: the machine, or a right, keeps it from being opened. */
+const otherCodes = new Set([EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, readersFull]);
+
+function endBy(error: unknown): never {
+  if (!otherCodes.has(Number((error as { readonly code?: unknown }).code))) say(`error ${messageOf(error)}`);
+  exit(1);
+}
+
+/** At once, before this process may end. */
+function say(line: string): void {
+  writeSync(standardOutput, `${line}\n`);
+}
+
 for (const name of Object.values(storeFileNames)) {
   const path = join(directory, name);
   if (!existsSync(path)) continue;
-  stdout.write(`${name}\n`);
+  say(name);
   try {
     const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
     const root = open<Buffer, Buffer>({ ...options, path, readOnly: true });
@@ -47,7 +64,7 @@ for (const name of Object.values(storeFileNames)) {
     for (const table of tables) walk(root.openDB({ name: table, keyEncoding: 'binary', encoding: 'binary' }));
     await root.close();
   } catch (error) {
-    stdout.write(`error ${messageOf(error)}\n`);
-    exit(1);
+    endBy(error);
   }
 }
+say('whole');

@@ -1,7 +1,7 @@
 /**
- * The changes an import makes of the registry, counted while it makes them, and how much of it may be deleted: counted and limited in
- * the transaction that changes it, so that what was confirmed holds. Entries are compared as the store has them, and what is
- * the same is not written. What the file of a replacing import has is noted in a table of the store, not in memory.
+ * The changes an import makes of the registry, counted while it makes them, and how much of it may be deleted: counted and
+ * limited in the transaction that changes it, so that what was confirmed holds. Entries are compared as the store has them,
+ * and what is the same is not written. What the file of a replacing import has is noted in a table of the store, not in memory.
  */
 import { assert } from '../../lib/assert.ts';
 import { deletedShareMax, deletedShownMax, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
@@ -76,16 +76,21 @@ export class ImportedEntries {
   /** Why not so many may be deleted; null: they may. */
   findExcess(limit: DeletionLimit): string | null {
     if (limit === 'any') return null;
-    for (const kind of kindNames) {
-      const { deleted } = this.changes[kind];
-      const before = this.#before[kind];
-      const max = limit === 'few' ? Math.floor(before * deletedShareMax) : (limit[kind] ?? 0);
-      if (deleted <= max) continue;
-      const what = `would delete ${deleted} of ${before} ${listNames[kind]}`;
-      if (limit !== 'few') return `${what}, and ${max} were confirmed: the registry has changed meanwhile`;
-      return `${what}, more than ${deletedShareMax * 100} % of them, which has to be confirmed (--yes)`;
-    }
-    return null;
+    const excess = kindNames
+      .map((kind) => {
+        const [{ deleted }, before] = [this.changes[kind], this.#before[kind]];
+        const max = limit === 'few' ? Math.floor(before * deletedShareMax) : (limit[kind] ?? 0);
+        return { max, deleted, what: `${deleted} of ${before} ${listNames[kind]}` };
+      })
+      .filter(({ max, deleted }) => deleted > max);
+    if (excess.length === 0) return null;
+    if (limit === 'few')
+      return (
+        `would delete ${excess.map(({ what }) => what).join(', ')}: ` +
+        `more than ${deletedShareMax * 100} % of a kind has to be confirmed (--yes)`
+      );
+    const all = excess.map(({ what, max }) => `${what}, where ${max} were confirmed`).join('; ');
+    return `would delete ${all}: the registry or the file has changed meanwhile`;
   }
 
   /** A few ids of each kind of which something is deleted; before `removeOthers`. */

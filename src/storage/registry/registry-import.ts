@@ -1,7 +1,8 @@
 /**
  * A registry file into the store, in one transaction: all of it, or nothing and the name of the entry that was
  * wrong. Entries are added and replaced by id, none is deleted unless `replace`, and then no more than may be. The file is
- * streamed: memory does not grow with it. It can be cancelled until it is committed. Blocks its thread: for a worker thread or a store at rest. Source: running.md, Data.
+ * streamed: memory does not grow with it. It can be cancelled until it is committed. Blocks its thread: for a worker thread
+ * or a store at rest. Source: running.md, Data.
  */
 import { resolve } from 'node:path';
 import { ABORT } from 'lmdb';

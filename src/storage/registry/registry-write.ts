@@ -5,6 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { SerialQueue } from '../../lib/queues.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { DecidedChanges, DeviceReads, DeviceRegistry } from '../../core/ports/device-registry.ts';
@@ -36,6 +37,8 @@ export class RegistryWriter implements DeviceRegistry {
   readonly #store: RegistryStore;
   readonly #changed: () => void;
   readonly #clock: Pick<Clock, 'wallMs'>;
+  /** One thread at a time: the next would only wait for the first. */
+  readonly #removals = new SerialQueue();
 
   /** `changed`: called after every change, for those who bring it to other nodes, and its events to the log. */
   constructor(
@@ -163,7 +166,7 @@ export class RegistryWriter implements DeviceRegistry {
   /** Refused as long as something refers to it. Rejects when the store refuses. */
   async removeUnused(kind: UsedKind, id: string): Promise<RemovalResult> {
     const { directory, mode } = this.#tables.environment;
-    const result = await removeInWorker({ directory, mode, kind, id });
+    const result = await this.#removals.run(() => removeInWorker({ directory, mode, kind, id }));
     this.#told();
     return result;
   }

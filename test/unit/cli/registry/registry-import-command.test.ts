@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
+import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { StoreFormatError, storeFileNames } from '../../../../src/storage/lmdb/store-format.ts';
 import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
 import { sampleRegistry } from '../../../support/registry-entries.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
@@ -86,7 +88,7 @@ test('what a person has confirmed holds: more than that is not deleted', async (
   writeFileSync(file, JSON.stringify(withDevices('B')));
   await assert.rejects(
     scene.run('registry', 'import', file, '--replace'),
-    /2 of 2 devices, and 1 were confirmed/,
+    /2 of 2 devices, where 1 were confirmed/,
   );
   assert.deepEqual(await scene.devices(), ['A', 'B']);
 });
@@ -110,6 +112,26 @@ test('a dry run says what would change and writes nothing, not even a store', as
   assert.match(output.text, /devices +1 +0 +1 +0\n(?:.*\n)*deleted would be 1 device \(A\)$/);
   assert.equal((output.json as { dry_run: boolean }).dry_run, true);
   assert.deepEqual(await devices(), ['A']);
+});
+
+test('a dry run leaves the files of a store as they are, and migrates no older one', async (t) => {
+  const { importing, dataDirectory } = importScene(t);
+  const files = (): (Buffer | null)[] =>
+    Object.values(storeFileNames).map((name) => {
+      const path = join(dataDirectory, name);
+      return existsSync(path) ? readFileSync(path) : null;
+    });
+  await importing(withDevices('A'));
+  const before = files();
+  await importing(withDevices('A', 'B'), '--dry-run');
+  assert.deepEqual(files(), before);
+  const older = importScene(t);
+  await openStore(older.dataDirectory, { lock: 'taken' }, { migrations: [] }).close();
+  await assert.rejects(older.importing(withDevices('A'), '--dry-run'), StoreFormatError);
+  assert.deepEqual(
+    readdirSync(older.dataDirectory).filter((name) => name.startsWith('format-')),
+    [],
+  );
 });
 
 test('Ctrl-C cancels an import into a store at rest', async (t) => {

@@ -2,28 +2,59 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { ApplicationId } from '../../../../src/model/ids.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
-import { findStoreDamage, refuseDamage } from '../../../../src/storage/lmdb/store-damage.ts';
+import { judgeWalk, refuseDamage, walkStore } from '../../../../src/storage/lmdb/store-damage.ts';
 import { storeFileNames, StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 const msMax = 10_000;
 const pageBytes = 4096;
 
-/** A store at rest, with some entries. */
+/** A store at rest, with entries on several pages. */
 async function storeOf(t: Ending): Promise<string> {
   const directory = temporaryDirectory(t);
   const store = openStore(directory);
-  await store.registry.environment.transaction(() => undefined);
+  await store.registry.environment.transaction(() => {
+    for (let i = 0; i < 1000; i++)
+      store.registry.put('application', { appId: `app-${i}` as ApplicationId, name: 'n'.repeat(50) });
+  });
   await store.close();
   return directory;
 }
 
+async function damageOf(directory: string): Promise<string | null> {
+  const walk = await walkStore(directory, msMax);
+  return walk.state === 'damaged' ? walk.damage : null;
+}
+
 test('a store that is whole, or not there yet, has no damage', async (t) => {
   const directory = await storeOf(t);
-  assert.equal(await findStoreDamage(directory, msMax), null);
+  assert.deepEqual(await walkStore(directory, msMax), { state: 'whole' });
   await refuseDamage(directory);
-  assert.equal(await findStoreDamage(temporaryDirectory(t), msMax), null);
+  assert.deepEqual(await walkStore(temporaryDirectory(t), msMax), { state: 'whole' });
+});
+
+test('a walk whose time is over says that it has read a part', async (t) => {
+  assert.deepEqual(await walkStore(await storeOf(t), -1), { state: 'partly read' });
+});
+
+test('a walk that somebody ends, as Ctrl-C or a lack of memory does, says nothing of the store', () => {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL', null])
+    assert.deepEqual(judgeWalk('/data', 'registry.mdb\n', signal), { state: 'partly read' });
+  for (const signal of ['SIGSEGV', 'SIGBUS']) {
+    const damage = `the store's file /data/state.mdb is damaged: reading it ends a process with ${signal}`;
+    assert.deepEqual(judgeWalk('/data', 'registry.mdb\nstate.mdb\n', signal), { state: 'damaged', damage });
+  }
+});
+
+test('a page of entries that is overwritten is damage', async (t) => {
+  const directory = await storeOf(t);
+  const file = join(directory, storeFileNames.registry);
+  const bytes = readFileSync(file);
+  const page = Math.floor(bytes.indexOf('app-500') / pageBytes) * pageBytes;
+  writeFileSync(file, bytes.fill(0, page, page + pageBytes));
+  assert.ok((await damageOf(directory))?.startsWith(`the store's file ${file} is damaged: `));
 });
 
 test('files that are cut short, or hold something else, are told by their names, though reading them ends a process', async (t) => {
@@ -39,7 +70,7 @@ test('files that are cut short, or hold something else, are told by their names,
     };
     for (const [how, bytes] of Object.entries(damaged)) {
       writeFileSync(file, bytes);
-      const damage = await findStoreDamage(directory, msMax);
+      const damage = await damageOf(directory);
       assert.ok(damage?.startsWith(`the store's file ${file} is damaged: `), `${name} ${how}: ${damage}`);
       await assert.rejects(refuseDamage(directory), StoreOpenError);
     }
