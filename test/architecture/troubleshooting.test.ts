@@ -35,6 +35,10 @@ test('a sentence is read however it is written', () => {
       \`no \${name(\`\${a}\`)}\${b} here\`,
     );
     throw new StoreOpenError(message);
-    problems.push(wrong(cert, "not a file"));`;
-  assert.deepEqual(errorSentences(text), ["it's gone", 'no … here', 'not a file']);
+    problems.push(wrong(cert, "not a file"));
+    return refuse(409, 'it is taken');
+    return { status: 404, body: { error: \`no device \${id}\` } };
+    this.#refuse(field, 'of a file');`;
+  const found = ["it's gone", 'no … here', 'not a file', 'it is taken', 'no device …'];
+  assert.deepEqual(errorSentences(text), found);
 });

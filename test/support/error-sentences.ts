@@ -3,9 +3,12 @@
  * `…` for what is filled in. `docs/troubleshooting.md` explains them.
  */
 
-/** Whatever makes an error that a person reads; another's sentence is passed on by a call without a text. */
+/**
+ * Whatever makes an error that a person reads, also as the refusal of a request that a command has sent; another's sentence is
+ * passed on by a call without a text.
+ */
 const makers =
-  /(?:\bnew (?:CommandError|StoreOpenError|AuditRefusal|OpsUnavailableError)|\busageError|#problems\.push|\bwrong)\((?:\w+, )?\s*/g;
+  /(?:(?:\bnew (?:CommandError|StoreOpenError|AuditRefusal|OpsUnavailableError)|\busageError|#problems\.push|\bwrong|(?<![#.])\brefuse)\((?:\w+, )?|\{ error: )\s*/g;
 
 export function errorSentences(source: string): string[] {
   return Array.from(source.matchAll(makers), (made) => readText(source, made.index + made[0].length)).filter(
