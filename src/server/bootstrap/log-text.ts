@@ -77,6 +77,7 @@ class ShownFields {
 
 interface ErrorFields extends Fields {
   readonly stack: string;
+  readonly message: string;
 }
 
 function isObject(value: unknown): value is Fields {
@@ -84,7 +85,7 @@ function isObject(value: unknown): value is Fields {
 }
 
 function isError(value: unknown): value is ErrorFields {
-  return isObject(value) && typeof value['stack'] === 'string';
+  return isObject(value) && typeof value['stack'] === 'string' && typeof value['message'] === 'string';
 }
 
 /** Quoted where its end, or that it is a text, could be mistaken. */

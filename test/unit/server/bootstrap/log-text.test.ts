@@ -56,3 +56,10 @@ test('no text of a stranger moves or turns anything on the terminal, wherever it
   assert.doesNotMatch(first, /[\p{Cc}\p{Cf}]/u);
   assert.deepEqual(below, ['    x\\u001b[2J\\u009b\\u000d', '    \\u202ey', '']);
 });
+
+test('what the media process sends as an error and is none is shown as it is, and ends no server', () => {
+  assert.equal(
+    shown({ media: { err: { stack: 'a' } }, msg: 'failed' }),
+    '12:04:31.007 INFO  [media] failed  err.stack=a\n',
+  );
+});
