@@ -162,7 +162,7 @@ export function refuseInClear(ops: string): void {
   const { protocol, hostname, port } = new URL(ops);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol === 'https:' || isLoopback({ host, port: 0 })) return;
-  const tunnel = `ssh -L ${port || 8090}:127.0.0.1:${port || 8090} ${hostname}`;
+  const tunnel = `ssh -L ${port || 8090}:127.0.0.1:${port || 8090} ${host}`;
   throw usageError(
     `${ops}: the token would go over the network in the clear`,
     `ask over https, through a proxy with TLS (docs/proxy.md), or through a tunnel: ${tunnel}`,

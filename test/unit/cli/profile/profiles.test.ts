@@ -97,6 +97,8 @@ test('a token goes over TLS, or stays on this machine', () => {
     refuseInClear(good);
   for (const clear of ['http://ops.example:8090', 'http://10.0.0.5', 'http://127.0.0.1.example'])
     assert.throws(() => refuseInClear(clear), /in the clear/, clear);
+  const advice = /ssh -L 8090:127\.0\.0\.1:8090 fd00::5$/;
+  assert.throws(() => refuseInClear('http://[fd00::5]:8090'), { advice }, 'ssh takes no brackets');
 });
 
 test('profiles are added, listed, chosen and removed, and their secrets are not shown', async (t) => {
