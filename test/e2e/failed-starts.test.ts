@@ -42,6 +42,23 @@ test('a port that somebody has', async (t) => {
   assert.match(said, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
 });
 
+test('a media process alone, which would find out only when its server is there', async (t) => {
+  const key = join(temporaryDirectory(t), 'link.key');
+  writeFileSync(key, 'k'.repeat(32), { mode: 0o600 });
+  const said = await failedStart(
+    t,
+    [
+      'media.link_server=127.0.0.1:9',
+      `media.link_key_file=${key}`,
+      'media.tls_cert_file=/nope.crt',
+      'media.tls_key_file=/nope.key',
+    ],
+    '--only',
+    'media',
+  );
+  assert.match(said, /^media\.tls_cert_file: \/nope\.crt: no such file or directory\n/);
+});
+
 test('what is found only on the way leaves no process behind', async (t) => {
   const registry = join(temporaryDirectory(t), 'registry.json');
   writeFileSync(registry, '{"devices": [{"device_id": 5}]}');

@@ -10,6 +10,7 @@ import type { RunningServer } from '../../server/bootstrap/server.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import {
+  checkMediaFiles,
   checkStart,
   demoNotice,
   dieOfTheUnexpected,
@@ -139,6 +140,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     process.kill(process.pid, 'SIGKILL');
   };
   const stopping = stopSignal();
+  checkMediaFiles(settings);
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
   const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');
   const key = await readLinkKey(keyFile).catch(refuseStart);

@@ -13,7 +13,9 @@ import {
   findAddressProblems,
   findFileProblems,
   findLimitProblems,
+  type StartProblem,
 } from '../../server/config/start-checks.ts';
+import type { Settings } from '../../server/config/settings-schema.ts';
 import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
 import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 
@@ -34,7 +36,17 @@ export async function checkStart({
     ...findFileProblems(settings),
     ...(isRunning ? [] : await findAddressProblems(settings)),
   ];
-  if (problems.length === 0) return refuseDamage(dataDirectory);
+  refuseProblems(problems);
+  return refuseDamage(dataDirectory);
+}
+
+/** The same of the files of a media process alone; whether it can listen its server is told, too. */
+export function checkMediaFiles(settings: Settings): void {
+  refuseProblems(findFileProblems(settings).filter(({ setting }) => setting.startsWith('media.')));
+}
+
+function refuseProblems(problems: readonly StartProblem[]): void {
+  if (problems.length === 0) return;
   const sentences = problems.map(({ setting, reason }) => `${setting}: ${reason}`);
   throw new CommandError(sentences.join('\n'), `look this machine over: ${reveilleCommand('doctor')}`);
 }
