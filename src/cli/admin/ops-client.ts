@@ -225,8 +225,11 @@ async function readImport(
   file: string,
   onProgress: (progress: FileProgress) => void,
 ): Promise<ImportReportJson> {
+  const lines = createInterface({ input: response });
+  // An error behind the last line that is read is nobody's: without a listener it would end the process.
+  lines.on('error', () => undefined);
   try {
-    for await (const line of createInterface({ input: response })) {
+    for await (const line of lines) {
       const said = JSON.parse(line) as ImportLine;
       if (said.error !== undefined)
         throw new CommandError(said.error.replace(/^the file\b/, file), nothingChanged);
