@@ -14,6 +14,7 @@ import { addExamples, inContext, type CommandContext } from '../shell/command-co
 import {
   changedLabels,
   collect,
+  disabledOf,
   expiryOf,
   formatMoment,
   parseDeviceIdOption,
@@ -143,13 +144,12 @@ async function addDevice(context: CommandContext, deviceId: string, options: Add
 }
 
 async function setDevice(context: CommandContext, deviceId: string, options: SetOptions): Promise<void> {
-  const { secret, expires, disable, enable, label } = options;
-  const disabled = disable === true ? true : enable === true ? false : undefined;
+  const { secret, expires, label } = options;
   const change: DeviceChange = {
     device_id: deviceId,
     secret,
     expires_at: expiryOf(expires),
-    disabled,
+    disabled: disabledOf(options),
     labels: changedLabels(label),
   };
   await withApi(context, options, needToWrite(deviceId), async (api) => {

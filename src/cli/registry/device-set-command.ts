@@ -7,6 +7,7 @@ import { usageError } from '../shell/command-error.ts';
 import {
   changedLabels,
   collect,
+  disabledOf,
   expiryOf,
   formatMoment,
   parseDeviceIdOption,
@@ -47,9 +48,14 @@ export function addSetCommand(device: Command): void {
 async function setDevice(context: CommandContext, id: string, options: SetOptions): Promise<void> {
   const { product, secret, expiresAt, disable, enable, label } = options;
   if (disable === true && enable === true) throw usageError('--disable and --enable: only one of them');
-  const disabled = disable === true ? true : enable === true ? false : undefined;
   const labels = changedLabels(label);
-  const terms = { product_id: product, secret, expires_at: expiryOf(expiresAt), disabled, labels };
+  const terms = {
+    product_id: product,
+    secret,
+    expires_at: expiryOf(expiresAt),
+    disabled: disabledOf(options),
+    labels,
+  };
   if (Object.values(terms).every((value) => value === undefined))
     throw usageError('nothing to change', 'name what is to change, such as --expires-at never');
   const { device } = await changeEntry<{ device: JsonObject }>(context, 'device', 'set', {

@@ -1,5 +1,5 @@
 /** An import as text for people: how far it is, what it has done, and what it would delete. */
-import { kindNames, listNames } from '../../storage/registry/registry-kinds.ts';
+import { kindNames, listNames, shownId } from '../../storage/registry/registry-kinds.ts';
 import type { ImportReportJson } from '../../gateways/admin/import-query.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { counted, spanInWords } from '../shell/option-values.ts';
@@ -62,7 +62,7 @@ export function describeDeleted({ deleted, deleted_ids: ids }: ImportReportJson)
   const parts = kindNames.flatMap((kind) => {
     const count = deleted?.[kind] ?? 0;
     if (count === 0) return [];
-    const shown = (ids[kind] ?? []).map((id) => id.replace('\n', ' '));
+    const shown = (ids[kind] ?? []).map(shownId);
     const names = shown.length < count ? [...shown, '…'] : shown;
     return [`${counted(count, kind)} (${names.join(', ')})`];
   });

@@ -6,7 +6,13 @@ import type { Bridge } from '../../model/registry.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { generateBridgeKey, type RegistryWriter } from '../../storage/registry/registry-write.ts';
-import { changeRoute, missingEntry, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  changeRoute,
+  missingEntry,
+  refuseEntry,
+  type AdminReply,
+  type AdminRoute,
+} from '../ops/admin-route.ts';
 
 export interface BridgeDeps {
   readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge' | 'removeBridge'>;
@@ -50,7 +56,7 @@ export function bridgeRoutes(deps: BridgeDeps): AdminRoute[] {
 async function addBridge(deps: BridgeDeps, body: z.output<typeof bridgeBody>): Promise<AdminReply> {
   const { key, keySha256 } = generateBridgeKey();
   const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
-  if (!parsed.ok) return { status: 400, body: { error: `${parsed.error.field} ${parsed.error.reason}` } };
+  if (!parsed.ok) return refuseEntry(parsed.error);
   const added = await deps.writer.putBridge(parsed.value);
   if (!added.ok) return missingEntry(added.error);
   deps.changed();

@@ -17,6 +17,7 @@ import {
   type AuditTerms,
   changeRoute,
   readRoute,
+  refuse,
 } from '../ops/admin-route.ts';
 
 /** The legs connected now. */
@@ -164,7 +165,7 @@ async function end(
   const committing = Promise.resolve(calls.committed(ended.deviceId));
   if (await settlesWithin(clock, callCommitMsMax, committing))
     return { status: 200, body: { session: sessionId, device_id: ended.deviceId, reason } };
-  return { status: 503, body: { error: 'the call has ended, and the store has not taken that yet' } };
+  return refuse(503, 'the call has ended, and the store has not taken that yet');
 }
 
 function issueTicket(deps: CallDeps, sessionId: SessionId): AdminReply {
@@ -182,5 +183,5 @@ export const noTicket: AdminReply = {
 };
 
 export function unknownSession(sessionId: SessionId): AdminReply {
-  return { status: 404, body: { error: `no live call session ${JSON.stringify(sessionId)}` } };
+  return refuse(404, `no live call session ${JSON.stringify(sessionId)}`);
 }

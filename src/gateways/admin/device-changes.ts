@@ -14,6 +14,8 @@ import { generateSecret, type RegistryWriter } from '../../storage/registry/regi
 import {
   changeRoute,
   missingEntry,
+  refuse,
+  refuseEntry,
   type AdminReply,
   type AdminRoute,
   type AuditTerms,
@@ -80,7 +82,7 @@ export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
 
 async function addDevice(deps: DeviceChangeDeps, body: z.output<typeof deviceBody>): Promise<AdminReply> {
   const device = parseEntry('device', { ...body, secret: body.secret ?? generateSecret() }, deps.rules);
-  if (!device.ok) return { status: 400, body: { error: `${device.error.field} ${device.error.reason}` } };
+  if (!device.ok) return refuseEntry(device.error);
   const added = await deps.writer.putDevice(device.value);
   deps.changed();
   return deviceReply(added, body.secret === undefined);
@@ -102,7 +104,7 @@ async function setDevice(
   { product_id: productId, ...body }: z.output<typeof setBody>,
 ): Promise<AdminReply> {
   const order = decodeModification(Buffer.from(JSON.stringify(body)), deps.rules);
-  if (!order.ok) return { status: 400, body: { error: order.error } };
+  if (!order.ok) return refuse(400, order.error);
   let secret: string | null = null;
   let isRefused = false;
   const set = await deps.writer.changeDevice(body.device_id, (before) => {
@@ -113,7 +115,7 @@ async function setDevice(
     return isRefused || productId === undefined ? after : { ...after, productId };
   });
   deps.changed();
-  if (isRefused) return { status: 400, body: { error: `labels ${tooManyLabels}` } };
+  if (isRefused) return refuse(400, `labels ${tooManyLabels}`);
   return deviceReply(set, secret !== null);
 }
 

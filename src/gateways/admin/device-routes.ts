@@ -11,7 +11,7 @@ import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { deviceIdField } from './device-changes.ts';
 import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/disconnect-everywhere.ts';
-import { changeRoute, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import { changeRoute, missingEntry, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -49,11 +49,11 @@ const commitMsMax = 2000;
 
 async function describe(deps: DeviceRoutesDeps, query: URLSearchParams): Promise<AdminReply> {
   const deviceId = parseDeviceId(query.get('device_id') ?? '');
-  if (deviceId === null) return { status: 400, body: { error: 'device_id: 1-255 bytes of valid UTF-8' } };
+  if (deviceId === null) return refuse(400, 'device_id: 1-255 bytes of valid UTF-8');
   await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
   const { registry, directory, cluster, events } = deps;
   const device = registry.findDevice(deviceId);
-  if (device === null) return unknownDevice(deviceId);
+  if (device === null) return missingEntry({ kind: 'device', id: deviceId });
   const connections =
     cluster === null ? observe(deps, deviceId) : await observeTogether(cluster, directory, deviceId);
   const body: DeviceStatus = describeDevice({ device, events, nowMs: deps.clock.wallMs(), ...connections });
@@ -62,12 +62,9 @@ async function describe(deps: DeviceRoutesDeps, query: URLSearchParams): Promise
 
 async function kick(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminReply> {
   const sessions = await disconnectEverywhere(deps, deviceId);
-  if (sessions.length === 0 && deps.registry.findDevice(deviceId) === null) return unknownDevice(deviceId);
+  if (sessions.length === 0 && deps.registry.findDevice(deviceId) === null)
+    return missingEntry({ kind: 'device', id: deviceId });
   return { status: 200, body: { kicked: sessions.length > 0, sessions } };
-}
-
-function unknownDevice(deviceId: DeviceId): AdminReply {
-  return { status: 404, body: { error: `no device ${JSON.stringify(deviceId)} in the registry` } };
 }
 
 async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<void> {

@@ -5,7 +5,14 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { changeRoute, missingEntry, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  changeRoute,
+  missingEntry,
+  refuse,
+  refuseEntry,
+  type AdminReply,
+  type AdminRoute,
+} from '../ops/admin-route.ts';
 import {
   addEntry,
   removeWebhook,
@@ -18,7 +25,7 @@ import {
 import type { EntryRules } from '../../storage/registry/entry-reader.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import { listNames } from '../../storage/registry/registry-kinds.ts';
+import { listNames, shownId } from '../../storage/registry/registry-kinds.ts';
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
 
 export interface EntryChangeDeps {
@@ -88,7 +95,7 @@ async function add(
 ): Promise<AdminReply> {
   const isMade = Object.keys(made).some((field) => asked[field] === undefined);
   const entry = parseEntry(kind, { ...made, ...asked }, deps.rules);
-  if (!entry.ok) return refuse(400, `${entry.error.field} ${entry.error.reason}`);
+  if (!entry.ok) return refuseEntry(entry.error);
   const added = await deps.writer.transact((tables) => addEntry(tables, kind, entry.value, { replace }));
   if (!added.ok) return refuseAddition(added.error);
   deps.changedEntry();
@@ -118,7 +125,7 @@ async function removeOneWebhook(
 
 function refuseAddition(refused: MissingEntry | TakenEntry): AdminReply {
   if (!('isTaken' in refused)) return missingEntry(refused);
-  const id = JSON.stringify(refused.id.replace('\n', ' '));
+  const id = JSON.stringify(shownId(refused.id));
   return refuse(409, `${refused.kind} ${id} is in the registry already: replace it with --replace`);
 }
 
@@ -129,11 +136,7 @@ function refuseUsed({ kind, id, users }: UsedEntry): AdminReply {
 
 /** `3000 devices (A, B, C, …)`. */
 function describeUsers({ kind, count, ids }: EntryUsers): string {
-  const shown = ids.map((id) => id.replace('\n', ' '));
+  const shown = ids.map(shownId);
   const names = count > ids.length ? [...shown, '…'] : shown;
   return `${count} ${count === 1 ? kind : listNames[kind]} (${names.join(', ')})`;
-}
-
-function refuse(status: number, error: string): AdminReply {
-  return { status, body: { error } };
 }

@@ -8,7 +8,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId } from '../../model/ids.ts';
 import { operatorsReadingMax } from '../../model/limits.ts';
 import { WaitingReaders, type ReaderSlot } from '../../core/events/waiting-readers.ts';
-import type { AdminReply, AdminRequest, AdminRoute } from '../ops/admin-route.ts';
+import { refuse, type AdminReply, type AdminRequest, type AdminRoute } from '../ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import { isWanted, type EventFilter } from './event-pages.ts';
 import {
@@ -60,9 +60,9 @@ export class EventRoutes {
 
   async #handle({ query }: Pick<AdminRequest, 'query'>): Promise<AdminReply> {
     const request = parseEventsRequest(query);
-    if (!request.ok) return { status: 400, body: { error: request.error } };
+    if (!request.ok) return refuse(400, request.error);
     const slot = this.#readers.enter(operators);
-    if (slot === null) return { status: 503, body: { error: 'too many follow the events already' } };
+    if (slot === null) return refuse(503, 'too many follow the events already');
     const following = { filter: request.value.filter, slot };
     this.#following.add(following);
     try {

@@ -7,7 +7,7 @@ import { nextTurn } from '../../lib/clock.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import { idOf, kindNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import { idOf, kindNames, shownId, type KindName } from '../../storage/registry/registry-kinds.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { missingEntry, readRoute, type AdminRoute } from '../ops/admin-route.ts';
 
@@ -62,7 +62,7 @@ async function readPage(
     if (end === undefined || slice.length < wanted) return { entries, next: null };
     last = idOf(kind, end);
   }
-  return { entries, next: last?.replace('\n', ' ') ?? null };
+  return { entries, next: last === undefined ? null : shownId(last) };
 }
 
 function storedId(kind: KindName, id: string): string {

@@ -3,7 +3,14 @@
  * of operators, each in one answer only: that of its creation.
  */
 import { z } from 'zod';
-import { type AdminReply, type AdminRoute, changeRoute, orFileError, readRoute } from '../ops/admin-route.ts';
+import {
+  type AdminReply,
+  type AdminRoute,
+  changeRoute,
+  orFileError,
+  readRoute,
+  refuse,
+} from '../ops/admin-route.ts';
 import type { TokenKeyRotation, StoredTokenKey, LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import { opsTokensMax } from '../../model/limits.ts';
 import { operatorNameForm, opsRoles, type Operator } from '../../model/audit.ts';
@@ -76,7 +83,7 @@ async function rotate(live: Keys): Promise<AdminReply> {
 async function retire(live: Keys, kid: string): Promise<AdminReply> {
   const left = await live.retire(kid);
   if (left.ok) return { status: 200, body: { keys: encodeTokenKeys(left.value) } satisfies TokenKeyListing };
-  return { status: left.error === 'last' ? 409 : 404, body: { error: retireRefusals[left.error](kid) } };
+  return refuse(left.error === 'last' ? 409 : 404, retireRefusals[left.error](kid));
 }
 
 export interface OpsTokenJson extends Operator {
@@ -141,15 +148,11 @@ const createStatuses = { name: 400, taken: 409, full: 409 } as const;
 
 async function create(live: Live, operator: Operator): Promise<AdminReply> {
   const created = await live.create(operator);
-  if (!created.ok)
-    return {
-      status: createStatuses[created.error],
-      body: { error: createRefusals[created.error](operator.name) },
-    };
+  if (!created.ok) return refuse(createStatuses[created.error], createRefusals[created.error](operator.name));
   return { status: 200, body: { ...operator, token: created.value.token } satisfies FreshOpsTokenJson };
 }
 
 async function revoke(live: Live, name: string): Promise<AdminReply> {
   if (await live.revoke(name)) return { status: 200, body: { revoked: name } };
-  return { status: 404, body: { error: unknownToken(name) } };
+  return refuse(404, unknownToken(name));
 }

@@ -17,7 +17,7 @@ import {
 import { eventsScannedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { KnownWakeup, RefusedWakeup } from '../../model/wakeup.ts';
-import type { AdminReply, AdminRoute } from '../ops/admin-route.ts';
+import { refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import { findPlace, isWanted, sliceEvents, type EventSource } from './event-pages.ts';
 import { wireEvent, type WireEvent } from './event-query.ts';
 
@@ -81,7 +81,7 @@ export interface WakeupRoutesDeps extends FindWakeupsDeps {
 export function wakeupRoutes(deps: WakeupRoutesDeps): readonly AdminRoute[] {
   const handle: AdminRoute['handle'] = async ({ query }): Promise<AdminReply> => {
     const asked = parseWakeupsQuery(query);
-    if (!asked.ok) return { status: 400, body: { error: asked.error } };
+    if (!asked.ok) return refuse(400, asked.error);
     const { requestId, deviceId } = asked.value;
     const found = await findWakeups(deps, requestId, deviceId);
     return { status: 200, body: await describeWakeups(deps.events, asked.value, found) };

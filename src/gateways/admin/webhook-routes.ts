@@ -19,6 +19,7 @@ import {
   type AuditTerms,
   changeRoute,
   readRoute,
+  refuse,
 } from '../ops/admin-route.ts';
 import type { WebhookThread } from '../../webhooks/worker/webhook-thread.ts';
 
@@ -156,5 +157,5 @@ function done(body: object): AdminReply {
 const refusalStatuses = { unknown: 404, ambiguous: 409, busy: 503, unavailable: 503 } as const;
 
 function refused({ kind, message }: WebhookAdminRefusal): AdminReply {
-  return { status: refusalStatuses[kind], body: { error: message } };
+  return refuse(refusalStatuses[kind], message);
 }

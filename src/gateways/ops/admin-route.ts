@@ -12,6 +12,7 @@ import type {
 } from '../../model/audit.ts';
 import type { z } from 'zod';
 import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
+import type { FieldError } from '../../storage/registry/entry-reader.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 
 export interface AdminRequest {
@@ -108,11 +109,20 @@ async function checked<Schema extends z.ZodType>(
   const parsed = schema.safeParse(asked);
   if (parsed.success) return handle(parsed.data);
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || whole}: ${issue.message}`);
-  return { status: 400, body: { error: problems.join('; ') } };
+  return refuse(400, problems.join('; '));
+}
+
+export function refuse(status: number, error: string): AdminReply {
+  return { status, body: { error } };
+}
+
+/** Of an entry that cannot be in a registry. */
+export function refuseEntry({ field, reason }: FieldError): AdminReply {
+  return refuse(400, `${field} ${reason}`);
 }
 
 export function missingEntry({ kind, id }: MissingEntry): AdminReply {
-  return { status: 404, body: { error: `no ${kind} ${JSON.stringify(id)} in the registry` } };
+  return refuse(404, `no ${kind} ${JSON.stringify(id)} in the registry`);
 }
 
 /** Answers 500 with the reason when the file behind a change cannot be used: the operator has to mend it. */
@@ -120,7 +130,7 @@ export async function orFileError(change: () => Promise<AdminReply>): Promise<Ad
   try {
     return await change();
   } catch (error) {
-    if (error instanceof StoreOpenError) return { status: 500, body: { error: error.message } };
+    if (error instanceof StoreOpenError) return refuse(500, error.message);
     throw error;
   }
 }

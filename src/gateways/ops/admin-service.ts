@@ -17,6 +17,7 @@ import {
   type UploadRoute,
   intentOf,
   outcomeOf,
+  refuse,
   type OpsCaller,
 } from './admin-route.ts';
 import { takeJson, takeUpload, type BodyRefusal, type BodyTerms, type OpsExchange } from './ops-exchange.ts';
@@ -104,7 +105,7 @@ export class AdminService {
       );
     } catch (error) {
       if (!(error instanceof AuditRefusal)) throw error;
-      return { status: 503, body: { error: error.message } };
+      return refuse(503, error.message);
     }
   }
 
@@ -155,7 +156,7 @@ export class AdminService {
 /** The answer may have taken long: a caller whose token was revoked meanwhile gets 401. */
 async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest): Promise<AdminReply> {
   const reply = await route.handle(request);
-  return caller.holds() ? reply : { status: 401, body: { error: 'the token was revoked meanwhile' } };
+  return caller.holds() ? reply : refuse(401, 'the token was revoked meanwhile');
 }
 
 function copyAsked(request: HttpRequest): Asked {

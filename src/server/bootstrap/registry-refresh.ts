@@ -8,6 +8,7 @@ import { z } from 'zod';
 import type { Log } from '../../core/ports/log.ts';
 import {
   changeRoute,
+  refuse,
   type AdminReply,
   type AdminRoute,
   type Upload,
@@ -102,7 +103,7 @@ export class RegistryRefresh {
   /** Lines of `{progress}`, as they come in, then one `{result}` or `{error}`. */
   #upload(query: URLSearchParams, file: string, gone: AbortSignal): Upload {
     const asked = parseImportQuery(query);
-    if (!asked.ok) return { lines: new Progress().end(), ended: Promise.resolve(refusal(400, asked.error)) };
+    if (!asked.ok) return { lines: new Progress().end(), ended: Promise.resolve(refuse(400, asked.error)) };
     const { importId, ...terms } = asked.value;
     const commitSwitch = importId === null ? new CommitSwitch() : this.#switchOf(importId);
     const cancel = (): void => void this.#cancel(commitSwitch);
@@ -169,10 +170,6 @@ class Progress {
 
 /** The spool file's own name means nothing to who sent it. */
 function lastLine(result: ImportResult): AdminReply {
-  if (!result.ok) return refusal(409, result.error.message.replace(result.error.file, 'the file'));
+  if (!result.ok) return refuse(409, result.error.message.replace(result.error.file, 'the file'));
   return { status: 200, body: { result: encodeImportReport(result.value) } };
-}
-
-function refusal(status: number, error: string): AdminReply {
-  return { status, body: { error } };
 }

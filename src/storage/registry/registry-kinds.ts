@@ -103,6 +103,11 @@ export function idOf<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): s
   return pick(entry, idProperties[kind]).join(idSeparator);
 }
 
+/** An id for people and in answers: that of a webhook is its application and its URL. */
+export function shownId(id: string): string {
+  return id.replace(idSeparator, ' ');
+}
+
 export function encodeRow<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Row {
   const row = pick(entry, rowProperties[kind]);
   while (row.at(-1) === undefined) row.pop();
