@@ -566,7 +566,11 @@ abstract class SpoiltRelay extends Relay {
     if (!joined.ok) return fail(joined.error);
     const { value } = joined;
     const leave = this.spoilLeave(() => value.leave());
-    return succeed({ frame: (...frame: Parameters<JoinedLeg['frame']>) => value.frame(...frame), leave });
+    return succeed({
+      frame: (...frame: Parameters<JoinedLeg['frame']>) => value.frame(...frame),
+      wants: (uplink) => value.wants(uplink),
+      leave,
+    });
   }
 }
 

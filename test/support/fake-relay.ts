@@ -4,6 +4,7 @@ import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
+import type { UplinkWish } from '../../src/model/sound.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
@@ -21,6 +22,7 @@ export class FakeJoinedLeg implements JoinedLeg {
   /** Of a viewer null. */
   readonly media: CallMedia | null;
   readonly frames: CarriedFrame[] = [];
+  readonly wishes: UplinkWish[] = [];
   leftTimes = 0;
   readonly #out: DeviceOutput | LegOutput | PictureOutput;
   readonly #happened: () => void;
@@ -51,6 +53,11 @@ export class FakeJoinedLeg implements JoinedLeg {
 
   frame(header: FrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): void {
     this.frames.push({ header, payload, headerBytes });
+    this.#happened();
+  }
+
+  wants(uplink: UplinkWish): void {
+    this.wishes.push(uplink);
     this.#happened();
   }
 

@@ -8,6 +8,7 @@ import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts
 import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import {
+  type BridgeText,
   parseBridgeText,
   parseDeviceText,
   faultCloses,
@@ -93,7 +94,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
       this.#disconnect(side, faultCloses.tooLarge);
       return;
     }
-    const fault = isBinary ? this.#takeFrame(side, bytes) : takeText(side, bytes);
+    const fault = isBinary ? this.#takeFrame(side, bytes) : this.#takeText(side, bytes);
     if (fault !== null) this.#complain(side, fault);
   }
 
@@ -205,6 +206,26 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     return null;
   }
 
+  /** Passes on what the text says. Returns what is wrong with it, in a sentence; null: nothing. */
+  #takeText(side: LegSide, text: Uint8Array): string | null {
+    if (side.kind === 'device') {
+      const parsed = parseDeviceText(text);
+      if (!parsed.ok) return parsed.error;
+      side.leg.report(parsed.value);
+      return null;
+    }
+    const parsed = parseBridgeText(text);
+    return parsed.ok ? this.#takeBridgeText(side.leg, parsed.value) : parsed.error;
+  }
+
+  #takeBridgeText(leg: OpenBridgeLeg, said: BridgeText): string | null {
+    if (said.kind === 'answer') leg.answerAssignment(said.accepted);
+    else if (said.kind === 'report') leg.report(said.report, said.about);
+    else if (this.#joined === null) return 'an uplink is asked for after the start of a call';
+    else this.#joined.wants(said.wish);
+    return null;
+  }
+
   #complain(side: LegSide, fault: string): void {
     this.#faults += 1;
     this.#outbox.say(encodeLegError(fault));
@@ -238,19 +259,4 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     this.#context.legs.delete(this);
     return true;
   }
-}
-
-/** Passes on what the text says. Returns what is wrong with it, in a sentence; null: nothing. */
-function takeText(side: LegSide, text: Uint8Array): string | null {
-  if (side.kind === 'device') {
-    const parsed = parseDeviceText(text);
-    if (!parsed.ok) return parsed.error;
-    side.leg.report(parsed.value);
-    return null;
-  }
-  const parsed = parseBridgeText(text);
-  if (!parsed.ok) return parsed.error;
-  if (parsed.value.kind === 'answer') side.leg.answerAssignment(parsed.value.accepted);
-  else side.leg.report(parsed.value.report, parsed.value.about);
-  return null;
 }

@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { FrameDrop, FrameResult, Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
+import { asItComes } from '../../model/sound.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 import { type FrameTally, StreamMeter } from './session-stats.ts';
 import { type KeyFrameRequest, SourceReader, type SourceVideo, passedOn } from './source-video.ts';
@@ -150,6 +151,8 @@ function skipped({ isPaced }: PictureSource, { source }: FrameResult): Skipped {
 export class Uplink {
   /** The bridge's; null: it is not there. */
   sendQueue: SendQueue | null = null;
+  /** Of the bridge that is there. */
+  wish = asItComes;
   readonly #tally: FrameTally;
   readonly #reader: SourceReader;
 

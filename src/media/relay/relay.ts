@@ -8,6 +8,7 @@ import { type Result, fail, succeed } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/picture.ts';
+import { asItComes } from '../../model/sound.ts';
 import {
   type DeviceOutput,
   type JoinedLeg,
@@ -150,6 +151,7 @@ export class Room {
       frame: (header, payload, headerBytes) => {
         if (this.#device === device) this.#uplink.take(device.keyFrames, header, payload, headerBytes);
       },
+      wants: () => undefined,
       leave: () => {
         if (this.#device !== device) return;
         this.#device = null;
@@ -166,6 +168,7 @@ export class Room {
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
     this.#uplink.sendQueue?.close();
     this.#uplink.sendQueue = sendQueue;
+    this.#uplink.wish = asItComes;
     this.#bridge = bridge;
     this.#changed();
     this.#downlink.pipeline?.requireKey();
@@ -174,6 +177,9 @@ export class Room {
     return succeed({
       frame: (header, payload, headerBytes) => {
         if (this.#bridge === bridge) this.#downlink.take(bridge, header, payload, headerBytes);
+      },
+      wants: (uplink) => {
+        if (this.#bridge === bridge) this.#uplink.wish = uplink;
       },
       leave: () => {
         if (this.#bridge !== bridge) return;
@@ -195,6 +201,7 @@ export class Room {
     this.#bridge?.want();
     return succeed({
       frame: () => undefined,
+      wants: () => undefined,
       leave: () => {
         if (!this.#viewers.delete(viewer)) return;
         viewer.sendQueue.close();

@@ -4,6 +4,7 @@
  */
 import type { Size } from '../../model/call.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
+import type { UplinkWish } from '../../model/sound.ts';
 import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './media-queues.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 
@@ -34,6 +35,8 @@ export interface JoinedLeg {
    * out with the very same ones.
    */
   frame(header: FrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): void;
+  /** What a bridge takes of the device from now on; of others nothing follows. */
+  wants(uplink: UplinkWish): void;
   /** Nothing is sent to it any more. It disturbs nobody who has taken its place since; twice is once. */
   leave(): void;
 }

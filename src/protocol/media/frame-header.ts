@@ -6,10 +6,7 @@
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { mediaFrameHeaderBytes } from '../../model/limits.ts';
 import { videoFrameFormats, type VideoFrameFormat } from '../../model/picture.ts';
-
-/** In the order of their numbers on the wire, from 1. */
-const audioFormats = ['alaw', 'amr', 'opus', 'pcm'] as const;
-export type AudioFrameFormat = (typeof audioFormats)[number];
+import { audioFrameFormats, type AudioFrameFormat } from '../../model/sound.ts';
 
 export interface VideoFrameHeader {
   readonly kind: 'video';
@@ -60,7 +57,7 @@ function decodeVideo(view: DataView, isKeyFrame: boolean): Result<VideoFrameHead
 
 /** A packet of audio may be marked as a key frame, which it always is. */
 function decodeAudio(view: DataView): Result<AudioFrameHeader, string> {
-  const format = audioFormats[view.getUint8(1) - 1];
+  const format = audioFrameFormats[view.getUint8(1) - 1];
   if (format === undefined)
     return fail('the format of audio, byte 1, is 1 for A-law, 2 for AMR, 3 for Opus or 4 for PCM s16le');
   if (view.getUint32(4) !== 0) return fail('the width and height of audio, bytes 4-7, are 0');
@@ -76,7 +73,7 @@ export function encodeFrameHeader(header: FrameHeader): Buffer {
     bytes.writeUInt16BE(header.isKeyFrame ? keyFrameFlag : 0, 2);
     bytes.writeUInt16BE(header.width, 4);
     bytes.writeUInt16BE(header.height, 6);
-  } else bytes.writeUInt8(audioFormats.indexOf(header.format) + 1, 1);
+  } else bytes.writeUInt8(audioFrameFormats.indexOf(header.format) + 1, 1);
   bytes.writeUInt32BE(header.timestampMs, 8);
   return bytes;
 }

@@ -14,9 +14,10 @@ import {
   type ReportedState,
   type LegCloseReason,
 } from '../../model/call.ts';
-import { decodeJsonObject } from '../../lib/utf8.ts';
+import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { audioFrameFormats, soundChoices, type SoundShape, type UplinkWish } from '../../model/sound.ts';
 
 export function encodeLegMessage(message: LegMessage): string {
   switch (message.kind) {
@@ -68,7 +69,9 @@ export type BridgeText =
   /** Whether it takes the call that it was asked to take. */
   | { readonly kind: 'answer'; readonly accepted: boolean }
   /** `about`: the session it names; null: none, so its own. */
-  | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null };
+  | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
+  /** What it takes of the device from now on. */
+  | { readonly kind: 'uplink'; readonly wish: UplinkWish };
 
 const accepts: BridgeText = { kind: 'answer', accepted: true };
 const refuses: BridgeText = { kind: 'answer', accepted: false };
@@ -90,9 +93,34 @@ export function parseBridgeText(text: Uint8Array): Result<BridgeText, string> {
       return succeed(refuses);
     case 'state':
       return parseState(decoded.value);
+    case 'uplink':
+      return parseUplink(decoded.value);
     default:
-      return fail('the type of a bridge is accept, refuse or state');
+      return fail('the type of a bridge is accept, refuse, state or uplink');
   }
+}
+
+function parseUplink({ audio = null, video = null }: JsonObject): Result<BridgeText, string> {
+  if (video !== null && video !== 'h264') return fail('the video of an uplink is h264, or null: as it comes');
+  if (audio === null) return succeed({ kind: 'uplink', wish: { audio, video } });
+  const shape = soundShapeOf(audio);
+  return shape === null ? fail(badSound) : succeed({ kind: 'uplink', wish: { audio: shape, video } });
+}
+
+const badSound =
+  'the audio of an uplink has a format, a rate and channels, or is null: as it comes. Formats are ' +
+  `${audioFrameFormats.map((format) => `${format} (${soundChoices[format].rates.join(', ')})`).join(', ')}, ` +
+  'channels 1 or 2; amr has 1';
+
+function soundShapeOf(given: unknown): SoundShape | null {
+  if (!isJsonObject(given)) return null;
+  const { format: named, rate, channels } = given;
+  const format = audioFrameFormats.find((known) => known === named);
+  if (format === undefined || typeof rate !== 'number' || typeof channels !== 'number') return null;
+  const { rates, channelsMax } = soundChoices[format];
+  const isOffered =
+    rates.includes(rate) && Number.isInteger(channels) && channels >= 1 && channels <= channelsMax;
+  return isOffered ? { format, rate, channels } : null;
 }
 
 function parseState({ state: given, reason, session }: JsonObject): Result<BridgeText, string> {

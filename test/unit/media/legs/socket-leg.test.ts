@@ -8,6 +8,7 @@ import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../..
 import type { LegConnection } from '../../../../src/media/legs/listener-context.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import type { JoinedLeg, LegOutput } from '../../../../src/media/relay/send-queue.ts';
+import { asItComes } from '../../../../src/model/sound.ts';
 import { encodeLegMessage } from '../../../../src/protocol/media/leg-text.ts';
 import { callMedia, callRoom } from '../../../support/call-scene.ts';
 import { FakeOpenLeg } from '../../../support/fake-leg-service.ts';
@@ -474,4 +475,17 @@ test('a bridge is not charged for what is refused in its place', async () => {
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.notify(assign);
   await Promise.resolve();
   assert.deepEqual([opened.answers.length, socket.said], [2 * legTextsBurstMax, []]);
+});
+
+test("what a bridge takes of the device is the relay's to know, once the call has started", () => {
+  enter();
+  leg.received(Buffer.from('{"type":"uplink","video":"h264"}'), false);
+  assert.deepEqual(socket.said, [
+    '{"type":"error","message":"an uplink is asked for after the start of a call"}',
+  ]);
+  const joined = carried();
+  leg.received(Buffer.from('{"type":"uplink","video":"h264"}'), false);
+  leg.received(Buffer.from('{"type":"uplink"}'), false);
+  assert.deepEqual(joined.wishes, [{ audio: null, video: 'h264' }, asItComes]);
+  assert.equal(socket.said.length, 1);
 });

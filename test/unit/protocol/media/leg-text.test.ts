@@ -8,6 +8,7 @@ import {
   callEndReasons,
   type CallReport,
 } from '../../../../src/model/call.ts';
+import { asItComes, type UplinkWish } from '../../../../src/model/sound.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import {
   faultCloses,
@@ -119,6 +120,24 @@ test('a bridge answers whether it takes the call it is offered', () => {
     });
 });
 
+const wishes: readonly (readonly [object, UplinkWish])[] = [
+  [{}, asItComes],
+  [{ audio: null, video: null, more: 1 }, asItComes],
+  [
+    { audio: { format: 'opus', rate: 48_000, channels: 2, more: 1 }, video: 'h264' },
+    { audio: { format: 'opus', rate: 48_000, channels: 2 }, video: 'h264' },
+  ],
+  [
+    { audio: { format: 'amr', rate: 16_000, channels: 1 } },
+    { audio: { format: 'amr', rate: 16_000, channels: 1 }, video: null },
+  ],
+];
+for (const [fields, wish] of wishes)
+  test(`a bridge says what it takes of the device: ${JSON.stringify(fields)}`, () => {
+    const text = Buffer.from(JSON.stringify({ type: 'uplink', ...fields }));
+    assert.deepEqual(parseBridgeText(text), { ok: true, value: { kind: 'uplink', wish } });
+  });
+
 function stateText(fields: object): Buffer {
   return Buffer.from(JSON.stringify({ type: 'state', ...fields }));
 }
@@ -202,7 +221,7 @@ for (const [text, report] of good)
   });
 
 const stateSentence = /^the state is ringing, attempting, connected or ended$/;
-const bridgeTypes = /^the type of a bridge is accept, refuse or state$/;
+const bridgeTypes = /^the type of a bridge is accept, refuse, state or uplink$/;
 const form = /^a text message is a JSON object with a type: /;
 const badBridge: readonly (readonly [string, RegExp])[] = [
   ['', form],
@@ -218,6 +237,26 @@ const badBridge: readonly (readonly [string, RegExp])[] = [
   ['{"type":"state","state":"Ringing"}', stateSentence],
   ['{"type":"state","state":["ringing"]}', stateSentence],
   ['{"type":"state","state":null}', stateSentence],
+];
+const soundSentence = /^the audio of an uplink has a format, a rate and channels, or is null: as it comes\. /;
+const badUplink: readonly (readonly [string, RegExp])[] = [
+  ['{"type":"uplink","video":"h265"}', /^the video of an uplink is h264, or null: as it comes$/],
+  ['{"type":"uplink","video":["h264"]}', /^the video of an uplink is h264, or null: as it comes$/],
+  ...[
+    '"pcm"',
+    '[]',
+    '{}',
+    '{"format":"mp3","rate":8000,"channels":1}',
+    '{"format":"__proto__","rate":8000,"channels":1}',
+    '{"format":"alaw","rate":48000,"channels":1}',
+    '{"format":"pcm","rate":44100,"channels":1}',
+    '{"format":"pcm","rate":"8000","channels":1}',
+    '{"format":"pcm","rate":8000}',
+    '{"format":"pcm","rate":8000,"channels":0}',
+    '{"format":"pcm","rate":8000,"channels":1.5}',
+    '{"format":"pcm","rate":8000,"channels":3}',
+    '{"format":"amr","rate":8000,"channels":2}',
+  ].map((audio) => [`{"type":"uplink","audio":${audio}}`, soundSentence] as const),
 ];
 const deviceTypes = /^the type of a device is accept, reject or hangup$/;
 const badDevice: readonly (readonly [string, RegExp])[] = [
@@ -240,7 +279,12 @@ const badDevice: readonly (readonly [string, RegExp])[] = [
   ['{"__proto__":{"type":"accept"}}', deviceTypes],
 ];
 const bad = [
-  ...badBridge.map(([text, sentence]) => ({ who: 'bridge', text, sentence, parse: parseBridgeText })),
+  ...[...badBridge, ...badUplink].map(([text, sentence]) => ({
+    who: 'bridge',
+    text,
+    sentence,
+    parse: parseBridgeText,
+  })),
   ...badDevice.map(([text, sentence]) => ({ who: 'device', text, sentence, parse: parseDeviceText })),
 ];
 for (const { who, text, sentence, parse } of bad)
