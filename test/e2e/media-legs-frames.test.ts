@@ -243,7 +243,8 @@ test('who speaks HTTP/1.0 reads the parts as they are', async () => {
   assert.match(await new SignalPeer(raw).readHead(), / 200 OK\r\n/);
   const { pictureOutput } = await relay.leg();
   pictureOutput.sendPicture(Buffer.from('JPEG'), () => undefined);
-  const part = '--reveille-picture\r\nContent-Type: image/jpeg\r\nContent-Length: 4\r\n\r\nJPEG\r\n';
+  const part =
+    '--reveille-picture\r\nContent-Type: image/jpeg\r\nContent-Length: 4\r\n\r\nJPEG\r\n--reveille-picture';
   assert.equal(await raw.read(part.length), part);
 });
 

@@ -489,7 +489,7 @@ test('a device without WebSocket is a leg until its call ends, which ends the an
   opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ended', reason: 'lost' });
   opened.leg.close('ended');
   opened.leg.close('drain');
-  const body = '16\r\n--reveille-picture--\r\n\r\n0\r\n\r\n';
+  const body = '12\r\n--reveille-picture\r\n4\r\n--\r\n\r\n0\r\n\r\n';
   assert.equal(await device.read(body.length), body);
   assert.equal(headers.get('connection'), 'close');
   device.socket.end();

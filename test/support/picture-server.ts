@@ -1,10 +1,11 @@
-/** A page with one picture that is replaced by the next, and the multipart answer it is fed by, as our media listener writes it. */
+/** A page with one picture that is replaced by the next, and the multipart answer it is fed by, as our media listener writes it for people. */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { partsForPeople } from '../../src/media/legs/picture-parts.ts';
 import type { Ending } from './temporary-store.ts';
 
-const boundary = 'reveille-picture';
+const parts = partsForPeople();
 const page = '<!doctype html><title>pictures</title><img src="/pictures">';
 
 export class PictureServer {
@@ -23,10 +24,10 @@ export class PictureServer {
       if (request.url !== '/pictures') response.setHeader('Content-Type', 'text/html').end(page);
       else {
         response.writeHead(200, {
-          'Content-Type': `multipart/x-mixed-replace; boundary=${boundary}`,
+          'Content-Type': parts.contentType,
           'Cache-Control': 'no-store',
         });
-        response.flushHeaders();
+        response.write(parts.begin);
         resolve(response);
       }
     });
@@ -42,13 +43,11 @@ export class PictureServer {
   /** To whoever asked for the pictures, which may still be about to happen. */
   async show(jpeg: Uint8Array): Promise<void> {
     const stream = await this.#streams;
-    stream.write(`--${boundary}\r\nContent-Type: image/jpeg\r\nContent-Length: ${jpeg.length}\r\n\r\n`);
-    stream.write(jpeg);
-    stream.write('\r\n');
+    for (const part of parts.part(jpeg)) stream.write(part);
   }
 
   async end(): Promise<void> {
-    (await this.#streams).end(`--${boundary}--\r\n`);
+    (await this.#streams).end(parts.end);
   }
 }
 

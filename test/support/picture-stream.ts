@@ -1,6 +1,6 @@
 /**
  * A reader of multipart/x-mixed-replace over HTTP, as a device or a browser has one: it goes by the boundary that the
- * answer names and by the length that each part names, and takes nothing for granted.
+ * answer names and by the length of a part, or where it names none to the next boundary, and takes nothing for granted.
  */
 import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -66,30 +66,32 @@ export class PictureStream {
 
   /** False: there is no whole one. */
   #readPart(): boolean {
-    const { isWhole } = this;
-    if (isWhole && this.#unread.length > 0) throw new Error('something comes behind the last boundary');
+    if (this.isWhole && this.#unread.length > 0) throw new Error('something comes behind the last boundary');
     const delimiter = `--${this.#boundary}`;
-    const headEnd = this.#unread.indexOf('\r\n\r\n');
     if (this.#unread.toString('latin1') === `${delimiter}--\r\n`) {
       this.isWhole = true;
       this.#unread = Buffer.alloc(0);
     }
+    const headEnd = this.#unread.indexOf('\r\n\r\n');
     if (headEnd === -1) return false;
-    const [first, ...fields] = this.#unread.toString('latin1', 0, headEnd).split('\r\n');
-    const length = Number(/^Content-Length: (\d+)$/.exec(fields[1] ?? '')?.[1]);
-    if (
-      first !== delimiter ||
-      fields[0] !== 'Content-Type: image/jpeg' ||
-      fields.length !== 2 ||
-      Number.isNaN(length)
-    )
-      throw new Error(`no part: ${first} ${fields.join(' ')}`);
-    const end = headEnd + 4 + length;
-    if (this.#unread.length < end + 2) return false;
-    if (this.#unread.toString('latin1', end, end + 2) !== '\r\n')
+    const [first, type, length, ...more] = this.#unread.toString('latin1', 0, headEnd).split('\r\n');
+    if (first !== delimiter || type !== 'Content-Type: image/jpeg' || more.length > 0)
+      throw new Error(`no part: ${this.#unread.toString('latin1', 0, headEnd)}`);
+    const begin = headEnd + 4;
+    const next = `\r\n${delimiter}`;
+    const end = length === undefined ? this.#unread.indexOf(next, begin) : begin + lengthIn(length);
+    if (end === -1 || this.#unread.length < end + next.length) return false;
+    if (this.#unread.toString('latin1', end, end + next.length) !== next)
       throw new Error('a part is longer than it says');
-    this.pictures.push(this.#unread.subarray(headEnd + 4, end));
+    // The last part of a stream without lengths has nothing in it.
+    if (end > begin) this.pictures.push(this.#unread.subarray(begin, end));
     this.#unread = this.#unread.subarray(end + 2);
     return true;
   }
+}
+
+function lengthIn(field: string): number {
+  const [, length] = /^Content-Length: ([1-9]\d*)$/.exec(field) ?? [];
+  if (length === undefined) throw new Error(`no length: ${field}`);
+  return Number(length);
 }

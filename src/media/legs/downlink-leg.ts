@@ -9,11 +9,8 @@ import type { ReservationRefusal } from '../../model/picture.ts';
 import type { OpenViewer, CallLeg } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg, PictureOutput } from '../relay/send-queue.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { PictureParts } from './picture-parts.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
-
-const boundary = 'reveille-picture';
-const contentType = `multipart/x-mixed-replace; boundary=${boundary}`;
-const closing = `--${boundary}--\r\n`;
 
 /** `open` opens the leg at the leg service, `join` at the relay; either may refuse it. */
 export interface DownlinkDeps {
@@ -24,6 +21,7 @@ export interface DownlinkDeps {
 export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   readonly takes = 'pictures';
   readonly #request: UpgradeRequest;
+  readonly #parts: PictureParts;
   readonly #context: MediaListenerContext;
   #opened: OpenViewer | null = null;
   #joined: JoinedLeg | null = null;
@@ -35,8 +33,9 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   #awaited = 0;
   #stopLingering: Cancel = () => undefined;
 
-  constructor(request: UpgradeRequest, context: MediaListenerContext) {
+  constructor(request: UpgradeRequest, parts: PictureParts, context: MediaListenerContext) {
     this.#request = request;
+    this.#parts = parts;
     this.#context = context;
   }
 
@@ -60,9 +59,8 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
 
   sendPicture(jpeg: Uint8Array, sent: () => void): void {
     this.#begin();
-    const head = `--${boundary}\r\nContent-Type: image/jpeg\r\nContent-Length: ${jpeg.length}\r\n\r\n`;
     this.#begun += 1;
-    this.#request.write([head, jpeg, '\r\n'], () => {
+    this.#request.write(this.#parts.part(jpeg), () => {
       this.#taken += 1;
       sent();
     });
@@ -80,7 +78,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     if (!this.#leave() || this.#opened === null) return;
     this.#context.leaving.add(this);
     this.#stopLingering = this.#context.clock.after(legLingerMsMax, () => this.#request.cut());
-    this.#request.end(closing);
+    this.#request.end(this.#parts.end);
   }
 
   drop(): void {
@@ -89,7 +87,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
 
   /** The relay may have a picture for it before `enter` has come to its end. */
   #begin(): void {
-    this.#request.stream(contentType, () => this.#gone());
+    this.#request.stream(this.#parts, () => this.#gone());
   }
 
   #gone(): void {

@@ -16,6 +16,7 @@ import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import type { MediaListenerContext } from './listener-context.ts';
+import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
 import {
   readLegRequest,
   type LegRequest,
@@ -134,7 +135,7 @@ export class UpgradeHandler {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'pictures')) return;
-    this.#stream(request, 'session_ended', {
+    this.#stream(request, partsForDevices(), 'session_ended', {
       open: (leg) => service.openDeviceLeg(admission, leg),
       join: (out) => context.relay.joinDevice(sessionId, media, out),
     });
@@ -142,7 +143,7 @@ export class UpgradeHandler {
 
   #openViewer(request: UpgradeRequest, admission: ViewerAdmission, picture: WatchedPicture): void {
     const { service, context } = this.#deps;
-    this.#stream(request, 'viewers', {
+    this.#stream(request, partsForPeople(), 'viewers', {
       open: (leg) => service.openViewer(admission, leg),
       join: (out) => context.relay.watch(admission.sessionId, picture, out),
     });
@@ -165,9 +166,9 @@ export class UpgradeHandler {
   }
 
   /** `late`: the refusal if the leg service no longer takes the leg. */
-  #stream(request: UpgradeRequest, late: LegRefusal, deps: DownlinkDeps): void {
+  #stream(request: UpgradeRequest, parts: PictureParts, late: LegRefusal, deps: DownlinkDeps): void {
     this.#holdUntilKnown(request);
-    const refusal = new DownlinkLeg(request, this.#deps.context).enter(deps);
+    const refusal = new DownlinkLeg(request, parts, this.#deps.context).enter(deps);
     if (refusal === null) this.#deps.telemetry.mediaLogin('accepted');
     else this.#refuse(request, refusal === 'late' ? late : refusal);
   }

@@ -108,6 +108,12 @@ function bearerOf({ headersDistinct }: IncomingMessage): string | null {
   return bearer === undefined || more.length > 0 || bearer.length > callTokenBytesMax ? null : bearer;
 }
 
+interface StreamHead {
+  readonly contentType: string;
+  /** The first of the body. */
+  readonly begin: string;
+}
+
 export class UpgradeRequest {
   readonly request: IncomingMessage;
   readonly #response: ServerResponse;
@@ -187,7 +193,7 @@ export class UpgradeRequest {
   }
 
   /** Answers 200 and goes on with a body until `end`. `whenGone`: the connection is closed, whoever closed it. */
-  stream(contentType: string, whenGone: () => void): void {
+  stream({ contentType, begin }: StreamHead, whenGone: () => void): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'streaming';
     this.#whenGone = whenGone;
@@ -196,7 +202,7 @@ export class UpgradeRequest {
       'Cache-Control': 'no-store',
       Connection: 'close',
     });
-    this.#response.flushHeaders();
+    this.#response.write(begin);
   }
 
   /** A piece of the body. `sent`: the system has it, or never will; it is called once, and never within the call. */
