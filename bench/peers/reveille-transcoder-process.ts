@@ -16,7 +16,7 @@ import { pictureService, type PeerProtocol } from '../load/picture-protocol.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 
 /** Those of a server where nobody says otherwise. */
-const settings = { quality: 80, sourceMax: { width: 1920, height: 1080 } };
+const settings = { quality: 80, maxFps: 15, sourceMax: { width: 1920, height: 1080 } };
 /** So little that each is let in: what is measured is how much a worker does, not whom it lets in. */
 const need = { request: { width: 16, height: 16 }, maxFps: 1 };
 
@@ -57,8 +57,8 @@ async function play(
 }
 
 function count([picture]: readonly unknown[], meter: PictureMeter): void {
-  const isMade = typeof picture === 'object' && picture !== null && 'jpeg' in picture;
-  meter.count(isMade && picture.jpeg instanceof Uint8Array ? picture.jpeg : null);
+  const isMade = typeof picture === 'object' && picture !== null && 'bytes' in picture;
+  meter.count(isMade && picture.bytes instanceof Uint8Array ? picture.bytes : null);
 }
 
 answerQuestions<PeerProtocol>(pictureService, {

@@ -18,7 +18,7 @@ import type { Expectation } from '../../test/pictures/reference.ts';
 import { NaturalClips } from '../load/natural-clips.ts';
 import { takeFrame } from '../../test/support/coded-frames.ts';
 
-const settings = { quality: 80, sourceMax: { width: 1920, height: 1080 } };
+const settings = { quality: 80, maxFps: 15, sourceMax: { width: 1920, height: 1080 } };
 const landscape = { width: 640, height: 480 };
 const portrait = { width: 240, height: 320 };
 
@@ -81,7 +81,7 @@ function addScalingAndEncoding(
   const [first] = frames;
   if (first === undefined || source.take(first, describeFrame(first), []) !== 'decoded')
     throw new Error('a clip has frames');
-  const scaler: FilterChain = buildScaler(engine, traitsOf(source.frame), { crop, output });
+  const scaler: FilterChain = buildScaler(engine, traitsOf(source.frame), { crop, output }, 'mjpeg');
   const encoder = JpegEncoder.open(engine, output, settings.quality);
   const name = `${first.width}x${first.height} to ${output.width}x${output.height}`;
   bench.add(`pictures: crop and scale ${name}`, () => {

@@ -33,16 +33,23 @@ export interface FrameDescription {
   readonly content: FrameContent;
 }
 
-/** What is to be made of a decoded frame. `screen`: null only under `auto`. */
+/** What pictures are made as. */
+export type PictureFormat = 'mjpeg' | 'h264';
+
+/** What is to be made of a decoded frame. `screen`: null only under `auto`. `format`: JPEGs where it is left out. */
 export interface PictureShape {
   readonly mode: ResolutionMode;
   readonly screen: Size | null;
+  readonly format?: PictureFormat;
 }
 
-/** A finished JPEG. */
+/** A finished JPEG, or an Annex B access unit that builds on the one before it of the same shape. */
 export interface Picture {
+  readonly format: PictureFormat;
+  /** Of a JPEG always true. */
+  readonly isKey: boolean;
   readonly size: Size;
-  readonly jpeg: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /**

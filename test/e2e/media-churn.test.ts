@@ -108,7 +108,13 @@ function framesOf(engine: Engine): SourceFrame[] {
 engineTest('calls that come and go in the middle of their frames leave nothing behind', async (engine, t) => {
   const chance = chanceFrom(20_261_122);
   const clock = new SystemClock();
-  const settings = { threads: 2, loadMax: 1, quality: 80, sourceMax: { width: 1920, height: 1080 } };
+  const settings = {
+    threads: 2,
+    loadMax: 1,
+    maxFps: 15,
+    quality: 80,
+    sourceMax: { width: 1920, height: 1080 },
+  };
   const transcoders = await TranscoderPool.open({
     ...settings,
     clock,

@@ -75,9 +75,13 @@ function sizeOf({ width, height }: Size): string {
 
 /** What the server makes of frames that are decoded one behind the other, by its codec alone. */
 function picturesOf(engine: Engine, frames: readonly SourceFrame[], shape: PictureShape): Buffer[] {
-  const transcoder = new FrameTranscoder(engine, { quality: 80, sourceMax: { width: 1920, height: 1080 } });
+  const transcoder = new FrameTranscoder(engine, {
+    maxFps: 15,
+    quality: 80,
+    sourceMax: { width: 1920, height: 1080 },
+  });
   try {
-    return frames.map((frame) => Buffer.from(onlyPicture(transcoder, frame, shape).jpeg));
+    return frames.map((frame) => Buffer.from(onlyPicture(transcoder, frame, shape).bytes));
   } finally {
     transcoder.close();
   }

@@ -143,7 +143,7 @@ function checkResult({ source, pictures, drop }: FrameResult): void {
   assert(isDecoded ? drop === null : pictures.length === 0, 'pictures of a frame that was not decoded');
   for (const picture of pictures)
     if (typeof picture === 'string') assert(mediaFrameResults.includes(picture), `no drop: ${picture}`);
-    else assert.deepEqual(jpegSize(picture.jpeg), picture.size);
+    else assert.deepEqual(jpegSize(picture.bytes), picture.size);
 }
 
 function pick<Item>(items: readonly Item[], chance: Chance): Item {

@@ -9,7 +9,6 @@ import {
   makePacket,
 } from '../../src/media/codec/native-census.ts';
 import { PlanarSource } from '../../src/media/codec/frame-source.ts';
-import { H264Encoder } from '../../src/media/codec/video-encoder.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import type { Size } from '../../src/model/call.ts';
 import type {
@@ -22,11 +21,15 @@ import type {
 import { movingPicture } from './moving-picture.ts';
 
 export const ownSize: PictureShape = { mode: 'auto', screen: null };
+export const ownSizeH264: PictureShape = { mode: 'auto', screen: null, format: 'h264' };
 export const fitScreen: PictureShape = { mode: 'fit_screen', screen: { width: 160, height: 100 } };
 export const fillScreen: PictureShape = { mode: 'fill_screen', screen: { width: 160, height: 100 } };
 
-export function makeTranscoder(engine: Engine): FrameTranscoder {
-  return new FrameTranscoder(engine, { quality: 90, sourceMax: { width: 1920, height: 1080 } });
+export function makeTranscoder(
+  engine: Engine,
+  sourceMax: Size = { width: 1920, height: 1080 },
+): FrameTranscoder {
+  return new FrameTranscoder(engine, { maxFps: 15, quality: 90, sourceMax });
 }
 
 /** The header says nothing of the size, unless it is told. */
@@ -63,16 +66,17 @@ export function encodeFilm(
   pictures: readonly Uint8Array<ArrayBuffer>[],
   keys: readonly number[] = [0],
 ): SourceFrame[] {
-  const encoder = new H264Encoder(engine, { size, framesPerSecond: 15, bitsPerSecond: 600_000 });
+  const transcoder = makeTranscoder(engine, size);
   try {
     return pictures.map((picture, index) => {
-      const coded = encoder.encode(picture, keys.includes(index));
-      assert(coded !== null, 'the encoder has no delay');
+      const frame = sourceFrame('i420', picture, size);
+      const [coded] = takeFrame(transcoder, frame, [ownSizeH264], keys.includes(index)).pictures;
+      assert(typeof coded === 'object', 'the encoder has no delay');
       assert.equal(coded.isKey, keys.includes(index));
       return sourceFrame('h264', coded.bytes);
     });
   } finally {
-    encoder.close();
+    transcoder.close();
   }
 }
 
@@ -112,7 +116,7 @@ export function jpegFilm(engine: Engine, size: Size, count: number): SourceFrame
   const transcoder = makeTranscoder(engine);
   try {
     return Array.from({ length: count }, (_, index) =>
-      sourceFrame('mjpeg', onlyPicture(transcoder, planarFrame(size, index), ownSize).jpeg),
+      sourceFrame('mjpeg', onlyPicture(transcoder, planarFrame(size, index), ownSize).bytes),
     );
   } finally {
     transcoder.close();
@@ -124,8 +128,9 @@ export function takeFrame(
   transcoder: Pick<FrameTranscoder, 'take'>,
   frame: SourceFrame,
   shapes: readonly PictureShape[],
+  isKeyWanted = false,
 ): FrameResult {
-  return transcoder.take(frame, shapes, describeFrame(frame));
+  return transcoder.take(frame, shapes, describeFrame(frame), isKeyWanted);
 }
 
 /** Asserts that the frame was decoded and that its one picture was made. */

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   ReservationRefusal,
+  FrameDescription,
   FrameResult,
   Picture,
   PictureShape,
@@ -16,6 +17,11 @@ import type { Transcoder, Transcoders, TranscodingNeed } from '../../src/core/po
 export interface TakenFrame {
   readonly frame: SourceFrame;
   readonly shapes: readonly PictureShape[];
+  readonly isKeyWanted: boolean;
+}
+
+interface PictureOrder extends Omit<TakenFrame, 'shapes'> {
+  readonly shape: PictureShape;
 }
 
 export class FakeTranscoder implements Transcoder {
@@ -27,11 +33,16 @@ export class FakeTranscoder implements Transcoder {
     return this.#answer !== null;
   }
 
-  take(frame: SourceFrame, shapes: readonly PictureShape[]): Promise<FrameResult> {
+  take(
+    frame: SourceFrame,
+    shapes: readonly PictureShape[],
+    _description: FrameDescription,
+    isKeyWanted = false,
+  ): Promise<FrameResult> {
     assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
     assert.ok(!this.isWorking, 'one frame at a time');
     const payload = structuredClone(frame.payload, { transfer: [frame.payload.buffer] });
-    this.taken.push({ frame: { ...frame, payload }, shapes });
+    this.taken.push({ frame: { ...frame, payload }, shapes, isKeyWanted });
     return new Promise((resolve) => (this.#answer = resolve));
   }
 
@@ -45,7 +56,7 @@ export class FakeTranscoder implements Transcoder {
     const [answer, taken] = [this.#answer, this.taken.at(-1)];
     assert.ok(answer !== null && taken !== undefined, 'no frame is being worked on');
     this.#answer = null;
-    const pictures = taken.shapes.map((shape) => fakePicture(taken.frame, shape));
+    const pictures = taken.shapes.map((shape) => fakePicture({ ...taken, shape }));
     const done: FrameResult = {
       source: { width: 640, height: 480 },
       pictures: typeof result.drop === 'string' ? [] : pictures,
@@ -96,7 +107,11 @@ export function afterThat(): Promise<void> {
   });
 }
 
-function fakePicture({ payload }: SourceFrame, { mode, screen }: PictureShape): Picture {
-  const jpeg = new TextEncoder().encode(`${mode} of ${Buffer.from(payload).toString()}`);
-  return { size: screen ?? { width: 640, height: 480 }, jpeg };
+/** H.264 says by `key` that it builds on nothing before it. */
+function fakePicture({ frame, shape, isKeyWanted }: PictureOrder): Picture {
+  const { mode, screen, format = 'mjpeg' } = shape;
+  const isKey = format === 'mjpeg' || isKeyWanted;
+  const how = format === 'mjpeg' ? mode : `h264${isKey ? ' key' : ''}`;
+  const bytes = new TextEncoder().encode(`${how} of ${Buffer.from(frame.payload).toString()}`);
+  return { format, isKey, size: screen ?? { width: 640, height: 480 }, bytes };
 }

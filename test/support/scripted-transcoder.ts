@@ -54,16 +54,16 @@ export function takeFrame({ session, frame }: FrameTask): Promise<unknown> {
     if (order === 'die') process.exit(1);
     if (order === 'throw') throw new Error('this worker was told to throw');
     const size = { width: frame.width, height: frame.height };
-    const jpeg = new TextEncoder().encode(`${session}.${frames}`);
+    const bytes = new TextEncoder().encode(`${session}.${frames}`);
     const result: FrameResult = {
       source: size,
-      pictures: [{ size, jpeg }],
+      pictures: [{ format: 'mjpeg', isKey: true, size, bytes }],
       drop: null,
       keyFrameWanted: false,
       rebuilds: loopTurns,
       workMs: script.workMs ?? 0,
     };
-    return move({ [transferableSymbol]: [jpeg.buffer], [valueSymbol]: result });
+    return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: result });
   });
 }
 

@@ -32,6 +32,7 @@ export class TranscoderScene {
       threads: 1,
       loadMax: 0.85,
       quality: 80,
+      maxFps: 15,
       sourceMax: { width: 1920, height: 1080 },
       clock: this.clock,
       log: this.log,
@@ -80,5 +81,5 @@ export function hold(transcoder: Transcoder): Promise<FrameResult> {
 /** `session.frames` of the only picture, or the drop. */
 export function told({ pictures, drop }: FrameResult): string | null {
   const [picture] = pictures;
-  return picture === undefined || typeof picture === 'string' ? drop : Buffer.from(picture.jpeg).toString();
+  return picture === undefined || typeof picture === 'string' ? drop : Buffer.from(picture.bytes).toString();
 }

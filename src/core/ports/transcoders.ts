@@ -23,7 +23,7 @@ export interface TranscodingNeed {
 export interface Transcoder {
   /**
    * One frame at a time: the next is asked when this one is answered. The payload is moved: its buffer is detached.
-   * `description`: the frame's.
+   * `description`: the frame's. `isKeyWanted`: its pictures are to build on nothing before them; no, if left out.
    * Without shapes the frame is decoded only, for the sake of those behind it. Never rejects: what a dead worker had is
    * answered with the drop `engine`.
    */
@@ -31,6 +31,7 @@ export interface Transcoder {
     frame: SourceFrame,
     shapes: readonly PictureShape[],
     description: FrameDescription,
+    isKeyWanted?: boolean,
   ): Promise<FrameResult>;
   /** Frees what it holds, behind what it still does. Nothing is asked of it any more. */
   close(): void;

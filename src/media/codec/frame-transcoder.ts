@@ -1,5 +1,5 @@
 /**
- * The transcoder of one session: a frame in, JPEGs out, synchronously, and everything native that it takes. It lives on
+ * The transcoder of one session: a frame in, pictures out, synchronously, and everything native that it takes. It lives on
  * one thread, and is given its frames in order.
  * Source: calls-and-media.md, The media process and Resolution.
  */
@@ -20,11 +20,9 @@ import { exceeds } from '../geometry/picture-plan.ts';
 import { CodedSource, type FrameSource, type SourceStep, PlanarSource, JpegSource } from './frame-source.ts';
 import type { Engine } from './engine.ts';
 import { sourceSize, traitsOf } from './filter-chain.ts';
-import { PictureMaker } from './picture-maker.ts';
+import { PictureMaker, type PictureSettings } from './picture-maker.ts';
 
-export interface TranscoderSettings {
-  /** Of the JPEGs, 1 to 100, libjpeg's scale. */
-  readonly quality: number;
+export interface TranscoderSettings extends PictureSettings {
   /** Either way up; what is larger is dropped. */
   readonly sourceMax: Size;
 }
@@ -46,13 +44,18 @@ export class FrameTranscoder {
     this.#clock = clock;
   }
 
-  /** Whatever the payload is made of, a frame has a result. `description`: the frame's. */
-  take(frame: SourceFrame, shapes: readonly PictureShape[], description: FrameDescription): FrameResult {
+  /** Whatever the payload is made of, a frame has a result. `description`: the frame's. `isKeyWanted`: of its pictures. */
+  take(
+    frame: SourceFrame,
+    shapes: readonly PictureShape[],
+    description: FrameDescription,
+    isKeyWanted = false,
+  ): FrameResult {
     const startMs = this.#clock.monotonicMs();
     const rebuildsBefore = this.#rebuilds;
     const step = this.#decode(frame, description, shapes);
     const source = step === 'decoded' ? this.#source : null;
-    const pictures = source === null ? [] : this.#makePictures(source, shapes);
+    const pictures = source === null ? [] : this.#makePictures(source, shapes, isKeyWanted);
     return {
       source: source === null ? null : sizeOf(source),
       pictures,
@@ -100,13 +103,17 @@ export class FrameTranscoder {
     return this.#source;
   }
 
-  #makePictures(source: FrameSource, shapes: readonly PictureShape[]): (Picture | FrameDrop)[] {
+  #makePictures(
+    source: FrameSource,
+    shapes: readonly PictureShape[],
+    isKeyWanted: boolean,
+  ): (Picture | FrameDrop)[] {
     if (shapes.length === 0) return [];
     const traits = traitsOf(source.frame, source.reduction);
     return shapes.map((shape) => {
       const maker = this.#makerOf(shape);
       const before = maker.rebuilds;
-      const picture = maker.make(source.frame, traits);
+      const picture = maker.make(source.frame, traits, isKeyWanted);
       this.#rebuilds += maker.rebuilds - before;
       return picture;
     });
@@ -115,7 +122,7 @@ export class FrameTranscoder {
   #makerOf(shape: PictureShape): PictureMaker {
     const at = this.#makers.findIndex((maker) => isSameShape(maker.shape, shape));
     const [known] = at === -1 ? [] : this.#makers.splice(at, 1);
-    const maker = known ?? new PictureMaker(this.#engine, shape, this.#settings.quality);
+    const maker = known ?? new PictureMaker(this.#engine, shape, this.#settings);
     this.#makers.push(maker);
     if (this.#makers.length > pictureShapesKeptMax) this.#makers.shift()?.close();
     return maker;
@@ -134,6 +141,7 @@ function openSource(engine: Engine, format: VideoFrameFormat, sourceMax: Size): 
 function isSameShape(one: PictureShape, other: PictureShape): boolean {
   return (
     one.mode === other.mode &&
+    one.format === other.format &&
     one.screen?.width === other.screen?.width &&
     one.screen?.height === other.screen?.height
   );

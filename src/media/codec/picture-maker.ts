@@ -3,7 +3,7 @@
  * changed is used. A failure costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
  */
 import type { Frame, CodecContext, Packet } from 'node-av/lib';
-import type { FrameDrop, Picture, PictureShape } from '../../model/picture.ts';
+import type { FrameDrop, Picture, PictureFormat, PictureShape } from '../../model/picture.ts';
 import { planPicture, type PicturePlan, reducePlan } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
 import {
@@ -17,22 +17,30 @@ import type { Size } from '../../model/call.ts';
 import { picturePixelsMax } from '../../model/limits.ts';
 import { quantiserOf } from '../geometry/jpeg.ts';
 import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
+import { H264Encoder, type CodedPicture, type VideoEncoder } from './video-encoder.ts';
+
+export interface PictureSettings {
+  /** Of JPEGs, 1 to 100, libjpeg's scale. */
+  readonly quality: number;
+  /** That H.264 is made for, whole. */
+  readonly maxFps: number;
+}
 
 export class PictureMaker {
   readonly shape: PictureShape;
   readonly #engine: Engine;
-  readonly #quality: number;
+  readonly #settings: PictureSettings;
   /** What the scaler was made for; null: there is none. */
   #source: PictureTraits | null = null;
   #scaler: FilterChain | null = null;
-  #encoder: JpegEncoder | null = null;
+  #encoder: VideoEncoder | null = null;
   #hasBuilt = false;
   #rebuilds = 0;
 
-  constructor(engine: Engine, shape: PictureShape, quality: number) {
+  constructor(engine: Engine, shape: PictureShape, settings: PictureSettings) {
     this.#engine = engine;
     this.shape = shape;
-    this.#quality = quality;
+    this.#settings = settings;
   }
 
   /** Scalers and encoders made anew, since a size changed; the first ones are none of them. */
@@ -40,14 +48,16 @@ export class PictureMaker {
     return this.#rebuilds;
   }
 
-  make(source: Frame, traits: PictureTraits): Picture | FrameDrop {
+  /** `isKeyWanted`: it is to build on nothing before it. */
+  make(source: Frame, traits: PictureTraits, isKeyWanted: boolean): Picture | FrameDrop {
     if (this.#source === null || !haveSameTraits(this.#source, traits)) {
       const drop = this.#rebuild(traits);
       if (drop !== null) return drop;
     }
     const scaled = this.#scaler?.filter(source) ?? null;
-    const jpeg = scaled === null ? null : (this.#encoder?.encode(scaled) ?? null);
-    if (jpeg !== null && this.#encoder !== null) return { size: this.#encoder.size, jpeg };
+    const coded = scaled === null ? null : (this.#encoder?.encode(scaled, isKeyWanted) ?? null);
+    if (coded !== null && this.#encoder !== null)
+      return { format: this.#format, size: this.#encoder.size, ...coded };
     this.close();
     return 'rebuild_failed';
   }
@@ -61,14 +71,18 @@ export class PictureMaker {
     this.#encoder = null;
   }
 
+  get #format(): PictureFormat {
+    return this.shape.format ?? 'mjpeg';
+  }
+
   #rebuild(traits: PictureTraits): FrameDrop | null {
     const plan = planPicture(sourceSize(traits), this.shape);
     this.close();
     if (plan === null) return 'too_small';
     if (plan.output.width * plan.output.height > picturePixelsMax) return 'too_large';
     try {
-      this.#scaler = buildScaler(this.#engine, traits, reducePlan(plan, traits.reduction));
-      this.#encoder = JpegEncoder.open(this.#engine, plan.output, this.#quality);
+      this.#scaler = buildScaler(this.#engine, traits, reducePlan(plan, traits.reduction), this.#format);
+      this.#encoder = this.#openEncoder(plan.output);
     } catch {
       this.close();
       return 'rebuild_failed';
@@ -78,18 +92,32 @@ export class PictureMaker {
     this.#hasBuilt = true;
     return null;
   }
+
+  #openEncoder(size: Size): VideoEncoder {
+    const { quality, maxFps } = this.#settings;
+    return this.#format === 'mjpeg'
+      ? JpegEncoder.open(this.#engine, size, quality)
+      : H264Encoder.open(this.#engine, size, maxFps);
+  }
 }
 
+/** BT.601 and 4:2:0 both; cameras and call libraries send limited range, as players of H.264 take it. */
+const colours = {
+  mjpeg: { range: 'full', pixels: 'yuvj420p' },
+  h264: { range: 'limited', pixels: 'yuv420p' },
+} as const;
+
 /**
- * Takes the wanted part of a source picture, scales it once and gives it the colours of a JPEG: full range, BT.601,
- * 4:2:0. A chain of filters does it, since libswscale alone crops only what was copied before. Throws what the engine
+ * Takes the wanted part of a source picture, scales it once and gives it the colours of its format. A chain of filters does it, since libswscale alone crops only what was copied before. Throws what the engine
  * throws.
  */
 export function buildScaler(
   engine: Engine,
   source: PictureTraits,
   { crop, output }: PicturePlan,
+  format: PictureFormat,
 ): FilterChain {
+  const { range, pixels } = colours[format];
   const isWhole = crop.width === source.width && crop.height === source.height;
   const cropping: FilterStep = ['crop', `${crop.width}:${crop.height}:${crop.x}:${crop.y}:exact=1`];
   return FilterChain.build(engine, source, [
@@ -98,9 +126,9 @@ export function buildScaler(
     ...(isWhole ? [] : [cropping]),
     [
       'scale',
-      `${output.width}:${output.height}:flags=${methodOf(crop, output)}:out_range=full:out_color_matrix=bt601`,
+      `${output.width}:${output.height}:flags=${methodOf(crop, output)}:out_range=${range}:out_color_matrix=bt601`,
     ],
-    ['format', 'pix_fmts=yuvj420p'],
+    ['format', `pix_fmts=${pixels}`],
   ]);
 }
 
@@ -115,7 +143,7 @@ function methodOf(crop: Size, output: Size): string {
 }
 
 /** Makes JPEGs of one size and quality: baseline, 4:2:0, full range, with a JFIF header that says so. */
-export class JpegEncoder {
+export class JpegEncoder implements VideoEncoder {
   readonly size: Size;
   readonly #context: CodecContext;
   readonly #packet: Packet;
@@ -155,15 +183,15 @@ export class JpegEncoder {
     this.#frameQuality = frameQuality;
   }
 
-  /** `picture`: of this size, 4:2:0 and full range. The JPEG has a buffer of its own, of its size. Null: it failed. */
-  encode(picture: Frame): Uint8Array<ArrayBuffer> | null {
+  /** `picture`: full range. */
+  encode(picture: Frame): CodedPicture | null {
     picture.quality = this.#frameQuality;
     picture.pts = this.#pictures++;
     if (this.#context.sendFrameSync(picture) < 0) return null;
     if (this.#context.receivePacketSync(this.#packet) < 0) return null;
     const jpeg = this.#packet.data;
     this.#packet.unref();
-    return jpeg === null ? null : new Uint8Array(jpeg);
+    return jpeg === null ? null : { bytes: new Uint8Array(jpeg), isKey: true };
   }
 
   close(): void {

@@ -5,7 +5,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Size } from '../../model/call.ts';
-import type { PictureShape } from '../../model/picture.ts';
+import type { PictureFormat, PictureShape } from '../../model/picture.ts';
 
 /** `crop`, of the source, is scaled to `output`, whose sides are even where it is scaled at all. */
 export interface PicturePlan {
@@ -15,12 +15,18 @@ export interface PicturePlan {
 
 /** Sides are whole pixels, at least 1, a screen to fill even. Null: a side of the picture would be 0. */
 export function planPicture(source: Size, shape: PictureShape): PicturePlan | null {
-  const whole = { x: 0, y: 0, width: source.width, height: source.height };
-  if (shape.mode === 'auto') return { crop: whole, output: { width: source.width, height: source.height } };
+  if (shape.mode === 'auto') return planOwnSize(source, shape.format);
   assert(shape.screen !== null, 'a scaled picture has a screen');
   if (shape.mode === 'fill_screen') return { crop: fillCrop(source, shape.screen), output: shape.screen };
   const output = fitSize(source, shape.screen);
-  return output === null ? null : { crop: whole, output };
+  return output === null ? null : { crop: { x: 0, y: 0, ...source }, output };
+}
+
+/** Of H.264 the sides are even: the last column or row of an odd source is left out. */
+function planOwnSize({ width, height }: Size, format: PictureFormat = 'mjpeg'): PicturePlan | null {
+  const output =
+    format === 'mjpeg' ? { width, height } : { width: evenAtMost(width), height: evenAtMost(height) };
+  return output.width === 0 || output.height === 0 ? null : { crop: { x: 0, y: 0, ...output }, output };
 }
 
 /** Part of a picture; `x` and `y`, even, are of its upper left corner. */

@@ -22,7 +22,7 @@ export interface MediaServerDeps {
 
 export interface TranscoderWorkersSettings extends Pick<
   MediaProcessSettings,
-  'loadMax' | 'quality' | 'sourceMax'
+  'loadMax' | 'quality' | 'maxFps' | 'sourceMax'
 > {
   readonly threads: number;
 }
@@ -44,10 +44,10 @@ export async function startMediaServer(
   { clock, log, end, openTranscoders }: MediaServerDeps,
 ): Promise<RunningMediaServer> {
   const { service, telemetry } = end;
-  const { workers, loadMax, quality, sourceMax } = settings;
+  const { workers, loadMax, quality, maxFps, sourceMax } = settings;
   const threads = workers > 0 ? workers : Math.max(1, availableParallelism() - 1);
-  const transcoders = await openTranscoders({ threads, loadMax, quality, sourceMax });
-  const relay = new Relay({ clock, transcoders, telemetry, maxFps: settings.maxFps });
+  const transcoders = await openTranscoders({ threads, loadMax, quality, maxFps, sourceMax });
+  const relay = new Relay({ clock, transcoders, telemetry, maxFps });
   try {
     const deps = { clock, service, telemetry, log, relay, otherSockets: () => 0 };
     const listener = new MediaListener(settings.legs, deps);

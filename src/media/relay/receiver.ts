@@ -35,15 +35,15 @@ export class Receiver {
     this.sendQueue.offerVideo(passedOn(source, this.isDevice));
   }
 
-  show({ jpeg, size }: Picture, { header, place }: SourceVideo, isCounted: boolean): void {
+  show({ format, isKey, size, bytes }: Picture, { header, place }: SourceVideo, isCounted: boolean): void {
     const { timestampMs } = header;
     this.sendQueue.offerVideo({
       kind: 'video',
-      format: 'mjpeg',
-      isKey: true,
+      format,
+      isKey,
       isPicture: true,
-      header: encodeFrameHeader({ kind: 'video', format: 'mjpeg', isKeyFrame: true, ...size, timestampMs }),
-      payload: jpeg,
+      header: encodeFrameHeader({ kind: 'video', format, isKeyFrame: isKey, ...size, timestampMs }),
+      payload: bytes,
       place,
       size,
       done: 'encoded',

@@ -44,11 +44,11 @@ export class TranscoderPool implements Transcoders {
 
   private constructor(options: TranscoderPoolOptions) {
     this.#options = options;
-    const { clock, log, quality, sourceMax } = options;
+    const { clock, log, quality, maxFps, sourceMax } = options;
     const deps = {
       clock,
       log,
-      settings: { quality, sourceMax },
+      settings: { quality, maxFps, sourceMax },
       workerFile: options.workerFile ?? workerFile,
     };
     this.#threads = Array.from({ length: options.threads }, () => new TranscoderThread(deps));
@@ -155,10 +155,17 @@ class TranscoderSession implements Transcoder {
     frame: SourceFrame,
     shapes: readonly PictureShape[],
     description: FrameDescription,
+    isKeyWanted = false,
   ): Promise<FrameResult> {
     assert(this.#state === 'idle', 'a session has one frame under way, and none after its end');
     this.#state = 'working';
-    const result = await this.#thread.take({ session: this.#number, frame, shapes, description });
+    const result = await this.#thread.take({
+      session: this.#number,
+      frame,
+      shapes,
+      description,
+      isKeyWanted,
+    });
     this.#count(result);
     return result;
   }

@@ -1,6 +1,6 @@
 /**
  * All that crosses between the main loop and a transcoding worker. The worker's file exports one function for each task,
- * by its name; tasks are done one after the other, in the order in which they were posted. Payloads and JPEGs are moved.
+ * by its name; tasks are done one after the other, in the order in which they were posted. Payloads and pictures are moved.
  * A worker is started with the settings of its transcoders.
  */
 import type { NativeCensus } from '../codec/native-census.ts';
@@ -14,6 +14,8 @@ export interface FrameTask {
   readonly shapes: readonly PictureShape[];
   /** The frame's, so that it is read once. */
   readonly description: FrameDescription;
+  /** Its pictures are to build on nothing before them. */
+  readonly isKeyWanted: boolean;
 }
 
 export interface TranscoderTasks {

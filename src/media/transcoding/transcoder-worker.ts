@@ -23,11 +23,17 @@ export async function startEngine(): Promise<Result<string, string>> {
 }
 
 /** A transcoder that throws is not used again: the session's next frame makes a new one. */
-export async function takeFrame({ session, frame, shapes, description }: FrameTask): Promise<unknown> {
+export async function takeFrame({
+  session,
+  frame,
+  shapes,
+  description,
+  isKeyWanted,
+}: FrameTask): Promise<unknown> {
   const engine = await opening;
   if (!engine.ok) throw new Error(engine.error);
   try {
-    return moved(transcoderOf(session, engine.value).take(frame, shapes, description));
+    return moved(transcoderOf(session, engine.value).take(frame, shapes, description, isKeyWanted));
   } catch (error) {
     dropSession(session);
     throw error;
@@ -63,13 +69,16 @@ function dropSession(session: number): void {
   transcoder?.close();
 }
 
-/** Buffers are moved as wholes, so no JPEG may lie beside something else. */
+/** Buffers are moved as wholes, so no picture may lie beside something else. */
 function moved(result: FrameResult): unknown {
   const buffers: ArrayBuffer[] = [];
   for (const picture of result.pictures) {
     if (typeof picture === 'string') continue;
-    assert(picture.jpeg.byteLength === picture.jpeg.buffer.byteLength, 'a JPEG has its buffer for itself');
-    buffers.push(picture.jpeg.buffer);
+    assert(
+      picture.bytes.byteLength === picture.bytes.buffer.byteLength,
+      'a picture has its buffer for itself',
+    );
+    buffers.push(picture.bytes.buffer);
   }
   return move({ [transferableSymbol]: buffers, [valueSymbol]: result });
 }

@@ -1,10 +1,10 @@
 /** Encodes pictures as a bridge sends them: H.264, JPEG, or raw. Source: calls-and-media.md, Legs. */
 import { FrameTranscoder } from '../../media/codec/frame-transcoder.ts';
 import type { Engine } from '../../media/codec/engine.ts';
-import { H264Encoder } from '../../media/codec/video-encoder.ts';
 import { describeFrame } from '../../media/geometry/source-frame.ts';
 import type { Size } from '../../model/call.ts';
 import { sourceSideMax } from '../../model/limits.ts';
+import type { PictureFormat, PictureShape } from '../../model/picture.ts';
 
 export const playedFormats = ['h264', 'mjpeg', 'i420'] as const;
 export type PlayedFormat = (typeof playedFormats)[number];
@@ -29,7 +29,7 @@ export function openFrameCoder(
   framesPerSecond: number,
 ): FrameCoder {
   if (engine === null || format === 'i420') return planarCoder;
-  return format === 'h264' ? new H264Coder(engine, framesPerSecond) : new JpegCoder(engine);
+  return new TranscodingCoder(engine, format, framesPerSecond);
 }
 
 const planarCoder: FrameCoder = {
@@ -38,59 +38,26 @@ const planarCoder: FrameCoder = {
   close: () => undefined,
 };
 
-/** Enough for what phones send, at any size. */
-const bitsPerPixel = 0.15;
-
-class H264Coder implements FrameCoder {
-  readonly format = 'h264';
-  readonly #engine: Engine;
-  readonly #framesPerSecond: number;
-  #made: { readonly encoder: H264Encoder; readonly size: Size } | null = null;
-
-  constructor(engine: Engine, framesPerSecond: number) {
-    this.#engine = engine;
-    this.#framesPerSecond = framesPerSecond;
-  }
-
-  /** A new size begins with a key frame. */
-  code(picture: Uint8Array<ArrayBuffer>, size: Size, wantsKeyFrame: boolean): CodedFrame | null {
-    const coded = this.#encoderOf(size).encode(picture, wantsKeyFrame);
-    return coded === null ? null : { isKeyFrame: coded.isKey, payload: coded.bytes };
-  }
-
-  close(): void {
-    this.#made?.encoder.close();
-    this.#made = null;
-  }
-
-  #encoderOf(size: Size): H264Encoder {
-    if (this.#made?.size.width === size.width && this.#made.size.height === size.height)
-      return this.#made.encoder;
-    this.close();
-    const framesPerSecond = this.#framesPerSecond;
-    const bitsPerSecond = Math.round(size.width * size.height * framesPerSecond * bitsPerPixel);
-    const encoder = new H264Encoder(this.#engine, { size, framesPerSecond, bitsPerSecond });
-    this.#made = { encoder, size };
-    return encoder;
-  }
-}
-
-class JpegCoder implements FrameCoder {
-  readonly format = 'mjpeg';
+/** JPEGs, and H.264 whose new sizes begin with a key frame. */
+class TranscodingCoder implements FrameCoder {
+  readonly format: PictureFormat;
+  readonly #shape: PictureShape;
   readonly #transcoder: FrameTranscoder;
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, format: PictureFormat, maxFps: number) {
     const sourceMax = { width: sourceSideMax, height: sourceSideMax };
-    this.#transcoder = new FrameTranscoder(engine, { quality: 80, sourceMax });
+    this.format = format;
+    this.#shape = { mode: 'auto', screen: null, format };
+    this.#transcoder = new FrameTranscoder(engine, { quality: 80, maxFps, sourceMax });
   }
 
-  code(payload: Uint8Array<ArrayBuffer>, size: Size): CodedFrame | null {
+  code(payload: Uint8Array<ArrayBuffer>, size: Size, wantsKeyFrame: boolean): CodedFrame | null {
     const frame = { format: 'i420', isKeyFrame: true, ...size, payload } as const;
-    const { pictures } = this.#transcoder.take(frame, [{ mode: 'auto', screen: null }], describeFrame(frame));
+    const { pictures } = this.#transcoder.take(frame, [this.#shape], describeFrame(frame), wantsKeyFrame);
     const [picture] = pictures;
     return picture === undefined || typeof picture === 'string'
       ? null
-      : { isKeyFrame: true, payload: picture.jpeg };
+      : { isKeyFrame: picture.isKey, payload: picture.bytes };
   }
 
   close(): void {

@@ -29,7 +29,7 @@ const colours = [
 /** Means of the planes of our picture of this frame. */
 function planeMeans(engine: Engine, frame: SourceFrame, shape = fitScreen): number[] {
   const transcoder = makeTranscoder(engine);
-  const { jpeg } = onlyPicture(transcoder, frame, shape);
+  const { bytes: jpeg } = onlyPicture(transcoder, frame, shape);
   transcoder.close();
   const decoder = Decoder.open(engine, 'mjpeg', size);
   assert.equal(decoder.decode(jpeg), 'decoded');
@@ -74,7 +74,7 @@ engineTest('a JPEG made again keeps its colours', (engine) => {
   const once = onlyPicture(transcoder, planar, ownSize);
   transcoder.close();
   assertNear(
-    planeMeans(engine, sourceFrame('mjpeg', once.jpeg), ownSize),
+    planeMeans(engine, sourceFrame('mjpeg', once.bytes), ownSize),
     planeMeans(engine, planar, ownSize),
   );
 });

@@ -44,7 +44,7 @@ const kinds: readonly (readonly [string, JpegOptions, ((image: sharp.Sharp) => s
 for (const [name, options, change] of kinds)
   transcoderTest(`a ${name} JPEG becomes a baseline one of 4:2:0`, async (transcoder, engine) => {
     const frame = sourceFrame('mjpeg', await foreignJpeg(engine, options, change));
-    const { jpeg } = onlyPicture(transcoder, frame, fitScreen);
+    const { bytes: jpeg } = onlyPicture(transcoder, frame, fitScreen);
     const { width, height, frameMarker, sampling } = jpegStructure(jpeg);
     assert.deepEqual(
       { width, height, frameMarker, sampling },
@@ -68,9 +68,9 @@ for (const [name, options, change] of kinds)
       const [picture] = pictures;
       assert(typeof picture === 'object');
       assert.deepEqual([source, picture.size], [large, quarter.screen]);
-      const seen = Buffer.from(decodeJpeg(engine, picture.jpeg).rgb);
+      const seen = Buffer.from(decodeJpeg(engine, picture.bytes).rgb);
       const whole = onlyPicture(transcoder, sourceFrame('mjpeg', payload), ownSize);
-      const wanted = await sharp(whole.jpeg).resize(40, 32).removeAlpha().raw().toBuffer();
+      const wanted = await sharp(whole.bytes).resize(40, 32).removeAlpha().raw().toBuffer();
       const mean =
         seen.reduce((sum, value, i) => sum + Math.abs(value - (wanted[i] ?? NaN)), 0) / seen.length;
       assert.ok(mean < 5, `${mean} of 255 away`);
@@ -95,7 +95,7 @@ transcoderTest(
       }),
     );
     assert(Buffer.from(withMetadata).includes('Exif'));
-    const { jpeg } = onlyPicture(transcoder, sourceFrame('mjpeg', withMetadata), ownSize);
+    const { bytes: jpeg } = onlyPicture(transcoder, sourceFrame('mjpeg', withMetadata), ownSize);
     assert.deepEqual(decodeJpeg(engine, jpeg).size, size);
     for (const mark of ['Exif', 'a name', 'ICC_PROFILE']) assert(!Buffer.from(jpeg).includes(mark), mark);
   },

@@ -4,7 +4,9 @@ import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { decodeJpeg } from '../../../../src/media/codec/picture-file.ts';
 import { pictureShapesKeptMax } from '../../../../src/model/limits.ts';
 import type { FrameResult, PictureShape } from '../../../../src/model/picture.ts';
+import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
 import { jpegSize } from '../../../../src/media/geometry/jpeg.ts';
+import { describeCodedFrame } from '../../../../src/media/geometry/nal-units.ts';
 import {
   fillScreen,
   fitScreen,
@@ -13,6 +15,7 @@ import {
   makeTranscoder,
   onlyPicture,
   ownSize,
+  ownSizeH264,
   planarFrame,
   sourceFrame,
   takeFrame,
@@ -26,7 +29,7 @@ const portrait = { width: 240, height: 320 };
 function sizesOf({ pictures }: FrameResult): (string | null)[] {
   return pictures.map((picture) => {
     if (typeof picture === 'string') return picture;
-    assert.deepEqual(jpegSize(picture.jpeg), picture.size);
+    assert.deepEqual(jpegSize(picture.bytes), picture.size);
     return `${picture.size.width}x${picture.size.height}`;
   });
 }
@@ -47,7 +50,7 @@ transcoderTest('the format may change at any key frame', (transcoder, engine) =>
 });
 
 transcoderTest('a JPEG has a buffer of its own, of its size, that can be moved', (transcoder, engine) => {
-  const { jpeg } = onlyPicture(transcoder, planarFrame(portrait), fitScreen);
+  const { bytes: jpeg } = onlyPicture(transcoder, planarFrame(portrait), fitScreen);
   assert.equal(jpeg.byteOffset, 0);
   assert.equal(jpeg.buffer.byteLength, jpeg.length);
   const moved = structuredClone(jpeg, { transfer: [jpeg.buffer] });
@@ -56,7 +59,7 @@ transcoderTest('a JPEG has a buffer of its own, of its size, that can be moved',
 });
 
 transcoderTest('a JPEG is baseline, 4:2:0 and JFIF, and says nothing else', (transcoder) => {
-  assert.deepEqual(jpegStructure(onlyPicture(transcoder, planarFrame(portrait), fitScreen).jpeg), {
+  assert.deepEqual(jpegStructure(onlyPicture(transcoder, planarFrame(portrait), fitScreen).bytes), {
     width: 74,
     height: 100,
     frameMarker: 0xc0,
@@ -75,8 +78,8 @@ transcoderTest('a payload within a larger buffer is decoded as it is', (transcod
   padded.set(whole.payload, 12);
   const frame = { ...whole, payload: padded.subarray(12, -12) };
   assert.deepEqual(
-    onlyPicture(transcoder, frame, fitScreen).jpeg,
-    onlyPicture(transcoder, whole, fitScreen).jpeg,
+    onlyPicture(transcoder, frame, fitScreen).bytes,
+    onlyPicture(transcoder, whole, fitScreen).bytes,
   );
 });
 
@@ -128,7 +131,11 @@ transcoderTest('odd and tiny sources have their pictures', (transcoder) => {
 });
 
 engineTest('a source beyond the largest size is dropped before it is decoded, whichever way up', (engine) => {
-  const transcoder = new FrameTranscoder(engine, { quality: 80, sourceMax: { width: 320, height: 240 } });
+  const transcoder = new FrameTranscoder(engine, {
+    maxFps: 15,
+    quality: 80,
+    sourceMax: { width: 320, height: 240 },
+  });
   const tooLarge = { width: 322, height: 240 };
   const frames = [
     planarFrame(tooLarge),
@@ -216,8 +223,41 @@ class TickingClock extends DrivenClock {
 }
 
 engineTest('the time that a frame took is told', (engine) => {
-  const settings = { quality: 80, sourceMax: portrait };
+  const settings = { maxFps: 15, quality: 80, sourceMax: portrait };
   const transcoder = new FrameTranscoder(engine, settings, new TickingClock());
   assert.equal(takeFrame(transcoder, planarFrame(portrait), []).workMs, 3);
+  transcoder.close();
+});
+
+engineTest(
+  'H.264 of any source has even sides, begins with a key frame, and has one where it is asked for',
+  (engine) => {
+    const transcoder = makeTranscoder(engine);
+    const odd = { width: 65, height: 47 };
+    const told = [false, false, true, false].map((isKeyWanted, index) => {
+      const { pictures, drop } = takeFrame(transcoder, planarFrame(odd, index), [ownSizeH264], isKeyWanted);
+      const [picture] = pictures;
+      assert(typeof picture === 'object' && drop === null);
+      const { hasKey } = describeCodedFrame(picture.bytes, h264);
+      return [picture.format, picture.size, picture.isKey, hasKey];
+    });
+    const even = { width: 64, height: 46 };
+    assert.deepEqual(
+      told,
+      [true, false, true, false].map((isKey) => ['h264', even, isKey, isKey]),
+    );
+    assert.deepEqual(takeFrame(transcoder, planarFrame({ width: 9, height: 1 }), [ownSizeH264]).pictures, [
+      'too_small',
+    ]);
+    transcoder.close();
+  },
+);
+
+engineTest('H.264 and a JPEG of one source are made beside each other', (engine) => {
+  const transcoder = makeTranscoder(engine);
+  const [coded, jpeg] = takeFrame(transcoder, planarFrame(portrait), [ownSizeH264, ownSize]).pictures;
+  assert(typeof coded === 'object' && typeof jpeg === 'object');
+  assert.deepEqual([coded.format, jpeg.format, jpeg.isKey], ['h264', 'mjpeg', true]);
+  assert.deepEqual(jpegSize(jpeg.bytes), portrait);
   transcoder.close();
 });

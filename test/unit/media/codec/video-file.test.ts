@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { openEngine, type Engine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
-import { H264Encoder } from '../../../../src/media/codec/video-encoder.ts';
 import { VideoFile } from '../../../../src/media/codec/video-file.ts';
+import { encodeFilm } from '../../../support/coded-frames.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 const opened = await openEngine();
@@ -33,11 +33,9 @@ const levels = [40, 80, 120, 160, 200];
 
 /** Raw H.264, which has no timestamps: 25 a second. */
 function writeFilm(t: Ending, pictures: readonly number[] = levels): string {
-  const encoder = new H264Encoder(engine(), { size, framesPerSecond: 25, bitsPerSecond: 2_000_000 });
-  const units = pictures.map((level, index) => encoder.encode(plainPicture(level), index === 0));
-  encoder.close();
+  const units = encodeFilm(engine(), size, pictures.map(plainPicture));
   const path = join(temporaryDirectory(t), 'film.h264');
-  writeFileSync(path, Buffer.concat(units.map((unit) => unit?.bytes ?? new Uint8Array())));
+  writeFileSync(path, Buffer.concat(units.map(({ payload }) => payload)));
   return path;
 }
 

@@ -20,6 +20,7 @@ async function open(context: TestContext): Promise<TranscoderPool | null> {
     threads: 1,
     loadMax: 0.85,
     quality: 80,
+    maxFps: 15,
     sourceMax: { width: 1920, height: 1080 },
     clock: new SystemClock(),
     log,
@@ -51,7 +52,7 @@ async function inTurn<From, To>(all: readonly From[], act: (one: From) => Promis
 }
 
 function sizes({ pictures }: FrameResult): unknown[] {
-  return pictures.map((picture) => (typeof picture === 'string' ? picture : jpegSize(picture.jpeg)));
+  return pictures.map((picture) => (typeof picture === 'string' ? picture : jpegSize(picture.bytes)));
 }
 
 test('a worker makes the pictures of a frame, also after its size changed, and of two sessions at once', async (context) => {
