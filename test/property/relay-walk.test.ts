@@ -14,7 +14,8 @@ import type { ReservationRefusal, FrameResult } from '../../src/model/picture.ts
 import { encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { Transcoder, Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
-import { Relay, type RelayDeps } from '../../src/media/relay/relay.ts';
+import { Relay } from '../../src/media/relay/relay.ts';
+import type { RelayDeps } from '../../src/media/relay/room.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { afterThat, FakeTranscoders, type FakeTranscoder } from '../support/fake-transcoders.ts';
 import { FakeTelemetry } from '../support/fakes.ts';

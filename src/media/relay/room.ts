@@ -1,0 +1,212 @@
+/**
+ * A session in the relay: its device, its bridge and its viewers, and the transcoder that is reserved for them. Source:
+ * calls-and-media.md, Legs and Resolution.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type Result, fail, succeed } from '../../lib/result.ts';
+import type { CallMedia } from '../../model/call.ts';
+import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/picture.ts';
+import { asItComes } from '../../model/sound.ts';
+import {
+  type DeviceOutput,
+  type JoinedLeg,
+  type LegOutput,
+  type PictureOutput,
+  sendQueueOf,
+  type OutgoingMessage,
+} from './send-queue.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Transcoders } from '../../core/ports/transcoders.ts';
+import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
+import { TranscoderReservation, isPictureCall } from './picture-pipeline.ts';
+import { Downlink, Uplink } from './directions.ts';
+import { FrameTally, StreamMeter } from './session-stats.ts';
+import { KeyFrameRequest } from './source-video.ts';
+import { Receiver, nothingTaken, takingsOf } from './receiver.ts';
+
+export interface RelayDeps {
+  readonly clock: Clock;
+  readonly transcoders: Transcoders;
+  readonly telemetry: MediaTelemetry;
+  /** Of the pictures that are made. */
+  readonly maxFps: number;
+}
+
+interface Device {
+  readonly receiver: Receiver;
+  readonly keyFrames: KeyFrameRequest;
+}
+
+/** A second device or bridge takes the place of the first. */
+export class Room {
+  readonly #clock: Clock;
+  readonly #tally: FrameTally;
+  readonly #downlink: Downlink;
+  readonly #uplink: Uplink;
+  readonly #reservation: TranscoderReservation;
+  readonly #output: StreamMeter;
+  readonly #emptied: () => void;
+  /** Null: no leg has been there yet. */
+  #media: CallMedia | null = null;
+  #takings = nothingTaken;
+  #device: Device | null = null;
+  /** Asks the bridge for key frames; null: it is not there. */
+  #bridge: KeyFrameRequest | null = null;
+  readonly #viewers = new Set<Receiver>();
+
+  /** `emptied`: the last leg or viewer has left, or the first was refused. */
+  constructor({ clock, telemetry, transcoders, maxFps }: RelayDeps, emptied: () => void) {
+    this.#clock = clock;
+    this.#emptied = emptied;
+    this.#tally = new FrameTally(telemetry);
+    this.#output = new StreamMeter(clock);
+    this.#downlink = new Downlink(clock, this.#tally, () => this.#bridge?.want());
+    this.#uplink = new Uplink(clock, this.#tally);
+    this.#reservation = new TranscoderReservation(transcoders, maxFps, this.#downlink);
+  }
+
+  /** Null: no leg has said yet what the call is about. */
+  view(): MediaView | null {
+    if (this.#media === null) return null;
+    return {
+      mode: this.#media.resolution,
+      hasDevice: this.#device !== null,
+      hasBridge: this.#bridge !== null,
+      viewers: this.#viewers.size,
+      source: this.#downlink.source.view(),
+      output: this.#output.view(),
+      ...this.#tally.view(),
+    };
+  }
+
+  refusalOf(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
+    return needsPictures(media, takes) ? this.#reservation.refusalOf(media) : null;
+  }
+
+  joinDevice(media: CallMedia, out: DeviceOutput): Result<JoinedLeg, ReservationRefusal> {
+    const refusal = this.#admit(media, out.takes);
+    if (refusal !== null) return fail(refusal);
+    const sendQueue = sendQueueOf(out, this.#settledForDevice);
+    const receiver = new Receiver(out.takes, true, sendQueue, this.#takings[out.takes]);
+    const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
+    const device = { receiver, keyFrames: this.#keyFramesBy(ask) };
+    this.#device?.receiver.sendQueue.close();
+    this.#device = device;
+    this.#changed();
+    this.#bridge?.want();
+    return succeed({
+      frame: (header, payload, headerBytes) => {
+        if (this.#device === device) this.#uplink.take(device.keyFrames, header, payload, headerBytes);
+      },
+      wants: () => undefined,
+      leave: () => {
+        if (this.#device !== device) return;
+        this.#device = null;
+        sendQueue.close();
+        this.#changed();
+      },
+    });
+  }
+
+  joinBridge(media: CallMedia, out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
+    const refusal = this.#admit(media, 'frames');
+    if (refusal !== null) return fail(refusal);
+    const sendQueue = sendQueueOf(out, this.#settled);
+    const bridge = this.#keyFramesBy(() => out.askKeyFrame());
+    this.#uplink.sendQueue?.close();
+    this.#uplink.sendQueue = sendQueue;
+    this.#uplink.wish = asItComes;
+    this.#bridge = bridge;
+    this.#changed();
+    this.#downlink.pipeline?.requireKey();
+    if (this.#downlink.receivers.length > 0) bridge.want();
+    this.#device?.keyFrames.want();
+    return succeed({
+      frame: (header, payload, headerBytes) => {
+        if (this.#bridge === bridge) this.#downlink.take(bridge, header, payload, headerBytes);
+      },
+      wants: (uplink) => {
+        if (this.#bridge === bridge) this.#uplink.wish = uplink;
+      },
+      leave: () => {
+        if (this.#bridge !== bridge) return;
+        this.#bridge = null;
+        this.#uplink.sendQueue = null;
+        sendQueue.close();
+        this.#changed();
+      },
+    });
+  }
+
+  watch(what: 'output' | 'source', out: PictureOutput): Result<JoinedLeg, ReservationRefusal> {
+    const refusal = this.#media === null ? null : this.#reservation.reserve(this.#media);
+    if (refusal !== null) return fail(refusal);
+    const kind = what === 'output' ? 'pictures' : 'source';
+    const viewer = new Receiver(kind, false, sendQueueOf(out, this.#settled), this.#takings[kind]);
+    this.#viewers.add(viewer);
+    this.#changed();
+    this.#bridge?.want();
+    return succeed({
+      frame: () => undefined,
+      wants: () => undefined,
+      leave: () => {
+        if (!this.#viewers.delete(viewer)) return;
+        viewer.sendQueue.close();
+        this.#changed();
+      },
+    });
+  }
+
+  /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
+  #admit(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
+    const isNeeded = needsPictures(media, takes);
+    const refusal = isNeeded || this.#viewers.size > 0 ? this.#reservation.reserve(media) : null;
+    if (isNeeded && refusal !== null) {
+      this.#changed();
+      return refusal;
+    }
+    if (!isDeepStrictEqual(this.#media, media)) this.#agree(media);
+    return null;
+  }
+
+  #agree(media: CallMedia): void {
+    this.#media = media;
+    this.#takings = takingsOf(media);
+    for (const receiver of this.#downlink.receivers) receiver.taking = this.#takings[receiver.kind];
+  }
+
+  #changed(): void {
+    const device = this.#device?.receiver;
+    this.#downlink.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
+    if (!this.#needsPictures()) this.#reservation.release();
+    if (this.#downlink.receivers.length === 0 && this.#bridge === null) this.#emptied();
+  }
+
+  #needsPictures(): boolean {
+    if (this.#viewers.size > 0 || this.#device?.receiver.kind === 'pictures') return true;
+    const hasLeg = this.#device !== null || this.#bridge !== null;
+    return hasLeg && this.#media !== null && isPictureCall(this.#media);
+  }
+
+  #keyFramesBy(ask: () => void): KeyFrameRequest {
+    return new KeyFrameRequest(this.#clock, () => {
+      this.#tally.keyFrameAsked();
+      ask();
+    });
+  }
+
+  readonly #settled = (message: OutgoingMessage, result: MediaFrameResult): void => {
+    if (message.isCounted) this.#tally.frame(result);
+  };
+
+  readonly #settledForDevice = (message: OutgoingMessage, result: MediaFrameResult): void => {
+    this.#settled(message, result);
+    if (message.kind === 'video' && result === message.done)
+      this.#output.add(message.format, message.size, message.payload.length);
+  };
+}
+
+/** Of a leg that takes these. */
+function needsPictures(media: CallMedia, takes: DeviceOutput['takes']): boolean {
+  return takes === 'pictures' || isPictureCall(media);
+}
