@@ -136,6 +136,8 @@ export const connectedLeaseMs = 60_000;
 export const callCommitMsMax = 2000;
 /** A bridge that is asked to take a call has this long to accept. */
 export const bridgeAnswerMsMax = 2000;
+/** Calls refused for load that are offered again each time a media process tells its load, oldest first; more wait for the next. */
+export const loadOffersMax = 100;
 /** For how long a call's own wakeup is known: however its bridges come meanwhile, wherever, it is one. */
 export const callWakeupKnownMs = 300_000;
 /** A call that moves from one member to another is looked for so often, for at most `callCommitMsMax`. */

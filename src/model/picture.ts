@@ -103,7 +103,8 @@ export const mediaFrameResults = [
 export type MediaFrameResult = (typeof mediaFrameResults)[number];
 
 /** Why a call cannot be carried: the workers have no time left for it, or there is no decoder on this machine. */
-export type ReservationRefusal = 'load' | 'engine';
+export const reservationRefusals = ['load', 'engine'] as const;
+export type ReservationRefusal = (typeof reservationRefusals)[number];
 
 /** One direction of a picture, as operators look at it. Rates are of the last seconds. */
 export interface StreamView {

@@ -7,6 +7,7 @@ import { countOpenFiles } from '../lib/open-files-count.ts';
 import { readVersion } from '../lib/package-version.ts';
 import type { LiveCallState } from '../model/call.ts';
 import type { MemberState } from '../model/cluster.ts';
+import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media-capacity.ts';
 
 export interface MetricSources {
   /** Sleep sessions open now. */
@@ -19,8 +20,10 @@ export interface MetricSources {
   calls(): Readonly<Record<LiveCallState, number>>;
   /** Legs, idle bridges and viewers connected to the media listener now. */
   mediaLegs(): Readonly<Record<'device' | 'bridge' | 'idle_bridge' | 'viewer', number>>;
-  /** Busy share of the time of each media worker, 0 to 1; empty: none is known. */
-  mediaLoads(): readonly number[];
+  /** Calls without a bridge by what they wait for. */
+  callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>>;
+  /** Of each media process that is linked and has told. */
+  mediaCapacity(): readonly MediaCapacity[];
   mediaIsUp(): boolean;
   /** Null: there is no cluster of nodes. */
   cluster(): ClusterFigures | null;
@@ -96,15 +99,43 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
     sources.mediaLegs(),
   );
   gauge('reveille_media_up', '1 while a media process is linked, else 0.', () => Number(sources.mediaIsUp()));
+  declareMediaGauges(labelledGauge, sources);
+  gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
+  declareServerGauges(instruments, () => sources.server());
+  declareClusterGauges(instruments, () => sources.cluster());
+}
+
+/** Workers are numbered through all processes: `1-0` is the first of the second process, where there are several. */
+function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], sources: MetricSources): void {
+  const byWorker = (read: (worker: WorkerLoad) => number): Labelled =>
+    Object.fromEntries(
+      sources
+        .mediaCapacity()
+        .flatMap(({ process, workers }) =>
+          workers.map((worker, n) => [process === 0 ? `${n}` : `${process}-${n}`, read(worker)]),
+        ),
+    );
+  labelledGauge(
+    'reveille_calls_waiting',
+    'Calls without a bridge by what they wait for: a bridge, load to fall, or a decoder.',
+    'for',
+    () => sources.callsWaiting(),
+  );
   labelledGauge(
     'reveille_media_worker_load',
     'Busy share of the time of each worker that makes pictures, 0 to 1.',
     'worker',
-    () => Object.fromEntries(sources.mediaLoads().entries()),
+    () => byWorker(({ busy }) => busy),
   );
-  gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
-  declareServerGauges(instruments, () => sources.server());
-  declareClusterGauges(instruments, () => sources.cluster());
+  labelledGauge(
+    'reveille_media_worker_taken',
+    'Share of the time of each worker that its calls are counted with, 0 to 1: by it a call is admitted.',
+    'worker',
+    () => byWorker(({ taken }) => taken),
+  );
+  labelledGauge('reveille_media_room', 'Calls that each media process has room for.', 'process', () =>
+    Object.fromEntries(sources.mediaCapacity().map((capacity) => [capacity.process, roomOf(capacity)])),
+  );
 }
 
 function declareServerGauges(

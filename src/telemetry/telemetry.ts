@@ -43,7 +43,7 @@ export interface Instruments {
 const webhookResults = ['delivered', 'failed', 'parked', 'gone', 'lost'] as const;
 export type WebhookResultLabel = (typeof webhookResults)[number];
 
-const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone'] as const;
+const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone', 'load', 'engine'] as const;
 export type BridgeAnswerLabel = (typeof bridgeAnswers)[number];
 
 /** For what waits for a device, which takes it seconds. */

@@ -134,6 +134,20 @@ for (const [name, make] of Object.entries(implementations)) {
     assert.equal(scene.directory.find(call)?.state, 'establishing');
   });
 
+  test(`${name}: a call that its media process cannot carry waits, and is offered again when that tells its load`, async () => {
+    const front = await make();
+    const { scene, settle } = front;
+    const bridge = await comeAsBridge(front);
+    const { call } = await scene.newCall();
+    bridge.open?.cannotCarry('load');
+    await settle();
+    assert.equal(scene.pool.waitsFor(call), 'load');
+    scene.pool.offerAgain(0);
+    bridge.open?.answerAssignment(true);
+    await settle();
+    assert.deepEqual(legWords(bridge.leg), ['assign', 'assign', 'start']);
+  });
+
   test(`${name}: what a bridge is told is whole`, async () => {
     const front = await make();
     const bridge = await comeAsBridge(front);

@@ -65,7 +65,16 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
     { kind: 'answer', leg, accepted: chance.below(2) === 0 },
     { kind: 'alive', leg, by: 'media' },
     { kind: 'gone', leg },
-    { kind: 'counts', counts: { legs: 1, sockets: 1, sessions: 1, loads: [0.5], engine: null } },
+    {
+      kind: 'counts',
+      counts: {
+        legs: 1,
+        sockets: 1,
+        sessions: 1,
+        workers: [{ busy: 0.5, taken: 0.6, room: 1 }],
+        engine: null,
+      },
+    },
     { kind: 'tally', tally: { logins: [['accepted', 3]], frames: [], rebuilds: 1, frameSeconds: [0.1] } },
     { kind: 'log', level: 'warn', fields: pick(chance, ['{}', '{', '['.repeat(9000)]), message: 'm' },
     { kind: 'viewed', question, view: null },
@@ -108,6 +117,8 @@ async function runRound(
   const ends: (string | null)[] = [];
   const onEnd = (fault: string | null): number => ends.push(fault);
   void new ServerEnd(pair.here, {
+    process: 0,
+    onCounts: () => undefined,
     clock,
     telemetry,
     log,

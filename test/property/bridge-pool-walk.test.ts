@@ -7,7 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { BridgePool, type IdleBridge } from '../../src/core/calls/bridge-pool.ts';
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import type { IdleBridge } from '../../src/core/calls/offered-call.ts';
 import type { CallChange, CallSession } from '../../src/model/call.ts';
 import type { ApplicationId, SessionId, TokenId } from '../../src/model/ids.ts';
 import { progress } from '../support/call-scene.ts';
@@ -82,7 +83,7 @@ class WalkingBridge extends FakeBridge {
   isIdle = true;
 
   constructor(walk: Walk, apps: Applications, leavesWhenAsked: boolean) {
-    super(walk.scene, apps);
+    super(walk.scene, apps, 0);
     this.#walk = walk;
     this.leavesWhenAsked = leavesWhenAsked;
   }

@@ -12,6 +12,7 @@ import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal, FrameResult } from '../../src/model/picture.ts';
 import { encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
+import type { WorkerLoad } from '../../src/model/media-capacity.ts';
 import type { Transcoder, Transcoders } from '../../src/core/ports/transcoders.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
@@ -668,7 +669,7 @@ class SpoiltTranscoders implements Transcoders {
     return null;
   }
 
-  loads(): readonly number[] {
+  workers(): readonly WorkerLoad[] {
     return [];
   }
 

@@ -12,6 +12,7 @@ import {
   type DeviceId,
   type SessionId,
 } from '../../src/model/ids.ts';
+import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type {
   BridgeAdmission,
   LegService,
@@ -30,6 +31,7 @@ export class FakeOpenLeg implements OpenBridgeLeg {
   readonly leg: CallLeg;
   readonly reports: CallReport[] = [];
   readonly answers: boolean[] = [];
+  readonly uncarried: ReservationRefusal[] = [];
   readonly signs: AliveSign[] = [];
   goneTimes = 0;
   readonly #happened: () => void;
@@ -47,6 +49,11 @@ export class FakeOpenLeg implements OpenBridgeLeg {
 
   answerAssignment(accepted: boolean): void {
     this.answers.push(accepted);
+    this.#happened();
+  }
+
+  cannotCarry(why: ReservationRefusal): void {
+    this.uncarried.push(why);
     this.#happened();
   }
 

@@ -1,5 +1,4 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's context. */
-import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
 import type { LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -49,12 +48,7 @@ export class FakeMediaListenerContext implements MediaListenerContext {
   readonly relay = new FakeRelay();
   readonly legs = new Set<LegConnection>();
   readonly leaving = new Set<LegConnection>();
-  readonly declined: ReservationRefusal[] = [];
   readonly floods: string[] = [];
-
-  reportDeclined(refusal: ReservationRefusal): void {
-    this.declined.push(refusal);
-  }
 
   reportFlood(fault: string): void {
     this.floods.push(fault);

@@ -12,6 +12,7 @@ import type {
   PictureShape,
   SourceFrame,
 } from '../../src/model/picture.ts';
+import type { WorkerLoad } from '../../src/model/media-capacity.ts';
 import type { Transcoder, Transcoders, TranscodingNeed } from '../../src/core/ports/transcoders.ts';
 
 export interface TakenFrame {
@@ -93,8 +94,8 @@ export class FakeTranscoders implements Transcoders {
     return this.refusal;
   }
 
-  loads(): readonly number[] {
-    return [0];
+  workers(): readonly WorkerLoad[] {
+    return [];
   }
 
   async close(): Promise<void> {}

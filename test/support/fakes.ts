@@ -15,7 +15,7 @@ import type { CustomData, SleepEndReason, WakeWriteResult } from '../../src/mode
 import type { ConnectionRecords, CallRecords, WakeupRecords } from '../../src/core/ports/records.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/model/signal.ts';
 import type { CallSession, LegCloseReason, LegMessage } from '../../src/model/call.ts';
-import type { CallLeg } from '../../src/core/ports/leg-service.ts';
+import type { PlacedLeg } from '../../src/core/ports/leg-service.ts';
 import type { Log } from '../../src/core/ports/log.ts';
 import type { RegistryReader } from '../../src/core/ports/registry-reader.ts';
 import type { SignalConnection, SleepConnection } from '../../src/core/ports/device-sessions.ts';
@@ -150,9 +150,14 @@ export class FakeCallRecords implements CallRecords {
 }
 
 /** Remembers what it was told, and how it was closed. */
-export class FakeCallLeg implements CallLeg {
+export class FakeCallLeg implements PlacedLeg {
+  readonly process: number;
   readonly told: LegMessage[] = [];
   readonly closes: LegCloseReason[] = [];
+
+  constructor(process = 0) {
+    this.process = process;
+  }
 
   notify(message: LegMessage): void {
     this.told.push(message);

@@ -16,7 +16,7 @@ const blindTranscoders: Transcoders = {
   engine: null,
   open: () => succeed({ take: () => Promise.resolve(undecodable), close: () => undefined }),
   refusalOf: () => null,
-  loads: () => [],
+  workers: () => [],
   close: () => Promise.resolve(),
 };
 const undecodable: FrameResult = {

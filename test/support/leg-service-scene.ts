@@ -34,8 +34,8 @@ export class LegServiceScene extends CallScene {
   constructor() {
     super();
     this.addBridge({});
-    const { clock, telemetry, directory } = this;
-    this.pool = new BridgePool({ clock, telemetry, directory, assign: 'issuance' });
+    const { clock, telemetry, log, directory } = this;
+    this.pool = new BridgePool({ clock, telemetry, log, directory, assign: 'issuance' });
     directory.follow(this.pool);
     this.service = new LocalLegService(this);
   }

@@ -11,7 +11,10 @@ export const mediaCounts: MediaProcessCounts = {
   legs: 3,
   sockets: 4,
   sessions: 1,
-  loads: [0.25, 0.5],
+  workers: [
+    { busy: 0.25, taken: 0.3, room: 2 },
+    { busy: 0.5, taken: 0.5, room: 1 },
+  ],
   engine: '8.0',
 };
 
@@ -58,6 +61,8 @@ export class LinkedLegService {
     const { clock, service, keys } = scene;
     const { telemetry, log } = this;
     this.server = new ServerEnd(this.pair.here, {
+      process: 0,
+      onCounts: () => undefined,
       clock,
       service,
       telemetry,

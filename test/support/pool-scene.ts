@@ -1,11 +1,14 @@
 /** A pool of bridges behind a real directory, and bridges that note what they are asked and given. */
-import { BridgePool, IdleBridge, type BridgeCandidate } from '../../src/core/calls/bridge-pool.ts';
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import { IdleBridge, type BridgeCandidate } from '../../src/core/calls/offered-call.ts';
 import type { CallOrder, CallSession } from '../../src/model/call.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts';
+import type { ReservationRefusal } from '../../src/model/picture.ts';
 import { CallScene, orderForRoom } from './call-scene.ts';
-import { FakeCallLeg, testApp } from './fakes.ts';
+import { FakeCallLeg, FakeLog, testApp } from './fakes.ts';
 
 export class PoolScene extends CallScene {
+  readonly log = new FakeLog();
   pool: BridgePool;
   readonly #assign: 'issuance' | 'device';
   readonly #newPool: typeof BridgePool;
@@ -32,8 +35,8 @@ export class PoolScene extends CallScene {
   }
 
   /** A bridge of these applications, null: of all, becomes idle. */
-  newBridge(appIds: readonly ApplicationId[] | null = [testApp]): FakeBridge {
-    const bridge = new FakeBridge(this, appIds);
+  newBridge(appIds: readonly ApplicationId[] | null = [testApp], process = 0): FakeBridge {
+    const bridge = new FakeBridge(this, appIds, process);
     bridge.join();
     return bridge;
   }
@@ -42,6 +45,7 @@ export class PoolScene extends CallScene {
     const pool = new this.#newPool({
       clock: this.clock,
       telemetry: this.telemetry,
+      log: this.log,
       directory: this.directory,
       assign: this.#assign,
     });
@@ -51,7 +55,7 @@ export class PoolScene extends CallScene {
 }
 
 export class FakeBridge implements BridgeCandidate {
-  readonly leg = new FakeCallLeg();
+  readonly leg: FakeCallLeg;
   readonly appIds: readonly ApplicationId[] | null;
   readonly asked: SessionId[] = [];
   /** The call it has, or had. */
@@ -61,10 +65,11 @@ export class FakeBridge implements BridgeCandidate {
   readonly idle: IdleBridge;
   readonly #scene: PoolScene;
 
-  constructor(scene: PoolScene, appIds: readonly ApplicationId[] | null) {
+  constructor(scene: PoolScene, appIds: readonly ApplicationId[] | null, process: number) {
     this.#scene = scene;
+    this.leg = new FakeCallLeg(process);
     this.appIds = appIds;
-    this.idle = new IdleBridge(this, appIds);
+    this.idle = new IdleBridge(this, appIds, process);
   }
 
   join(): void {
@@ -88,6 +93,11 @@ export class FakeBridge implements BridgeCandidate {
 
   refuse(): void {
     this.#scene.pool.answer(this.idle, false);
+  }
+
+  /** Its media process says it, which the bridge does not learn of. */
+  cannotCarry(why: ReservationRefusal): void {
+    this.#scene.pool.cannotCarry(this.idle, why);
   }
 
   leave(): void {

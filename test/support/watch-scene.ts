@@ -45,6 +45,8 @@ export class WatchScene implements WatchDeps {
     hasBridge: () => false,
   };
 
+  readonly bridges = { waitsFor: () => null };
+
   /** `address` null: no media process is there. */
   readonly media = {
     address: { host: '127.0.0.1', port: 8083 } as WatchDeps['media']['address'],

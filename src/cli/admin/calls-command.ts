@@ -1,13 +1,13 @@
 /** `reveille calls …`: the call sessions that live on a running server, which alone has any. */
 import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
-import type { CallJson } from '../../gateways/admin/call-routes.ts';
+import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { advised, serverClient } from './admin-client.ts';
-import { callsTable } from './calls-view.ts';
+import { callsTable, capacityTable } from './calls-view.ts';
 import type { OpsClient } from './ops-client.ts';
 
 /** The most that the server lists. */
@@ -15,7 +15,9 @@ const listedMax = 1000;
 const session = '01a2b3c4-0000-7000-8000-000000000003';
 
 export function addCallsCommand(program: Command): void {
-  const calls = program.command('calls').description('List live calls, end one, or watch one.');
+  const calls = program
+    .command('calls')
+    .description('List live calls, end one, watch one, or show for how many there is room.');
   addExamples(
     calls,
     ['calls list', 'who is in a call, or may be soon'],
@@ -25,6 +27,7 @@ export function addCallsCommand(program: Command): void {
   addList(calls);
   addEnd(calls);
   addWatch(calls);
+  addCapacity(calls);
 }
 
 function addList(calls: Command): void {
@@ -76,6 +79,21 @@ function addWatch(calls: Command): void {
   );
 }
 
+function addCapacity(calls: Command): void {
+  const command = calls
+    .command('capacity')
+    .description(
+      'Show the media processes: how busy their workers are, which share of them the calls take, and for how many more ' +
+        'calls like them there is room.',
+    )
+    .action(inContext(showCapacity));
+  addExamples(
+    command,
+    ['calls capacity', 'a line for each process, and one for each of its workers'],
+    ['calls capacity --json', 'for machines: shares from 0 to 1'],
+  );
+}
+
 interface ListOptions {
   readonly device?: string;
   readonly limit: number;
@@ -106,6 +124,16 @@ async function listCalls(context: CommandContext, { device, limit }: ListOptions
   const listing = await callServer(context).ask<Listing>('/v1/calls', query);
   context.output.answer(listing, callsTable(listing.calls, context.clock.wallMs()));
   if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
+}
+
+interface Capacity {
+  readonly processes: readonly MediaProcessJson[];
+  readonly room: number;
+}
+
+async function showCapacity(context: CommandContext): Promise<void> {
+  const capacity = await callServer(context).ask<Capacity>('/v1/calls/capacity');
+  context.output.answer(capacity, capacityTable(capacity.processes));
 }
 
 interface EndOptions {

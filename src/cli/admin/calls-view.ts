@@ -1,5 +1,5 @@
 /** Live calls as text for people. Ids of devices and rooms come from outside, so control characters are escaped. */
-import type { CallJson, CallMediaJson } from '../../gateways/admin/call-routes.ts';
+import type { CallJson, CallMediaJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { ageInWords } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -13,15 +13,41 @@ export function callsTable(calls: readonly CallJson[], nowMs: number): string {
     showable(call.room_id),
     call.state,
     ageInWords(Date.parse(call.created_at), nowMs),
-    legsInWords(call.legs),
+    legsInWords(call),
     mediaInWords(call.media),
   ]);
   return alignColumns([heading, ...rows]);
 }
 
-function legsInWords({ device, bridge }: CallJson['legs']): string {
-  const connected = [...(device ? ['device'] : []), ...(bridge ? ['bridge'] : [])];
-  return connected.length === 0 ? 'nobody' : connected.join(', ');
+const waits = { bridge: 'waits for a bridge', load: 'waits for load to fall', engine: 'waits for a decoder' };
+
+function legsInWords({ legs, waits_for: waitsFor }: CallJson): string {
+  const connected = [...(legs.device ? ['device'] : []), ...(legs.bridge ? ['bridge'] : [])];
+  if (connected.length === 0) connected.push('nobody');
+  return [...connected, ...(waitsFor === null ? [] : [waits[waitsFor]])].join(', ');
+}
+
+/** The media processes and their workers. */
+export function capacityTable(capacity: readonly MediaProcessJson[]): string {
+  if (capacity.length === 0) return 'no media process is there at the moment';
+  const heading = ['PROCESS', 'LISTENS', 'WORKER', 'BUSY', 'TAKEN', 'CALLS', 'ROOM FOR'];
+  const rows = capacity.flatMap(({ process, address, sessions, room, workers }) => [
+    [String(process), address, 'all', '', '', String(sessions), String(room)],
+    ...workers.map(({ busy, taken, room: ofWorker }, n) => [
+      '',
+      '',
+      String(n),
+      percent(busy),
+      percent(taken),
+      '',
+      String(ofWorker),
+    ]),
+  ]);
+  return alignColumns([heading, ...rows]);
+}
+
+function percent(share: number): string {
+  return `${Math.round(share * 100)}%`;
 }
 
 function mediaInWords(media: CallMediaJson): string {

@@ -8,21 +8,28 @@
  * has its bridge otherwise, is asked nothing new until it has answered or its time is up: its `accept`, already on its
  * way, is then not taken for another call's. One that comes even after its own time may be.
  *
+ * A call that the bridge's media process cannot carry was not refused by the bridge. It waits, and is offered there again
+ * when that process tells its load anew, once a second: oldest first, each once, the next when one is refused.
+ *
  * The calls here are the live sessions, bounded by `callsMax`; the bridges are bounded by the listener's legs.
  * Source: calls-and-media.md, Legs.
  */
-import type { Clock, Cancel } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
-import { bridgeAnswerMsMax } from '../../model/limits.ts';
+import { bridgeAnswerMsMax, loadOffersMax } from '../../model/limits.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
+import type { Log } from '../ports/log.ts';
 import type { BridgeAnswerLabel, Telemetry } from '../../telemetry/telemetry.ts';
-import { ApplicationLines, type LineKey, type Waiter } from '../devices/application-lines.ts';
+import { ApplicationLines } from '../devices/application-lines.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
+import { isFree, mayBeAsked, OfferedCall, type IdleBridge, type WaitsFor } from './offered-call.ts';
 
 interface BridgePoolDeps {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  readonly log: Log;
   readonly directory: Pick<CallDirectory, 'find' | 'sessions'>;
   /** When a call is first offered: once it is issued, or when its device connects. */
   readonly assign: 'issuance' | 'device';
@@ -32,6 +39,8 @@ export class BridgePool implements CallFollower {
   readonly #deps: BridgePoolDeps;
   readonly #calls = new Map<SessionId, OfferedCall>();
   readonly #waiting = new ApplicationLines<OfferedCall>();
+  /** Those of them that a media process cannot carry; the one that was refused last is the last. */
+  readonly #uncarried = new Set<OfferedCall>();
   readonly #idle = new ApplicationLines<IdleBridge>();
   #idleCount = 0;
   #lastPlace = 0;
@@ -109,6 +118,41 @@ export class BridgePool implements CallFollower {
     if (call === null || !this.#give(bridge, call)) this.join(bridge);
   }
 
+  /** Its media process cannot carry the call it was asked about: it was not told of it, and keeps its place. */
+  cannotCarry(bridge: IdleBridge, why: ReservationRefusal): void {
+    if (isFree(bridge)) return;
+    const call = this.#endQuestion(bridge, why);
+    if (call !== null) this.#leaveUncarried(call, bridge, why);
+    this.#seekCall(bridge);
+  }
+
+  /** The media process has told its load anew: what it could not carry may have room now. */
+  offerAgain(process: number): void {
+    const untried = [...this.#uncarried].filter((call) => call.uncarriedBy.get(process) === 'load');
+    const calls = untried.slice(0, loadOffersMax).toSorted((one, other) => one.place - other.place);
+    for (const call of calls) call.uncarriedBy.delete(process);
+    for (const call of calls) if (call.isWaiting && call.askedOf === null) this.#seekBridge(call);
+  }
+
+  /** The media process is gone; the one that comes in its place may carry more. */
+  processGone(process: number): void {
+    for (const call of this.#uncarried)
+      if (call.uncarriedBy.delete(process) && call.uncarriedBy.size === 0) call.waitsFor = 'bridge';
+  }
+
+  /** Null: it has its bridge, or wants none. */
+  waitsFor(sessionId: SessionId): WaitsFor | null {
+    const call = this.#calls.get(sessionId);
+    return call?.isWaiting === true ? call.waitsFor : null;
+  }
+
+  /** Looks at every call: for the metrics. */
+  countWaiting(): Record<WaitsFor, number> {
+    const counts = { bridge: 0, load: 0, engine: 0 };
+    for (const { isWaiting, waitsFor } of this.#calls.values()) if (isWaiting) counts[waitsFor] += 1;
+    return counts;
+  }
+
   /** A bridge came for this session by itself: nobody else is asked. */
   served(sessionId: SessionId): void {
     const call = this.#calls.get(sessionId);
@@ -142,18 +186,21 @@ export class BridgePool implements CallFollower {
     if (!call.isWaiting) return;
     call.isWaiting = false;
     this.#waiting.remove(call);
+    this.#uncarried.delete(call);
+    call.uncarriedBy.clear();
+    call.waitsFor = 'bridge';
     const question = call.askedOf?.question ?? null;
     if (question !== null) question.call = null;
     call.askedOf = null;
   }
 
   #seekBridge(call: OfferedCall): void {
-    const bridge = this.#idle.first(call.lines, (one) => isFree(one) && !one.asked.has(call));
+    const bridge = this.#idle.first(call.lines, (one) => isFree(one) && mayBeAsked(one, call));
     if (bridge !== null) this.#ask(bridge, call);
   }
 
   #seekCall(bridge: IdleBridge): void {
-    const call = this.#waiting.first(bridge.lines, (one) => one.askedOf === null && !bridge.asked.has(one));
+    const call = this.#waiting.first(bridge.lines, (one) => one.askedOf === null && mayBeAsked(bridge, one));
     if (call !== null) this.#ask(bridge, call);
   }
 
@@ -166,10 +213,30 @@ export class BridgePool implements CallFollower {
     bridge.candidate.ask(call.sessionId);
   }
 
+  /** The next to be asked is a bridge at another media process. */
+  #leaveUncarried(call: OfferedCall, bridge: IdleBridge, why: ReservationRefusal): void {
+    bridge.asked.delete(call);
+    if (call.waitsFor === 'bridge') {
+      const { sessionId } = call;
+      this.#deps.log.warn(
+        { session: sessionId, why },
+        'a call waits: its pictures cannot be made at the moment',
+      );
+    }
+    call.waitsFor = why;
+    call.uncarriedBy.set(bridge.process, why);
+    this.#uncarried.delete(call);
+    this.#uncarried.add(call);
+    this.#seekBridge(call);
+  }
+
   /** It stays idle, and is the last to be asked: one that never answers must not be the first to every call. */
   #decline(bridge: IdleBridge, result: 'refused' | 'unanswered'): void {
     const call = this.#endQuestion(bridge, result);
-    if (call !== null) this.#seekBridge(call);
+    if (call !== null) {
+      call.waitsFor = 'bridge';
+      this.#seekBridge(call);
+    }
     this.#remove(bridge);
     this.join(bridge);
   }
@@ -200,58 +267,5 @@ export class BridgePool implements CallFollower {
   #nextPlace(): number {
     this.#lastPlace += 1;
     return this.#lastPlace;
-  }
-}
-
-function isFree(bridge: IdleBridge): boolean {
-  return bridge.question === null;
-}
-
-/** The leg of an idle bridge. Either call may make it leave the pool in the same turn. */
-export interface BridgeCandidate {
-  /** Will you take this call? */
-  ask(sessionId: SessionId): void;
-  /** It is yours. False: it is over by now, and the bridge stays idle. */
-  give(session: CallSession): boolean;
-}
-
-interface Question {
-  /** Null: the call is over, or has its bridge otherwise; the one that was asked still owes its answer. */
-  call: OfferedCall | null;
-  readonly cancel: Cancel;
-}
-
-const everyApplication: readonly LineKey[] = [null];
-
-export class IdleBridge implements Waiter {
-  readonly candidate: BridgeCandidate;
-  readonly lines: readonly LineKey[];
-  /** In the order in which they became idle, or last let a call go by. */
-  place = 0;
-  question: Question | null = null;
-  /** The calls that it was asked to take: it is asked once. */
-  readonly asked = new WeakSet<OfferedCall>();
-
-  /** `appIds` null: every application's. */
-  constructor(candidate: BridgeCandidate, appIds: readonly ApplicationId[] | null) {
-    this.candidate = candidate;
-    this.lines = appIds ?? everyApplication;
-  }
-}
-
-/** A call from its issuance to its end: it may want a bridge again. */
-export class OfferedCall implements Waiter {
-  readonly sessionId: SessionId;
-  readonly lines: readonly LineKey[];
-  /** In the order of their issuance. */
-  readonly place: number;
-  isWaiting = false;
-  /** The bridge that is being asked to take it. */
-  askedOf: IdleBridge | null = null;
-
-  constructor({ sessionId, appId }: CallSession, place: number) {
-    this.sessionId = sessionId;
-    this.lines = [appId, null];
-    this.place = place;
   }
 }

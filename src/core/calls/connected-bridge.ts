@@ -2,11 +2,13 @@
  * A bridge's open leg, from its connect to its close: it stands idle in the pool or has a call, and once it has had a
  * call it never stands idle again. Source: calls-and-media.md, Legs.
  */
-import { type BridgePool, IdleBridge, type BridgeCandidate } from './bridge-pool.ts';
+import type { BridgePool } from './bridge-pool.ts';
+import { IdleBridge, type BridgeCandidate } from './offered-call.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { AliveSign, CallReport, CallSession, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
-import type { OpenBridgeLeg, CallLeg } from '../ports/leg-service.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
+import type { OpenBridgeLeg, PlacedLeg } from '../ports/leg-service.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { mayServe, type BridgeRights } from './leg-admission.ts';
 import { presentState, startMessage } from './leg-messages.ts';
@@ -27,18 +29,22 @@ type Standing =
   | { readonly kind: 'call'; readonly sessionId: SessionId };
 
 /** Directory and pool know the leg by this object. */
-export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate {
+export class ConnectedBridge implements PlacedLeg, OpenBridgeLeg, BridgeCandidate {
   readonly keySha256: string;
   readonly #deps: ConnectedBridgesDeps;
-  readonly #leg: CallLeg;
+  readonly #leg: PlacedLeg;
   #standing: Standing = { kind: 'new' };
 
   /** The caller then makes it stand idle, or gives it its call. */
-  constructor(deps: ConnectedBridgesDeps, keySha256: string, leg: CallLeg) {
+  constructor(deps: ConnectedBridgesDeps, keySha256: string, leg: PlacedLeg) {
     this.#deps = deps;
     this.keySha256 = keySha256;
     this.#leg = leg;
     deps.bridges.add(this);
+  }
+
+  get process(): number {
+    return this.#leg.process;
   }
 
   get isIdle(): boolean {
@@ -47,7 +53,7 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
 
   /** It waits for a call, and may be asked at once. */
   standIdle(rights: BridgeRights): void {
-    const idle = new IdleBridge(this, rights.appIds);
+    const idle = new IdleBridge(this, rights.appIds, this.process);
     this.#standing = { kind: 'idle', idle, rights };
     this.#deps.pool.join(idle);
   }
@@ -85,6 +91,10 @@ export class ConnectedBridge implements CallLeg, OpenBridgeLeg, BridgeCandidate 
 
   answerAssignment(accepted: boolean): void {
     if (this.#standing.kind === 'idle') this.#deps.pool.answer(this.#standing.idle, accepted);
+  }
+
+  cannotCarry(why: ReservationRefusal): void {
+    if (this.#standing.kind === 'idle') this.#deps.pool.cannotCarry(this.#standing.idle, why);
   }
 
   report(report: CallReport, about: string | null = null): void {

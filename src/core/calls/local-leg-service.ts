@@ -21,7 +21,7 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
   ViewerAdmission,
-  CallLeg,
+  PlacedLeg,
 } from '../ports/leg-service.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -57,7 +57,7 @@ export interface LegServiceDeps {
   readonly fetchCall: FetchCall;
 }
 
-export class LocalLegService implements LegService {
+export class LocalLegService implements LegService<PlacedLeg> {
   readonly #deps: LegServiceDeps;
   readonly #bridgeKeys: BridgeKeys;
   readonly #bridges: ConnectedBridgesDeps;
@@ -93,7 +93,7 @@ export class LocalLegService implements LegService {
     return this.#admit(() => this.#admitViewer(ticket));
   }
 
-  openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null {
+  openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: PlacedLeg): OpenDeviceLeg | null {
     if (this.#isDraining) return null;
     const { directory } = this.#deps;
     if (!directory.connectDevice(sessionId, tokenId, leg)) return null;
@@ -107,7 +107,7 @@ export class LocalLegService implements LegService {
     };
   }
 
-  openBridgeLeg({ keySha256, sessionId }: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null {
+  openBridgeLeg({ keySha256, sessionId }: BridgeAdmission, leg: PlacedLeg): OpenBridgeLeg | null {
     const rights = this.#isDraining ? null : this.#rightsNow(keySha256);
     if (rights === null) return null;
     const bridge = new ConnectedBridge(this.#bridges, keySha256, leg);
@@ -119,7 +119,7 @@ export class LocalLegService implements LegService {
     return bridge;
   }
 
-  openViewer({ sessionId }: ViewerAdmission, leg: CallLeg): OpenViewer | null {
+  openViewer({ sessionId }: ViewerAdmission, leg: PlacedLeg): OpenViewer | null {
     if (this.#isDraining || this.#deps.directory.find(sessionId) === null) return null;
     return this.#viewers.open(sessionId, leg);
   }

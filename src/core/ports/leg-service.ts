@@ -12,6 +12,7 @@ import type {
   LegCloseReason,
   LegMessage,
 } from '../../model/call.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 
 /** A leg of a call, or an idle bridge, as the calls see it. Made and owned by the media legs. */
@@ -20,6 +21,12 @@ export interface CallLeg {
   notify(message: LegMessage): void;
   /** Ends the leg from our side. The owner does not say that it is gone: who closes already knows. */
   close(reason: LegCloseReason): void;
+}
+
+/** The same, as the server has it. */
+export interface PlacedLeg extends CallLeg {
+  /** The number of the media process that it stands in. */
+  readonly process: number;
 }
 
 export interface DeviceAdmission {
@@ -55,13 +62,15 @@ export interface OpenBridgeLeg extends OpenDeviceLeg {
   report(report: CallReport, about?: string | null): void;
   /** Its answer to `assign`. */
   answerAssignment(accepted: boolean): void;
+  /** Instead of it: its media process cannot carry the call at the moment, and has not told the bridge of it. */
+  cannotCarry(why: ReservationRefusal): void;
 }
 
 export interface OpenViewer {
   gone(): void;
 }
 
-export interface LegService {
+export interface LegService<Leg extends CallLeg = CallLeg> {
   /**
    * Resolves when everything that was said before is known to who keeps the calls, or never will be: a peer that is told
    * that its leg is open finds its call so, whomever it asks. Never rejects.
@@ -74,9 +83,9 @@ export interface LegService {
   /** Takes the ticket: it is good once. Never rejects. */
   admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>>;
   /** Null: the session has ended since, and the leg is to be closed as `ended`. Replaces the leg that is there. */
-  openDeviceLeg(admission: DeviceAdmission, leg: CallLeg): OpenDeviceLeg | null;
+  openDeviceLeg(admission: DeviceAdmission, leg: Leg): OpenDeviceLeg | null;
   /** Null: as above, or the bridge has been revoked since. Without a session it stands idle until it is given one. */
-  openBridgeLeg(admission: BridgeAdmission, leg: CallLeg): OpenBridgeLeg | null;
+  openBridgeLeg(admission: BridgeAdmission, leg: Leg): OpenBridgeLeg | null;
   /** Null: as above, or as many watch as may. `leg` is told states and the end. */
-  openViewer(admission: ViewerAdmission, leg: CallLeg): OpenViewer | null;
+  openViewer(admission: ViewerAdmission, leg: Leg): OpenViewer | null;
 }

@@ -4,6 +4,7 @@
  */
 import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
+import type { WorkerLoad } from '../../model/media-capacity.ts';
 import type {
   FrameDescription,
   FrameResult,
@@ -44,8 +45,8 @@ export interface Transcoders {
   open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal>;
   /** Whether `open` would take it, nothing reserved; null: it would. */
   refusalOf(need: TranscodingNeed): ReservationRefusal | null;
-  /** Busy share of the time of each worker, 0 to 1, over the last seconds. */
-  loads(): readonly number[];
+  /** The workers at the moment, in the order of their numbers. */
+  workers(): readonly WorkerLoad[];
   /** Ends the workers behind what they still do. */
   close(): Promise<void>;
 }

@@ -6,9 +6,12 @@
 import { type CallMedia, type CallSession, callEndReasons, type CallEndReason } from '../../model/call.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { z } from 'zod';
+import type { BridgePool } from '../../core/calls/bridge-pool.ts';
+import type { WaitsFor } from '../../core/calls/offered-call.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
+import { roomOf, type MediaCapacity } from '../../model/media-capacity.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewers.ts';
 import {
@@ -36,6 +39,8 @@ export interface CallJson {
   readonly created_at: string;
   readonly expires_at: string;
   readonly legs: CallLegs;
+  /** `bridge`; `load`, `engine`: it would be offered to a bridge, but its pictures cannot be made; null: it does not wait. */
+  readonly waits_for: WaitsFor | null;
   readonly media: CallMediaJson;
 }
 
@@ -53,7 +58,7 @@ export interface CallMediaJson {
   readonly audio_channels: number;
 }
 
-export function encodeCall(session: CallSession, legs: CallLegs): CallJson {
+export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: WaitsFor | null): CallJson {
   return {
     session: session.sessionId,
     app_id: session.appId,
@@ -63,6 +68,7 @@ export function encodeCall(session: CallSession, legs: CallLegs): CallJson {
     created_at: formatTimestamp(session.createdAtMs),
     expires_at: formatTimestamp(session.expiresAtMs),
     legs,
+    waits_for: waitsFor,
     media: encodeMedia(session.media),
   };
 }
@@ -97,6 +103,8 @@ export interface CallDeps {
     CallDirectory,
     'find' | 'sessionsOf' | 'sessions' | 'end' | 'hasDevice' | 'hasBridge' | 'committed'
   >;
+  readonly bridges: Pick<BridgePool, 'waitsFor'>;
+  readonly media: { capacity(): readonly MediaCapacity[] };
   readonly tickets: Pick<ViewerTickets, 'issue'>;
   /** The origin by which people reach the media listener, such as `https://media.example:8083`. */
   mediaOrigin(): string;
@@ -125,6 +133,7 @@ const audited = {
 export function callRoutes(deps: CallDeps): AdminRoute[] {
   return [
     readRoute('/v1/calls', listQuery, (query) => list(deps, query)),
+    readRoute('/v1/calls/capacity', z.strictObject({}), async () => tellCapacity(deps)),
     changeRoute('/v1/calls/end', endBody, audited.end, (body) => end(deps, body.session, body.reason)),
     // Issued to operators alone, and audited: a ticket shows a stranger's face.
     changeRoute('/v1/calls/ticket', ticketBody, audited.ticket, async (body) =>
@@ -133,17 +142,32 @@ export function callRoutes(deps: CallDeps): AdminRoute[] {
   ];
 }
 
-async function list({ clock, calls }: CallDeps, query: z.output<typeof listQuery>): Promise<AdminReply> {
+async function list(
+  { clock, calls, bridges }: CallDeps,
+  query: z.output<typeof listQuery>,
+): Promise<AdminReply> {
   const { device_id: deviceId, limit } = query;
   const found = deviceId === undefined ? firstOf(calls.sessions(), limit + 1) : calls.sessionsOf(deviceId);
   const shown = found.slice(0, limit);
   const encoded = shown.map((each) => {
     const { sessionId } = each;
-    return encodeCall(each, { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) });
+    const legs = { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) };
+    return encodeCall(each, legs, bridges.waitsFor(sessionId));
   });
   const committing = shown.flatMap(({ deviceId: of }) => calls.committed(of) ?? []);
   await settlesWithin(clock, callCommitMsMax, Promise.all(committing));
   return { status: 200, body: { calls: encoded, more: found.length > limit } };
+}
+
+/** A media process of the server, as JSON for operators. */
+export interface MediaProcessJson extends MediaCapacity {
+  /** Calls that it has room for. */
+  readonly room: number;
+}
+
+function tellCapacity({ media }: CallDeps): AdminReply {
+  const processes = media.capacity().map((each): MediaProcessJson => ({ ...each, room: roomOf(each) }));
+  return { status: 200, body: { processes, room: processes.reduce((sum, { room }) => sum + room, 0) } };
 }
 
 function firstOf(sessions: Iterable<CallSession>, limit: number): CallSession[] {

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import type { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ViewerTickets, WatchKeys, WatchedCall } from '../../core/calls/viewers.ts';
@@ -22,6 +23,7 @@ import { noWatchPage, watchPage } from './watch-page.ts';
 /** The dependencies of routes and pages that show a call. */
 export interface WatchDeps {
   readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
+  readonly bridges: Pick<BridgePool, 'waitsFor'>;
   readonly media: MediaProcess;
   /** Tickets of pictures. */
   readonly tickets: Pick<ViewerTickets, 'issue'>;
@@ -50,14 +52,15 @@ export interface CarriedCallJson {
 
 /** Null: there is no such live session. */
 export async function describeCarriedCall(
-  { calls, media }: Pick<WatchDeps, 'calls' | 'media'>,
+  { calls, bridges, media }: Pick<WatchDeps, 'calls' | 'bridges' | 'media'>,
   sessionId: SessionId,
 ): Promise<CarriedCallJson | null> {
   const view = await media.view(sessionId);
   const session = calls.find(sessionId);
   if (session === null) return null;
   const legs = { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) };
-  return { call: encodeCall(session, legs), view: view === null ? null : encodeMediaView(view) };
+  const call = encodeCall(session, legs, bridges.waitsFor(sessionId));
+  return { call, view: view === null ? null : encodeMediaView(view) };
 }
 
 /** A session in the media process, as JSON for operators. */

@@ -1,6 +1,5 @@
 /** The context that the listener gives its legs: one object for all. */
 import type { Clock } from '../../lib/clock.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
 import type { Relay } from '../relay/relay.ts';
 
 /** A connected leg, as the listener sees it. */
@@ -21,8 +20,6 @@ export interface MediaListenerContext {
   readonly legs: Set<LegConnection>;
   /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;
-  /** A call was not put to an idle bridge. */
-  reportDeclined(refusal: ReservationRefusal): void;
   /** A leg was closed for sending too much. `fault`: of what, in a sentence. */
   reportFlood(fault: string): void;
 }

@@ -9,7 +9,6 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate, type TlsFiles } from '../../lib/tls-files.ts';
 import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
@@ -59,7 +58,7 @@ export class MediaListener {
   #drained: () => void = () => undefined;
   #stopHeartbeats: Cancel = () => undefined;
   #isHeartbeatDue = false;
-  readonly #reportedMs = { silence: -Infinity, declined: -Infinity, flood: -Infinity };
+  readonly #reportedMs = { silence: -Infinity, flood: -Infinity };
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: MediaLegsSettings, deps: MediaListenerDeps) {
@@ -70,7 +69,6 @@ export class MediaListener {
       relay: deps.relay,
       legs: new Set(),
       leaving: new Set(),
-      reportDeclined: (refusal) => this.#reportDeclined(refusal),
       reportFlood: (fault) => this.#reportFlood(fault),
     };
     const upgradeHandler = new UpgradeHandler({
@@ -185,16 +183,11 @@ export class MediaListener {
     if (this.#mayReport('silence')) this.#deps.log.error({}, 'legs of calls cannot be judged in time');
   }
 
-  #reportDeclined(refusal: ReservationRefusal): void {
-    if (!this.#mayReport('declined')) return;
-    this.#deps.log.warn({ refusal }, 'bridges are not offered calls whose pictures cannot be made');
-  }
-
   #reportFlood(fault: string): void {
     if (this.#mayReport('flood')) this.#deps.log.warn({ fault }, 'a leg sent too much and was closed');
   }
 
-  #mayReport(what: 'silence' | 'declined' | 'flood'): boolean {
+  #mayReport(what: 'silence' | 'flood'): boolean {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
     this.#reportedMs[what] = nowMs;

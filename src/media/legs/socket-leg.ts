@@ -151,13 +151,12 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     if (this.#leave()) this.#socket.terminate();
   }
 
-  /** Declines for the bridge a call that nobody could carry, once the caller's turn is over: the pool is still asking. */
+  /** The bridge does not learn of a call that nobody could carry. Behind the caller's turn: the pool is still asking. */
   #offer(message: Offer): void {
     const refusal = this.#context.relay.refusalOf(message.sessionId, message.media, 'frames');
     if (refusal === null) return this.#send(message);
-    this.#context.reportDeclined(refusal);
     queueMicrotask(() => {
-      if (this.#side?.kind === 'bridge') this.#side.leg.answerAssignment(false);
+      if (this.#side?.kind === 'bridge') this.#side.leg.cannotCarry(refusal);
     });
   }
 

@@ -7,13 +7,14 @@ import type { Clock } from '../../lib/clock.ts';
 import { succeed, type Result } from '../../lib/result.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   LegService,
   OpenBridgeLeg,
   OpenDeviceLeg,
   OpenViewer,
-  CallLeg,
+  PlacedLeg,
 } from '../../core/ports/leg-service.ts';
 
 type OpenLeg =
@@ -23,7 +24,9 @@ type OpenLeg =
 
 export interface GrantedLegsDeps {
   readonly clock: Clock;
-  readonly service: LegService;
+  /** The number of the media process. */
+  readonly process: number;
+  readonly service: LegService<PlacedLeg>;
   send(message: ServerMessage): void;
 }
 
@@ -31,6 +34,7 @@ export interface GrantedLegsDeps {
 type LegWord =
   | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
   | { readonly kind: 'answer'; readonly accepted: boolean }
+  | { readonly kind: 'uncarried'; readonly why: ReservationRefusal }
   | { readonly kind: 'alive'; readonly by: AliveSign };
 
 type AdmissionQuestion = Extract<
@@ -39,7 +43,7 @@ type AdmissionQuestion = Extract<
 >;
 
 /** The leg as the leg service has it. */
-class LinkedLeg implements CallLeg {
+class LinkedLeg implements PlacedLeg {
   readonly #deps: GrantedLegsDeps;
   readonly #number: number;
   readonly #legs: Map<number, OpenLeg>;
@@ -50,6 +54,10 @@ class LinkedLeg implements CallLeg {
     this.#deps = deps;
     this.#number = number;
     this.#legs = legs;
+  }
+
+  get process(): number {
+    return this.#deps.process;
   }
 
   notify(message: LegMessage): void {
@@ -155,7 +163,7 @@ export class GrantedLegs {
 }
 
 async function admit(
-  service: LegService,
+  service: LegService<PlacedLeg>,
   question: AdmissionQuestion,
 ): Promise<Result<AdmittedLeg, LegRefusal>> {
   switch (question.kind) {
@@ -174,7 +182,7 @@ async function admit(
   }
 }
 
-function openAt(service: LegService, granted: AdmittedLeg, leg: CallLeg): OpenLeg | null {
+function openAt(service: LegService<PlacedLeg>, granted: AdmittedLeg, leg: PlacedLeg): OpenLeg | null {
   switch (granted.kind) {
     case 'device': {
       const open = service.openDeviceLeg(granted.admission, leg);
@@ -193,5 +201,6 @@ function openAt(service: LegService, granted: AdmittedLeg, leg: CallLeg): OpenLe
 
 function receivedOfBridge(open: OpenBridgeLeg, word: Exclude<LegWord, { readonly kind: 'alive' }>): void {
   if (word.kind === 'report') open.report(word.report, word.about);
-  else open.answerAssignment(word.accepted);
+  else if (word.kind === 'answer') open.answerAssignment(word.accepted);
+  else open.cannotCarry(word.why);
 }

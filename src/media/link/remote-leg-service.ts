@@ -10,6 +10,7 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegRefusal, AliveSign, CallReport } from '../../model/call.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
 import {
   legAdmissionMsMax,
   legRequestBytesMax,
@@ -191,7 +192,7 @@ interface RemoteLegDeps {
   isCongested(): boolean;
 }
 
-type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' }>;
+type LegReport = Extract<MediaMessage, { readonly kind: 'report' | 'answer' | 'uncarried' }>;
 
 /**
  * An open leg, of a bridge, and so of a device and of a viewer, who say less. What its socket says crosses the link, at
@@ -225,6 +226,10 @@ class RemoteLeg implements OpenBridgeLeg {
 
   answerAssignment(accepted: boolean): void {
     this.#say({ kind: 'answer', leg: this.#number, accepted });
+  }
+
+  cannotCarry(why: ReservationRefusal): void {
+    this.#say({ kind: 'uncarried', leg: this.#number, why });
   }
 
   /** One that does not cross is followed by others. */

@@ -21,7 +21,7 @@ import type {
   MediaProcessCounts,
   MediaProcessSettings,
 } from '../../protocol/media-link/media-values.ts';
-import type { LegService } from '../../core/ports/leg-service.ts';
+import type { LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { GrantedLegs } from './granted-legs.ts';
@@ -30,13 +30,17 @@ import { writeLine, applyTally } from './link-telemetry.ts';
 
 export interface ServerEndDeps {
   readonly clock: Clock;
-  readonly service: LegService;
+  readonly service: LegService<PlacedLeg>;
+  /** The number of the media process. */
+  readonly process: number;
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
   /** The media process checks tokens by those that are live. */
   readonly keys: TokenKeys;
   /** Null: it has its own. */
   readonly settings: MediaProcessSettings | null;
+  /** About once a second. */
+  onCounts(): void;
   /** Once, whoever ended it; every leg is gone by then. `fault`: a sentence; null: one of the two hung up in order. */
   onEnd(fault: string | null): void;
 }
@@ -56,7 +60,7 @@ export class ServerEnd {
   #counts: MediaProcessCounts | null = null;
 
   constructor(stream: Duplex, deps: ServerEndDeps) {
-    const { clock, service, settings } = deps;
+    const { clock, process, service, settings } = deps;
     this.#deps = deps;
     this.listening = new Promise((resolve, reject) => {
       this.#listen = resolve;
@@ -65,7 +69,7 @@ export class ServerEnd {
     this.listening.catch(() => undefined);
     this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
     const send = (message: ServerMessage): void => this.#link.send(message);
-    this.#legs = new GrantedLegs({ clock, service, send });
+    this.#legs = new GrantedLegs({ clock, process, service, send });
     this.#views = new OpenAsks(clock, {
       max: linkViewsMax,
       unsent: 'unanswered',
@@ -135,6 +139,7 @@ export class ServerEnd {
         break;
       case 'counts':
         this.#counts = message.counts;
+        this.#deps.onCounts();
         break;
       case 'tally':
         applyTally(this.#deps.telemetry, message.tally);

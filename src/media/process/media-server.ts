@@ -63,7 +63,7 @@ export async function startMediaServer(
         legs: listener.legCount,
         sockets: listener.socketCount,
         sessions: relay.sessionCount,
-        loads: transcoders.loads(),
+        workers: transcoders.workers(),
         engine: transcoders.engine,
       }),
     });

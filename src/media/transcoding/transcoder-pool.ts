@@ -13,6 +13,7 @@ import type {
   PictureShape,
   SourceFrame,
 } from '../../model/picture.ts';
+import type { WorkerLoad } from '../../model/media-capacity.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/transcoders.ts';
 import { FrameCost, SessionLoad } from './transcoder-load.ts';
@@ -31,6 +32,9 @@ export interface TranscoderPoolOptions extends TranscoderSettings {
   /** The tasks' file; a test has one that can be held up. */
   readonly workerFile?: URL;
 }
+
+/** Of the call by which room is told while none is carried: the larger of the two sizes that bridges ask for. */
+const usualNeed: TranscodingNeed = { request: { width: 640, height: 480 }, maxFps: 15 };
 
 const workerFile = moduleBeside('transcoder-worker', import.meta.url);
 
@@ -79,8 +83,13 @@ export class TranscoderPool implements Transcoders {
     return this.#findThread(this.#cost.share(need)) === null ? this.#refusal() : null;
   }
 
-  loads(): readonly number[] {
-    return this.#threads.map((thread) => thread.busyShare);
+  workers(): readonly WorkerLoad[] {
+    const share = this.#usualShare();
+    return this.#threads.map((thread) => ({
+      busy: thread.busyShare,
+      taken: thread.load,
+      room: thread.roomFor(share, this.#options.loadMax),
+    }));
   }
 
   /** Live native objects, by thread, once its tasks are done; null: the thread is gone. */
@@ -107,6 +116,16 @@ export class TranscoderPool implements Transcoders {
     const [engine] = engines;
     if (engine?.ok === true) this.#engine = engine.value;
     this.#cancelLooks = clock.every(threadLookMs, () => this.#look());
+  }
+
+  /** Of the calls that are carried now, on the average. */
+  #usualShare(): number {
+    let [taken, sessions] = [0, 0];
+    for (const thread of this.#threads) {
+      taken += thread.load;
+      sessions += thread.sessions;
+    }
+    return sessions === 0 || taken === 0 ? this.#cost.share(usualNeed) : taken / sessions;
   }
 
   /** Where the load is least of those with room. */

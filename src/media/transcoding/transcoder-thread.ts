@@ -88,6 +88,18 @@ export class TranscoderThread {
     return this.load + share <= (this.#loads.size === 0 ? 1 : loadMax);
   }
 
+  /** How many calls of this share it would take beside those that it has. */
+  roomFor(share: number, loadMax: number): number {
+    if (!this.hasRoomFor(share, loadMax)) return 0;
+    const byTime = Math.floor((loadMax - this.load) / share);
+    return Math.max(1, Math.min(byTime, transcodersPerWorkerMax - this.#sessions));
+  }
+
+  /** Those that are carried. */
+  get sessions(): number {
+    return this.#loads.size;
+  }
+
   addSession(load: SessionLoad): void {
     this.#loads.add(load);
     this.#sessions += 1;

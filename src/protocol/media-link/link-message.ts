@@ -8,6 +8,7 @@ import { assert } from '../../lib/assert.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { legRefusals } from '../../model/call.ts';
+import { reservationRefusals } from '../../model/picture.ts';
 import {
   callTokenBytesMax,
   legRequestBytesMax,
@@ -28,7 +29,7 @@ import {
 } from './media-values.ts';
 
 /** Changed with every change in this file: both ends are of one release. */
-export const linkVersion = 1;
+export const linkVersion = 2;
 
 const number = z.int().min(0);
 /** From the head of a request. */
@@ -85,6 +86,7 @@ const fromMedia = z.discriminatedUnion('kind', [
     about: shown.nullable(),
   }),
   z.strictObject({ kind: z.literal('answer'), leg: number, accepted: z.boolean() }),
+  z.strictObject({ kind: z.literal('uncarried'), leg: number, why: z.enum(reservationRefusals) }),
   z.strictObject({ kind: z.literal('alive'), leg: number, by: z.enum(['media', 'ping']) }),
   z.strictObject({ kind: z.literal('gone'), leg: number }),
   z.strictObject({ kind: z.literal('counts'), counts: mediaProcessCounts }),

@@ -134,8 +134,10 @@ export const mediaProcessCounts = z.strictObject({
   /** Descriptors that its connections hold. */
   sockets: whole,
   sessions: whole,
-  /** Busy share of the time of each worker, 0 to 1, over the last seconds. */
-  loads: z.array(figure).max(workersMax).readonly(),
+  workers: z
+    .array(z.strictObject({ busy: figure, taken: figure, room: whole }))
+    .max(workersMax)
+    .readonly(),
   /** The version of the decoders' library; null: this machine has none. */
   engine: line.nullable(),
 });

@@ -79,7 +79,13 @@ export class CallService {
       developmentKeys: settings.media.bridge_keys,
       maxFps: settings.media.max_fps,
     });
-    this.mediaConnection = new MediaConnection({ ...deps, service: this.service, keys });
+    this.mediaConnection = new MediaConnection({
+      ...deps,
+      process: 0,
+      service: this.service,
+      pool: this.bridges,
+      keys,
+    });
     tokenKeys.onChange(() => this.mediaConnection.keysChanged());
     this.media = mediaSupply(settings, { ...deps, connection: this.mediaConnection });
     const keysOfPages = new WatchKeys(clock);
@@ -87,6 +93,7 @@ export class CallService {
     const routeDeps = {
       clock,
       calls: this.directory,
+      bridges: this.bridges,
       media: this.mediaConnection,
       tickets,
       pageTickets: new ViewerTickets(clock),

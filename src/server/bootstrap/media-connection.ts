@@ -8,19 +8,20 @@ import { readFile } from 'node:fs/promises';
 import { type Cancel, settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { mediaStartMsMax, mediaStopMsMax } from '../../model/limits.ts';
+import type { MediaCapacity } from '../../model/media-capacity.ts';
 import type { MediaView } from '../../model/picture.ts';
-import type {
-  MediaAddress,
-  MediaProcessCounts,
-  MediaProcessSettings,
-} from '../../protocol/media-link/media-values.ts';
+import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { ServerEnd, type ServerEndDeps } from '../../media/link/server-end.ts';
 import { declineLink } from '../../media/link/link.ts';
 import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
+import type { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
 
-export type MediaConnectionDeps = Omit<ServerEndDeps, 'settings' | 'onEnd'>;
+export interface MediaConnectionDeps extends Omit<ServerEndDeps, 'settings' | 'onCounts' | 'onEnd'> {
+  /** What the media process cannot carry waits there. */
+  readonly pool: Pick<BridgePool, 'offerAgain' | 'processGone'>;
+}
 
 export class MediaConnection {
   readonly #deps: MediaConnectionDeps;
@@ -57,11 +58,14 @@ export class MediaConnection {
     settings: MediaProcessSettings | null,
     onEnd: (fault: string | null) => void,
   ): Promise<MediaAddress> {
+    const { pool, process } = this.#deps;
     const end = new ServerEnd(link, {
       ...this.#deps,
       settings,
+      onCounts: () => pool.offerAgain(process),
       onEnd: (fault) => {
         this.#detach(end);
+        pool.processGone(process);
         onEnd(fault);
       },
     });
@@ -84,9 +88,11 @@ export class MediaConnection {
     return this.#end?.view(sessionId) ?? Promise.resolve(null);
   }
 
-  /** As of a second ago; null: no media process. */
-  counts(): MediaProcessCounts | null {
-    return this.#end?.counts() ?? null;
+  /** Empty: no media process, or it has told nothing yet. */
+  capacity(): readonly MediaCapacity[] {
+    const counts = this.#end?.counts() ?? null;
+    if (counts === null || this.#address === null) return [];
+    return [{ process: this.#deps.process, address: formatListenAddress(this.#address), ...counts }];
   }
 
   keysChanged(): void {

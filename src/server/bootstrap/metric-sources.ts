@@ -10,6 +10,7 @@ const noCalls = Object.fromEntries(liveCallStates.map((state) => [state, 0])) as
   MetricSources['calls']
 >;
 const noSessions = { sleep: { sessionCount: 0 }, signal: { sessionCount: 0 } };
+const noneWaits = { bridge: 0, load: 0, engine: 0 };
 const noLegs = { device: 0, bridge: 0, idle_bridge: 0, viewer: 0 };
 
 interface SessionCount {
@@ -35,7 +36,8 @@ export function metricSources(own: CountedParts, connections: ListenerConnection
     signalSessions: () => own.deviceListeners.signal.sessionCount,
     calls: () => own.calls?.directory.countByState() ?? noCalls,
     mediaLegs: () => own.calls?.service.counts() ?? noLegs,
-    mediaLoads: () => own.calls?.mediaConnection.counts()?.loads ?? [],
+    callsWaiting: () => own.calls?.bridges.countWaiting() ?? noneWaits,
+    mediaCapacity: () => own.calls?.mediaConnection.capacity() ?? [],
     mediaIsUp: () => (own.calls?.mediaConnection.address ?? null) !== null,
     connections: () => connections.counts(),
     cluster: () => own.member?.figures() ?? null,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callsTable } from '../../../../src/cli/admin/calls-view.ts';
+import type { WaitsFor } from '../../../../src/core/calls/offered-call.ts';
 import type { CallSession } from '../../../../src/model/call.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { encodeCall, type CallLegs } from '../../../../src/gateways/admin/call-routes.ts';
@@ -8,8 +9,8 @@ import { callMedia, callRoom, callSession } from '../../../support/call-scene.ts
 
 const nobody: CallLegs = { device: false, bridge: false };
 
-function tableOf(change: Partial<CallSession>, legs = nobody): string[] {
-  return callsTable([encodeCall(callSession(change), legs)], 1_090_000).split('\n');
+function tableOf(change: Partial<CallSession>, legs = nobody, waitsFor: WaitsFor | null = null): string[] {
+  return callsTable([encodeCall(callSession(change), legs, waitsFor)], 1_090_000).split('\n');
 }
 
 test('a call is a line: what it is called, whose, how far, since when, who is connected, and its media', () => {
@@ -24,6 +25,13 @@ test('who is not there is not told, and audio alone has no screen', () => {
   const media = { ...callMedia, noVideo: true, screen: null };
   assert.match(String(tableOf({ media })[1]), / nobody +audio only, alaw$/);
   assert.match(String(tableOf({}, { device: false, bridge: true })[1]), / bridge +h264 up/);
+});
+
+test('what a call waits for is told beside who is there', () => {
+  assert.match(String(tableOf({}, nobody, 'bridge')[1]), / nobody, waits for a bridge +h264 up/);
+  const device = { device: true, bridge: false };
+  assert.match(String(tableOf({}, device, 'load')[1]), / device, waits for load to fall +h264 up/);
+  assert.match(String(tableOf({}, nobody, 'engine')[1]), / nobody, waits for a decoder +h264 up/);
 });
 
 test('ids that a terminal would obey are shown escaped', () => {

@@ -18,6 +18,9 @@ const room = {
   payload: 'planted-payload',
 };
 
+const busy = { busy: 0.7, taken: 0.8, room: 0 };
+const idle = { busy: 0, taken: 0, room: 9 };
+
 /** The calls of the server as the routes see them. */
 class Scene implements CallDeps {
   readonly clock = new DrivenClock();
@@ -37,6 +40,17 @@ class Scene implements CallDeps {
     hasDevice: (id) => id === 'with-device',
     hasBridge: (id) => id === 'with-bridge',
     committed: () => this.outstanding,
+  };
+
+  readonly bridges: CallDeps['bridges'] = {
+    waitsFor: (id) => (id === 'with-device' ? 'load' : null),
+  };
+
+  readonly media: CallDeps['media'] = {
+    capacity: () => [
+      { process: 0, address: '127.0.0.1:8083', legs: 3, sessions: 2, workers: [busy, idle], engine: '8.0' },
+      { process: 1, address: '127.0.0.1:8084', legs: 0, sessions: 0, workers: [idle], engine: null },
+    ],
   };
 
   readonly tickets: CallDeps['tickets'] = {
@@ -83,6 +97,7 @@ test('a live session is listed with its legs and its media, and nothing that let
           created_at: '1970-01-01T00:16:40.000+00:00',
           expires_at: '1970-01-01T00:18:20.000+00:00',
           legs: { device: true, bridge: false },
+          waits_for: 'load',
           media: {
             no_video: false,
             up_video_mt: 'h264',
@@ -102,6 +117,19 @@ test('a live session is listed with its legs and its media, and nothing that let
   });
   const text = JSON.stringify(listed.body);
   for (const secret of secrets) assert.ok(!text.includes(secret), secret);
+});
+
+test('the capacity of the media processes is told for each, and in all', async () => {
+  const { status, body } = await new Scene().ask('GET', '/v1/calls/capacity');
+  const { room, processes } = body as { room: number; processes: { process: number; room: number }[] };
+  assert.deepEqual([status, room], [200, 18]);
+  assert.deepEqual(
+    processes.map((each) => [each.process, each.room]),
+    [
+      [0, 9],
+      [1, 9],
+    ],
+  );
 });
 
 test('sessions are listed of all devices or of one, up to a limit that says whether there are more', async () => {

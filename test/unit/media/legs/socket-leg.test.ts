@@ -408,23 +408,23 @@ test('a call that can be carried is offered to the bridge, whose answer is its o
   enter();
   leg.notify(assign);
   await Promise.resolve();
-  assert.deepEqual([socket.said, opened.answers, context.declined], [[encodeLegMessage(assign)], [], []]);
+  assert.deepEqual([socket.said, opened.answers, opened.uncarried], [[encodeLegMessage(assign)], [], []]);
 });
 
-test("a call that cannot be carried is refused in the bridge's place, behind the server's question", async () => {
+test("that a call cannot be carried is told in the bridge's place, behind the server's question", async () => {
   enter();
   context.relay.refusal = 'load';
   leg.notify(assign);
-  assert.deepEqual(opened.answers, []);
+  assert.deepEqual(opened.uncarried, []);
   await Promise.resolve();
-  assert.deepEqual([socket.said, opened.answers, context.declined], [[], [false], ['load']]);
+  assert.deepEqual([socket.said, opened.answers, opened.uncarried], [[], [], ['load']]);
 });
 
-test('a bridge that is asked while it comes in has its answer when it is in', async () => {
+test('of a call that a bridge is asked to take while it comes in it is told when the bridge is in', async () => {
   context.relay.refusal = 'engine';
   enterTold(assign);
   await Promise.resolve();
-  assert.deepEqual([socket.said, opened.answers, context.declined], [[], [false], ['engine']]);
+  assert.deepEqual([socket.said, opened.answers, opened.uncarried], [[], [], ['engine']]);
 });
 
 test('for a bridge that has gone nothing is refused', async () => {
@@ -474,7 +474,7 @@ test('a bridge is not charged for what is refused in its place', async () => {
   context.relay.refusal = 'load';
   for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.notify(assign);
   await Promise.resolve();
-  assert.deepEqual([opened.answers.length, socket.said], [2 * legTextsBurstMax, []]);
+  assert.deepEqual([opened.uncarried.length, socket.said], [2 * legTextsBurstMax, []]);
 });
 
 test("what a bridge takes of the device is the relay's to know, once the call has started", () => {

@@ -401,7 +401,17 @@ test('a spare media process waits for its server as long as it takes, and does n
   assert.equal(pair.writes, 1, 'its hello');
   const [log, telemetry] = [new FakeLog(), new FakeTelemetry()];
   const onEnd = (): void => assert.fail('the link ended');
-  const server = new ServerEnd(pair.here, { clock, service, telemetry, log, keys, settings, onEnd });
+  const server = new ServerEnd(pair.here, {
+    process: 0,
+    onCounts: () => undefined,
+    clock,
+    service,
+    telemetry,
+    log,
+    keys,
+    settings,
+    onEnd,
+  });
   assert.deepEqual(await media.started(), settings);
   media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
   assert.deepEqual(await server.listening, { host: '127.0.0.1', port: 8083 });

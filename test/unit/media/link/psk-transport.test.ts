@@ -81,6 +81,8 @@ test('both ends of the link work on it', async (t) => {
   const stream = await connectPsk({ host, port: door.port, key }, clock);
   const media = new MediaEnd(stream, { clock, onEnd });
   const server = new ServerEnd(await door.link(), {
+    process: 0,
+    onCounts: () => undefined,
     clock,
     service,
     telemetry,

@@ -29,6 +29,8 @@ class Stranger {
     const { clock, telemetry, log, keys } = this.scene;
     const onEnd = (fault: string | null): number => this.ends.push(fault);
     this.server = new ServerEnd(this.#pair.here, {
+      process: 0,
+      onCounts: () => undefined,
       clock,
       telemetry,
       log,

@@ -164,16 +164,42 @@ test('a worker has no more sessions than the limit, and one that ends makes room
   assert.equal(scene.pool.refusalOf(tiny), null);
 });
 
+test('the room of each worker is told in calls like those that are carried, or like the usual one', async () => {
+  await scene.open({ threads: 2 });
+  const usual = { request: { width: 640, height: 480 }, maxFps: 15 };
+  const [empty = assert.fail()] = scene.pool.workers();
+  let fit = 0;
+  for (; scene.pool.refusalOf(usual) === null; fit += 1) scene.session(usual);
+  assert.equal(empty.room * 2, fit);
+  assert.deepEqual(
+    scene.pool.workers().map(({ room }) => room),
+    [0, 0],
+  );
+});
+
+test('a worker of which calls have taken a part has room for the rest of its time', async () => {
+  await scene.open();
+  scene.sessions(3);
+  const [worker = assert.fail()] = scene.pool.workers();
+  assert.ok(Math.abs(worker.taken - 0.3) < 0.001, `${worker.taken}`);
+  assert.deepEqual([worker.room, worker.busy], [5, 0]);
+  scene.sessions(5);
+  assert.equal(refusal(), 'load');
+});
+
 test('the load of each worker is what it measured over the last seconds', async () => {
   await scene.open({ threads: 2 });
   const [first = assert.fail()] = scene.sessions(2);
   await scene.send([first], 10, 125);
 
-  const [one = assert.fail(), two] = scene.pool.loads();
+  const [one = assert.fail(), two] = scene.pool.workers().map(({ busy }) => busy);
   assert.ok(Math.abs(one - 0.25) < 0.01, `${one}`);
   assert.equal(two, 0);
   scene.clock.advance(6000);
-  assert.deepEqual(scene.pool.loads(), [0, 0]);
+  assert.deepEqual(
+    scene.pool.workers().map(({ busy }) => busy),
+    [0, 0],
+  );
 });
 
 for (const order of ['die', 'throw'] as const) {
@@ -308,7 +334,7 @@ test('without an engine everybody is refused for it, and the log says once why',
   assert.equal(refusal(), 'engine');
   assert.equal(scene.pool.refusalOf(tenth), 'engine');
   assert.equal(scene.pool.engine, null);
-  assert.deepEqual(scene.pool.loads(), []);
+  assert.deepEqual(scene.pool.workers(), []);
   assert.deepEqual(
     scene.log.lines.map(({ message }) => message),
     ['there is no engine here'],

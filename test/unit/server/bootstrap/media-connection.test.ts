@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import assert from 'node:assert/strict';
-import { mediaStartMsMax, mediaStopMsMax } from '../../../../src/model/limits.ts';
+import { linkHeartbeatMs, mediaStartMsMax, mediaStopMsMax } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import {
   MediaConnection,
@@ -24,15 +24,23 @@ class GatewaysScene {
   readonly clock = new DrivenClock();
   readonly carrier = new FakeCarrier(this.clock, 100);
   readonly front: MediaConnection;
+  /** What the calls that wait for load were told. */
+  readonly told: string[] = [];
   /** How the link ended. */
   readonly ends: (string | null)[] = [];
 
   constructor() {
     const { service, keys } = new LegServiceScene();
+    const pool = {
+      offerAgain: (process: number) => this.told.push(`load of ${process}`),
+      processGone: (process: number) => this.told.push(`${process} is gone`),
+    };
     const log = new FakeLog();
     this.front = new MediaConnection({
+      process: 0,
       clock: this.clock,
       log,
+      pool,
       service,
       keys,
       telemetry: new FakeTelemetry(),
@@ -50,7 +58,7 @@ class GatewaysScene {
 
 test('without a media process there is nothing to be asked, and nothing fails', async () => {
   const { front } = new GatewaysScene();
-  assert.deepEqual([front.address, front.isTaken, front.counts()], [null, false, null]);
+  assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, []]);
   assert.equal(await front.view('session-1' as SessionId), null);
   front.keysChanged();
   front.reloadTls();
@@ -69,13 +77,30 @@ test('one that has come is asked and told, until its link ends', async () => {
   assert.deepEqual(front.address, { host: '127.0.0.1', port: 8083 });
   clock.advance(1000);
   await scene.settle();
-  assert.deepEqual(front.counts(), mediaCounts);
+  assert.deepEqual(front.capacity(), [{ process: 0, address: '127.0.0.1:8083', ...mediaCounts }]);
   front.reloadTls();
   await front.drain();
   assert.deepEqual(carrier.asked, ['reload TLS', 'drain']);
-  assert.deepEqual([front.address, front.isTaken, front.counts()], [null, false, null]);
+  assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, []]);
   assert.deepEqual(scene.ends, [null]);
   assert.equal(clock.pendingTimers, 0);
+});
+
+test('calls that wait for load are told each time the media process tells its load, and when it is gone', async () => {
+  const scene = new GatewaysScene();
+  const attaching = scene.attach();
+  await scene.settle();
+  scene.carrier.listen(8083);
+  await attaching;
+  assert.deepEqual(scene.told, []);
+  for (const told of [1, 2]) {
+    scene.clock.advance(linkHeartbeatMs);
+    await scene.settle();
+    assert.equal(scene.told.length, told);
+  }
+  scene.carrier.die('SIGSEGV');
+  await scene.settle();
+  assert.deepEqual(scene.told, ['load of 0', 'load of 0', '0 is gone']);
 });
 
 test('one that hangs up in the moment in which it listens is not taken for one that does', async () => {
@@ -145,8 +170,16 @@ class GateScene {
 
   constructor(t: Ending) {
     const { clock, log } = this;
-    const { service, keys } = new LegServiceScene();
-    this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
+    const { service, pool, keys } = new LegServiceScene();
+    this.connection = new MediaConnection({
+      process: 0,
+      clock,
+      log,
+      service,
+      pool,
+      keys,
+      telemetry: new FakeTelemetry(),
+    });
     const keyFile = join(temporaryDirectory(t), 'link.key');
     writeFileSync(keyFile, this.key);
     const address = { host: '127.0.0.1', port: 0 };

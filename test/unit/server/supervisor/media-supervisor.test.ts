@@ -31,8 +31,16 @@ class MediaSupervisorScene {
 
   constructor({ hasSpare = false } = {}) {
     const { clock, log } = this;
-    const { service, keys } = new LegServiceScene();
-    this.connection = new MediaConnection({ clock, log, service, keys, telemetry: new FakeTelemetry() });
+    const { service, pool, keys } = new LegServiceScene();
+    this.connection = new MediaConnection({
+      process: 0,
+      clock,
+      log,
+      service,
+      pool,
+      keys,
+      telemetry: new FakeTelemetry(),
+    });
     const settings = loadSettings({
       env: {},
       overrides: ['media.listen=127.0.0.1:0', `media.spare=${hasSpare}`],

@@ -1,0 +1,140 @@
+/** Calls that a media process cannot carry: they wait, and are offered again when it tells its load. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { loadOffersMax } from '../../../../src/model/limits.ts';
+import type { FakeBridge } from '../../../support/pool-scene.ts';
+import { PoolScene } from '../../../support/pool-scene.ts';
+
+/** A bridge that may have every call, whose media process refuses those it is asked about. */
+function loadedBridge(scene: PoolScene, process = 0): FakeBridge {
+  return scene.newBridge(null, process);
+}
+
+test('a call refused for load waits, and its bridge is offered it again when the media process tells its load', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const call = scene.newCall();
+  bridge.cannotCarry('load');
+  assert.equal(scene.pool.waitsFor(call), 'load');
+  assert.deepEqual(bridge.asked, [call]);
+  scene.pool.offerAgain(0);
+  assert.deepEqual(bridge.asked, [call, call]);
+  bridge.accept();
+  assert.deepEqual([bridge.call, scene.pool.waitsFor(call)], [call, null]);
+});
+
+test('between two tellings of the load nothing is offered, however long that is', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const call = scene.newCall();
+  bridge.cannotCarry('load');
+  scene.clock.advance(10_000);
+  const second = loadedBridge(scene);
+  assert.deepEqual(
+    [bridge.asked, second.asked],
+    [[call], []],
+    'another bridge of that process would hear the same',
+  );
+});
+
+test('of the calls refused for load the oldest is offered first, and each once a telling', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const calls = [scene.newCall(), scene.newCall(), scene.newCall()];
+  for (const _ of calls) bridge.cannotCarry('load');
+  assert.deepEqual(bridge.asked, calls);
+  scene.pool.offerAgain(0);
+  for (const _ of calls) bridge.cannotCarry('load');
+  assert.deepEqual(bridge.asked, [...calls, ...calls]);
+  bridge.accept();
+  assert.equal(bridge.call, null, 'it was asked nothing more');
+});
+
+test('a call that is too large for the room does not keep smaller ones behind it from it', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const [large, small] = [scene.newCall(), scene.newCall()];
+  bridge.cannotCarry('load');
+  bridge.cannotCarry('load');
+  scene.pool.offerAgain(0);
+  bridge.cannotCarry('load');
+  bridge.accept();
+  assert.deepEqual([bridge.call, scene.pool.waitsFor(large)], [small, 'load']);
+});
+
+test('beyond the bound the calls take turns: none is left out for good', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const calls = Array.from({ length: loadOffersMax + 2 }, () => scene.newCall());
+  for (const _ of calls) bridge.cannotCarry('load');
+  bridge.asked.length = 0;
+  scene.pool.offerAgain(0);
+  for (let n = 0; n < loadOffersMax; n += 1) bridge.cannotCarry('load');
+  assert.deepEqual(bridge.asked, calls.slice(0, loadOffersMax));
+  scene.pool.offerAgain(0);
+  assert.equal(bridge.asked.length, loadOffersMax + 1);
+  for (let n = 0; n < loadOffersMax; n += 1) bridge.cannotCarry('load');
+  assert.deepEqual(bridge.asked.slice(loadOffersMax, loadOffersMax * 2).slice(-2), calls.slice(-2));
+});
+
+test('a bridge of another media process is offered it at once', () => {
+  const scene = new PoolScene();
+  const [full, other] = [loadedBridge(scene), loadedBridge(scene, 1)];
+  const call = scene.newCall();
+  full.cannotCarry('load');
+  assert.deepEqual(other.asked, [call]);
+  other.accept();
+  assert.equal(other.call, call);
+  assert.equal(scene.pool.idleCount, 1);
+});
+
+test('a refusal for load is none of the bridge: it keeps its place, and is asked about the next call', () => {
+  const scene = new PoolScene();
+  const [first, second] = [loadedBridge(scene), loadedBridge(scene, 1)];
+  scene.newCall();
+  first.cannotCarry('load');
+  const next = scene.newCall();
+  assert.equal(first.asked.at(-1), next);
+  assert.equal(second.asked.length, 1);
+  assert.equal(scene.telemetry.count('bridge answer load'), 1);
+});
+
+test('a media process without a decoder is not asked again; the one that comes in its place is', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const call = scene.newCall();
+  bridge.cannotCarry('engine');
+  scene.pool.offerAgain(0);
+  assert.deepEqual([bridge.asked, scene.pool.waitsFor(call)], [[call], 'engine']);
+  bridge.leave();
+  scene.pool.processGone(0);
+  assert.equal(scene.pool.waitsFor(call), 'bridge');
+  assert.deepEqual(loadedBridge(scene).asked, [call]);
+});
+
+test('waiting calls are counted by what they wait for, and a line tells of each that waits for load', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const calls = [scene.newCall(), scene.newCall()];
+  bridge.cannotCarry('load');
+  bridge.refuse();
+  assert.deepEqual(scene.pool.countWaiting(), { bridge: 1, load: 1, engine: 0 });
+  scene.pool.offerAgain(0);
+  bridge.cannotCarry('load');
+  const lines = scene.log.lines.filter(({ message }) => message.startsWith('a call waits'));
+  assert.deepEqual(
+    lines.map(({ fields }) => fields),
+    [{ session: calls[0], why: 'load' }],
+    'and no second one when it is refused again',
+  );
+});
+
+test('the end of a call that waits for load takes it out', () => {
+  const scene = new PoolScene();
+  const bridge = loadedBridge(scene);
+  const call = scene.newCall();
+  bridge.cannotCarry('load');
+  scene.directory.end(call, 'cancelled');
+  scene.pool.offerAgain(0);
+  assert.deepEqual([bridge.asked, scene.pool.waitsFor(call)], [[call], null]);
+});
