@@ -652,6 +652,7 @@ class ForgetsToCount extends Relay {
 
 class SpoiltTranscoders implements Transcoders {
   readonly engine = 'spoilt';
+  readonly soundEncoders = [];
   readonly #transcoders: Transcoders;
   readonly #spoil: (transcoder: Transcoder) => Transcoder;
 
@@ -663,6 +664,10 @@ class SpoiltTranscoders implements Transcoders {
   open(...need: Parameters<Transcoders['open']>): ReturnType<Transcoders['open']> {
     const opened = this.#transcoders.open(...need);
     return opened.ok ? succeed(this.#spoil(opened.value)) : opened;
+  }
+
+  openSound(): ReturnType<Transcoders['openSound']> {
+    return this.#transcoders.openSound();
   }
 
   refusalOf(): null {

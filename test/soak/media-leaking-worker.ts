@@ -15,6 +15,7 @@ export {
   closeSession,
   countNatives,
   startEngine,
+  takeSound,
 } from '../../src/media/transcoding/transcoder-worker.ts';
 
 const framesBetweenLeaks = 25;

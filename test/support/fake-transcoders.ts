@@ -13,7 +13,19 @@ import type {
   SourceFrame,
 } from '../../src/model/picture.ts';
 import type { WorkerLoad } from '../../src/model/media-capacity.ts';
-import type { Transcoder, Transcoders, TranscodingNeed } from '../../src/core/ports/transcoders.ts';
+import type {
+  SoundTranscoder,
+  Transcoder,
+  Transcoders,
+  TranscodingNeed,
+} from '../../src/core/ports/transcoders.ts';
+import type {
+  AudioFrameFormat,
+  SampleShape,
+  SoundPacket,
+  SoundResult,
+  SoundShape,
+} from '../../src/model/sound.ts';
 
 export interface TakenFrame {
   readonly frame: SourceFrame;
@@ -71,9 +83,33 @@ export class FakeTranscoder implements Transcoder {
   }
 }
 
+/** It makes of a packet one for each target, which says of which payload it was made, and how. */
+export class FakeSoundTranscoder implements SoundTranscoder {
+  readonly taken: { readonly packet: SoundPacket; readonly assumed: SampleShape }[] = [];
+  isClosed = false;
+
+  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
+    assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
+    this.taken.push({ packet, assumed });
+    const { payload, timestampMs } = packet;
+    const packets = targets.map(({ format, rate, channels }) => {
+      const text = `${format} ${rate}/${channels} of ${Buffer.from(payload).toString()}`;
+      return [{ timestampMs, payload: new TextEncoder().encode(text) }];
+    });
+    return Promise.resolve({ packets, drop: null, rebuilds: 0, workMs: 0.1 });
+  }
+
+  close(): void {
+    assert.ok(!this.isClosed, 'a transcoder is closed once');
+    this.isClosed = true;
+  }
+}
+
 export class FakeTranscoders implements Transcoders {
   readonly engine: string | null = 'fake';
+  readonly soundEncoders: readonly AudioFrameFormat[] = ['alaw', 'opus', 'pcm'];
   readonly opened: FakeTranscoder[] = [];
+  readonly openedSound: FakeSoundTranscoder[] = [];
   readonly needs: TranscodingNeed[] = [];
   /** Null: who comes is taken. */
   refusal: ReservationRefusal | null = null;
@@ -87,6 +123,13 @@ export class FakeTranscoders implements Transcoders {
     if (this.refusal !== null) return fail(this.refusal);
     const transcoder = new FakeTranscoder();
     this.opened.push(transcoder);
+    return succeed(transcoder);
+  }
+
+  openSound(): Result<SoundTranscoder, ReservationRefusal> {
+    if (this.refusal !== null) return fail(this.refusal);
+    const transcoder = new FakeSoundTranscoder();
+    this.openedSound.push(transcoder);
     return succeed(transcoder);
   }
 

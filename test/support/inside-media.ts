@@ -3,7 +3,7 @@
  * those start a real one.
  */
 import type { Clock } from '../../src/lib/clock.ts';
-import { succeed } from '../../src/lib/result.ts';
+import { fail, succeed } from '../../src/lib/result.ts';
 import type { FrameResult } from '../../src/model/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
@@ -15,6 +15,8 @@ import { DuplexPair } from './duplex-pair.ts';
 const blindTranscoders: Transcoders = {
   engine: null,
   open: () => succeed({ take: () => Promise.resolve(undecodable), close: () => undefined }),
+  soundEncoders: [],
+  openSound: () => fail('engine'),
   refusalOf: () => null,
   workers: () => [],
   close: () => Promise.resolve(),

@@ -9,7 +9,8 @@ import { move, transferableSymbol, valueSymbol } from 'piscina';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { NativeCensus } from '../../src/media/codec/native-census.ts';
 import type { FrameResult } from '../../src/model/picture.ts';
-import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';
+import type { SoundResult } from '../../src/model/sound.ts';
+import type { EngineDescription, FrameTask, SoundTask } from '../../src/media/transcoding/transcoder-task.ts';
 import { noEngineVariable, type FrameScript } from './frame-script.ts';
 import { gateFailsVariable, gateOrders, gateReports } from './gate.ts';
 import type { GateOrder } from './gate.ts';
@@ -38,8 +39,10 @@ function orderOfTest(): Promise<GateOrder> {
   });
 }
 
-export function startEngine(): Result<string, string> {
-  return process.env[noEngineVariable] === undefined ? succeed('scripted') : fail('there is no engine here');
+export function startEngine(): Result<EngineDescription, string> {
+  return process.env[noEngineVariable] === undefined
+    ? succeed({ version: 'scripted', soundEncoders: ['alaw', 'opus'] })
+    : fail('there is no engine here');
 }
 
 export function takeFrame({ session, frame }: FrameTask): Promise<unknown> {
@@ -67,6 +70,21 @@ export function takeFrame({ session, frame }: FrameTask): Promise<unknown> {
   });
 }
 
+/** What comes back is `session.packets`, for every target. */
+export function takeSound({ session, packet, targets }: SoundTask): Promise<SoundResult> {
+  return inTurn(async () => {
+    const script: FrameScript = JSON.parse(new TextDecoder().decode(packet.payload));
+    const packets = (framesBySession.get(session) ?? 0) + 1;
+    framesBySession.set(session, packets);
+    if (script.isHeld === true && (await orderOfTest()) === 'die') process.exit(1);
+    const made = {
+      timestampMs: packet.timestampMs,
+      payload: new TextEncoder().encode(`${session}.${packets}`),
+    };
+    return { packets: targets.map(() => [made]), drop: null, rebuilds: 0, workMs: script.workMs ?? 0 };
+  });
+}
+
 export function closeSession(session: number): Promise<unknown> {
   return inTurn(() => framesBySession.delete(session));
 }
@@ -77,5 +95,12 @@ export function closeAll(): Promise<void> {
 
 /** Of each session a packet. */
 export function countNatives(): Promise<NativeCensus> {
-  return inTurn(() => ({ packets: framesBySession.size, frames: 0, codecContexts: 0, graphs: 0, inputs: 0 }));
+  return inTurn(() => ({
+    packets: framesBySession.size,
+    frames: 0,
+    codecContexts: 0,
+    graphs: 0,
+    resamplers: 0,
+    inputs: 0,
+  }));
 }

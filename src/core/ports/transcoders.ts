@@ -1,10 +1,17 @@
 /**
- * Transcoders decode, scale and encode pictures on threads of their own. Source: calls-and-media.md, The media
+ * Transcoders decode, scale and encode pictures, and decode, resample and encode sound, on threads of their own. Source: calls-and-media.md, The media
  * process.
  */
 import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
 import type { WorkerLoad } from '../../model/media-capacity.ts';
+import type {
+  AudioFrameFormat,
+  SampleShape,
+  SoundPacket,
+  SoundResult,
+  SoundShape,
+} from '../../model/sound.ts';
 import type {
   FrameDescription,
   FrameResult,
@@ -38,11 +45,27 @@ export interface Transcoder {
   close(): void;
 }
 
+/** The decoder, the resamplers and the encoders of one direction of a session's sound; they live on one worker. */
+export interface SoundTranscoder {
+  /**
+   * One packet at a time: the next is asked when this one is answered. `assumed`: rate and channels of formats that do not
+   * tell theirs, which are A-law and PCM; of AMR the rate is a hint. Never rejects: what a dead worker had is answered with
+   * the drop `engine`.
+   */
+  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult>;
+  /** As of `Transcoder`. */
+  close(): void;
+}
+
 export interface Transcoders {
   /** The version of the decoders' library; null: this machine has none. */
   readonly engine: string | null;
+  /** Of which packets can be made here. */
+  readonly soundEncoders: readonly AudioFrameFormat[];
   /** By measured load: who does not fit is refused, not starved. `engine`: this machine has no decoder. */
   open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal>;
+  /** As `open`; one direction of sound costs little. */
+  openSound(): Result<SoundTranscoder, ReservationRefusal>;
   /** Whether `open` would take it, nothing reserved; null: it would. */
   refusalOf(need: TranscodingNeed): ReservationRefusal | null;
   /** The workers at the moment, in the order of their numbers. */

@@ -4,6 +4,7 @@
  */
 import type * as Constants from 'node-av/constants';
 import type * as Av from 'node-av/lib';
+import type { ChannelLayout } from 'node-av/lib';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { findEngineFile, isCutShort } from './engine-file.ts';
 
@@ -53,4 +54,9 @@ function unloadable(error: unknown): string {
 
 function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+}
+
+/** Of one channel or two. */
+export function channelLayoutOf({ constants }: Engine, channels: number): ChannelLayout {
+  return channels === 2 ? constants.AV_CHANNEL_LAYOUT_STEREO : constants.AV_CHANNEL_LAYOUT_MONO;
 }

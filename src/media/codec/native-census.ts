@@ -3,14 +3,24 @@
  * counted from its making to its freeing, and freeing one twice is a programmer's mistake. Filters belong to their
  * graph and go with it; codecs and filter kinds are FFmpeg's own and are never freed.
  */
-import type { Codec, CodecContext, FilterGraph, FormatContext, Frame, Packet } from 'node-av/lib';
+import type {
+  Codec,
+  CodecContext,
+  FilterGraph,
+  FormatContext,
+  Frame,
+  Packet,
+  SoftwareResampleContext,
+} from 'node-av/lib';
 import { assert } from '../../lib/assert.ts';
-import type { Engine } from './engine.ts';
+import type { SampleShape } from '../../model/sound.ts';
+import { channelLayoutOf, type Engine } from './engine.ts';
 
 const packets = new Set<Packet>();
 const frames = new Set<Frame>();
 const codecContexts = new Set<CodecContext>();
 const graphs = new Set<FilterGraph>();
+const resamplers = new Set<SoftwareResampleContext>();
 const inputs = new Set<FormatContext>();
 
 /** Native objects that are alive in this thread, by their kind. */
@@ -19,6 +29,7 @@ export interface NativeCensus {
   readonly frames: number;
   readonly codecContexts: number;
   readonly graphs: number;
+  readonly resamplers: number;
   /** Files that are read. */
   readonly inputs: number;
 }
@@ -29,6 +40,7 @@ export function liveNatives(): NativeCensus {
     frames: frames.size,
     codecContexts: codecContexts.size,
     graphs: graphs.size,
+    resamplers: resamplers.size,
     inputs: inputs.size,
   };
 }
@@ -80,6 +92,28 @@ export function makeGraph({ av }: Engine): FilterGraph {
 export function freeGraph(graph: FilterGraph): void {
   assert(graphs.delete(graph), 'a filter graph is freed once');
   graph.free();
+}
+
+/** Of interleaved samples of 16 bits. Throws where the engine does not take the rates. */
+export function makeResampler(
+  engine: Engine,
+  { rate, channels }: SampleShape,
+  toRate: number,
+): SoftwareResampleContext {
+  const resampler = new engine.av.SoftwareResampleContext();
+  const layout = channelLayoutOf(engine, channels);
+  const format = engine.constants.AV_SAMPLE_FMT_S16;
+  let status = resampler.allocSetOpts2(layout, format, toRate, layout, format, rate);
+  resamplers.add(resampler);
+  if (status >= 0) status = resampler.init();
+  if (status >= 0) return resampler;
+  freeResampler(resampler);
+  throw new Error(`FFmpeg does not resample ${rate} Hz to ${toRate} Hz: ${status}`);
+}
+
+export function freeResampler(resampler: SoftwareResampleContext): void {
+  assert(resamplers.delete(resampler), 'a resampler is freed once');
+  resampler.free();
 }
 
 /** Null: there is no such file, or nothing that FFmpeg can read is in it. */

@@ -6,19 +6,21 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import type {
-  ReservationRefusal,
-  FrameDescription,
-  FrameResult,
-  PictureShape,
-  SourceFrame,
-} from '../../model/picture.ts';
+import { soundShareFirst } from '../../model/sound-limits.ts';
+import type { ReservationRefusal } from '../../model/picture.ts';
+import type { AudioFrameFormat } from '../../model/sound.ts';
 import type { WorkerLoad } from '../../model/media-capacity.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { Transcoder, Transcoders, TranscodingNeed } from '../../core/ports/transcoders.ts';
+import type {
+  SoundTranscoder,
+  Transcoder,
+  Transcoders,
+  TranscodingNeed,
+} from '../../core/ports/transcoders.ts';
 import { FrameCost, SessionLoad } from './transcoder-load.ts';
+import type { EngineDescription } from './transcoder-task.ts';
+import { FrameSession, SoundSession } from './transcoder-session.ts';
 import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
-import { assert } from '../../lib/assert.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
 
 export interface TranscoderPoolOptions extends TranscoderSettings {
@@ -44,7 +46,7 @@ export class TranscoderPool implements Transcoders {
   #threads: readonly TranscoderThread[];
   #cancelLooks: Cancel | null = null;
   #sessions = 0;
-  #engine: string | null = null;
+  #engine: EngineDescription | null = null;
 
   private constructor(options: TranscoderPoolOptions) {
     this.#options = options;
@@ -67,7 +69,11 @@ export class TranscoderPool implements Transcoders {
 
   /** The engine's version; null: there is none. */
   get engine(): string | null {
-    return this.#engine;
+    return this.#engine?.version ?? null;
+  }
+
+  get soundEncoders(): readonly AudioFrameFormat[] {
+    return this.#engine?.soundEncoders ?? [];
   }
 
   open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal> {
@@ -76,7 +82,15 @@ export class TranscoderPool implements Transcoders {
     if (thread === null) return fail(this.#refusal());
     this.#sessions += 1;
     const load = new SessionLoad(this.#options.clock, share);
-    return succeed(new TranscoderSession(this.#sessions, thread, load, this.#cost));
+    return succeed(new FrameSession(this.#sessions, thread, load, this.#cost));
+  }
+
+  openSound(): Result<SoundTranscoder, ReservationRefusal> {
+    const thread = this.#findThread(soundShareFirst);
+    if (thread === null) return fail(this.#refusal());
+    this.#sessions += 1;
+    const load = new SessionLoad(this.#options.clock, soundShareFirst);
+    return succeed(new SoundSession(this.#sessions, thread, load));
   }
 
   refusalOf(need: TranscodingNeed): ReservationRefusal | null {
@@ -150,55 +164,5 @@ export class TranscoderPool implements Transcoders {
     this.#options.onWedged(
       `${gone.length} of ${this.#threads.length} transcoding threads hang or cannot be replaced`,
     );
-  }
-}
-
-/** A session on its thread: its frames go there one at a time, and their cost is counted. */
-class TranscoderSession implements Transcoder {
-  readonly #number: number;
-  readonly #thread: TranscoderThread;
-  readonly #load: SessionLoad;
-  readonly #cost: FrameCost;
-  #state: 'idle' | 'working' | 'closed' = 'idle';
-
-  /** `number`: one that no other session has had. It is counted on the thread from now on, with `load`. */
-  constructor(number: number, thread: TranscoderThread, load: SessionLoad, cost: FrameCost) {
-    this.#number = number;
-    this.#thread = thread;
-    this.#load = load;
-    this.#cost = cost;
-    thread.addSession(load);
-  }
-
-  async take(
-    frame: SourceFrame,
-    shapes: readonly PictureShape[],
-    description: FrameDescription,
-    isKeyWanted = false,
-  ): Promise<FrameResult> {
-    assert(this.#state === 'idle', 'a session has one frame under way, and none after its end');
-    this.#state = 'working';
-    const result = await this.#thread.take({
-      session: this.#number,
-      frame,
-      shapes,
-      description,
-      isKeyWanted,
-    });
-    this.#count(result);
-    return result;
-  }
-
-  close(): void {
-    assert(this.#state !== 'closed', 'a session is closed once');
-    this.#state = 'closed';
-    void this.#thread.closeSession(this.#number, this.#load);
-  }
-
-  #count({ source, pictures, workMs }: FrameResult): void {
-    if (this.#state === 'working') this.#state = 'idle';
-    this.#load.add(workMs);
-    if (source !== null && pictures.some((picture) => typeof picture !== 'string'))
-      this.#cost.add(source, workMs);
   }
 }

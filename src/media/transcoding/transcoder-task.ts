@@ -1,10 +1,18 @@
 /**
  * All that crosses between the main loop and a transcoding worker. The worker's file exports one function for each task,
- * by its name; tasks are done one after the other, in the order in which they were posted. Payloads and pictures are moved.
+ * by its name; tasks are done one after the other, in the order in which they were posted. Payloads of frames and pictures
+ * are moved; packets of sound are copied, which costs less for so few bytes.
  * A worker is started with the settings of its transcoders.
  */
 import type { NativeCensus } from '../codec/native-census.ts';
 import type { Result } from '../../lib/result.ts';
+import type {
+  AudioFrameFormat,
+  SampleShape,
+  SoundPacket,
+  SoundResult,
+  SoundShape,
+} from '../../model/sound.ts';
 import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 
 export interface FrameTask {
@@ -18,10 +26,24 @@ export interface FrameTask {
   readonly isKeyWanted: boolean;
 }
 
+export interface SoundTask {
+  /** As of frames; no session has both. */
+  readonly session: number;
+  readonly packet: SoundPacket;
+  readonly assumed: SampleShape;
+  readonly targets: readonly SoundShape[];
+}
+
+export interface EngineDescription {
+  readonly version: string;
+  readonly soundEncoders: readonly AudioFrameFormat[];
+}
+
 export interface TranscoderTasks {
-  /** The engine's version, or why there is none. */
-  startEngine(): Promise<Result<string, string>>;
+  /** The engine, or why there is none. */
+  startEngine(): Promise<Result<EngineDescription, string>>;
   takeFrame(task: FrameTask): Promise<FrameResult>;
+  takeSound(task: SoundTask): Promise<SoundResult>;
   /** Frees what the session has; one that has nothing is no mistake. */
   closeSession(session: number): Promise<void>;
   /** Frees what all of them have. */
@@ -38,3 +60,6 @@ export const lostFrame: FrameResult = {
   rebuilds: 0,
   workMs: 0,
 };
+
+/** The result of a packet of sound whose worker is gone. */
+export const lostSound: SoundResult = { packets: [], drop: 'engine', rebuilds: 0, workMs: 0 };

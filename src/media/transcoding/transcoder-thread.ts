@@ -11,9 +11,17 @@ import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
 import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../model/limits.ts';
 import type { FrameResult } from '../../model/picture.ts';
+import type { SoundResult } from '../../model/sound.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { BusyWindow, type SessionLoad } from './transcoder-load.ts';
-import { lostFrame, type FrameTask, type TranscoderTasks } from './transcoder-task.ts';
+import {
+  type EngineDescription,
+  lostFrame,
+  lostSound,
+  type FrameTask,
+  type SoundTask,
+  type TranscoderTasks,
+} from './transcoder-task.ts';
 
 export interface ThreadDeps {
   readonly clock: Clock;
@@ -62,15 +70,22 @@ export class TranscoderThread {
     this.#pool.on('error', this.#onPoolError);
   }
 
-  /** The engine's version, or why there is none. */
-  async start(): Promise<Result<string, string>> {
+  /** The engine, or why there is none. */
+  async start(): Promise<Result<EngineDescription, string>> {
     const notStarted = fail(`a transcoding thread did not start from ${this.#deps.workerFile.href}`);
-    return this.#run<Result<string, string>>('startEngine', undefined, notStarted);
+    return this.#run<Result<EngineDescription, string>>('startEngine', undefined, notStarted);
   }
 
   /** Never rejects; the payload's buffer is detached. */
   async take(task: FrameTask): Promise<FrameResult> {
     const result = await this.#run('takeFrame', task, lostFrame, [task.frame.payload.buffer]);
+    this.#busy.add(result.workMs);
+    return result;
+  }
+
+  /** Never rejects. The payload is copied with all of its buffer. */
+  async takeSound(task: SoundTask): Promise<SoundResult> {
+    const result = await this.#run('takeSound', task, lostSound);
     this.#busy.add(result.workMs);
     return result;
   }

@@ -1,5 +1,5 @@
 /**
- * The tasks of a transcoding thread: it has the decoders, scalers and encoders of its sessions. It never ends itself, and
+ * The tasks of a transcoding thread: it has the decoders, scalers, resamplers and encoders of its sessions. It never ends itself, and
  * is ended between tasks only: a thread that is stopped within native code may take the process with it.
  */
 import { workerData } from 'node:worker_threads';
@@ -9,17 +9,22 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
 import { liveNatives, type NativeCensus } from '../codec/native-census.ts';
+import { PacketTranscoder } from '../codec/packet-transcoder.ts';
+import { encodableSound } from '../codec/sound-encoder.ts';
 import type { FrameResult } from '../../model/picture.ts';
-import type { FrameTask } from './transcoder-task.ts';
+import type { SoundResult } from '../../model/sound.ts';
+import type { EngineDescription, FrameTask, SoundTask } from './transcoder-task.ts';
 
 const settings: TranscoderSettings = workerData;
 /** Every task waits for it, so that they keep their order while it loads. */
 const opening = openEngine();
 const transcoders = new Map<number, FrameTranscoder>();
+const soundTranscoders = new Map<number, PacketTranscoder>();
 
-export async function startEngine(): Promise<Result<string, string>> {
+export async function startEngine(): Promise<Result<EngineDescription, string>> {
   const engine = await opening;
-  return engine.ok ? succeed(engine.value.version) : fail(engine.error);
+  if (!engine.ok) return fail(engine.error);
+  return succeed({ version: engine.value.version, soundEncoders: encodableSound(engine.value) });
 }
 
 /** A transcoder that throws is not used again: the session's next frame makes a new one. */
@@ -40,6 +45,18 @@ export async function takeFrame({
   }
 }
 
+/** As `takeFrame`. */
+export async function takeSound({ session, packet, assumed, targets }: SoundTask): Promise<SoundResult> {
+  const engine = await opening;
+  if (!engine.ok) throw new Error(engine.error);
+  try {
+    return soundTranscoderOf(session, engine.value).take(packet, assumed, targets);
+  } catch (error) {
+    dropSession(session);
+    throw error;
+  }
+}
+
 export async function closeSession(session: number): Promise<void> {
   await opening;
   dropSession(session);
@@ -47,7 +64,7 @@ export async function closeSession(session: number): Promise<void> {
 
 export async function closeAll(): Promise<void> {
   await opening;
-  for (const session of transcoders.keys()) dropSession(session);
+  for (const session of [...transcoders.keys(), ...soundTranscoders.keys()]) dropSession(session);
 }
 
 export async function countNatives(): Promise<NativeCensus> {
@@ -63,9 +80,18 @@ function transcoderOf(session: number, engine: Engine): FrameTranscoder {
   return transcoder;
 }
 
+function soundTranscoderOf(session: number, engine: Engine): PacketTranscoder {
+  const known = soundTranscoders.get(session);
+  if (known !== undefined) return known;
+  const transcoder = new PacketTranscoder(engine);
+  soundTranscoders.set(session, transcoder);
+  return transcoder;
+}
+
 function dropSession(session: number): void {
-  const transcoder = transcoders.get(session);
+  const transcoder = transcoders.get(session) ?? soundTranscoders.get(session);
   transcoders.delete(session);
+  soundTranscoders.delete(session);
   transcoder?.close();
 }
 

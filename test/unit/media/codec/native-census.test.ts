@@ -4,11 +4,13 @@ import {
   freeFrame,
   freeGraph,
   freePacket,
+  freeResampler,
   liveNatives,
   makeCodecContext,
   makeFrame,
   makeGraph,
   makePacket,
+  makeResampler,
 } from '../../../../src/media/codec/native-census.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 
@@ -20,18 +22,21 @@ engineTest('native objects are counted by kind from their making to their freein
   const frames = [makeFrame(engine), makeFrame(engine)];
   const context = makeCodecContext(engine, codec);
   const graph = makeGraph(engine);
-  const { packets, frames: liveFrames, codecContexts, graphs } = before;
+  const resampler = makeResampler(engine, { rate: 8000, channels: 1 }, 16_000);
+  const { packets, frames: liveFrames, codecContexts, graphs, resamplers } = before;
   assert.deepEqual(liveNatives(), {
     ...before,
     packets: packets + 1,
     frames: liveFrames + 2,
     codecContexts: codecContexts + 1,
     graphs: graphs + 1,
+    resamplers: resamplers + 1,
   });
   freePacket(packet);
   for (const frame of frames) freeFrame(frame);
   freeCodecContext(context);
   freeGraph(graph);
+  freeResampler(resampler);
   assert.deepEqual(liveNatives(), before);
 });
 
@@ -39,4 +44,10 @@ engineTest('freeing a native object twice is a mistake that does not reach it', 
   const frame = makeFrame(engine);
   freeFrame(frame);
   assert.throws(() => freeFrame(frame), /a frame is freed once/);
+});
+
+engineTest('a resampler of rates that there are not is not made, and not counted', (engine) => {
+  const before = liveNatives();
+  assert.throws(() => makeResampler(engine, { rate: 8000, channels: 1 }, -1));
+  assert.deepEqual(liveNatives(), before);
 });

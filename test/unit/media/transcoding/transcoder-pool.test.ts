@@ -2,16 +2,21 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { threadLookMs } from '../../../../src/media/transcoding/transcoder-thread.ts';
 import {
+  loadWindowMs,
   transcodersPerWorkerMax,
   workersStopMsMax,
   workerSilenceMsMax,
 } from '../../../../src/model/limits.ts';
-import { lostFrame } from '../../../../src/media/transcoding/transcoder-task.ts';
+import { fail } from '../../../../src/lib/result.ts';
+import type { SoundTranscoder } from '../../../../src/core/ports/transcoders.ts';
+import type { SoundResult } from '../../../../src/model/sound.ts';
+import { lostFrame, lostSound } from '../../../../src/media/transcoding/transcoder-task.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
-import { noEngineVariable, scriptedFrame } from '../../../support/frame-script.ts';
+import { noEngineVariable, scriptedFrame, type FrameScript } from '../../../support/frame-script.ts';
 import { hold, take, tenth, told, TranscoderScene } from '../../../support/transcoder-scene.ts';
 import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
 
+const mono = { rate: 8000, channels: 1 };
 const tiny = { request: { width: 1, height: 1 }, maxFps: 1 };
 
 let scene: TranscoderScene;
@@ -348,4 +353,48 @@ test('a worker that cannot be loaded is no engine either', async () => {
   assert.equal(refusal(), 'engine');
   assert.match(scene.log.lines.at(-1)?.message ?? '', /a transcoding thread did not start from file:/);
   assert.deepEqual(scene.wedged, []);
+});
+
+function takeSound(transcoder: SoundTranscoder, script: FrameScript = {}): Promise<SoundResult> {
+  const payload = new TextEncoder().encode(JSON.stringify(script));
+  return transcoder.take({ format: 'alaw', timestampMs: 0, payload }, mono, [{ format: 'opus', ...mono }]);
+}
+
+function soundSession(): SoundTranscoder {
+  const opened = scene.pool.openSound();
+  return opened.ok ? opened.value : assert.fail(opened.error);
+}
+
+test('packets of sound that a worker had when it died are lost, and the next one is taken by a new worker', async () => {
+  await scene.open();
+  const session = soundSession();
+  await takeSound(session);
+  const lost = takeSound(session, { isHeld: true });
+  await scene.gate.untilHeld(1);
+  scene.gate.order('die');
+
+  assert.deepEqual(await lost, lostSound);
+  const { packets } = await takeSound(session);
+  assert.equal(Buffer.from(packets[0]?.[0]?.payload ?? []).toString(), '1.1');
+});
+
+test('sound is admitted by what it is measured to take, and refused where no worker has room or an engine', async () => {
+  await scene.open();
+  assert.deepEqual(scene.pool.soundEncoders, ['alaw', 'opus']);
+  const [session] = [soundSession(), scene.sessions(8)];
+  assert.equal(refusal(tenth), 'load');
+  for (let second = 0; second < loadWindowMs / 1000; second++) {
+    await takeSound(session, { workMs: 60 });
+    scene.clock.advance(1000);
+  }
+  assert.deepEqual(scene.pool.openSound(), fail('load'));
+  session.close();
+  soundSession().close();
+
+  process.env[noEngineVariable] = '1';
+  const without = new TranscoderScene();
+  await without.open();
+  assert.deepEqual(without.pool.openSound(), fail('engine'));
+  assert.deepEqual(without.pool.soundEncoders, []);
+  await without.close();
 });

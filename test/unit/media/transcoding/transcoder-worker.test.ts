@@ -80,6 +80,32 @@ test('a worker makes the pictures of a frame, also after its size changed, and o
   ]);
 });
 
+const nothingNative = { packets: 0, frames: 0, codecContexts: 0, graphs: 0, resamplers: 0, inputs: 0 };
+
+test('a worker makes Opus of A-law, and the end of the session leaves nothing native behind', async (context) => {
+  const pool = await open(context);
+  if (pool === null) return;
+  const opened = pool.openSound();
+  const transcoder = opened.ok ? opened.value : assert.fail(opened.error);
+  const payload = new Uint8Array(320).fill(0xd5);
+  const opus = { format: 'opus', rate: 48_000, channels: 1 } as const;
+
+  const { packets } = await transcoder.take(
+    { format: 'alaw', timestampMs: 7, payload },
+    { rate: 8000, channels: 1 },
+    [opus],
+  );
+  transcoder.close();
+
+  assert.deepEqual(
+    packets.map((made) => made.map(({ timestampMs }) => timestampMs)),
+    [[7, 27]],
+  );
+  assert.equal(payload.length, 320);
+  assert.deepEqual(pool.soundEncoders, ['alaw', 'opus', 'pcm']);
+  assert.deepEqual(await pool.countNatives(), [nothingNative]);
+});
+
 test('a session that ends leaves nothing native behind', async (context) => {
   const pool = await open(context);
   if (pool === null) return;
@@ -93,5 +119,5 @@ test('a session that ends leaves nothing native behind', async (context) => {
   transcoder.close();
 
   const [idle] = await pool.countNatives();
-  assert.deepEqual(idle, { packets: 0, frames: 0, codecContexts: 0, graphs: 0, inputs: 0 });
+  assert.deepEqual(idle, nothingNative);
 });

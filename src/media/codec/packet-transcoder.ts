@@ -1,0 +1,134 @@
+/**
+ * The transcoder of one direction of a call's sound: a packet in, packets of 20 ms out for every target, synchronously, and
+ * everything native that it takes. It lives on one thread, and is given its packets as they come.
+ * Source: calls-and-media.md, The media process and Legs.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import {
+  isCarried,
+  type SampleShape,
+  type SoundPacket,
+  type SoundResult,
+  type SoundShape,
+} from '../../model/sound.ts';
+import { describeSound, type SoundSource } from '../sound/sound-source.ts';
+import { type SoundBlock, SoundTimeline } from '../sound/sound-timeline.ts';
+import type { Engine } from './engine.ts';
+import { openSoundDecoder, type SoundDecoder } from './sound-decoder.ts';
+import { SoundOutput } from './sound-output.ts';
+
+/** What is built for a source; another one needs another. */
+interface SourceChain {
+  readonly source: SoundSource;
+  readonly decoder: SoundDecoder;
+  readonly timeline: SoundTimeline;
+  /** One for each target of the last packet that can be made. */
+  outputs: SoundOutput[];
+}
+
+type Answer = Pick<SoundResult, 'packets' | 'drop'>;
+const undecodable: Answer = { packets: [], drop: 'undecodable' };
+const rebuildFailed: Answer = { packets: [], drop: 'rebuild_failed' };
+
+export class PacketTranscoder {
+  readonly #engine: Engine;
+  readonly #clock: Clock;
+  #chain: SourceChain | null = null;
+  /** Chains built since it is there; the first is no rebuild. */
+  #builds = 0;
+
+  constructor(engine: Engine, clock: Clock = new SystemClock()) {
+    this.#engine = engine;
+    this.#clock = clock;
+  }
+
+  /** Whatever the payload is made of, a packet has a result. */
+  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): SoundResult {
+    const startMs = this.#clock.monotonicMs();
+    const buildsBefore = Math.max(1, this.#builds);
+    const answer = this.#answer(packet, assumed, targets);
+    return {
+      ...answer,
+      rebuilds: Math.max(0, this.#builds - buildsBefore),
+      workMs: this.#clock.monotonicMs() - startMs,
+    };
+  }
+
+  /** Frees what it holds. */
+  close(): void {
+    this.#chain?.decoder.close();
+    for (const output of this.#chain?.outputs ?? []) output.close();
+    this.#chain = null;
+  }
+
+  #answer(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Answer {
+    const source = describeSound(packet, assumed, this.#chain?.source ?? null);
+    if (source === null) return undecodable;
+    const chain = this.#chainOf(source);
+    if (chain === null) return rebuildFailed;
+    const blocks = decodeBlocks(chain, packet);
+    if (blocks === null) return undecodable;
+    this.#fit(chain, targets);
+    const outputs = targets.map((target) => outputTo(target, chain.outputs));
+    return {
+      packets: outputs.map((output) => output?.make(blocks) ?? []),
+      drop: outputs.includes(undefined) ? 'rebuild_failed' : null,
+    };
+  }
+
+  /** Null: there is no decoder for it; the next packet tries again. */
+  #chainOf(source: SoundSource): SourceChain | null {
+    if (this.#chain !== null && isSameSource(this.#chain.source, source)) return this.#chain;
+    this.close();
+    try {
+      const decoder = openSoundDecoder(this.#engine, source);
+      this.#builds += 1;
+      this.#chain = { source, decoder, timeline: new SoundTimeline(source), outputs: [] };
+    } catch {
+      // Said by the packet's result.
+    }
+    return this.#chain;
+  }
+
+  /** Whose targets are asked for no more are closed, and those of new ones opened; where that fails, the next packet tries again. */
+  #fit(chain: SourceChain, targets: readonly SoundShape[]): void {
+    const known = chain.outputs;
+    chain.outputs = [];
+    for (const target of targets) {
+      if (outputTo(target, chain.outputs) !== undefined) continue;
+      const output = outputTo(target, known) ?? this.#openOutput(chain.source, target);
+      if (output !== null) chain.outputs.push(output);
+    }
+    for (const output of known) if (!chain.outputs.includes(output)) output.close();
+  }
+
+  #openOutput(source: SoundSource, target: SoundShape): SoundOutput | null {
+    if (!isCarried(target)) return null;
+    try {
+      return new SoundOutput(this.#engine, source, target);
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** None of a packet that is out of turn. Null: it is broken. */
+function decodeBlocks({ decoder, timeline }: SourceChain, packet: SoundPacket): SoundBlock[] | null {
+  if (timeline.isOutOfTurn(packet.timestampMs)) return [];
+  const samples = decoder.decode(packet.payload);
+  return samples && timeline.take(packet.timestampMs, samples);
+}
+
+function outputTo(
+  { format, rate, channels }: SoundShape,
+  outputs: readonly SoundOutput[],
+): SoundOutput | undefined {
+  return outputs.find(
+    ({ target }) => target.format === format && target.rate === rate && target.channels === channels,
+  );
+}
+
+function isSameSource(one: SoundSource, other: SoundSource): boolean {
+  return one.format === other.format && one.rate === other.rate && one.channels === other.channels;
+}

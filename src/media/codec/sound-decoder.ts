@@ -1,0 +1,142 @@
+/**
+ * Sound decoders: each makes interleaved samples of the packets of one source. A-law and PCM need no library; Opus and AMR
+ * are decoded by libavcodec. Source: calls-and-media.md, Legs.
+ */
+import type { AVSampleFormat, FFDecoderCodec } from 'node-av/constants';
+import type { CodecContext, Frame, Packet } from 'node-av/lib';
+import type { SampleShape } from '../../model/sound.ts';
+import { soundBlockMs, soundPacketMsMax } from '../../model/sound-limits.ts';
+import { decodeAlaw } from '../sound/alaw.ts';
+import { type AmrBand, parseAmr } from '../sound/amr-frames.ts';
+import type { SoundSource, SourceFormat } from '../sound/sound-source.ts';
+import { channelLayoutOf, type Engine } from './engine.ts';
+import {
+  freeCodecContext,
+  freeFrame,
+  freePacket,
+  makeCodecContext,
+  makeFrame,
+  makePacket,
+} from './native-census.ts';
+
+export interface SoundDecoder {
+  /** Null: it is broken, or too long. */
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null;
+  close(): void;
+}
+
+/** Throws where the engine has no such decoder. */
+export function openSoundDecoder(engine: Engine, source: SoundSource): SoundDecoder {
+  const { format } = source;
+  if (format === 'alaw' || format === 'pcm') return new PlainDecoder(source);
+  const codec = new CodedSound(engine, decoderOf(engine, format), source);
+  return format === 'opus' ? codec : new AmrDecoder(codec, source);
+}
+
+function decoderOf({ constants }: Engine, format: Exclude<SourceFormat, 'alaw' | 'pcm'>): FFDecoderCodec {
+  if (format === 'opus') return constants.FF_DECODER_LIBOPUS;
+  return format === 'amr_wide' ? constants.FF_DECODER_AMRWB : constants.FF_DECODER_AMRNB;
+}
+
+class PlainDecoder implements SoundDecoder {
+  readonly #source: SoundSource;
+  readonly #samplesMax: number;
+
+  constructor(source: SoundSource) {
+    this.#source = source;
+    this.#samplesMax = ((source.rate * soundPacketMsMax) / 1000) * source.channels;
+  }
+
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null {
+    const { format, channels } = this.#source;
+    const samples = payload.length / (format === 'pcm' ? 2 : 1);
+    if (samples > this.#samplesMax || samples % channels !== 0) return null;
+    return format === 'pcm' ? littleEndianSamples(payload) : decodeAlaw(payload);
+  }
+
+  close(): void {
+    // It holds nothing.
+  }
+}
+
+/** A decoder of libavcodec, which answers every packet at once. */
+class CodedSound implements SoundDecoder {
+  readonly #context: CodecContext;
+  readonly #packet: Packet;
+  readonly #frame: Frame;
+  readonly #float: AVSampleFormat;
+
+  constructor(engine: Engine, decoder: FFDecoderCodec, { rate, channels }: SampleShape) {
+    const { av, constants } = engine;
+    const codec = av.Codec.findDecoderByName(decoder);
+    if (codec === null) throw new Error('FFmpeg has no such decoder');
+    const context = makeCodecContext(engine, codec);
+    context.threadCount = 1;
+    context.sampleRate = rate;
+    context.channelLayout = channelLayoutOf(engine, channels);
+    const status = context.open2Sync(codec, null);
+    if (status < 0) {
+      freeCodecContext(context);
+      throw new Error(`FFmpeg does not open a decoder of sound: ${status}`);
+    }
+    this.#context = context;
+    this.#packet = makePacket(engine);
+    this.#frame = makeFrame(engine);
+    this.#float = constants.AV_SAMPLE_FMT_FLTP;
+  }
+
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null {
+    this.#packet.unref();
+    this.#packet.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+    if (this.#context.sendPacketSync(this.#packet) < 0) return null;
+    this.#frame.unref();
+    if (this.#context.receiveFrameSync(this.#frame) < 0) return null;
+    const bytes = this.#frame.toBuffer();
+    return this.#frame.format === this.#float ? fromFloats(bytes) : littleEndianSamples(bytes);
+  }
+
+  close(): void {
+    freeCodecContext(this.#context);
+    freePacket(this.#packet);
+    freeFrame(this.#frame);
+  }
+}
+
+/** Frames of speech go to the decoder one by one; those without are silence, which it does not make. */
+class AmrDecoder implements SoundDecoder {
+  readonly #codec: CodedSound;
+  readonly #band: AmrBand;
+  readonly #frameSamples: number;
+
+  constructor(codec: CodedSound, { format, rate }: SoundSource) {
+    this.#codec = codec;
+    this.#band = format === 'amr_wide' ? 'wide' : 'narrow';
+    this.#frameSamples = (rate * soundBlockMs) / 1000;
+  }
+
+  decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null {
+    const frames = parseAmr(payload, this.#band)?.frames ?? [];
+    const samples = new Int16Array(frames.length * this.#frameSamples);
+    for (const [index, frame] of frames.entries()) {
+      if (frame === null) continue;
+      const decoded = this.#codec.decode(frame);
+      if (decoded?.length !== this.#frameSamples) return null;
+      samples.set(decoded, index * this.#frameSamples);
+    }
+    return samples.length === 0 ? null : samples;
+  }
+
+  close(): void {
+    this.#codec.close();
+  }
+}
+
+/** A buffer of its own: samples lie at even addresses, and bytes of a message need not. */
+function littleEndianSamples(bytes: Uint8Array): Int16Array | null {
+  return bytes.length % 2 === 0 ? new Int16Array(new Uint8Array(bytes).buffer) : null;
+}
+
+function fromFloats(bytes: Uint8Array): Int16Array {
+  const floats = new Float32Array(new Uint8Array(bytes).buffer);
+  return Int16Array.from(floats, (float) => Math.max(-32_768, Math.min(32_767, Math.round(float * 32_768))));
+}

@@ -1,0 +1,143 @@
+/**
+ * Sound encoders: each makes a packet of every 20 ms of samples. A-law and PCM need no library; Opus and AMR are encoded by
+ * libavcodec, AMR only where it was built with such an encoder. Source: calls-and-media.md, Legs.
+ */
+import type { FFEncoderCodec } from 'node-av/constants';
+import type { CodecContext, Frame, Packet } from 'node-av/lib';
+import {
+  audioFrameFormats,
+  type AudioFrameFormat,
+  type SampleShape,
+  type SoundShape,
+} from '../../model/sound.ts';
+import { soundBlockMs } from '../../model/sound-limits.ts';
+import { encodeAlaw } from '../sound/alaw.ts';
+import { amrRates } from '../sound/sound-source.ts';
+import { channelLayoutOf, type Engine } from './engine.ts';
+import {
+  freeCodecContext,
+  freeFrame,
+  freePacket,
+  makeCodecContext,
+  makeFrame,
+  makePacket,
+} from './native-census.ts';
+
+export interface SoundEncoder {
+  /** `samples`: 20 ms of them, interleaved. The packet has a buffer of its own. Null: it failed. */
+  encode(samples: Int16Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null;
+  close(): void;
+}
+
+interface Encoding {
+  readonly encoder: FFEncoderCodec;
+  readonly bitRate: number;
+  /** The encoder's own. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+/** Of Opus, one channel of voice, by its rate; a second channel takes half as much again. */
+const opusBitRates: ReadonlyMap<number, number> = new Map([
+  [8000, 16_000],
+  [16_000, 24_000],
+  [48_000, 32_000],
+]);
+/** The highest: what AMR saves is heard. */
+const [amrNarrowBitRate, amrWideBitRate] = [12_200, 23_850];
+
+/** The formats of which the engine makes packets. */
+export function encodableSound({ av, constants }: Engine): readonly AudioFrameFormat[] {
+  const hasAmr = av.Codec.findEncoderByName(constants.FF_ENCODER_LIBOPENCORE_AMRNB) !== null;
+  return hasAmr ? audioFrameFormats : audioFrameFormats.filter((format) => format !== 'amr');
+}
+
+/** Throws where the engine has no such encoder. `target`: AMR has one channel. */
+export function openSoundEncoder(engine: Engine, target: SoundShape): SoundEncoder {
+  const { format } = target;
+  if (format === 'alaw') return { encode: encodeAlaw, close: holdsNothing };
+  if (format === 'pcm') return { encode: bytesOf, close: holdsNothing };
+  const encoding = format === 'amr' ? amrEncoding(engine, target) : opusEncoding(engine, target);
+  if (encoding === null) throw new Error(`there is no ${format} of ${target.rate} Hz`);
+  return new CodedSoundEncoder(engine, encoding, target);
+}
+
+class CodedSoundEncoder implements SoundEncoder {
+  readonly #context: CodecContext;
+  readonly #packet: Packet;
+  readonly #frame: Frame;
+  #moments = 0n;
+
+  constructor(engine: Engine, encoding: Encoding, shape: SampleShape) {
+    this.#context = openContext(engine, encoding, shape);
+    this.#packet = makePacket(engine);
+    this.#frame = makeFrame(engine);
+    this.#frame.format = this.#context.sampleFormat;
+    this.#frame.sampleRate = shape.rate;
+    this.#frame.channelLayout = this.#context.channelLayout;
+    this.#frame.nbSamples = (shape.rate * soundBlockMs) / 1000;
+    this.#frame.getBuffer(0);
+  }
+
+  encode({ buffer, byteOffset, byteLength }: Int16Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | null {
+    this.#frame.makeWritable();
+    if (this.#frame.fromBuffer(Buffer.from(buffer, byteOffset, byteLength)) < 0) return null;
+    this.#frame.pts = this.#moments;
+    this.#moments += BigInt(this.#frame.nbSamples);
+    if (this.#context.sendFrameSync(this.#frame) < 0) return null;
+    this.#packet.unref();
+    if (this.#context.receivePacketSync(this.#packet) < 0) return null;
+    const { data } = this.#packet;
+    return data === null ? null : new Uint8Array(data);
+  }
+
+  close(): void {
+    freeCodecContext(this.#context);
+    freePacket(this.#packet);
+    freeFrame(this.#frame);
+  }
+}
+
+function openContext(
+  engine: Engine,
+  { encoder, bitRate, options }: Encoding,
+  { rate, channels }: SampleShape,
+): CodecContext {
+  const { av, constants } = engine;
+  const codec = av.Codec.findEncoderByName(encoder);
+  if (codec === null) throw new Error('FFmpeg has no such encoder');
+  const context = makeCodecContext(engine, codec);
+  context.sampleRate = rate;
+  context.sampleFormat = constants.AV_SAMPLE_FMT_S16;
+  context.channelLayout = channelLayoutOf(engine, channels);
+  context.timeBase = new av.Rational(1, rate);
+  context.bitRate = BigInt(bitRate);
+  context.threadCount = 1;
+  for (const [name, value] of Object.entries(options)) context.setOption(name, value);
+  const status = context.open2Sync(codec, null);
+  if (status >= 0) return context;
+  freeCodecContext(context);
+  throw new Error(`FFmpeg does not open an encoder of sound: ${status}`);
+}
+
+/** Null: no such rate. */
+function opusEncoding({ constants }: Engine, { rate, channels }: SampleShape): Encoding | null {
+  const bitRate = opusBitRates.get(rate);
+  if (bitRate === undefined) return null;
+  const ofChannels = channels === 2 ? bitRate * 1.5 : bitRate;
+  return { encoder: constants.FF_ENCODER_LIBOPUS, bitRate: ofChannels, options: { application: 'voip' } };
+}
+
+function amrEncoding({ constants }: Engine, { rate }: SampleShape): Encoding | null {
+  const { FF_ENCODER_LIBOPENCORE_AMRNB: narrow, FF_ENCODER_LIBVO_AMRWBENC: wide } = constants;
+  if (rate === amrRates.narrow) return { encoder: narrow, bitRate: amrNarrowBitRate, options: {} };
+  return rate === amrRates.wide ? { encoder: wide, bitRate: amrWideBitRate, options: {} } : null;
+}
+
+/** s16le as the machines have it that FFmpeg's binary is built for. */
+function bytesOf({ buffer, byteOffset, byteLength }: Int16Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer.slice(byteOffset, byteOffset + byteLength));
+}
+
+function holdsNothing(): void {
+  // A-law and PCM are made of the samples at hand.
+}

@@ -1,0 +1,10 @@
+/** Limits of the sound of calls. Source: calls-and-media.md, Legs. */
+
+/** A longer packet of sound is dropped. */
+export const soundPacketMsMax = 500;
+/** Sound goes out in packets of so long. */
+export const soundBlockMs = 20;
+/** A longer gap, or one backwards, begins a new time line. */
+export const soundJumpMs = 500;
+/** Share of a worker's time that one direction of sound is counted with until it is measured. */
+export const soundShareFirst = 0.01;
