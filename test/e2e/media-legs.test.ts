@@ -341,7 +341,7 @@ test('text that is not understood is told what is expected, and the leg stays', 
   bridge.send('{"type":"state","state":"happy"}');
   assert.deepEqual(await device.nextMessage(), {
     type: 'error',
-    message: 'the type of a device is accept, reject or hangup',
+    message: 'the type of a device is accept, reject, hangup or key_frame_wanted',
   });
   assert.deepEqual(await bridge.nextMessage(), {
     type: 'error',

@@ -248,6 +248,9 @@ class Walk {
   #framesIn = 0;
   #fault: unknown = null;
   #knowsMedia = false;
+  #downFormat: 'h264' | 'mjpeg' | null = null;
+  /** Something else was made H.264 for the device, and may be again. */
+  #isConverted = false;
 
   /** `seen`: how often the walks came to what. */
   constructor(media: CallMedia, seen: Map<string, number>, newRelay: NewRelay) {
@@ -344,6 +347,7 @@ class Walk {
 
   #join(kind: Kind): void {
     const leg = new WalkingLeg(this, kind, kind === 'bridge' ? this.#up : this.#down);
+    const neededOne = this.#needsTranscoder;
     if (kind.endsWith('viewer') && this.#present.filter((other) => other.kind.endsWith('viewer')).length >= 2)
       return;
     const replaced = kind.endsWith('viewer') ? null : this.#on(kind === 'bridge' ? 'bridge' : 'device');
@@ -357,6 +361,13 @@ class Walk {
       this.count('replaced');
       replaced.joined?.leave();
     }
+    this.#isConverted = neededOne && this.#takesMade;
+  }
+
+  /** The device takes H.264, and what came last is none. */
+  get #takesMade(): boolean {
+    const isMade = this.#downFormat === 'mjpeg' && this.#media.downVideo === 'h264';
+    return isMade && this.#on('device')?.kind === 'device';
   }
 
   #enter(leg: WalkingLeg): Result<JoinedLeg, ReservationRefusal> {
@@ -382,8 +393,10 @@ class Walk {
 
   #leave(leg: WalkingLeg | undefined): void {
     if (leg === undefined) return;
+    const neededOne = this.#needsTranscoder;
     leg.isThere = false;
     leg.joined?.leave();
+    this.#isConverted = neededOne && this.#takesMade;
     if (this.#present.length === 0) this.#knowsMedia = false;
   }
 
@@ -414,6 +427,8 @@ class Walk {
       const isKey = !isCoded || (startsWithKey && n === 0);
       const number = direction.video.push({ isCoded, isKey, sender }) - 1;
       this.#bytes.get(direction)?.push(bytes);
+      if (side === 'bridge') this.#downFormat = format;
+      this.#isConverted ||= side === 'bridge' && this.#takesMade;
       const timestampMs = this.clock.monotonicMs();
       this.#frame(
         sender,
@@ -490,12 +505,16 @@ class Walk {
   }
 
   #judgeTranscoders(): void {
+    const expected = this.#needsTranscoder ? 1 : 0;
+    assert.equal(this.#transcoders.live.length, expected, 'who needs a transcoder has one, and nobody else');
+  }
+
+  get #needsTranscoder(): boolean {
     const takesPictures = ({ kind }: WalkingLeg): boolean =>
       kind === 'mjpeg device' || kind.endsWith('viewer');
-    const isNeeded =
+    const isReserved =
       this.#media.downVideo === 'mjpeg' ? this.#present.length > 0 : this.#present.some(takesPictures);
-    const expected = this.#knowsMedia && isNeeded ? 1 : 0;
-    assert.equal(this.#transcoders.live.length, expected, 'who needs a transcoder has one, and nobody else');
+    return this.#knowsMedia && (isReserved || this.#isConverted);
   }
 }
 
@@ -571,6 +590,7 @@ abstract class SpoiltRelay extends Relay {
     return succeed({
       frame: (...frame: Parameters<JoinedLeg['frame']>) => value.frame(...frame),
       wants: (uplink) => value.wants(uplink),
+      wantKeyFrame: () => value.wantKeyFrame(),
       leave,
     });
   }

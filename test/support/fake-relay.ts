@@ -23,6 +23,7 @@ export class FakeJoinedLeg implements JoinedLeg {
   readonly media: CallMedia | null;
   readonly frames: CarriedFrame[] = [];
   readonly wishes: UplinkWish[] = [];
+  keyFramesWanted = 0;
   leftTimes = 0;
   readonly #out: DeviceOutput | LegOutput | PictureOutput;
   readonly #happened: () => void;
@@ -58,6 +59,11 @@ export class FakeJoinedLeg implements JoinedLeg {
 
   wants(uplink: UplinkWish): void {
     this.wishes.push(uplink);
+    this.#happened();
+  }
+
+  wantKeyFrame(): void {
+    this.keyFramesWanted += 1;
     this.#happened();
   }
 

@@ -40,6 +40,8 @@ interface PictureOrder extends Omit<TakenFrame, 'shapes'> {
 export class FakeTranscoder implements Transcoder {
   readonly taken: TakenFrame[] = [];
   isClosed = false;
+  /** Its first picture of H.264 builds on nothing. */
+  #hasCoded = false;
   #answer: ((result: FrameResult) => void) | null = null;
 
   get isWorking(): boolean {
@@ -69,7 +71,11 @@ export class FakeTranscoder implements Transcoder {
     const [answer, taken] = [this.#answer, this.taken.at(-1)];
     assert.ok(answer !== null && taken !== undefined, 'no frame is being worked on');
     this.#answer = null;
-    const pictures = taken.shapes.map((shape) => fakePicture({ ...taken, shape }));
+    const pictures = taken.shapes.map((shape) => {
+      const isKeyWanted = taken.isKeyWanted || !this.#hasCoded;
+      this.#hasCoded ||= shape.format === 'h264';
+      return fakePicture({ ...taken, shape, isKeyWanted });
+    });
     const done: FrameResult = {
       source: { width: 640, height: 480 },
       pictures: typeof result.drop === 'string' ? [] : pictures,

@@ -210,7 +210,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     if (side.kind === 'device') {
       const parsed = parseDeviceText(text);
       if (!parsed.ok) return parsed.error;
-      side.leg.report(parsed.value);
+      if (parsed.value.kind === 'key_frame_wanted') this.#joined?.wantKeyFrame();
+      else side.leg.report(parsed.value);
       return null;
     }
     const parsed = parseBridgeText(text);
@@ -220,6 +221,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   #takeBridgeText(leg: OpenBridgeLeg, said: BridgeText): string | null {
     if (said.kind === 'answer') leg.answerAssignment(said.accepted);
     else if (said.kind === 'report') leg.report(said.report, said.about);
+    else if (said.kind === 'key_frame_wanted') this.#joined?.wantKeyFrame();
     else if (this.#joined === null) return 'an uplink is asked for after the start of a call';
     else this.#joined.wants(said.wish);
     return null;

@@ -3,19 +3,11 @@
  * make of a frame are asked for when it is next, so that none is made for a receiver that could not take it. Source:
  * calls-and-media.md, Legs and Resolution.
  */
-import type {
-  FrameResult,
-  PictureShape,
-  SourceFrame,
-  VideoFrameFormat,
-  ReservationRefusal,
-} from '../../model/picture.ts';
-import type { Transcoder, TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
+import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/picture.ts';
+import type { Transcoder } from '../../core/ports/transcoders.ts';
 import { FramePace } from '../geometry/frame-pace.ts';
 import type { SourceVideo } from './source-video.ts';
 import { standsAlone, VideoQueue, type VideoQueueDrop, type WaitingVideo } from './media-queues.ts';
-import type { CallMedia } from '../../model/call.ts';
-import { requestedSize } from '../../core/calls/leg-messages.ts';
 
 /** A frame that pictures are to be made of. */
 export interface PictureSource extends WaitingVideo {
@@ -50,6 +42,8 @@ export class PicturePipeline {
   readonly #pace: FramePace;
   readonly #waiting: VideoQueue<PictureSource>;
   #stage: 'free' | 'working' | 'closed' = 'free';
+  /** The next pictures are to build on nothing before them. */
+  #isKeyDue = false;
 
   /** The transcoder is the pipeline's from now on, and closed with it. `maxFps`: of the pictures. */
   constructor(transcoder: Transcoder, audience: PictureAudience, maxFps: number) {
@@ -77,6 +71,11 @@ export class PicturePipeline {
     this.#waiting.requireKey();
   }
 
+  /** A receiver cannot go on from the pictures it has: the next ones are to build on nothing. */
+  makeKey(): void {
+    this.#isKeyDue = true;
+  }
+
   close(): void {
     this.#stage = 'closed';
     for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift())
@@ -96,7 +95,11 @@ export class PicturePipeline {
 
   async #transcode(frame: PictureSource, shapes: readonly PictureShape[]): Promise<void> {
     this.#stage = 'working';
-    const result = await this.#transcoder.take(sourceFrame(frame), shapes, frame.source.description);
+    const isKeyWanted = this.#isKeyDue;
+    this.#isKeyDue = false;
+    const { description } = frame.source;
+    const result = await this.#transcoder.take(sourceFrame(frame), shapes, description, isKeyWanted);
+    if (result.pictures.every((picture) => typeof picture === 'string')) this.#isKeyDue ||= isKeyWanted;
     if (this.#isClosed) return this.#audience.unpictured(frame, 'no_receiver');
     this.#stage = 'free';
     if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();
@@ -112,65 +115,4 @@ export class PicturePipeline {
 function sourceFrame({ source: { header }, payload }: PictureSource): SourceFrame {
   const { format, isKeyFrame, width, height } = header;
   return { format, isKeyFrame, width, height, payload };
-}
-
-/** A downlink that has its frames made into pictures while it has a pipeline. */
-interface PicturedDownlink extends PictureAudience {
-  /** Null: no pictures are made. */
-  pipeline: PicturePipeline | null;
-}
-
-/** Its downlink is pictures, whoever is there: what the bridge will send is not known before its first frame. */
-export function isPictureCall(media: CallMedia): boolean {
-  return media.downVideo === 'mjpeg';
-}
-
-/**
- * The session's reservation at the transcoders, held while pictures are made of its frames, or may have to be. Source:
- * calls-and-media.md, The media process.
- */
-export class TranscoderReservation {
-  readonly #transcoders: Transcoders;
-  readonly #maxFps: number;
-  readonly #downlink: PicturedDownlink;
-
-  constructor(transcoders: Transcoders, maxFps: number, downlink: PicturedDownlink) {
-    this.#transcoders = transcoders;
-    this.#maxFps = maxFps;
-    this.#downlink = downlink;
-  }
-
-  /** Whether `reserve` would refuse. */
-  refusalOf(media: CallMedia): ReservationRefusal | null {
-    const need = this.#needOf(media);
-    const refusal = need === null ? null : this.#transcoders.refusalOf(need);
-    return refusal === null || goesWithout(media, refusal) ? null : refusal;
-  }
-
-  /** Null: the downlink has its pipeline, or does without. */
-  reserve(media: CallMedia): ReservationRefusal | null {
-    const need = this.#needOf(media);
-    if (need === null) return null;
-    const opened = this.#transcoders.open(need);
-    if (!opened.ok) return goesWithout(media, opened.error) ? null : opened.error;
-    this.#downlink.pipeline = new PicturePipeline(opened.value, this.#downlink, this.#maxFps);
-    return null;
-  }
-
-  release(): void {
-    const { pipeline } = this.#downlink;
-    this.#downlink.pipeline = null;
-    pipeline?.close();
-  }
-
-  /** Null: there is no video, or it has its place. */
-  #needOf({ downVideo, screen }: CallMedia): TranscodingNeed | null {
-    if (downVideo === 'none' || this.#downlink.pipeline !== null) return null;
-    return { request: requestedSize(screen), maxFps: this.#maxFps };
-  }
-}
-
-/** Under `auto` a bridge that sends MJPEG needs no decoder; one that sends something else is not carried. */
-function goesWithout(media: CallMedia, refusal: ReservationRefusal): boolean {
-  return refusal === 'engine' && isPictureCall(media) && media.resolution === 'auto';
 }

@@ -1,29 +1,35 @@
 /**
- * A receiver of a call's downlink: its device, or a viewer, with the formats it takes as they are and the pictures that
+ * A receiver of a call's video: a leg, or a viewer, with the formats it takes as they are and the pictures that
  * are made of the others. Source: calls-and-media.md, Resolution.
  */
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
+import { standsAlone } from './media-queues.ts';
 import type { SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { CallMedia } from '../../model/call.ts';
+import type { UplinkWish } from '../../model/sound.ts';
 
 export class Receiver {
   readonly kind: ReceiverKind;
-  readonly isDevice: boolean;
+  /** Not a viewer. */
+  readonly isLeg: boolean;
   readonly sendQueue: SendQueue;
   /** By the media of the call; who watches may be there before it is known. */
   taking: VideoTaking;
+  /** What its last video was; null: it has had none. */
+  #last: 'passed' | 'shown' | null = null;
 
-  constructor(kind: ReceiverKind, isDevice: boolean, sendQueue: SendQueue, taking: VideoTaking) {
+  constructor(kind: ReceiverKind, isLeg: boolean, sendQueue: SendQueue, taking: VideoTaking) {
     this.kind = kind;
-    this.isDevice = isDevice;
+    this.isLeg = isLeg;
     this.sendQueue = sendQueue;
     this.taking = taking;
   }
 
   passes(format: VideoFrameFormat): boolean {
-    return this.taking.passes === format;
+    const { passes } = this.taking;
+    return passes === 'all' || passes === format;
   }
 
   /** Null: none are made of this format for it. */
@@ -31,12 +37,22 @@ export class Receiver {
     return this.passes(format) ? null : this.taking.shape;
   }
 
+  /** It is shown pictures, and is not passed what comes. */
+  get isShown(): boolean {
+    return this.#last === 'shown';
+  }
+
   pass(source: SourceVideo): void {
-    this.sendQueue.offerVideo(passedOn(source, this.isDevice));
+    if (this.isShown && !standsAlone(source.format)) this.sendQueue.requireKey();
+    this.#last = 'passed';
+    this.sendQueue.offerVideo(passedOn(source, this.isLeg));
   }
 
   show({ format, isKey, size, bytes }: Picture, { header, place }: SourceVideo, isCounted: boolean): void {
     const { timestampMs } = header;
+    // Others may have had the pictures that this one builds on.
+    if (!this.isShown && !standsAlone(format)) this.sendQueue.requireKey();
+    this.#last = 'shown';
     this.sendQueue.offerVideo({
       kind: 'video',
       format,
@@ -47,21 +63,21 @@ export class Receiver {
       place,
       size,
       done: 'encoded',
-      isCounted: isCounted && this.isDevice,
+      isCounted: isCounted && this.isLeg,
     });
   }
 }
 
 /**
- * `frames`: a device that speaks the protocol; `pictures`: one that takes JPEGs alone, or a viewer of the output; `source`:
+ * `frames`: a leg that speaks the protocol; `pictures`: one that takes JPEGs alone, or a viewer of the output; `source`:
  * a viewer of the source.
  */
 export type ReceiverKind = 'frames' | 'pictures' | 'source';
 
-/** What a receiver takes of the bridge's video. Source: calls-and-media.md, Resolution. */
+/** What a receiver takes of what is sent. Source: calls-and-media.md, Resolution. */
 interface VideoTaking {
   /** What is passed on untouched. */
-  readonly passes: VideoFrameFormat | null;
+  readonly passes: VideoFrameFormat | 'all' | null;
   /** What is made of any other; null: nothing. */
   readonly shape: PictureShape | null;
 }
@@ -69,7 +85,8 @@ interface VideoTaking {
 type VideoTakings = Readonly<Record<ReceiverKind, VideoTaking>>;
 
 const nothing: VideoTaking = { passes: null, shape: null };
-const h264: VideoTaking = { passes: 'h264', shape: null };
+const h264: VideoTaking = { passes: 'h264', shape: { mode: 'auto', screen: null, format: 'h264' } };
+const everything: VideoTaking = { passes: 'all', shape: null };
 const ownSize: VideoTaking = { passes: 'mjpeg', shape: { mode: 'auto', screen: null } };
 
 /** No media is known yet, or there is no video. */
@@ -82,4 +99,9 @@ export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTa
   if (resolution === 'auto') return { frames: ownSize, pictures: ownSize, source: ownSize };
   const fitted: VideoTaking = { passes: null, shape: { mode: resolution, screen } };
   return { frames: fitted, pictures: fitted, source: ownSize };
+}
+
+/** Of the bridge, which may ask for H.264. */
+export function uplinkTaking({ video }: UplinkWish): VideoTaking {
+  return video === 'h264' ? h264 : everything;
 }

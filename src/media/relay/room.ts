@@ -18,11 +18,11 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { TranscoderReservation, isPictureCall } from './picture-pipeline.ts';
+import { isPictureCall } from './transcoder-reservation.ts';
 import { Downlink, Uplink } from './directions.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
-import { Receiver, nothingTaken, takingsOf } from './receiver.ts';
+import { Receiver, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
 
 export interface RelayDeps {
   readonly clock: Clock;
@@ -43,7 +43,6 @@ export class Room {
   readonly #tally: FrameTally;
   readonly #downlink: Downlink;
   readonly #uplink: Uplink;
-  readonly #reservation: TranscoderReservation;
   readonly #output: StreamMeter;
   readonly #emptied: () => void;
   /** Null: no leg has been there yet. */
@@ -60,9 +59,9 @@ export class Room {
     this.#emptied = emptied;
     this.#tally = new FrameTally(telemetry);
     this.#output = new StreamMeter(clock);
-    this.#downlink = new Downlink(clock, this.#tally, () => this.#bridge?.want());
-    this.#uplink = new Uplink(clock, this.#tally);
-    this.#reservation = new TranscoderReservation(transcoders, maxFps, this.#downlink);
+    const deps = { clock, transcoders, maxFps };
+    this.#downlink = new Downlink(deps, this.#tally, () => this.#bridge?.want());
+    this.#uplink = new Uplink(deps, this.#tally, () => this.#device?.keyFrames.want());
   }
 
   /** Null: no leg has said yet what the call is about. */
@@ -73,14 +72,14 @@ export class Room {
       hasDevice: this.#device !== null,
       hasBridge: this.#bridge !== null,
       viewers: this.#viewers.size,
-      source: this.#downlink.source.view(),
+      source: this.#downlink.video.source.view(),
       output: this.#output.view(),
       ...this.#tally.view(),
     };
   }
 
   refusalOf(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
-    return needsPictures(media, takes) ? this.#reservation.refusalOf(media) : null;
+    return needsPictures(media, takes) ? this.#downlink.video.reservation.refusalOf(media) : null;
   }
 
   joinDevice(media: CallMedia, out: DeviceOutput): Result<JoinedLeg, ReservationRefusal> {
@@ -93,12 +92,16 @@ export class Room {
     this.#device?.receiver.sendQueue.close();
     this.#device = device;
     this.#changed();
+    this.#uplink.video.reservation.pipeline?.requireKey();
     this.#bridge?.want();
     return succeed({
       frame: (header, payload, headerBytes) => {
         if (this.#device === device) this.#uplink.take(device.keyFrames, header, payload, headerBytes);
       },
       wants: () => undefined,
+      wantKeyFrame: () => {
+        if (this.#device === device) this.#downlink.video.wantKeyFrameFor(receiver);
+      },
       leave: () => {
         if (this.#device !== device) return;
         this.#device = null;
@@ -112,26 +115,33 @@ export class Room {
     const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
     const sendQueue = sendQueueOf(out, this.#settled);
+    const receiver = new Receiver('frames', true, sendQueue, uplinkTaking(asItComes));
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
-    this.#uplink.sendQueue?.close();
-    this.#uplink.sendQueue = sendQueue;
+    this.#uplink.video.leg?.sendQueue.close();
+    this.#uplink.video.receivers = [receiver];
     this.#uplink.wish = asItComes;
     this.#bridge = bridge;
     this.#changed();
-    this.#downlink.pipeline?.requireKey();
-    if (this.#downlink.receivers.length > 0) bridge.want();
+    this.#downlink.video.reservation.pipeline?.requireKey();
+    if (this.#downlink.video.receivers.length > 0) bridge.want();
     this.#device?.keyFrames.want();
     return succeed({
       frame: (header, payload, headerBytes) => {
         if (this.#bridge === bridge) this.#downlink.take(bridge, header, payload, headerBytes);
       },
       wants: (uplink) => {
-        if (this.#bridge === bridge) this.#uplink.wish = uplink;
+        if (this.#bridge !== bridge) return;
+        this.#uplink.wish = uplink;
+        receiver.taking = uplinkTaking(uplink);
+        this.#changed();
+      },
+      wantKeyFrame: () => {
+        if (this.#bridge === bridge) this.#uplink.video.wantKeyFrameFor(receiver);
       },
       leave: () => {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
-        this.#uplink.sendQueue = null;
+        this.#uplink.video.receivers = [];
         sendQueue.close();
         this.#changed();
       },
@@ -139,7 +149,7 @@ export class Room {
   }
 
   watch(what: 'output' | 'source', out: PictureOutput): Result<JoinedLeg, ReservationRefusal> {
-    const refusal = this.#media === null ? null : this.#reservation.reserve(this.#media);
+    const refusal = this.#media === null ? null : this.#downlink.video.reservation.reserve(this.#media);
     if (refusal !== null) return fail(refusal);
     const kind = what === 'output' ? 'pictures' : 'source';
     const viewer = new Receiver(kind, false, sendQueueOf(out, this.#settled), this.#takings[kind]);
@@ -149,6 +159,7 @@ export class Room {
     return succeed({
       frame: () => undefined,
       wants: () => undefined,
+      wantKeyFrame: () => this.#downlink.video.wantKeyFrameFor(viewer),
       leave: () => {
         if (!this.#viewers.delete(viewer)) return;
         viewer.sendQueue.close();
@@ -160,7 +171,8 @@ export class Room {
   /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
   #admit(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     const isNeeded = needsPictures(media, takes);
-    const refusal = isNeeded || this.#viewers.size > 0 ? this.#reservation.reserve(media) : null;
+    const refusal =
+      isNeeded || this.#viewers.size > 0 ? this.#downlink.video.reservation.reserve(media) : null;
     if (isNeeded && refusal !== null) {
       this.#changed();
       return refusal;
@@ -172,14 +184,16 @@ export class Room {
   #agree(media: CallMedia): void {
     this.#media = media;
     this.#takings = takingsOf(media);
-    for (const receiver of this.#downlink.receivers) receiver.taking = this.#takings[receiver.kind];
+    for (const receiver of this.#downlink.video.receivers) receiver.taking = this.#takings[receiver.kind];
   }
 
   #changed(): void {
     const device = this.#device?.receiver;
-    this.#downlink.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
-    if (!this.#needsPictures()) this.#reservation.release();
-    if (this.#downlink.receivers.length === 0 && this.#bridge === null) this.#emptied();
+    const [down, up] = [this.#downlink.video, this.#uplink.video];
+    down.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
+    if (!this.#needsPictures() && !down.isPictured) down.reservation.release();
+    if (this.#device === null || !up.isPictured) up.reservation.release();
+    if (down.receivers.length === 0 && this.#bridge === null) this.#emptied();
   }
 
   #needsPictures(): boolean {

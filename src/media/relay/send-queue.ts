@@ -37,6 +37,8 @@ export interface JoinedLeg {
   frame(header: FrameHeader, payload: Uint8Array<ArrayBuffer>, headerBytes: Uint8Array): void;
   /** What a bridge takes of the device from now on; of others nothing follows. */
   wants(uplink: UplinkWish): void;
+  /** It cannot go on without a key frame of what it is sent. */
+  wantKeyFrame(): void;
   /** Nothing is sent to it any more. It disturbs nobody who has taken its place since; twice is once. */
   leave(): void;
 }
@@ -92,6 +94,11 @@ export class SendQueue {
   /** Coded video is of no use to it before a key frame. */
   get lacksKey(): boolean {
     return this.#video.lacksKey;
+  }
+
+  /** The coded video that comes builds on nothing that was sent. */
+  requireKey(): void {
+    this.#video.requireKey();
   }
 
   offerAudio(timestampMs: number, payload: Uint8Array, header: Uint8Array): void {

@@ -71,7 +71,16 @@ export type BridgeText =
   /** `about`: the session it names; null: none, so its own. */
   | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
   /** What it takes of the device from now on. */
-  | { readonly kind: 'uplink'; readonly wish: UplinkWish };
+  | { readonly kind: 'uplink'; readonly wish: UplinkWish }
+  | KeyFrameText;
+
+/** What it is sent cannot be continued. */
+interface KeyFrameText {
+  readonly kind: 'key_frame_wanted';
+}
+
+const keyFrameText: KeyFrameText = { kind: 'key_frame_wanted' };
+export type DeviceText = CallReport | KeyFrameText;
 
 const accepts: BridgeText = { kind: 'answer', accepted: true };
 const refuses: BridgeText = { kind: 'answer', accepted: false };
@@ -95,8 +104,10 @@ export function parseBridgeText(text: Uint8Array): Result<BridgeText, string> {
       return parseState(decoded.value);
     case 'uplink':
       return parseUplink(decoded.value);
+    case 'key_frame_wanted':
+      return succeed(keyFrameText);
     default:
-      return fail('the type of a bridge is accept, refuse, state or uplink');
+      return fail('the type of a bridge is accept, refuse, state, uplink or key_frame_wanted');
   }
 }
 
@@ -165,7 +176,7 @@ const hangupReasons: readonly CallEndReason[] = [
 const unsaidReason = 0;
 
 /** Keeps nothing of `text`. The failure says what is wrong with it, and what is expected. */
-export function parseDeviceText(text: Uint8Array): Result<CallReport, string> {
+export function parseDeviceText(text: Uint8Array): Result<DeviceText, string> {
   const decoded = decodeTyped(text);
   if (!decoded.ok) return decoded;
   const { type, reason = unsaidReason } = decoded.value;
@@ -176,8 +187,10 @@ export function parseDeviceText(text: Uint8Array): Result<CallReport, string> {
       return succeed(rejected);
     case 'hangup':
       return succeed(hungUp(reason));
+    case 'key_frame_wanted':
+      return succeed(keyFrameText);
     default:
-      return fail('the type of a device is accept, reject or hangup');
+      return fail('the type of a device is accept, reject, hangup or key_frame_wanted');
   }
 }
 

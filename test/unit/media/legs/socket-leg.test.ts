@@ -489,3 +489,12 @@ test("what a bridge takes of the device is the relay's to know, once the call ha
   assert.deepEqual(joined.wishes, [{ audio: null, video: 'h264' }, asItComes]);
   assert.equal(socket.said.length, 1);
 });
+
+test('a leg that cannot go on without a key frame says so to the relay, once there is one', () => {
+  enter();
+  const wanted = Buffer.from('{"type":"key_frame_wanted"}');
+  leg.received(wanted, false);
+  const joined = carried();
+  leg.received(wanted, false);
+  assert.deepEqual([joined.keyFramesWanted, socket.said], [1, []]);
+});

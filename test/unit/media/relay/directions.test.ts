@@ -64,15 +64,64 @@ test('under auto H.264 becomes pictures of its own size for an MJPEG device', as
   assert.deepEqual(device.texts, ['auto of key']);
 });
 
-test('H.264 passes untouched to a device that takes it; another source it cannot have', () => {
+test('H.264 passes untouched to a device that takes it; of another source it is made', async () => {
   const scene = new RelayScene(h264Media);
   const [bridge, device] = [scene.bridge(), scene.device()];
   bridge.video('h264', 'a frame');
-  bridge.video('mjpeg', 'a picture', true);
-  device.readAll();
-  assert.deepEqual(device.texts, ['a frame']);
-  assert.deepEqual(scene.counts, { passed: 1, unsupported: 1 });
   assert.deepEqual(scene.transcoders.needs, []);
+  bridge.video('mjpeg', 'a picture', true, 7);
+  await scene.transcoder.answer();
+  bridge.video('mjpeg', 'another', true, 100);
+  await scene.transcoder.answer();
+  device.readAll();
+  assert.deepEqual(device.texts, ['a frame', 'h264 key of a picture', 'h264 of another']);
+  assert.equal(device.messages[1]?.headerHex, '01010001028001e000000007');
+  assert.equal(device.messages[2]?.headerHex, '01010000028001e000000064');
+  assert.deepEqual(scene.counts, { passed: 1, encoded: 2 });
+  assert.deepEqual(scene.transcoders.needs, [{ request: { width: 640, height: 480 }, maxFps: 15 }]);
+});
+
+test('a device that is back at H.264 as it comes goes on at a key frame, which the bridge is asked for', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('mjpeg', 'a picture', true);
+  await scene.transcoder.answer();
+  bridge.video('h264', 'builds on what the device has not');
+  bridge.video('h264', 'key', true);
+  device.readAll();
+  assert.deepEqual(device.texts, ['h264 key of a picture', 'key']);
+  assert.equal(bridge.keyFramesAsked, 1);
+});
+
+test('video that load refused is tried again each second, and made as soon as a worker has room', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  scene.transcoders.refusal = 'load';
+  for (let n = 0; n < 20; n++) {
+    scene.clock.advance(100);
+    bridge.video('mjpeg', `${n}`, true);
+  }
+  assert.equal(scene.transcoders.needs.length, 2);
+  scene.transcoders.refusal = null;
+  scene.clock.advance(1000);
+  bridge.video('mjpeg', 'at last', true);
+  await scene.transcoder.answer();
+  assert.deepEqual(device.texts, ['h264 key of at last']);
+  assert.deepEqual(scene.counts, { unsupported: 20, encoded: 1 });
+});
+
+test('who watched before the legs came has pictures as soon as load allows them', async () => {
+  const scene = new RelayScene(h264Media);
+  const viewer = scene.viewer('source');
+  scene.transcoders.refusal = 'load';
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true);
+  scene.transcoders.refusal = null;
+  scene.clock.advance(1000);
+  bridge.video('h264', 'key 2', true);
+  await scene.transcoder.answer();
+  device.readAll();
+  assert.deepEqual([device.texts, viewer.texts], [['key', 'key 2'], ['auto of key 2']]);
 });
 
 test('a call without video has none, whatever is sent', () => {
@@ -333,6 +382,110 @@ test('what a device sends reaches the bridge untouched, header and payload', () 
   assert.deepEqual(bridge.texts, ['a frame', 'sound']);
   assert.equal(bridge.messages[0]?.headerHex, '01020001028001e0fffffff0');
   assert.deepEqual(scene.counts, { passed: 1, audio: 1 });
+});
+
+test('what a device sends becomes H.264 for a bridge that asks for it, and H.264 passes untouched', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.leg.wants({ audio: null, video: 'h264' });
+  device.video('mjpeg', 'a picture', true, 9);
+  const [, uplink] = scene.transcoders.live;
+  await uplink?.answer();
+  device.video('mjpeg', 'another', true, 100);
+  await uplink?.answer();
+  device.audio('sound');
+  device.video('h264', 'key', true, 200);
+  bridge.readAll();
+  assert.deepEqual(bridge.texts, ['h264 key of a picture', 'sound', 'h264 of another', 'key']);
+  assert.equal(bridge.messages[0]?.headerHex, '01010001028001e000000009');
+  assert.deepEqual(scene.counts, { encoded: 2, audio: 1, passed: 1 });
+  bridge.leg.wants({ audio: null, video: null });
+  assert.deepEqual([uplink?.isClosed, scene.transcoders.live.length], [true, 1]);
+  device.video('mjpeg', 'as it comes', true, 300);
+  assert.equal(bridge.texts.at(-1), 'as it comes');
+});
+
+test('H.265 of a device is decoded from a key frame on, which it is asked for', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.leg.wants({ audio: null, video: 'h264' });
+  device.video('h265', 'too late to begin with', false, 0);
+  assert.equal(device.keyFramesAsked, 1);
+  device.video('h265', 'key', true, 100);
+  await scene.transcoder.answer();
+  assert.deepEqual(bridge.texts, ['h264 key of key']);
+  assert.deepEqual(scene.counts, { no_key_frame: 1, encoded: 1 });
+});
+
+test('above the frame rate nothing is made for the bridge', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.leg.wants({ audio: null, video: 'h264' });
+  for (let n = 0; n < 30; n++) {
+    device.video('mjpeg', `${n}`, true, Math.round((n * 1000) / 30));
+    if (scene.transcoder.isWorking) await scene.transcoder.answer();
+    bridge.read();
+  }
+  assert.equal(bridge.messages.length, 15);
+  assert.deepEqual(scene.counts, { encoded: 15, paced: 15 });
+});
+
+test('a bridge that cannot go on without a key frame has one made, or the device asked for it', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  device.video('h264', 'key', true, 0);
+  bridge.leg.wantKeyFrame();
+  assert.equal(device.keyFramesAsked, 1);
+  bridge.leg.wants({ audio: null, video: 'h264' });
+  for (const n of [1, 2, 3, 4]) {
+    if (n === 3) bridge.leg.wantKeyFrame();
+    device.video('mjpeg', `${n}`, true, n * 100);
+    await scene.transcoder.answer(n === 3 ? { drop: 'undecodable' } : {});
+  }
+  bridge.readAll();
+  assert.deepEqual(bridge.texts, ['key', 'h264 key of 1', 'h264 of 2', 'h264 key of 4']);
+  assert.equal(device.keyFramesAsked, 1);
+});
+
+test('a device that cannot go on without a key frame has one made, or the bridge asked for it', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.video('h264', 'key', true, 0);
+  device.leg.wantKeyFrame();
+  assert.equal(bridge.keyFramesAsked, 1);
+  for (const n of [1, 2]) {
+    bridge.video('mjpeg', `${n}`, true, n * 100);
+    await scene.transcoder.answer();
+    device.leg.wantKeyFrame();
+  }
+  device.readAll();
+  assert.deepEqual(device.texts, ['key', 'h264 key of 1', 'h264 key of 2']);
+});
+
+test('a bridge that does not keep up with what is made for it goes on at a key frame, which is made', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.leg.wants({ audio: null, video: 'h264' });
+  for (let n = 0; n < 34; n++) {
+    device.video('mjpeg', `${n}`, true, n * 100);
+    await scene.transcoder.answer();
+  }
+  bridge.readAll();
+  assert.deepEqual(bridge.texts, ['h264 key of 0', 'h264 key of 32', 'h264 of 33']);
+  assert.deepEqual(scene.counts, { encoded: 3, slow_leg: 31 });
+});
+
+test('a device that takes the place of another begins with a key frame of its own', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.leg.wants({ audio: null, video: 'h264' });
+  device.video('h265', 'key', true, 0);
+  await scene.transcoder.answer();
+  const other = scene.device();
+  other.video('h265', 'builds on what is not there', false, 100);
+  assert.equal(scene.transcoder.isWorking, false);
+  other.leave();
+  assert.deepEqual(scene.transcoders.live, []);
 });
 
 test('a flag that audio may have stays on it', () => {

@@ -18,7 +18,7 @@ const calls: readonly [string, CallMedia, { frames: string; pictures: string; so
     { frames: '-, else 160×100 fill_screen', pictures: '-, else 160×100 fill_screen', source: own },
   ],
   ['auto', autoMedia, { frames: own, pictures: own, source: own }],
-  ['an H.264 downlink', h264Media, { frames: 'h264, else nothing', pictures: own, source: own }],
+  ['an H.264 downlink', h264Media, { frames: 'h264, else auto h264', pictures: own, source: own }],
   [
     'no video',
     audioOnlyMedia,
@@ -31,7 +31,7 @@ for (const [name, media, expected] of calls)
     const { frames, pictures, source } = takingsOf(media);
     const said = [frames, pictures, source].map(({ passes, shape }) => {
       const screen = shape?.screen ? `${shape.screen.width}×${shape.screen.height} ` : '';
-      return `${passes ?? '-'}, else ${shape === null ? 'nothing' : screen + shape.mode}`;
+      return `${passes ?? '-'}, else ${shape === null ? 'nothing' : screen + shape.mode}${shape?.format === undefined ? '' : ` ${shape.format}`}`;
     });
     assert.deepEqual(said, [expected.frames, expected.pictures, expected.source]);
   });

@@ -186,6 +186,12 @@ for (const [fields, report] of reports)
     });
   });
 
+test('either leg says that it cannot go on without a key frame', () => {
+  const text = Buffer.from('{"type":"key_frame_wanted","more":1}');
+  const said = { ok: true, value: { kind: 'key_frame_wanted' } };
+  assert.deepEqual([parseBridgeText(text), parseDeviceText(text)], [said, said]);
+});
+
 const good: readonly (readonly [string, CallReport])[] = [
   ['{"type":"accept"}', { kind: 'progress', state: 'attempting' }],
   ['{"type":"reject"}', { kind: 'end', reason: 'rejected' }],
@@ -221,7 +227,7 @@ for (const [text, report] of good)
   });
 
 const stateSentence = /^the state is ringing, attempting, connected or ended$/;
-const bridgeTypes = /^the type of a bridge is accept, refuse, state or uplink$/;
+const bridgeTypes = /^the type of a bridge is accept, refuse, state, uplink or key_frame_wanted$/;
 const form = /^a text message is a JSON object with a type: /;
 const badBridge: readonly (readonly [string, RegExp])[] = [
   ['', form],
@@ -258,7 +264,7 @@ const badUplink: readonly (readonly [string, RegExp])[] = [
     '{"format":"amr","rate":8000,"channels":2}',
   ].map((audio) => [`{"type":"uplink","audio":${audio}}`, soundSentence] as const),
 ];
-const deviceTypes = /^the type of a device is accept, reject or hangup$/;
+const deviceTypes = /^the type of a device is accept, reject, hangup or key_frame_wanted$/;
 const badDevice: readonly (readonly [string, RegExp])[] = [
   ['', form],
   ['accept', form],

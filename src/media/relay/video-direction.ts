@@ -1,0 +1,171 @@
+/**
+ * The video of one direction of a call: each receiver is passed the frames that it takes as they are, and is shown the
+ * pictures that are made of the others. Source: calls-and-media.md, Legs and Resolution.
+ */
+import type { FrameDrop, FrameResult, Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
+import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
+import type {
+  PictureAudience,
+  PicturePipeline,
+  PictureSource,
+  UnpicturedReason,
+} from './picture-pipeline.ts';
+import type { Receiver } from './receiver.ts';
+import { type FrameTally, StreamMeter } from './session-stats.ts';
+import { type KeyFrameRequest, SourceReader, type SourceVideo } from './source-video.ts';
+import { type ReservationDeps, TranscoderReservation } from './transcoder-reservation.ts';
+
+/**
+ * Every frame is counted once, by what became of it for the leg that receives; while there is none, for the viewers, as
+ * soon as their picture is made.
+ */
+export class VideoDirection implements PictureAudience {
+  readonly source: StreamMeter;
+  readonly reservation: TranscoderReservation;
+  readonly wantKeyFrame: () => void;
+  /** The leg first. */
+  receivers: readonly Receiver[] = [];
+  readonly #deps: ReservationDeps;
+  readonly #tally: FrameTally;
+  readonly #reader: SourceReader;
+
+  /** `wantKeyFrame`: of the leg that sends. */
+  constructor(deps: ReservationDeps, tally: FrameTally, wantKeyFrame: () => void) {
+    this.source = new StreamMeter(deps.clock);
+    this.reservation = new TranscoderReservation(deps, this);
+    this.wantKeyFrame = wantKeyFrame;
+    this.#deps = deps;
+    this.#tally = tally;
+    this.#reader = new SourceReader(deps.clock);
+  }
+
+  /** `keyFrames`: by which the leg that sends is asked for some. */
+  take(
+    keyFrames: KeyFrameRequest,
+    header: VideoFrameHeader,
+    payload: Uint8Array<ArrayBuffer>,
+    headerBytes: Uint8Array,
+  ): void {
+    const source = this.#reader.read(header, payload, headerBytes);
+    this.source.add(source.format, source.size, payload.length);
+    keyFrames.cameBy(source);
+    this.#takeVideo(source);
+  }
+
+  /** Somebody is shown pictures that are made of what came last. */
+  get isPictured(): boolean {
+    const format = this.source.view()?.format ?? null;
+    return format !== null && this.receivers.some((receiver) => receiver.shapeOf(format) !== null);
+  }
+
+  /** A receiver cannot go on without one: of the pictures made for it, or of what is passed on to it. */
+  wantKeyFrameFor(receiver: Receiver): void {
+    if (receiver.isShown) this.reservation.pipeline?.makeKey();
+    else this.wantKeyFrame();
+  }
+
+  shapesWanted(format: VideoFrameFormat): readonly PictureShape[] {
+    const shapes = new Set<PictureShape>();
+    for (const receiver of this.receivers) {
+      const shape = receiver.sendQueue.hasPicturesEnough ? null : receiver.shapeOf(format);
+      if (shape !== null) shapes.add(shape);
+    }
+    return Array.from(shapes);
+  }
+
+  pictured(frame: PictureSource, shapes: readonly PictureShape[], result: FrameResult): void {
+    const { source, isCounted } = frame;
+    this.#tally.rebuilt(result.rebuilds);
+    if (result.pictures.some(isPicture))
+      this.#tally.pictureMade(this.#deps.clock.monotonicMs() - source.cameAtMs, result.workMs);
+    const fates: PictureFate[] = [];
+    for (const receiver of this.receivers) {
+      const shape = receiver.shapeOf(source.format);
+      if (shape === null) continue;
+      const fate = result.drop ?? result.pictures[shapes.indexOf(shape)] ?? skipped(frame, result);
+      if (isPicture(fate)) this.#show(receiver, fate, frame);
+      fates.push(fate);
+    }
+    if (isCounted) this.#countPictured(source.format, fates);
+  }
+
+  unpictured({ isCounted }: PictureSource, why: UnpicturedReason): void {
+    if (isCounted) this.#tally.frame(this.receivers.length === 0 ? 'no_receiver' : why);
+  }
+
+  /** The leg that receives; null: it is not there. */
+  get leg(): Receiver | null {
+    const first = this.receivers[0];
+    return first?.isLeg === true ? first : null;
+  }
+
+  #show(receiver: Receiver, picture: Picture, { source, isCounted }: PictureSource): void {
+    receiver.show(picture, source, isCounted);
+    if (receiver.isShown && receiver.sendQueue.lacksKey) this.reservation.pipeline?.makeKey();
+  }
+
+  #takeVideo(source: SourceVideo): void {
+    const { format } = source;
+    const passing = this.receivers.filter((receiver) => receiver.passes(format));
+    const isPictured = this.receivers.some((receiver) => receiver.shapeOf(format) !== null);
+    const isCounted = !this.#countUnlessPictured(format);
+    for (const receiver of passing) {
+      receiver.pass(source);
+      if (receiver.sendQueue.lacksKey) this.wantKeyFrame();
+    }
+    if (!isPictured) return this.reservation.pipeline?.requireKey();
+    const pipeline = this.#pipelineFor(source);
+    if (pipeline !== null) pipeline.take(source, passing.length > 0, isCounted);
+    else this.#goWithout(source, isCounted);
+  }
+
+  /** How large coded video is, and so what it takes, is told by its key frames. */
+  #goWithout({ size, isKey }: SourceVideo, isCounted: boolean): void {
+    const lacksKey = size === null && !isKey;
+    if (lacksKey) this.wantKeyFrame();
+    if (isCounted) this.#tally.frame(lacksKey ? 'no_key_frame' : 'unsupported');
+  }
+
+  /** Null: there is none for now. */
+  #pipelineFor({ size }: SourceVideo): PicturePipeline | null {
+    if (size !== null) this.reservation.reserveFor(size);
+    return this.reservation.pipeline;
+  }
+
+  /** False: what becomes of the frame is known when its turn in the pipeline has come. */
+  #countUnlessPictured(format: VideoFrameFormat): boolean {
+    const { leg } = this;
+    const judges = leg === null ? this.receivers : [leg];
+    if (judges.some((judge) => judge.passes(format))) {
+      if (leg === null) this.#tally.frame('passed');
+      return true;
+    }
+    if (judges.some((judge) => judge.shapeOf(format) !== null)) return false;
+    this.#tally.frame(judges.length === 0 ? 'no_receiver' : 'unsupported');
+    return true;
+  }
+
+  /** `fates`: for those that take pictures of this format, in the order of the receivers. */
+  #countPictured(format: VideoFrameFormat, fates: readonly PictureFate[]): void {
+    const [first] = fates;
+    const { leg } = this;
+    if (first === undefined) this.#tally.frame('no_receiver');
+    else if (leg !== null && leg.shapeOf(format) !== null) {
+      if (!isPicture(first)) this.#tally.frame(first);
+    } else if (fates.some(isPicture)) this.#tally.frame('encoded');
+    else if (!isPicture(first)) this.#tally.frame(first);
+  }
+}
+
+type PictureFate = Picture | FrameDrop | Skipped;
+type Skipped = 'paced' | 'slow_leg' | 'unsupported';
+
+function isPicture(fate: PictureFate): fate is Picture {
+  return typeof fate === 'object';
+}
+
+/** Why there is no picture, and nothing wrong: the rate; there is none in the frame; or nobody had room for one. */
+function skipped({ isPaced }: PictureSource, { source }: FrameResult): Skipped {
+  if (isPaced) return 'paced';
+  return source === null ? 'unsupported' : 'slow_leg';
+}
