@@ -5,10 +5,9 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
-import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
 import { type LegCloseReason, type LegRefusal, legRefusals } from '../../src/model/call.ts';
 import {
-  descriptorsReserved,
+  handshakeSocketsReserved,
   legAdmissionMsMax,
   legRequestBodyBytesMax,
   legRequestMsMax,
@@ -651,12 +650,13 @@ test('legs whose answers come while the library handles the request of another a
   );
 });
 
-test('descriptors that others hold make it busy, and then closed to newcomers', async () => {
-  scene.otherSockets = readOpenFilesLimit() - descriptorsReserved - 2;
+test('where descriptors run out newcomers are answered that it is busy, and then not at all', async () => {
+  scene.socketsMax = 2;
+  await scene.listen({ handshakesMax: 2 * handshakeSocketsReserved });
   await scene.connect();
-  scene.otherSockets += 1;
+  await scene.connect();
   await assert.rejects(scene.connect(), { status: 503 });
-  scene.otherSockets += 300;
+  for (let spare = 0; spare < handshakeSocketsReserved; spare++) await scene.rawPeer();
   await assert.rejects(scene.connect(), { code: 'ECONNRESET' });
 });
 

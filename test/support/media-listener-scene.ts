@@ -18,8 +18,8 @@ export class MediaListenerScene<Relay extends LegRelay> {
   readonly telemetry: FakeTelemetry;
   readonly log = new FakeLog();
   readonly relay: Relay;
-  /** Descriptors that the listener is told others hold. */
-  otherSockets = 0;
+  /** Descriptors that the connections of the next listener may hold. */
+  socketsMax = 1000;
   listener: MediaListener;
   readonly #peers: (() => void)[] = [];
 
@@ -31,8 +31,8 @@ export class MediaListenerScene<Relay extends LegRelay> {
   }
 
   newListener(settings: Partial<MediaLegsSettings> = {}): MediaListener {
-    const { clock, service, relay, telemetry, log } = this;
-    const deps = { clock, service, relay, telemetry, log, otherSockets: () => this.otherSockets };
+    const { clock, service, relay, telemetry, log, socketsMax } = this;
+    const deps = { clock, service, relay, telemetry, log, socketsMax };
     return new MediaListener({ ...mediaLegsDefaults, port: 0, ...settings }, deps);
   }
 

@@ -136,8 +136,13 @@ export class JpegSource implements FrameSource {
     this.#quarter?.close();
   }
 
+  /** False: also where there is no such decoder for now. */
   #decodeSmaller(payload: Uint8Array<ArrayBuffer>): boolean {
-    this.#quarter ??= Decoder.open(this.#engine, 'mjpeg', this.#sourceMax, quarterOfSides);
+    try {
+      this.#quarter ??= Decoder.open(this.#engine, 'mjpeg', this.#sourceMax, quarterOfSides);
+    } catch {
+      return false;
+    }
     return this.#quarter.decode(payload) === 'decoded';
   }
 }

@@ -6,9 +6,8 @@
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { readCertificate, type TlsFiles } from '../../lib/tls-files.ts';
-import { descriptorsReserved, handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
+import { handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
@@ -41,8 +40,8 @@ export interface MediaListenerDeps {
   readonly relay: LegRelay;
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
-  /** Descriptors that other listeners hold. */
-  otherSockets(): number;
+  /** Descriptors that legs and pending connections may hold. */
+  readonly socketsMax: number;
 }
 
 export class MediaListener {
@@ -50,8 +49,6 @@ export class MediaListener {
   readonly #deps: MediaListenerDeps;
   readonly #server: MediaServer;
   readonly #context: MediaListenerContext;
-  /** Descriptors that legs, pending connections and the other listeners may hold together. */
-  readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #connections = new Set<Socket>();
   #port = 0;
   #isOpen = true;
@@ -166,7 +163,7 @@ export class MediaListener {
 
   /** More descriptors are held than may be, `spare` allowed beside them. */
   #isCrowded(spare: number): boolean {
-    return this.socketCount + this.#deps.otherSockets() > this.#socketsMax + spare;
+    return this.socketCount > this.#deps.socketsMax + spare;
   }
 
   /** Behind the sockets' turn: bytes that came while the process stood still are read before any leg is taken for dead. */

@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
-import { mediaDrainMsMax } from '../../model/limits.ts';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import { descriptorsReserved, mediaDrainMsMax } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
@@ -52,7 +53,8 @@ export async function startMediaServer(
   const transcoders = await openTranscoders({ threads, loadMax, quality, maxFps, sourceMax });
   const relay = new Relay({ clock, transcoders, telemetry, maxFps });
   try {
-    const deps = { clock, service, telemetry, log, relay, otherSockets: () => 0 };
+    const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+    const deps = { clock, service, telemetry, log, relay, socketsMax };
     const listener = new MediaListener(settings.legs, deps);
     await listener.listen();
     const server = serving(listener, transcoders, { clock, log });

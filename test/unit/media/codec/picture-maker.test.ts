@@ -71,3 +71,20 @@ engineTest('where one shape cannot be made the other one is', (engine) => {
   assert.equal(typeof pictures[1], 'object');
   transcoder.close();
 });
+
+engineTest(
+  'where the decoder at a quarter cannot be opened the JPEG is decoded whole, and the next one tries again',
+  (engine) => {
+    const [frame] = jpegFilm(engine, { width: 640, height: 400 }, 1);
+    assert(frame !== undefined);
+    const healthy = makeTranscoder(engine);
+    const good = takeFrame(healthy, frame, [fillScreen]);
+    healthy.close();
+    const transcoder = makeTranscoder(failingEngine(engine, 2).engine);
+    const whole = takeFrame(transcoder, frame, [fillScreen]);
+    assert.deepEqual([whole.drop, whole.source, typeof whole.pictures[0]], [null, good.source, 'object']);
+    assert.notDeepEqual(whole.pictures, good.pictures);
+    assert.deepEqual(takeFrame(transcoder, frame, [fillScreen]).pictures, good.pictures);
+    transcoder.close();
+  },
+);
