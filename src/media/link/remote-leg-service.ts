@@ -7,6 +7,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegRefusal } from '../../model/call.ts';
@@ -45,17 +46,22 @@ interface Admissions {
 }
 type LegServiceAnswer = Exclude<LegServiceMessage, { readonly kind: 'tell' | 'close' }>;
 
+/** Questions about tokens of keys that this end does not know; beyond them such a token is answered 503. */
+const keyAsks: Rate = { perSecond: 20, burst: 100 };
+
 export class RemoteLegService implements LegService {
   readonly #deps: RemoteLegServiceDeps;
   readonly #questions: OpenAsks<{ readonly leg: LegServiceAnswer }, 'unanswered'>;
   /** By the very object that was handed out, until it is used. */
   readonly #grants = new WeakMap<object, number>();
   readonly #legs: RemoteLegDeps;
+  readonly #keyAsks: TokenBucket;
   #isOver = false;
 
   constructor(deps: RemoteLegServiceDeps) {
     const { clock } = deps;
     this.#deps = deps;
+    this.#keyAsks = fullBucket(keyAsks, clock.monotonicMs());
     this.#questions = new OpenAsks(clock, {
       max: linkQuestionsMax,
       unsent: 'unanswered',
@@ -72,7 +78,8 @@ export class RemoteLegService implements LegService {
     const keys = this.#deps.keys();
     if (keys === null) return fail('unavailable');
     const checked = await checkCallToken(keys, token);
-    if (!checked.ok) return checked;
+    if (!checked.ok && checked.error !== 'unknown_key') return checked;
+    if (!checked.ok && !this.#mayAskOfKey()) return fail('busy');
     return this.#ask('device', (question) => ({ kind: 'admit-device', question, token }));
   }
 
@@ -132,6 +139,13 @@ export class RemoteLegService implements LegService {
       this.#legs.legs.delete(number);
       leg.close('drain');
     }
+  }
+
+  /** The server has a new key before this end: it is asked, but not by strangers as often as they like. */
+  #mayAskOfKey(): boolean {
+    if (waitForToken(this.#keyAsks, keyAsks, this.#deps.clock.monotonicMs()) > 0) return false;
+    takeToken(this.#keyAsks);
+    return true;
   }
 
   async #ask<Kind extends keyof Admissions>(

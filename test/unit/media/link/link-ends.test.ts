@@ -132,6 +132,41 @@ test('a token of a new key is good as soon as the server says so, and of a retir
   assert.equal(await refusal(link.media.service.admitDevice(token)), null);
 });
 
+/** A linked scene whose server has the key of the token already, and whose media process does not. */
+async function rotatedScene() {
+  const scene = new LegServiceScene();
+  const { token } = await scene.newCall();
+  scene.keys.replace([formerKey]);
+  const link = await new LinkedLegService(scene).ready();
+  scene.keys.replace([newKey, formerKey]);
+  return { link, token };
+}
+
+test('a token whose key overtook it on the way to the media process is good: the server is asked', async () => {
+  const { link, token } = await rotatedScene();
+  assert.equal(await refusal(link.media.service.admitDevice(token)), null);
+  assert.equal(await refusal(link.media.service.admitDevice(withKid(token, 'nobody'))), 'unknown_key');
+  assert.equal(await refusal(link.media.service.admitDevice(`${token}x`)), 'signature');
+});
+
+test('who shows token after token of unknown keys is answered that it is busy, at no cost to the server', async () => {
+  const { link, token } = await rotatedScene();
+  const strange = withKid(token, 'nobody');
+  for (let n = 0; n < 100; n++)
+    assert.equal(await refusal(link.media.service.admitDevice(strange)), 'unknown_key');
+  const { writes } = link.pair;
+  for (let n = 0; n < 100; n++) assert.equal(await refusal(link.media.service.admitDevice(strange)), 'busy');
+  assert.equal(link.pair.writes, writes);
+  await link.pass(1000);
+  assert.equal(await refusal(link.media.service.admitDevice(token)), null);
+});
+
+function withKid(token: string, kid: string): string {
+  const [, ...rest] = token.split('.');
+  const head = Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT', kid })).toString('base64url');
+  return [head, ...rest].join('.');
+}
+
 test('signs of life cross once a second of each kind, and others at once', async () => {
   const scene = new LegServiceScene();
   const link = await new LinkedLegService(scene).ready();
