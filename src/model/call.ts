@@ -219,6 +219,7 @@ export const legRefusals = [
   'viewers',
   'load',
   'engine',
+  'webrtc',
   'busy',
   'unavailable',
 ] as const;

@@ -162,6 +162,16 @@ export function bearerKeyList() {
   return z.array(z.string(what).regex(bearerForm, what), what).readonly();
 }
 
+const iceServerForm =
+  /^(stuns?|turns?):[^\s<>"\\,;]+( [\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+ [\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+)?$/;
+
+/** Each is a URL, and a user name and a password where it asks for them. */
+export function iceServerList() {
+  const what =
+    'a list of STUN and TURN servers: stun:host:port, or turn:host:port, a user name and a password';
+  return z.array(z.string(what).regex(iceServerForm, what), what).readonly();
+}
+
 /** The value of a text from the environment or a flag for a setting of this kind; a text of another form is returned unchanged, for the schema to refuse. */
 export function readText(kind: unknown, given: string): unknown {
   if (kind instanceof z.ZodNumber) return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;

@@ -227,6 +227,7 @@ const statuses: Readonly<Partial<Record<LegRefusal, string>>> = {
   viewers: '409 Conflict',
   load: '503 Service Unavailable',
   engine: '503 Service Unavailable',
+  webrtc: '503 Service Unavailable',
   busy: '503 Service Unavailable',
   unavailable: '503 Service Unavailable',
 };

@@ -591,6 +591,7 @@ abstract class SpoiltRelay extends Relay {
       frame: (...frame: Parameters<JoinedLeg['frame']>) => value.frame(...frame),
       wants: (uplink) => value.wants(uplink),
       wantKeyFrame: () => value.wantKeyFrame(),
+      wantMaxFps: (maxFps) => value.wantMaxFps(maxFps),
       leave,
     });
   }

@@ -47,8 +47,11 @@ export class FakeMediaListenerContext implements MediaListenerContext {
   readonly clock = new DrivenClock();
   readonly relay = new FakeRelay();
   readonly legs = new Set<LegConnection>();
+  readonly rtcLegs = new Set<LegConnection>();
   readonly leaving = new Set<LegConnection>();
   readonly floods: string[] = [];
+
+  rtcLegLeft(): void {}
 
   reportFlood(fault: string): void {
     this.floods.push(fault);

@@ -24,6 +24,7 @@ export class FakeJoinedLeg implements JoinedLeg {
   readonly frames: CarriedFrame[] = [];
   readonly wishes: UplinkWish[] = [];
   keyFramesWanted = 0;
+  readonly maxFpsWanted: number[] = [];
   leftTimes = 0;
   readonly #out: DeviceOutput | LegOutput | PictureOutput;
   readonly #happened: () => void;
@@ -64,6 +65,11 @@ export class FakeJoinedLeg implements JoinedLeg {
 
   wantKeyFrame(): void {
     this.keyFramesWanted += 1;
+    this.#happened();
+  }
+
+  wantMaxFps(maxFps: number): void {
+    this.maxFpsWanted.push(maxFps);
     this.#happened();
   }
 

@@ -6,6 +6,7 @@ import type { CallMedia } from '../../src/model/call.ts';
 import { callMedia, callRoom } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLegService } from './fake-leg-service.ts';
+import { FakeRtcPeers } from './fake-rtc-peers.ts';
 import { FakeLog, FakeTelemetry } from './fakes.ts';
 import { mediaLegsDefaults } from './listener-defaults.ts';
 import { answerTo, bridgePath, MediaPeer, type HttpAnswer, type MediaPeerOptions } from './media-peer.ts';
@@ -18,6 +19,7 @@ export class MediaListenerScene<Relay extends LegRelay> {
   readonly telemetry: FakeTelemetry;
   readonly log = new FakeLog();
   readonly relay: Relay;
+  readonly rtcPeers = new FakeRtcPeers();
   /** Descriptors that the connections of the next listener may hold. */
   socketsMax = 1000;
   listener: MediaListener;
@@ -31,8 +33,8 @@ export class MediaListenerScene<Relay extends LegRelay> {
   }
 
   newListener(settings: Partial<MediaLegsSettings> = {}): MediaListener {
-    const { clock, service, relay, telemetry, log, socketsMax } = this;
-    const deps = { clock, service, relay, telemetry, log, socketsMax };
+    const { clock, service, relay, rtcPeers, telemetry, log, socketsMax } = this;
+    const deps = { clock, service, relay, rtcPeers, telemetry, log, socketsMax };
     return new MediaListener({ ...mediaLegsDefaults, port: 0, ...settings }, deps);
   }
 

@@ -18,8 +18,12 @@ export interface MediaListenerContext {
   readonly relay: LegRelay;
   /** Each leg is in it from its connect to its end. */
   readonly legs: Set<LegConnection>;
+  /** The same of those by WebRTC, which hold no connection of the listener. */
+  readonly rtcLegs: Set<LegConnection>;
   /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;
+  /** One of `rtcLegs` is no longer there. */
+  rtcLegLeft(): void;
   /** A leg was closed for sending too much. `fault`: of what, in a sentence. */
   reportFlood(fault: string): void;
 }

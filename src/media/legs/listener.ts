@@ -13,6 +13,8 @@ import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
 import type { MediaListenerContext, LegRelay } from './listener-context.ts';
+import { RtcEndpoint, type RtcSettings } from './rtc-endpoint.ts';
+import type { RtcPeers } from '../webrtc/rtc-peer.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 
 export interface MediaLegsSettings {
@@ -25,6 +27,7 @@ export interface MediaLegsSettings {
   readonly handshakesMax: number;
   /** Those of one address; 0: off, as it must be behind a proxy. */
   readonly handshakesPerAddressMax: number;
+  readonly rtc: RtcSettings;
   /** Paths of PEM files; null: plain WebSockets and HTTP. */
   readonly tls: TlsFiles | null;
 }
@@ -38,6 +41,7 @@ export interface MediaListenerDeps {
   readonly clock: Clock;
   readonly service: LegService;
   readonly relay: LegRelay;
+  readonly rtcPeers: RtcPeers;
   readonly telemetry: MediaTelemetry;
   readonly log: Log;
   /** Descriptors that legs and pending connections may hold. */
@@ -65,12 +69,19 @@ export class MediaListener {
       clock: deps.clock,
       relay: deps.relay,
       legs: new Set(),
+      rtcLegs: new Set(),
       leaving: new Set(),
+      rtcLegLeft: () => this.#checkDrained(),
       reportFlood: (fault) => this.#reportFlood(fault),
     };
     const upgradeHandler = new UpgradeHandler({
       ...deps,
       context: this.#context,
+      rtc: new RtcEndpoint(settings.rtc, {
+        peers: deps.rtcPeers,
+        clock: deps.clock,
+        heard: () => deps.service.heard(),
+      }),
       checksMax: settings.handshakesMax,
       hasRoom: () => this.#hasRoom(),
       reportSilence: () => this.#reportSilence(),
@@ -99,7 +110,7 @@ export class MediaListener {
 
   /** Legs, idle bridges and viewers. */
   get legCount(): number {
-    return this.#context.legs.size;
+    return this.#context.legs.size + this.#context.rtcLegs.size;
   }
 
   /** Descriptors held, including those of peers that have not sent a request yet or are leaving. */
@@ -128,7 +139,7 @@ export class MediaListener {
   close(): void {
     void this.drain();
     this.#stopHeartbeats();
-    for (const leg of this.#context.legs) leg.drop();
+    for (const leg of [...this.#context.legs, ...this.#context.rtcLegs]) leg.drop();
     for (const socket of this.#connections) socket.destroy();
   }
 
@@ -145,8 +156,7 @@ export class MediaListener {
   #checkDrained(): void {
     if (this.#isOpen) return;
     setImmediate(() => {
-      const { legs, leaving } = this.#context;
-      if (legs.size + leaving.size === 0) this.#drained();
+      if (this.legCount + this.#context.leaving.size === 0) this.#drained();
     });
   }
 
@@ -163,7 +173,8 @@ export class MediaListener {
 
   /** More descriptors are held than may be, `spare` allowed beside them. */
   #isCrowded(spare: number): boolean {
-    return this.socketCount > this.#deps.socketsMax + spare;
+    const { socketsMax, rtcPeers } = this.#deps;
+    return this.socketCount + rtcPeers.count > socketsMax + spare;
   }
 
   /** Behind the sockets' turn: bytes that came while the process stood still are read before any leg is taken for dead. */
@@ -172,7 +183,7 @@ export class MediaListener {
     this.#isHeartbeatDue = true;
     setImmediate(() => {
       this.#isHeartbeatDue = false;
-      for (const leg of this.#context.legs) leg.heartbeat();
+      for (const leg of [...this.#context.legs, ...this.#context.rtcLegs]) leg.heartbeat();
     });
   }
 

@@ -22,7 +22,7 @@ const checkMs = 1000;
 
 const limits: ServerOptions = {
   maxHeaderSize: legRequestBytesMax,
-  // For bodies, which nobody reads; up to the end of the head a connection has a deadline of ours.
+  // Up to the end of its request, body included, a connection has a deadline of ours.
   headersTimeout: legRequestMsMax,
   requestTimeout: legRequestMsMax,
   connectionsCheckingInterval: checkMs,
@@ -48,13 +48,16 @@ export function createMediaServer(certificate: Certificate | null, deps: MediaSe
   const pending = new PendingConnections(clock, { waitMs: legRequestMsMax, perAddressMax });
   const served = new WeakSet<Duplex>();
   const receive = (socket: Socket, request: () => UpgradeRequest): void => {
-    pending.met(socket);
     if (served.has(socket)) socket.destroy();
     else deps.requested(request());
     served.add(socket);
   };
-  const receivePlain = (request: IncomingMessage, response: ServerResponse): void =>
-    receive(request.socket, () => UpgradeRequest.plain(request, response));
+  const receivePlain = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    if (!hasBody(request)) pending.met(socket);
+    else request.once('end', () => pending.met(socket));
+    receive(socket, () => UpgradeRequest.plain(request, response));
+  };
   return server
     .on('connection', (socket) => {
       socket.on('error', ignore);
@@ -65,9 +68,10 @@ export function createMediaServer(certificate: Certificate | null, deps: MediaSe
     .on('request', receivePlain)
     .on('checkContinue', receivePlain)
     .on('checkExpectation', receivePlain)
-    .on('upgrade', (request, _socket, head) =>
-      receive(request.socket, () => UpgradeRequest.upgrading(request, head)),
-    )
+    .on('upgrade', (request, _socket, head) => {
+      pending.met(request.socket);
+      receive(request.socket, () => UpgradeRequest.upgrading(request, head));
+    })
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {
       const refusal = served.has(socket) ? null : refusalOfBroken(error.code);
       if (refusal === null || !socket.writable) socket.destroy();
@@ -90,6 +94,10 @@ export async function listenOn(
     throw new Error(`cannot listen on ${host}:${port}: in use, or not an address of this machine`, { cause });
   }
   return (server.address() as AddressInfo).port;
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** The close event, which every socket has, is enough. */

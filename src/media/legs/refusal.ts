@@ -1,4 +1,8 @@
-/** The refusals of requests at the listener: a status, and a sentence of what to do. Source: calls-and-media.md, Legs. */
+/**
+ * The refusals of requests at the listener: a status, and a sentence of what to do; as JSON, or as problem details at the
+ * WebRTC resources. Source: calls-and-media.md, Legs; RFC 9457.
+ */
+import { STATUS_CODES } from 'node:http';
 import type { LegRefusal } from '../../model/call.ts';
 import { legRequestBytesMax } from '../../model/limits.ts';
 
@@ -15,7 +19,8 @@ export interface RefusalAnswer {
 
 export const notFound: HttpRefusal = {
   status: 404,
-  sentence: 'nothing is here: the paths are /media/v1/device, /media/v1/bridge and /media/v1/downlink.mjpeg',
+  sentence:
+    'nothing is here: the paths are /media/v1/device, /media/v1/bridge, /media/v1/downlink.mjpeg and /media/v1/whip',
 };
 export const methodNotAllowed: HttpRefusal = {
   status: 405,
@@ -39,16 +44,32 @@ export const requestTooLarge: HttpRefusal = {
   sentence: `the request line and the headers are at most ${legRequestBytesMax} bytes`,
 };
 
-/** Every refusal ends its connection. */
+/** `waitMs`: until one more may come. */
+export function tooOften(waitMs: number): HttpRefusal {
+  const headers = { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1000))) };
+  return { status: 429, sentence: 'too many requests for this session: come again later', headers };
+}
+
+export function tooLarge(bytesMax: number): HttpRefusal {
+  return { status: 413, sentence: `the body is at most ${bytesMax} bytes` };
+}
+
 export function answerOf({ sentence, headers }: HttpRefusal): RefusalAnswer {
-  const body = JSON.stringify({ error: sentence });
+  return jsonAnswer('application/json; charset=utf-8', { error: sentence }, headers);
+}
+
+/** Of the WebRTC resources: problem details. */
+export function problemOf({ status, sentence, headers }: HttpRefusal): RefusalAnswer {
+  const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? '', status, detail: sentence };
+  return jsonAnswer('application/problem+json', problem, headers);
+}
+
+/** Every refusal ends its connection. */
+function jsonAnswer(type: string, value: object, headers: HttpRefusal['headers']): RefusalAnswer {
+  const body = JSON.stringify(value);
+  const length = String(Buffer.byteLength(body));
   return {
-    headers: {
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': String(Buffer.byteLength(body)),
-      Connection: 'close',
-      ...headers,
-    },
+    headers: { 'Content-Type': type, 'Content-Length': length, Connection: 'close', ...headers },
     body,
   };
 }
@@ -64,6 +85,7 @@ export function refusalOf(reason: LegRefusal): HttpRefusal {
       return { status: 409, sentence: sentences[reason] };
     case 'load':
     case 'engine':
+    case 'webrtc':
     case 'busy':
     case 'unavailable':
       return {
@@ -95,6 +117,8 @@ const sentences: Readonly<Record<LegRefusal, string>> = {
   load: 'no worker has time left for the pictures of one more call: end one, or give the media process more processors',
   engine:
     'the pictures of this call would have to be made anew, and this machine has no decoder: see docs/media.md',
+  webrtc:
+    'WebRTC is not available on this server: connect by WebSocket at /media/v1/device, or see WebRTC in docs/media.md',
   busy: 'too many are connected at the moment, or the server is about to stop: come again',
   unavailable: 'whether you may come in cannot be told at the moment: come again',
 };

@@ -17,12 +17,10 @@ import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import type { MediaListenerContext } from './listener-context.ts';
 import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
-import {
-  readLegRequest,
-  type LegRequest,
-  type WatchedPicture,
-  type UpgradeRequest,
-} from './upgrade-request.ts';
+import { isRtcRequest, readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
+import type { UpgradeRequest } from './upgrade-request.ts';
+import { RtcDeviceLeg } from './rtc-device-leg.ts';
+import type { RtcEndpoint } from './rtc-endpoint.ts';
 import { refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg, type LegSide } from './socket-leg.ts';
 
@@ -31,6 +29,7 @@ export interface UpgradeHandlerDeps {
   readonly service: LegService;
   readonly telemetry: MediaTelemetry;
   readonly context: MediaListenerContext;
+  readonly rtc: RtcEndpoint;
   /** Requests that the leg service may be asked about at once. */
   readonly checksMax: number;
   /** Room for one more leg. */
@@ -48,8 +47,12 @@ export class UpgradeHandler {
   }
 
   handle(request: UpgradeRequest): void {
+    if (isRtcRequest(request.request)) this.#deps.rtc.begin(request);
+    else request.discardBody();
     const asked = readLegRequest(request.request, request.asksForUpgrade);
     if (!asked.ok) this.#refuse(request, asked.error);
+    else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request);
+    else if ('resource' in asked.value) void this.#deps.rtc.change(request, asked.value);
     else if (this.#checks >= this.#deps.checksMax || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
     else void this.#receive(request, asked.value);
   }
@@ -73,7 +76,31 @@ export class UpgradeHandler {
         return this.#admit(request, service.admitViewer(asked.ticket), (admission) =>
           this.#openViewer(request, admission, asked.picture),
         );
+      case 'whip':
+        return this.#receiveOffer(request, asked.token);
     }
+  }
+
+  #receiveOffer(request: UpgradeRequest, token: string): Promise<void> {
+    const { service, rtc } = this.#deps;
+    const refusal = rtc.refusalOf();
+    if (refusal !== null) {
+      this.#refuse(request, refusal);
+      return Promise.resolve();
+    }
+    return this.#admit(request, service.admitDevice(token), (admission) => {
+      void this.#openRtcDevice(request, admission, token);
+    });
+  }
+
+  async #openRtcDevice(request: UpgradeRequest, admission: DeviceAdmission, token: string): Promise<void> {
+    const { service, context, telemetry, rtc } = this.#deps;
+    if (!this.#canCarry(request, admission, 'frames')) return;
+    const makeLeg = (ended: () => void): RtcDeviceLeg =>
+      new RtcDeviceLeg({ admission, service, context, ended });
+    const offer = { key: admission.sessionId, credential: token, makeLeg };
+    const refusal = await rtc.offer(request, offer, () => telemetry.mediaLogin('accepted'));
+    if (refusal !== null) this.#refuse(request, refusal);
   }
 
   /** A peer that hangs up meanwhile is neither let in nor counted. */

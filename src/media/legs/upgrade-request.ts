@@ -1,112 +1,13 @@
 /**
- * A request at the listener: what it asks for, and its connection until it is refused, becomes a WebSocket, or has the
- * whole of an answer without a length. Only here is the connection written to before it is a WebSocket; whether the
- * request may come in is not decided here. Source: calls-and-media.md, Legs.
+ * The connection of a request until it is refused or answered, becomes a WebSocket, or has the whole of an answer without a
+ * length. Only here is it written to before it is a WebSocket. Source: calls-and-media.md, Legs.
  */
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
-import { legRequestBodyBytesMax, callTokenBytesMax } from '../../model/limits.ts';
+import { legRequestBodyBytesMax } from '../../model/limits.ts';
 import { type FrameSocket, type SocketOwner, openWebSocket } from './web-socket.ts';
-import {
-  answerOf,
-  type HttpRefusal,
-  badPicture,
-  badWebSocketKey,
-  methodNotAllowed,
-  notFound,
-  upgradeRequired,
-} from './refusal.ts';
-import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { LegRefusal } from '../../model/call.ts';
-
-export type LegRequest =
-  | { readonly kind: 'device'; readonly token: string }
-  | {
-      readonly kind: 'bridge';
-      readonly bridgeKey: string;
-      /** As it was written; null: none. */
-      readonly sessionId: string | null;
-    }
-  /** A device without WebSocket. */
-  | { readonly kind: 'downlink'; readonly token: string }
-  | { readonly kind: 'viewer'; readonly ticket: string; readonly picture: WatchedPicture };
-
-/** What the bridge sends, or what the device is sent. */
-export type WatchedPicture = 'source' | 'output';
-
-type RequestOutcome = Result<LegRequest, HttpRefusal | LegRefusal>;
-
-const devicePath = '/media/v1/device';
-const bridgePath = '/media/v1/bridge';
-const downlinkPath = '/media/v1/downlink.mjpeg';
-
-/** `asksForUpgrade`: by both headers that it takes. A LegRefusal: no credential, or none of its form. */
-export function readLegRequest(request: IncomingMessage, asksForUpgrade: boolean): RequestOutcome {
-  const [target = '', ...query] = (request.url ?? '').split('?');
-  const path = target.replace(/\/$/, '');
-  if (path !== devicePath && path !== bridgePath && path !== downlinkPath) return fail(notFound);
-  if (request.method !== 'GET') return fail(methodNotAllowed);
-  const parameters = new URLSearchParams(query.join('?'));
-  if (path === downlinkPath) return readDownlink(request, parameters);
-  const wrong = asksForUpgrade ? faultOfUpgrade(request) : upgradeRequired;
-  if (wrong !== null) return fail(wrong);
-  return path === devicePath ? readDevice(request) : readBridge(request, parameters);
-}
-
-const keyForm = /^[+/0-9A-Za-z]{22}==$/;
-
-/** Null: none. */
-function faultOfUpgrade({ headers }: IncomingMessage): HttpRefusal | null {
-  if (headers.upgrade?.toLowerCase() !== 'websocket') return upgradeRequired;
-  if (!keyForm.test(headers['sec-websocket-key'] ?? '')) return badWebSocketKey;
-  return headers['sec-websocket-version'] === '13' ? null : upgradeRequired;
-}
-
-function readDevice(request: IncomingMessage): RequestOutcome {
-  const token = bearerOf(request);
-  return token === null ? fail('malformed') : succeed({ kind: 'device', token });
-}
-
-function readBridge(request: IncomingMessage, parameters: URLSearchParams): RequestOutcome {
-  const session = readOnce(parameters, 'session');
-  if (!session.ok) return session;
-  const bridgeKey = bearerOf(request);
-  if (bridgeKey === null) return fail('bridge_key');
-  return succeed({ kind: 'bridge', bridgeKey, sessionId: session.value });
-}
-
-/** A ticket goes before a token: it may do less. */
-function readDownlink(request: IncomingMessage, parameters: URLSearchParams): RequestOutcome {
-  const ticket = readOnce(parameters, 'ticket');
-  if (!ticket.ok) return ticket;
-  if (ticket.value !== null) return readViewer(ticket.value, parameters);
-  const token = bearerOf(request);
-  return token === null ? fail('malformed') : succeed({ kind: 'downlink', token });
-}
-
-function readViewer(ticket: string, parameters: URLSearchParams): RequestOutcome {
-  const picture = readOnce(parameters, 'picture');
-  if (!picture.ok) return picture;
-  const watched = picture.value ?? 'output';
-  if (watched !== 'source' && watched !== 'output') return fail(badPicture);
-  return succeed({ kind: 'viewer', ticket, picture: watched });
-}
-
-/** Null: it is not there. */
-function readOnce(parameters: URLSearchParams, name: string): Result<string | null, HttpRefusal> {
-  const [value = null, ...more] = parameters.getAll(name);
-  return more.length === 0 ? succeed(value) : fail({ status: 400, sentence: `${name} stands once at most` });
-}
-
-const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
-
-/** Null: none, more than one, or longer than a token is. `headers` would know one of several. */
-function bearerOf({ headersDistinct }: IncomingMessage): string | null {
-  const [only = '', ...more] = headersDistinct['authorization'] ?? [];
-  const bearer = bearerForm.exec(only)?.[1];
-  return bearer === undefined || more.length > 0 || bearer.length > callTokenBytesMax ? null : bearer;
-}
+import { answerOf, type HttpRefusal, type RefusalAnswer } from './refusal.ts';
 
 interface StreamHead {
   readonly contentType: string;
@@ -121,6 +22,9 @@ export class UpgradeRequest {
   readonly #head: Buffer | null;
   #stage: 'asking' | 'streaming' | 'over' = 'asking';
   #whenGone: () => void = () => undefined;
+  #isBodyUnread = true;
+  /** Refusals in its form. */
+  #answerOf: (refusal: HttpRefusal) => RefusalAnswer = answerOf;
 
   private constructor(request: IncomingMessage, response: ServerResponse, head: Buffer | null) {
     this.request = request;
@@ -132,15 +36,8 @@ export class UpgradeRequest {
     });
   }
 
-  /**
-   * A request for no upgrade. A body is discarded, so that the end behind it is read, and cut before it is a flood.
-   */
+  /** A request for no upgrade. Its body is left with the system until it is read or discarded. */
   static plain(request: IncomingMessage, response: ServerResponse): UpgradeRequest {
-    let bodyBytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      bodyBytes += chunk.length;
-      if (bodyBytes > legRequestBodyBytesMax) request.socket.destroy();
-    });
     return new UpgradeRequest(request, response, null);
   }
 
@@ -166,12 +63,61 @@ export class UpgradeRequest {
     return this.#stage === 'asking';
   }
 
+  /** Of the peer; empty: it has gone. */
+  get address(): string {
+    return this.request.socket.remoteAddress ?? '';
+  }
+
+  /** A body that nobody asked for, so that the end behind it is read; it is cut before it is a flood. */
+  discardBody(): void {
+    if (!this.#isBodyUnread) return;
+    this.#isBodyUnread = false;
+    let bodyBytes = 0;
+    this.request.on('data', (chunk: Buffer) => {
+      bodyBytes += chunk.length;
+      if (bodyBytes > legRequestBodyBytesMax) this.cut();
+    });
+  }
+
+  /**
+   * The whole body, which a client that waits to be told so sends only now. Null: it is larger than `bytesMax`, or the peer
+   * has gone, as one does whose time is up.
+   */
+  readBody(bytesMax: number): Promise<Buffer | null> {
+    this.#isBodyUnread = false;
+    const { request } = this;
+    if (Number(request.headers['content-length'] ?? 0) > bytesMax) return Promise.resolve(null);
+    if (request.headers.expect !== undefined && this.isAsking) this.#response.writeContinue();
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    return new Promise((resolve) => {
+      request.on('data', (piece: Buffer) => {
+        bytes += piece.length;
+        if (bytes <= bytesMax) pieces.push(piece);
+        else resolve(null);
+      });
+      request.once('end', () => resolve(Buffer.concat(pieces)));
+      request.once('close', () => resolve(null));
+    });
+  }
+
+  /** From now on it is refused in this form. */
+  refuseBy(form: (refusal: HttpRefusal) => RefusalAnswer): void {
+    this.#answerOf = form;
+  }
+
   /** Answers and closes the connection; does nothing when the peer has gone. */
   refuse(refusal: HttpRefusal): void {
+    const { headers, body } = this.#answerOf(refusal);
+    this.answer(refusal.status, headers, body);
+  }
+
+  /** As `refuse` does. */
+  answer(status: number, headers: Readonly<Record<string, string>>, body: string): void {
     if (this.#stage !== 'asking') return;
     this.#stage = 'over';
-    const { headers, body } = answerOf(refusal);
-    this.#response.writeHead(refusal.status, headers).end(body);
+    this.discardBody();
+    this.#response.writeHead(status, headers).end(body);
   }
 
   /** Holds back what is written from now on, until the returned function is called or the answer ends. */

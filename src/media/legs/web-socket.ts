@@ -13,7 +13,7 @@ import {
   mediaPiecesMax,
   legBacklogBytesMax,
 } from '../../model/limits.ts';
-import { faultCloses, encodeKeyFrameWanted } from '../../protocol/media/leg-text.ts';
+import { faultCloses, encodeKeyFrameWanted, encodeMaxFpsWanted } from '../../protocol/media/leg-text.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
 
 /** The receiver of a socket's events; never called within a call of its own to the socket. */
@@ -146,6 +146,10 @@ export class LegOutbox implements LegOutput {
 
   askKeyFrame(): void {
     this.say(encodeKeyFrameWanted());
+  }
+
+  askMaxFps(maxFps: number): void {
+    this.say(encodeMaxFpsWanted(maxFps));
   }
 
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {

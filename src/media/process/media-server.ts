@@ -13,6 +13,7 @@ import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
+import { noRtcPeers } from '../webrtc/no-rtc-peers.ts';
 import { Relay } from '../relay/relay.ts';
 
 export interface MediaServerDeps {
@@ -54,7 +55,8 @@ export async function startMediaServer(
   const relay = new Relay({ clock, transcoders, telemetry, maxFps });
   try {
     const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-    const deps = { clock, service, telemetry, log, relay, socketsMax };
+    const rtcPeers = noRtcPeers('no WebRTC');
+    const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
     const listener = new MediaListener(settings.legs, deps);
     await listener.listen();
     const server = serving(listener, transcoders, { clock, log });

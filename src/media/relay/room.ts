@@ -51,6 +51,7 @@ export class Room {
   #device: Device | null = null;
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
+  #askMaxFps: ((maxFps: number) => void) | null = null;
   readonly #viewers = new Set<Receiver>();
 
   /** `emptied`: the last leg or viewer has left, or the first was refused. */
@@ -102,6 +103,9 @@ export class Room {
       wantKeyFrame: () => {
         if (this.#device === device) this.#downlink.video.wantKeyFrameFor(receiver);
       },
+      wantMaxFps: (maxFps) => {
+        if (this.#device === device) this.#askMaxFps?.(maxFps);
+      },
       leave: () => {
         if (this.#device !== device) return;
         this.#device = null;
@@ -121,6 +125,7 @@ export class Room {
     this.#uplink.video.receivers = [receiver];
     this.#uplink.wish = asItComes;
     this.#bridge = bridge;
+    this.#askMaxFps = (maxFps) => out.askMaxFps?.(maxFps);
     this.#changed();
     this.#downlink.video.reservation.pipeline?.requireKey();
     if (this.#downlink.video.receivers.length > 0) bridge.want();
@@ -138,9 +143,11 @@ export class Room {
       wantKeyFrame: () => {
         if (this.#bridge === bridge) this.#uplink.video.wantKeyFrameFor(receiver);
       },
+      wantMaxFps: () => undefined,
       leave: () => {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
+        this.#askMaxFps = null;
         this.#uplink.video.receivers = [];
         sendQueue.close();
         this.#changed();
@@ -160,6 +167,7 @@ export class Room {
       frame: () => undefined,
       wants: () => undefined,
       wantKeyFrame: () => this.#downlink.video.wantKeyFrameFor(viewer),
+      wantMaxFps: () => undefined,
       leave: () => {
         if (!this.#viewers.delete(viewer)) return;
         viewer.sendQueue.close();

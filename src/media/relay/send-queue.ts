@@ -16,6 +16,8 @@ export interface LegOutput {
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void;
   /** The text `key_frame_wanted`. */
   askKeyFrame(): void;
+  /** The text `max_fps_wanted`; left out where there is nobody to ask. */
+  askMaxFps?(maxFps: number): void;
 }
 
 /** As above. */
@@ -39,6 +41,8 @@ export interface JoinedLeg {
   wants(uplink: UplinkWish): void;
   /** It cannot go on without a key frame of what it is sent. */
   wantKeyFrame(): void;
+  /** The frames a second that its network carries of what is passed on to it; of others than a device nothing follows. */
+  wantMaxFps(maxFps: number): void;
   /** Nothing is sent to it any more. It disturbs nobody who has taken its place since; twice is once. */
   leave(): void;
 }

@@ -95,6 +95,8 @@ export const mediaProcessSettings = z.strictObject({
     handshakesMax: whole,
     handshakesPerAddressMax: whole,
     /** Paths of PEM files; null: plain WebSockets and HTTP. */
+    /** Of the WebRTC resources: origins of pages that may use them, and Link headers of their answers. */
+    rtc: z.strictObject({ corsOrigins: z.array(line).readonly(), iceServers: z.array(line).readonly() }),
     tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
   }),
   /** Threads that decode, scale and encode; 0: one less than there are processors. */

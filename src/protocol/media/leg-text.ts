@@ -45,6 +45,11 @@ export function encodeKeyFrameWanted(): string {
   return '{"type":"key_frame_wanted"}';
 }
 
+/** To a bridge: the device's network carries no more frames a second of what is passed on to it. */
+export function encodeMaxFpsWanted(maxFps: number): string {
+  return JSON.stringify({ type: 'max_fps_wanted', max_fps: maxFps });
+}
+
 function encodeStart(room: CallRoom, request: VideoRequest | null, media: CallMedia): string {
   return JSON.stringify({
     type: 'start',

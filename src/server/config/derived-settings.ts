@@ -28,6 +28,7 @@ export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaP
       handshakesMax: media.handshakes_max,
       handshakesPerAddressMax: media.handshakes_per_address_max,
       tls: tlsFiles(media),
+      rtc: { corsOrigins: [...media.cors_origins], iceServers: media.ice_servers.map(iceServerLink) },
     },
     workers: media.workers,
     loadMax: media.load_max,
@@ -35,6 +36,14 @@ export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaP
     sourceMax: { width: media.frame_width_max, height: media.frame_height_max },
     maxFps: media.max_fps,
   };
+}
+
+/** As the Link of an answer has it. Source: RFC 9725, 4.6. */
+function iceServerLink(server: string): string {
+  const [url = '', username, credential] = server.split(' ');
+  const link = `<${url}>; rel="ice-server"`;
+  if (username === undefined) return link;
+  return `${link}; username="${username}"; credential="${credential}"; credential-type="password"`;
 }
 
 /** Seconds of its rate that a device or an application may use at once, where no burst is set. */

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import { opsConnectionsReserved, sourceSideMax } from '../../model/limits.ts';
+import { framesPerSecondMax } from '../../model/rtc-limits.ts';
 import {
   setting,
   section,
@@ -15,6 +16,7 @@ import {
   tlsSettings,
   onOff,
   bearerKeyList,
+  iceServerList,
   numberBetween,
   oneOf,
   optionalOrigin,
@@ -83,9 +85,20 @@ export const mediaSection = section({
     'Those of one address (IPv6: one /64); 0, as it must be behind a proxy: no such bound.',
   ),
   max_fps: setting(
-    wholeNumber(1, 60),
+    wholeNumber(1, framesPerSecondMax),
     15,
     'Frames per second that a bridge asks the phone for, and that pictures are made of at most.',
+  ),
+  cors_origins: setting(
+    textList('a list of origins such as https://app.example, or *'),
+    ['*'],
+    'Origins of the pages that may use the WebRTC resources; *: all, since only the token opens them and no cookie does.',
+  ),
+  ice_servers: setting(
+    iceServerList(),
+    [],
+    'STUN and TURN servers that WebRTC clients are told: a URL each, for TURN with user name and password behind it, such as turn:turn.example:3478 user password.',
+    true,
   ),
   process: setting(
     oneOf('child', 'elsewhere', 'none'),

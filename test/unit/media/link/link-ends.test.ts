@@ -33,6 +33,7 @@ const settings: MediaProcessSettings = {
     legsMax: 10,
     handshakesMax: 5,
     handshakesPerAddressMax: 3,
+    rtc: { corsOrigins: ['*'], iceServers: [] },
     tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
   },
   workers: 0,

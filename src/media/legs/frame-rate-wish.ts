@@ -1,0 +1,45 @@
+/**
+ * The frame rate that a device's network carries of video that is passed through: its share of what is sent, by what the
+ * device says that it receives. Asked for again and again, since it changes. Source: docs/media-protocol.md, WHIP.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { framesPerSecondMax, rtcFrameRateAskMsMin } from '../../model/rtc-limits.ts';
+import { StreamMeter } from '../relay/session-stats.ts';
+
+/** Above so much of what is sent there is room for more frames again, and so many more are tried at a time. */
+const roomy = 1.5;
+const growth = 1.25;
+
+export class FrameRateWish {
+  readonly #clock: Clock;
+  readonly #ask: (maxFps: number) => void;
+  readonly #meter: StreamMeter;
+  #maxFps = framesPerSecondMax;
+  #askedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(clock: Clock, ask: (maxFps: number) => void) {
+    this.#clock = clock;
+    this.#ask = ask;
+    this.#meter = new StreamMeter(clock);
+  }
+
+  sent(bytes: number): void {
+    this.#meter.add('h264', null, bytes);
+  }
+
+  /** Its network takes so much of video. */
+  allow(bitsPerSecond: number): void {
+    const nowMs = this.#clock.monotonicMs();
+    const sending = this.#meter.view();
+    if (sending === null || nowMs - this.#askedMs < rtcFrameRateAskMsMin) return;
+    const share = bitsPerSecond / (sending.bytesPerSecond * 8);
+    if (share >= 1 && share < roomy) return;
+    const fitting =
+      share < 1 ? Math.floor(sending.framesPerSecond * share) : Math.ceil(this.#maxFps * growth);
+    const maxFps = Math.min(framesPerSecondMax, Math.max(1, fitting));
+    if (maxFps === this.#maxFps) return;
+    this.#maxFps = maxFps;
+    this.#askedMs = nowMs;
+    this.#ask(maxFps);
+  }
+}

@@ -1,0 +1,200 @@
+/**
+ * A device's leg over WebRTC: H.264 and sound by RTP both ways, fitted pictures and commands by data channels. To the relay
+ * and the leg service it is as one on a WebSocket. Lifecycle: opening -> open -> closed. Source: RFC 9725;
+ * calls-and-media.md, Legs.
+ */
+import type { CallState, LegMessage, LegRefusal } from '../../model/call.ts';
+import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
+import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
+import { rtcCommands } from '../../protocol/media/rtc-commands.ts';
+import type { CallLeg, DeviceAdmission, LegService, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
+import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';
+import type { RtcPeer } from '../webrtc/rtc-peer.ts';
+import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { RtcLeg } from './rtc-endpoint.ts';
+import { FrameRateWish } from './frame-rate-wish.ts';
+
+export interface RtcDeviceLegDeps {
+  readonly admission: DeviceAdmission;
+  readonly service: LegService;
+  readonly context: MediaListenerContext;
+  /** Called once, when it is gone, whoever ended it; never if it was not opened. */
+  readonly ended: () => void;
+}
+
+/** A leg that is open, and what it is open to. */
+interface Opened {
+  readonly peer: RtcPeer;
+  readonly side: OpenDeviceLeg;
+  readonly joined: JoinedLeg;
+}
+
+export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
+  readonly takes = 'frames';
+  readonly #deps: RtcDeviceLegDeps;
+  readonly #frameRate: FrameRateWish;
+  #isClosed = false;
+  #opened: Opened | null = null;
+  #peer: RtcPeer | null = null;
+  #isConnected = false;
+  /** Of the call, as this leg knows it. */
+  #state: CallState = 'establishing';
+
+  constructor(deps: RtcDeviceLegDeps) {
+    this.#deps = deps;
+    this.#frameRate = new FrameRateWish(deps.context.clock, (maxFps) =>
+      this.#opened?.joined.wantMaxFps(maxFps),
+    );
+  }
+
+  /** The sound that it takes, whatever was agreed for the call. */
+  get sound(): SoundShape | null {
+    return this.#peer?.agreed.audioDown ?? null;
+  }
+
+  /** Takes the place of the device's former leg. */
+  enter(peer: RtcPeer): LegRefusal | null {
+    const { admission, service, context } = this.#deps;
+    if (this.#isClosed) return 'unavailable';
+    this.#peer = peer;
+    const side = service.openDeviceLeg(admission, this);
+    if (side === null || this.#isClosed) return 'session_ended';
+    const joined = context.relay.joinDevice(admission.sessionId, admission.media, this);
+    if (!joined.ok) {
+      this.#isClosed = true;
+      side.gone();
+      return joined.error;
+    }
+    this.#opened = { peer, side, joined: joined.value };
+    context.rtcLegs.add(this);
+    return null;
+  }
+
+  notify(message: LegMessage): void {
+    if (message.kind !== 'state') return;
+    this.#state = message.state;
+    if (message.state === 'connected' || message.state === 'ended') this.#tellState();
+  }
+
+  close(): void {
+    this.#leave()?.peer.close();
+  }
+
+  drop(): void {
+    this.close();
+  }
+
+  hangUp(): void {
+    this.#opened?.side.report({ kind: 'end', reason: 'hangup_device' });
+    const left = this.#leave();
+    left?.peer.close();
+    left?.side.gone();
+  }
+
+  /** Consent is asked for below: who is still here has given it. */
+  heartbeat(): void {
+    if (this.#isConnected) this.#opened?.side.alive('ping');
+  }
+
+  send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    const decoded = this.#isConnected ? readHeader(header, payload) : null;
+    if (decoded === null || this.#peer === null) return queueMicrotask(sent);
+    const { agreed } = this.#peer;
+    if (decoded.kind === 'audio') this.#sendAudio(this.#peer, payload, decoded.timestampMs, sent);
+    else if (decoded.format === 'h264' && agreed.videoDown)
+      this.#sendVideo(payload, decoded.timestampMs, sent);
+    else if (decoded.format === 'mjpeg' && agreed.pictures) this.#sendPicture(payload, sent);
+    else queueMicrotask(sent);
+  }
+
+  askKeyFrame(): void {
+    this.#peer?.askKeyFrame();
+  }
+
+  connected(): void {
+    this.#isConnected = true;
+    if (this.#state === 'connected') this.#tellState();
+  }
+
+  video(accessUnit: Uint8Array<ArrayBuffer>, isKey: boolean, timestampMs: number): void {
+    const size = { width: 0, height: 0 };
+    this.#receive({ kind: 'video', format: 'h264', isKeyFrame: isKey, ...size, timestampMs }, accessUnit);
+  }
+
+  audio(format: AudioFrameFormat, packet: Uint8Array<ArrayBuffer>, timestampMs: number): void {
+    this.#receive({ kind: 'audio', format, timestampMs }, packet);
+  }
+
+  command(command: number): void {
+    if (command === rtcCommands.hangup) this.hangUp();
+  }
+
+  keyFrameWanted(): void {
+    this.#opened?.joined.wantKeyFrame();
+  }
+
+  bitrate(bitsPerSecond: number): void {
+    this.#frameRate.allow(bitsPerSecond);
+  }
+
+  gone(): void {
+    const left = this.#leave();
+    left?.peer.close();
+    left?.side.gone();
+  }
+
+  #sendAudio(peer: RtcPeer, packet: Uint8Array, timestampMs: number, sent: () => void): void {
+    peer.sendAudio(packet, timestampMs);
+    queueMicrotask(sent);
+    this.#flowed();
+  }
+
+  #sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void {
+    this.#frameRate.sent(accessUnit.length);
+    this.#peer?.sendVideo(accessUnit, timestampMs, sent);
+    this.#flowed();
+  }
+
+  #sendPicture(jpeg: Uint8Array, sent: () => void): void {
+    this.#peer?.sendPicture(jpeg, sent);
+    this.#flowed();
+  }
+
+  /** Media that its bridge sent has reached it: the call is connected, whether or not somebody says so. */
+  #flowed(): void {
+    if (this.#state === 'connected' || this.#opened === null) return;
+    this.#state = 'connected';
+    this.#opened.side.report({ kind: 'progress', state: 'connected' });
+    this.#tellState();
+  }
+
+  #tellState(): void {
+    if (this.#isConnected)
+      this.#peer?.sendCommand(rtcCommands[this.#state === 'ended' ? 'hangup' : 'connected']);
+  }
+
+  #receive(header: FrameHeader, payload: Uint8Array<ArrayBuffer>): void {
+    if (this.#opened === null) return;
+    this.#opened.side.alive('media');
+    this.#opened.joined.frame(header, payload, encodeFrameHeader(header));
+  }
+
+  /** Null: it was not open, or has left before. */
+  #leave(): Opened | null {
+    const opened = this.#opened;
+    this.#isClosed = true;
+    this.#opened = null;
+    if (opened === null) return null;
+    opened.joined.leave();
+    this.#deps.context.rtcLegs.delete(this);
+    this.#deps.context.rtcLegLeft();
+    this.#deps.ended();
+    return opened;
+  }
+}
+
+/** Of a message that the relay made, or has read before. */
+function readHeader(header: Uint8Array, payload: Uint8Array): FrameHeader | null {
+  const decoded = decodeFrameHeader(Buffer.concat([header, payload.subarray(0, 1)]));
+  return decoded.ok ? decoded.value : null;
+}

@@ -1,0 +1,219 @@
+/**
+ * The WebRTC resources (RFC 9725): an offer makes a session with an address of its own, to which candidates are sent and at
+ * which it is ended. Who may come in was settled before; a leg behind each session has its media. Every answer closes its
+ * connection, as all of this listener do. Source: RFC 9725; calls-and-media.md, Legs.
+ */
+import { randomBytes } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../lib/clock.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import type { LegRefusal } from '../../model/call.ts';
+import {
+  rtcOfferBytesMax,
+  rtcOfferRatesKeptMax,
+  rtcOffersBurstMax,
+  rtcOffersPerSecondMax,
+  rtcOffersWaitingMax,
+} from '../../model/rtc-limits.ts';
+import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
+import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
+import { fragmentType, offerType, resourcePath, type RtcChange } from './rtc-request.ts';
+import { RtcSession } from './rtc-session.ts';
+import type { UpgradeRequest } from './upgrade-request.ts';
+
+/** For browsers and clients of others. */
+export interface RtcSettings {
+  /** Of the pages that may ask; `*`: of all. */
+  readonly corsOrigins: readonly string[];
+  /** Servers by which clients find a way here, as Link has them. */
+  readonly iceServers: readonly string[];
+}
+
+/** The leg behind a session. */
+export interface RtcLeg extends RtcPeerOwner {
+  /** The peer has answered. Null: the leg is open. Else the peer is the caller's to close. */
+  enter(peer: RtcPeer): LegRefusal | null;
+  /** By its client's word. */
+  hangUp(): void;
+}
+
+export interface RtcOffer {
+  /** By which offers are bounded: one of a key is read at a time, the newest. */
+  readonly key: string;
+  /** Asked for again when the session is changed; null: its address is enough. */
+  readonly credential: string | null;
+  /** `ended` is to be called once, when the leg is gone. */
+  readonly makeLeg: (ended: () => void) => RtcLeg;
+}
+
+const offerRate: Rate = { perSecond: rtcOffersPerSecondMax, burst: rtcOffersBurstMax };
+/** The names of sessions cannot be guessed: they are a part of what opens them. */
+const resourceBytes = 18;
+/** A browser asks no more often before requests of the same kind. */
+const preflightSeconds = 86_400;
+
+export interface RtcEndpointDeps {
+  readonly peers: RtcPeers;
+  readonly clock: Clock;
+  /** Resolves when everything that was said of legs before is known to who keeps the calls. */
+  readonly heard: () => Promise<void>;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+export class RtcEndpoint {
+  readonly #settings: RtcSettings;
+  readonly #peers: RtcPeers;
+  readonly #clock: Clock;
+  readonly #heard: () => Promise<void>;
+  readonly #links: Headers;
+  readonly #sessions = new Map<string, RtcSession>();
+  /** Offers that are read or answered, by their keys. */
+  readonly #offers = new Map<string, UpgradeRequest>();
+  readonly #rates = new LRUCache<string, TokenBucket>({ max: rtcOfferRatesKeptMax });
+
+  constructor(settings: RtcSettings, { peers, clock, heard }: RtcEndpointDeps) {
+    this.#settings = settings;
+    this.#peers = peers;
+    this.#clock = clock;
+    this.#heard = heard;
+    this.#links = settings.iceServers.length > 0 ? { Link: settings.iceServers.join(', ') } : {};
+  }
+
+  /** Its refusals are problem details from now on, and a page may read its answers. */
+  begin(request: UpgradeRequest): void {
+    request.refuseBy((refusal) => {
+      const { headers, body } = problemOf(refusal);
+      return { headers: { ...headers, ...this.#crossOrigin(request) }, body };
+    });
+  }
+
+  /** Null: an offer may be made now. */
+  refusalOf(): LegRefusal | null {
+    if (this.#peers.missing !== null) return 'webrtc';
+    return this.#offers.size >= rtcOffersWaitingMax ? 'busy' : null;
+  }
+
+  preflight(request: UpgradeRequest): void {
+    this.#answer(request, 204, {
+      'Access-Control-Allow-Methods': 'POST, PATCH, DELETE, OPTIONS',
+      'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-Match',
+      'Access-Control-Max-Age': String(preflightSeconds),
+      'Accept-Post': offerType,
+      'Accept-Patch': fragmentType,
+    });
+  }
+
+  /**
+   * Makes a session of the offer in the body. Resolves to why it is none, which is not answered yet; null: it is open and
+   * `whenOpen` was called before the answer, or was refused here.
+   */
+  async offer(request: UpgradeRequest, offer: RtcOffer, whenOpen: () => void): Promise<LegRefusal | null> {
+    const waitMs = this.#offerWait(offer.key);
+    if (waitMs > 0) return refuse(request, tooOften(waitMs));
+    this.#offers.get(offer.key)?.cut();
+    this.#offers.set(offer.key, request);
+    try {
+      const body = await request.readBody(rtcOfferBytesMax);
+      if (body === null) return refuse(request, tooLarge(rtcOfferBytesMax));
+      return await this.#open(request, offer, body, whenOpen);
+    } finally {
+      if (this.#offers.get(offer.key) === request) this.#offers.delete(offer.key);
+    }
+  }
+
+  async change(request: UpgradeRequest, { kind, resource, bearer }: RtcChange): Promise<void> {
+    const session = this.#sessions.get(resource);
+    if (session === undefined) request.refuse(noSession);
+    else if (!session.isOpenedBy(bearer)) request.refuse(wrongBearer);
+    else if (kind === 'rtc-patch') {
+      const patched = await session.patch(request);
+      if (patched.ok) this.#answer(request, 204, { ETag: session.etag });
+      else request.refuse(patched.error);
+    } else {
+      session.hangUp();
+      await this.#heard();
+      this.#answer(request, 200, {});
+    }
+  }
+
+  async #open(
+    request: UpgradeRequest,
+    { credential, makeLeg }: RtcOffer,
+    body: Buffer,
+    whenOpen: () => void,
+  ): Promise<LegRefusal | null> {
+    const id = randomBytes(resourceBytes).toString('base64url');
+    const leg = makeLeg(() => this.#sessions.delete(id));
+    const opened = this.#peers.open(request.address, leg);
+    if (!opened.ok) return opened.error === 'busy' ? 'busy' : 'webrtc';
+    const peer = opened.value;
+    const answer = await peer.answer(body.toString('utf8'));
+    if (!answer.ok) return refuse(request, { status: 422, sentence: answer.error });
+    const refusal = request.isAsking ? leg.enter(peer) : null;
+    if (!request.isAsking || refusal !== null) {
+      peer.close();
+      return refusal;
+    }
+    const session = new RtcSession({ clock: this.#clock, credential, peer, hangUp: () => leg.hangUp() });
+    this.#sessions.set(id, session);
+    whenOpen();
+    await this.#heard();
+    const headers = {
+      Location: resourcePath(id),
+      ETag: session.etag,
+      'Content-Type': offerType,
+      ...this.#links,
+    };
+    this.#answer(request, 201, headers, answer.value);
+    return null;
+  }
+
+  /** Milliseconds until one more of this key may come; 0: it may now, and is counted. */
+  #offerWait(key: string): number {
+    const nowMs = this.#clock.monotonicMs();
+    const bucket = this.#rates.get(key) ?? fullBucket(offerRate, nowMs);
+    this.#rates.set(key, bucket);
+    const waitMs = waitForToken(bucket, offerRate, nowMs);
+    if (waitMs === 0) takeToken(bucket);
+    return waitMs;
+  }
+
+  #answer(request: UpgradeRequest, status: number, headers: Headers, body = ''): void {
+    const length = status === 204 ? {} : { 'Content-Length': String(Buffer.byteLength(body)) };
+    request.answer(
+      status,
+      { Connection: 'close', ...length, ...headers, ...this.#crossOrigin(request) },
+      body,
+    );
+  }
+
+  #crossOrigin({ request }: UpgradeRequest): Headers {
+    const { corsOrigins } = this.#settings;
+    const { origin } = request.headers;
+    const isAny = corsOrigins.includes('*');
+    if (origin === undefined || (!isAny && !corsOrigins.includes(origin))) return isAny ? {} : varying;
+    return {
+      'Access-Control-Allow-Origin': isAny ? '*' : origin,
+      'Access-Control-Expose-Headers': 'Location, ETag, Link, Retry-After, Accept-Post, Accept-Patch, Allow',
+      ...(!isAny && varying),
+    };
+  }
+}
+
+const varying = { Vary: 'Origin' };
+
+const noSession: HttpRefusal = {
+  status: 404,
+  sentence: 'no such session: it has ended, or the server has restarted; send a new offer to /media/v1/whip',
+};
+const wrongBearer: HttpRefusal = {
+  status: 401,
+  sentence: 'send the token that opened this session as Authorization: Bearer, once',
+  headers: { 'WWW-Authenticate': 'Bearer' },
+};
+
+function refuse(request: UpgradeRequest, refusal: HttpRefusal): null {
+  request.refuse(refusal);
+  return null;
+}

@@ -1,0 +1,96 @@
+/**
+ * Requests for a WebRTC connection, as RFC 9725 has them (WHIP): an offer at the endpoint, and changes and the end of the
+ * session resource that it makes. Source: RFC 9725; calls-and-media.md, Legs.
+ */
+import type { IncomingMessage } from 'node:http';
+import { callTokenBytesMax } from '../../model/limits.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import type { LegRefusal } from '../../model/call.ts';
+import type { HttpRefusal } from './refusal.ts';
+
+/** What a browser asks before a request of another page's. */
+export interface RtcPreflight {
+  readonly kind: 'preflight';
+}
+
+/** A device's. */
+export interface RtcOfferRequest {
+  readonly kind: 'whip';
+  readonly token: string;
+}
+
+export interface RtcChange {
+  readonly kind: 'rtc-patch' | 'rtc-delete';
+  /** As the `Location` of its answer has it. */
+  readonly resource: string;
+  /** Null: none, or none of its form. */
+  readonly bearer: string | null;
+}
+
+type Read<Kind> = Result<Kind, HttpRefusal | LegRefusal>;
+
+const whipPath = '/media/v1/whip';
+
+export const offerType = 'application/sdp';
+export const fragmentType = 'application/trickle-ice-sdpfrag';
+
+const endpointMethods = 'POST, OPTIONS';
+const sessionMethods = 'PATCH, DELETE, OPTIONS';
+
+/** `path`: without a slash at its end. */
+export function isRtcPath(path: string): boolean {
+  return path === whipPath || path.startsWith(`${whipPath}/`);
+}
+
+/** Of the session resource of this id. */
+export function resourcePath(id: string): string {
+  return `${whipPath}/${id}`;
+}
+
+export function readRtcRequest(
+  request: IncomingMessage,
+  path: string,
+): Read<RtcPreflight | RtcOfferRequest | RtcChange> {
+  if (request.method === 'OPTIONS') return succeed({ kind: 'preflight' });
+  return path === whipPath ? readOffer(request) : readChange(request, path.slice(whipPath.length + 1));
+}
+
+function readOffer(request: IncomingMessage): Read<RtcOfferRequest> {
+  if (request.method !== 'POST') return fail(methodRefused(endpointMethods));
+  const token = bearerOf(request);
+  if (token === null) return fail('malformed');
+  return isOfType(request, offerType)
+    ? succeed({ kind: 'whip', token })
+    : fail(typeRefused(offerType, 'Accept-Post'));
+}
+
+function readChange(request: IncomingMessage, resource: string): Read<RtcChange> {
+  const bearer = bearerOf(request);
+  if (request.method === 'DELETE') return succeed({ kind: 'rtc-delete', resource, bearer });
+  if (request.method !== 'PATCH') return fail(methodRefused(sessionMethods));
+  return isOfType(request, fragmentType)
+    ? succeed({ kind: 'rtc-patch', resource, bearer })
+    : fail(typeRefused(fragmentType, 'Accept-Patch'));
+}
+
+function isOfType({ headers }: IncomingMessage, type: string): boolean {
+  const [given = ''] = (headers['content-type'] ?? '').split(';');
+  return given.trim().toLowerCase() === type;
+}
+
+function methodRefused(methods: string): HttpRefusal {
+  return { status: 405, sentence: `the methods are ${methods}`, headers: { Allow: methods } };
+}
+
+function typeRefused(type: string, header: string): HttpRefusal {
+  return { status: 415, sentence: `the Content-Type is ${type}`, headers: { [header]: type } };
+}
+
+const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
+
+/** Null: none, more than one, or longer than a token is. `headers` would know one of several. */
+export function bearerOf({ headersDistinct }: IncomingMessage): string | null {
+  const [only = '', ...more] = headersDistinct['authorization'] ?? [];
+  const bearer = bearerForm.exec(only)?.[1];
+  return bearer === undefined || more.length > 0 || bearer.length > callTokenBytesMax ? null : bearer;
+}

@@ -1,0 +1,71 @@
+/**
+ * A WebRTC connection of one client, as the rest of the media process has it: it answers an offer, carries pictures and
+ * sound both ways, and says when it is gone. All times are of the call, in milliseconds, as in the frame header of other
+ * legs. Source: RFC 9725; calls-and-media.md, Legs.
+ */
+import type { Result } from '../../lib/result.ts';
+import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
+
+/** `busy`: there are as many as may be, or as many of this address that have not connected. `unavailable`: no library, or switched off. */
+export type RtcOpenRefusal = 'busy' | 'unavailable';
+
+export interface RtcPeers {
+  readonly count: number;
+  /** The sentence says what to do where WebRTC is not to be had; null: it is. */
+  readonly missing: string | null;
+  /** `address`: of the client that asks, by which connections that are not made yet are bounded. */
+  open(address: string, owner: RtcPeerOwner): Result<RtcPeer, RtcOpenRefusal>;
+  /** All of them; their owners are told that they are gone. */
+  close(): void;
+}
+
+export interface RtcPeer {
+  /** Once. The answer in SDP, with all our candidates; a refusal is a sentence for the client, and the peer is gone with it. */
+  answer(offer: string): Promise<Result<string, string>>;
+  /**
+   * A fragment of RFC 8840: candidates of the client, which need no answer (null). One that restarts ICE is refused with a
+   * sentence, and the connection stays as it is.
+   */
+  patch(fragment: string): Result<null, string>;
+  /**
+   * An access unit of H.264 in Annex B. `sent`: once, when the next one may come, at the latest when the peer is gone;
+   * nothing may be sent before it.
+   */
+  sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void;
+  /** 20 ms in `agreed.audioDown`. */
+  sendAudio(packet: Uint8Array, timestampMs: number): void;
+  /** A JPEG by the channel `pictures`; `sent` as of video. One larger than the client takes is left out. */
+  sendPicture(jpeg: Uint8Array, sent: () => void): void;
+  /** 16 bits, by the channel `commands`. */
+  sendCommand(command: number): void;
+  /** Of the client's encoder. */
+  askKeyFrame(): void;
+  /** What offer and answer let both sides send; nothing before the answer. */
+  readonly agreed: RtcAgreement;
+  /** The client is told; the owner is not. */
+  close(): void;
+}
+
+export interface RtcAgreement {
+  /** To the client; null: it takes no sound. */
+  readonly audioDown: SoundShape | null;
+  readonly audioUp: SoundShape | null;
+  readonly videoDown: boolean;
+  readonly videoUp: boolean;
+  /** There are data channels: pictures and commands. */
+  readonly pictures: boolean;
+}
+
+/** None of it is called any more once `gone` was, or the peer was closed. */
+export interface RtcPeerOwner {
+  /** ICE and DTLS are done: what is sent from now on arrives. */
+  connected(): void;
+  video(accessUnit: Uint8Array<ArrayBuffer>, isKey: boolean, timestampMs: number): void;
+  audio(format: AudioFrameFormat, packet: Uint8Array<ArrayBuffer>, timestampMs: number): void;
+  command(command: number): void;
+  /** The client cannot show what it got. */
+  keyFrameWanted(): void;
+  /** What the client takes of video, as it says or as its reports of loss show. */
+  bitrate(bitsPerSecond: number): void;
+  gone(why: string): void;
+}

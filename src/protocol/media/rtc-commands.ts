@@ -1,0 +1,7 @@
+/** Commands of the data channel `commands`, by the numbers that the messaging app's devices know. Source: calls-and-media.md, Legs. */
+export const rtcCommands = {
+  /** To the device: media flows. */
+  connected: 0x2000,
+  /** From it, and to it: the call is over. */
+  hangup: 0x2001,
+} as const;

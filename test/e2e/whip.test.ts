@@ -1,0 +1,359 @@
+/**
+ * The WebRTC resources of the media listener on real sockets, with connections that a test makes connect and a clock that it
+ * drives. Source: RFC 9725.
+ */
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { legRequestMsMax, legSilenceMsMax } from '../../src/model/limits.ts';
+import {
+  rtcFragmentBytesMax,
+  rtcOfferBytesMax,
+  rtcOffersBurstMax,
+  rtcPatchesBurstMax,
+} from '../../src/model/rtc-limits.ts';
+import { decodeFrameHeader, encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
+import { FakeRelay } from '../support/fake-relay.ts';
+import type { FakeOpenLeg } from '../support/fake-leg-service.ts';
+import type { FakeRtcPeer } from '../support/fake-rtc-peers.ts';
+import { MediaListenerScene } from '../support/media-listener-scene.ts';
+import { plainRequest, type HttpAnswer } from '../support/media-peer.ts';
+
+const endpoint = '/media/v1/whip';
+const offer = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\n';
+const fragment = 'a=ice-ufrag:ufrag\r\na=ice-pwd:pwd\r\n';
+
+let scene: MediaListenerScene<FakeRelay>;
+
+beforeEach(async () => {
+  scene = new MediaListenerScene(new FakeRelay());
+  await scene.listen();
+});
+afterEach(() => scene.close());
+
+type Headers = Readonly<Record<string, string>>;
+
+function ask(target: string, headers: Headers, body = ''): Promise<HttpAnswer> {
+  const length = { 'Content-Length': String(Buffer.byteLength(body)) };
+  return scene.ask(`${plainRequest(target, { ...length, ...headers })}${body}`);
+}
+
+const bearer = { Authorization: 'Bearer good-token' };
+const sdp = { 'Content-Type': 'application/sdp' };
+const trickle = { 'Content-Type': 'application/trickle-ice-sdpfrag' };
+
+function postOffer(headers: Headers = {}, body = offer): Promise<HttpAnswer> {
+  return ask(`POST ${endpoint}`, { ...bearer, ...sdp, ...headers }, body);
+}
+
+interface Session {
+  readonly answer: HttpAnswer;
+  readonly path: string;
+  readonly etag: string;
+  readonly peer: FakeRtcPeer;
+  readonly leg: FakeOpenLeg;
+}
+
+/** A session that is open; the client has not connected yet. */
+async function openSession(): Promise<Session> {
+  const [peers, legs] = [scene.rtcPeers.opened.length, scene.service.legs.length];
+  const answer = await postOffer();
+  assert.equal(answer.status, '201 Created');
+  return {
+    answer,
+    path: answer.headers.get('location') ?? '',
+    etag: answer.headers.get('etag') ?? '',
+    peer: await scene.rtcPeers.peer(peers + 1),
+    leg: await scene.service.leg(legs + 1),
+  };
+}
+
+async function connectSession(): Promise<Session> {
+  const session = await openSession();
+  session.peer.owner.connected();
+  return session;
+}
+
+function patch({ path, etag }: Session, headers: Headers = {}, body = fragment): Promise<HttpAnswer> {
+  return ask(`PATCH ${path}`, { ...bearer, ...trickle, 'If-Match': etag, ...headers }, body);
+}
+
+/** Problem details of this status, with a sentence; RFC 9457. */
+function assertProblem(answer: HttpAnswer, status: number, sentence: RegExp): void {
+  const { type, title, status: told, detail, ...more } = JSON.parse(answer.body) as Record<string, unknown>;
+  assert.deepEqual(
+    { type, line: `${String(told)} ${String(title)}`, more },
+    { type: 'about:blank', line: answer.status, more: {} },
+  );
+  assert.equal(told, status);
+  assert.match(String(detail), sentence);
+  assert.equal(answer.headers.get('content-type'), 'application/problem+json');
+  assert.equal(answer.headers.get('connection'), 'close');
+}
+
+test('an offer makes a session of its own address, with the answer, an entity tag and the ice servers', async () => {
+  const rtc = { corsOrigins: ['*'], iceServers: ['<stun:a.example>; rel="ice-server"', '<turn:b.example>'] };
+  await scene.listen({ rtc });
+  const { answer, path, etag, peer, leg } = await openSession();
+  assert.match(path, /^\/media\/v1\/whip\/[\w-]{24}$/);
+  assert.match(etag, /^"[\w-]{12}"$/);
+  assert.equal(answer.headers.get('content-type'), 'application/sdp');
+  assert.equal(answer.headers.get('link'), rtc.iceServers.join(', '));
+  assert.equal(answer.body, 'v=0 the answer');
+  assert.deepEqual([peer.offers, peer.address, leg.kind], [[offer], '127.0.0.1', 'device']);
+  assert.equal(scene.telemetry.count('media login accepted'), 1);
+  assert.equal(scene.listener.legCount, 1);
+});
+
+test('a client that waits for 100 Continue sends its offer then', async () => {
+  const head = { ...bearer, ...sdp, Expect: '100-continue', 'Content-Length': String(offer.length) };
+  const raw = await scene.rawPeer(plainRequest(`POST ${endpoint}`, head));
+  const told = 'HTTP/1.1 100 Continue\r\n\r\n';
+  assert.equal(await raw.read(told.length), told);
+  raw.send(offer);
+  assert.match(await raw.readAll(), /^HTTP\/1\.1 201 Created\r\n/);
+});
+
+const refusedOffers: readonly (readonly [string, string, Headers, string, number, RegExp])[] = [
+  ['no token', 'POST', { Authorization: '' }, offer, 401, /send the token/],
+  ['a bad token', 'POST', { Authorization: 'Bearer bad-token' }, offer, 401, /signature/],
+  ['another type', 'POST', { 'Content-Type': 'text/plain' }, offer, 415, /application\/sdp/],
+  ['what is no SDP', 'POST', {}, 'nonsense', 422, /no SDP/],
+  ['a body that is too large', 'POST', {}, 'v=0'.repeat(rtcOfferBytesMax), 413, /65536 bytes/],
+  ['GET', 'GET', {}, '', 405, /POST, OPTIONS/],
+  ['HEAD and a body', 'PUT', {}, offer, 405, /POST, OPTIONS/],
+  ['PATCH', 'PATCH', {}, fragment, 405, /POST, OPTIONS/],
+];
+for (const [what, method, headers, body, status, sentence] of refusedOffers)
+  test(`an offer with ${what} is refused with ${status}, and nothing is opened`, async () => {
+    const answer = await ask(`${method} ${endpoint}`, { ...bearer, ...sdp, ...headers }, body);
+    assertProblem(answer, status, sentence);
+    assert.deepEqual([scene.service.legs.length, scene.rtcPeers.count], [0, 0]);
+    if (status === 401) assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+    if (status === 405) assert.equal(answer.headers.get('allow'), 'POST, OPTIONS');
+    if (status === 415) assert.equal(answer.headers.get('accept-post'), 'application/sdp');
+  });
+
+test('a body whose length is not told is cut where it is too large', async () => {
+  const head = plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Transfer-Encoding': 'chunked' });
+  const piece = `4000\r\n${'x'.repeat(0x4000)}\r\n`;
+  assertProblem(await scene.ask(`${head}${piece.repeat(5)}0\r\n\r\n`), 413, /65536 bytes/);
+});
+
+test('without WebRTC, or with as many connections as may be, an offer is answered 503, to come again', async () => {
+  scene.rtcPeers.missing = 'no library';
+  assertProblem(await postOffer(), 503, /by WebSocket/);
+  assert.equal(scene.telemetry.count('media login webrtc'), 1);
+  scene.rtcPeers.missing = null;
+  scene.rtcPeers.refusal = 'busy';
+  const answer = await postOffer();
+  assertProblem(answer, 503, /come again/);
+  assert.equal(answer.headers.get('retry-after'), '2');
+  scene.rtcPeers.refusal = null;
+  scene.relay.refusal = 'load';
+  assertProblem(await postOffer(), 503, /no worker/);
+  scene.relay.refusal = null;
+  scene.service.isOver = true;
+  assertProblem(await postOffer(), 401, /has ended/);
+  assert.deepEqual([scene.rtcPeers.count, scene.listener.legCount], [0, 0]);
+});
+
+test('candidates are taken with the entity tag of the session, whichever of several is named', async () => {
+  const session = await openSession();
+  for (const tag of [session.etag, '*', `"other", ${session.etag}`]) {
+    const answer = await patch(session, { 'If-Match': tag });
+    assert.deepEqual([answer.status, answer.headers.get('etag')], ['204 No Content', session.etag]);
+  }
+  assert.deepEqual(session.peer.fragments, [fragment, fragment, fragment]);
+});
+
+const refusedPatches: readonly (readonly [string, Headers, string, number, RegExp])[] = [
+  ['no token', { Authorization: '' }, fragment, 401, /opened this session/],
+  ['another token', { Authorization: 'Bearer other-token' }, fragment, 401, /opened this session/],
+  ['another type', sdp, fragment, 415, /trickle-ice-sdpfrag/],
+  ['another entity tag', { 'If-Match': '"other"' }, fragment, 412, /ETag/],
+  ['a weak entity tag', { 'If-Match': 'W/"other"' }, fragment, 412, /ETag/],
+  ['a restart of ICE', { 'If-Match': '*' }, 'a=ice-ufrag:new\r\n', 422, /new offer/],
+  ['a body that is too large', {}, 'a'.repeat(rtcFragmentBytesMax + 1), 413, /16384 bytes/],
+];
+for (const [what, headers, body, status, sentence] of refusedPatches)
+  test(`a fragment with ${what} is refused with ${status}, and the session stays`, async () => {
+    const session = await openSession();
+    assertProblem(await patch(session, headers, body), status, sentence);
+    assert.equal((await patch(session)).status, '204 No Content');
+  });
+
+test('a fragment needs an entity tag', async () => {
+  const { path } = await openSession();
+  assertProblem(await ask(`PATCH ${path}`, { ...bearer, ...trickle }, fragment), 428, /If-Match/);
+});
+
+test('the methods of a session are PATCH and DELETE, and of an unknown one it is said that it is gone', async () => {
+  const { path } = await openSession();
+  for (const method of ['GET', 'PUT', 'POST']) {
+    const answer = await ask(`${method} ${path}`, bearer);
+    assertProblem(answer, 405, /PATCH, DELETE/);
+    assert.equal(answer.headers.get('allow'), 'PATCH, DELETE, OPTIONS');
+  }
+  for (const method of ['PATCH', 'DELETE'])
+    assertProblem(await ask(`${method} ${endpoint}/unknown`, { ...bearer, ...trickle }), 404, /new offer/);
+});
+
+test('DELETE hangs up and ends the session; without its token it does nothing', async () => {
+  const { path, peer, leg } = await connectSession();
+  assertProblem(await ask(`DELETE ${path}`, { Authorization: 'Bearer other-token' }), 401, /token/);
+  assert.deepEqual(leg.reports, []);
+  assert.equal((await ask(`DELETE ${path}`, bearer)).status, '200 OK');
+  assert.deepEqual(leg.reports, [{ kind: 'end', reason: 'hangup_device' }]);
+  assert.deepEqual([peer.isClosed, leg.goneTimes, scene.listener.legCount], [true, 1, 0]);
+  assertProblem(await ask(`DELETE ${path}`, bearer), 404, /has ended/);
+});
+
+test('a page of any origin may ask, unless the settings list those that may', async () => {
+  const origin = { Origin: 'https://app.example' };
+  const preflight = await ask(`OPTIONS ${endpoint}`, origin);
+  assert.equal(preflight.status, '204 No Content');
+  assert.equal(preflight.headers.get('access-control-allow-origin'), '*');
+  assert.equal(
+    preflight.headers.get('access-control-allow-headers'),
+    'Authorization, Content-Type, If-Match',
+  );
+  assert.equal(preflight.headers.get('access-control-allow-methods'), 'POST, PATCH, DELETE, OPTIONS');
+  assert.match(
+    (await postOffer(origin)).headers.get('access-control-expose-headers') ?? '',
+    /^Location, ETag, Link,/,
+  );
+  await scene.listen({ rtc: { corsOrigins: ['https://app.example'], iceServers: [] } });
+  const own = await postOffer(origin);
+  assert.deepEqual(
+    [own.headers.get('access-control-allow-origin'), own.headers.get('vary')],
+    ['https://app.example', 'Origin'],
+  );
+  const refused = await postOffer({ Origin: 'https://other.example', Authorization: 'Bearer bad-token' });
+  assertProblem(refused, 401, /signature/);
+  assert.deepEqual(
+    [refused.headers.get('access-control-allow-origin'), refused.headers.get('vary')],
+    [undefined, 'Origin'],
+  );
+});
+
+test('offers of one call beyond its rate are answered 429, and those of another call are not', async () => {
+  for (let i = 0; i < rtcOffersBurstMax; i += 1) assert.equal((await postOffer()).status, '201 Created');
+  const refused = await postOffer();
+  assertProblem(refused, 429, /come again later/);
+  assert.equal(refused.headers.get('retry-after'), '1');
+  const good = scene.service.devices.get('good-token');
+  assert.ok(good !== undefined);
+  scene.service.devices.set('other-token', { ...good, sessionId: 'another' as typeof good.sessionId });
+  assert.equal((await postOffer({ Authorization: 'Bearer other-token' })).status, '201 Created');
+  scene.clock.advance(1000);
+  assert.equal((await postOffer()).status, '201 Created');
+});
+
+test('fragments beyond the rate of a session are answered 429, and its media go on', async () => {
+  const session = await connectSession();
+  for (let i = 0; i < rtcPatchesBurstMax; i += 1) await patch(session);
+  assertProblem(await patch(session), 429, /come again later/);
+  assert.equal(session.peer.fragments.length, rtcPatchesBurstMax);
+  assert.equal(session.peer.isClosed, false);
+});
+
+test('an offer that is sent slowly holds up no other, and the next one of its call takes its place', async () => {
+  const head = plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Content-Length': '100' });
+  const slow = await scene.rawPeer(head);
+  await scene.service.until(() => scene.service.asked.length === 1);
+  assert.equal((await postOffer()).status, '201 Created');
+  assert.equal(await slow.readAll(), '');
+  const slower = await scene.rawPeer(head);
+  await scene.service.until(() => scene.service.asked.length === 3);
+  scene.clock.advance(legRequestMsMax);
+  assert.equal(await slower.readAll(), '');
+});
+
+test('the leg carries frames of the relay by RTP and by the channel of pictures, and counts as connected', async () => {
+  const { peer, leg } = await openSession();
+  const { frameOutput: output } = await scene.relay.leg();
+  const sent: string[] = [];
+  const send = async (header: Parameters<typeof encodeFrameHeader>[0]): Promise<void> => {
+    output.send(encodeFrameHeader(header), Buffer.of(7), () => sent.push(header.kind));
+    await Promise.resolve();
+  };
+  const video = { kind: 'video', isKeyFrame: true, width: 0, height: 0, timestampMs: 1 } as const;
+  await send({ ...video, format: 'h264' });
+  assert.deepEqual([peer.sent, sent, leg.reports], [[], ['video'], []], 'it is not connected');
+  peer.owner.connected();
+  await send({ ...video, format: 'h264' });
+  await send({ ...video, format: 'mjpeg' });
+  await send({ ...video, format: 'h265' });
+  await send({ kind: 'audio', format: 'opus', timestampMs: 2 });
+  assert.deepEqual(peer.sent, ['video 07', 'command 2000', 'picture 07', 'audio 07']);
+  assert.deepEqual(sent, ['video', 'video', 'audio']);
+  peer.sending.forEach((done) => done());
+  assert.equal(sent.length, 5);
+  assert.deepEqual(leg.reports, [{ kind: 'progress', state: 'connected' }]);
+});
+
+test('what the client sends comes to the relay as frames, and keeps the call alive', async () => {
+  const { peer, leg } = await connectSession();
+  const joined = await scene.relay.leg();
+  peer.owner.video(Uint8Array.of(0, 0, 0, 1, 0x65), true, 40);
+  peer.owner.audio('opus', Uint8Array.of(9), 60);
+  assert.deepEqual(
+    joined.frames.map(({ header, payload }) => [header, payload.length]),
+    [
+      [{ kind: 'video', format: 'h264', isKeyFrame: true, width: 0, height: 0, timestampMs: 40 }, 5],
+      [{ kind: 'audio', format: 'opus', timestampMs: 60 }, 1],
+    ],
+  );
+  const [{ header, headerBytes } = assert.fail()] = joined.frames;
+  assert.deepEqual(decodeFrameHeader(Buffer.concat([headerBytes, Buffer.of(1)])), {
+    ok: true,
+    value: header,
+  });
+  scene.clock.advance(legSilenceMsMax / 2);
+  await scene.service.until(() => leg.signs.length === 3);
+  assert.deepEqual(leg.signs, ['media', 'media', 'ping']);
+});
+
+test('key frames are asked for both ways', async () => {
+  const { peer } = await connectSession();
+  const joined = await scene.relay.leg();
+  peer.owner.keyFrameWanted();
+  joined.frameOutput.askKeyFrame();
+  assert.deepEqual([joined.keyFramesWanted, peer.keyFramesAsked], [1, 1]);
+});
+
+test('commands: the call is told to be connected and ended, and the client hangs up', async () => {
+  const { peer, leg } = await connectSession();
+  const { sessionId } = scene.service;
+  leg.leg.notify({ kind: 'state', sessionId, state: 'ringing', reason: null });
+  leg.leg.notify({ kind: 'state', sessionId, state: 'connected', reason: null });
+  peer.owner.command(0x1234);
+  peer.owner.command(0x2001);
+  assert.deepEqual([peer.sent, leg.reports], [['command 2000'], [{ kind: 'end', reason: 'hangup_device' }]]);
+  const other = await connectSession();
+  other.leg.leg.notify({ kind: 'state', sessionId, state: 'ended', reason: 'hangup_phone' });
+  other.leg.leg.close('ended');
+  assert.deepEqual([other.peer.sent, other.peer.isClosed], [['command 2001'], true]);
+  assertProblem(await patch(other), 404, /has ended/);
+});
+
+test('a client whose connection is not made, or is lost, is gone, and may come again', async () => {
+  const { leg, peer, path } = await openSession();
+  peer.owner.gone('it did not connect in time');
+  assert.deepEqual([leg.goneTimes, scene.listener.legCount, leg.reports], [1, 0, []]);
+  assertProblem(await ask(`DELETE ${path}`, bearer), 404, /new offer/);
+  const again = await connectSession();
+  again.peer.owner.gone('no consent');
+  assert.deepEqual([again.leg.goneTimes, again.leg.reports], [1, []]);
+});
+
+test('the listener waits for its legs when it drains', async () => {
+  const { leg, peer } = await connectSession();
+  let isDrained = false;
+  const drained = scene.listener.drain().then(() => (isDrained = true));
+  await new Promise(setImmediate);
+  assert.equal(isDrained, false);
+  leg.leg.close('drain');
+  await drained;
+  assert.equal(peer.isClosed, true);
+});

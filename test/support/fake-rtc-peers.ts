@@ -1,0 +1,134 @@
+/** WebRTC connections that a test makes connect, send and go: they keep what they were given. */
+import { EventEmitter, once } from 'node:events';
+import { fail, succeed, type Result } from '../../src/lib/result.ts';
+import type {
+  RtcAgreement,
+  RtcOpenRefusal,
+  RtcPeer,
+  RtcPeerOwner,
+  RtcPeers,
+} from '../../src/media/webrtc/rtc-peer.ts';
+
+const everything: RtcAgreement = {
+  audioDown: { format: 'opus', rate: 48_000, channels: 2 },
+  audioUp: { format: 'opus', rate: 48_000, channels: 2 },
+  videoDown: true,
+  videoUp: true,
+  pictures: true,
+};
+
+export class FakeRtcPeer implements RtcPeer {
+  readonly address: string;
+  readonly owner: RtcPeerOwner;
+  agreed: RtcAgreement;
+  readonly offers: string[] = [];
+  readonly fragments: string[] = [];
+  /** `video`, `audio` or `picture` with the payload in hex, and `command` with its number. */
+  readonly sent: string[] = [];
+  /** To be called when video or a picture has gone out, oldest first. */
+  readonly sending: (() => void)[] = [];
+  keyFramesAsked = 0;
+  isClosed = false;
+  readonly #peers: FakeRtcPeers;
+
+  constructor(peers: FakeRtcPeers, address: string, owner: RtcPeerOwner) {
+    this.#peers = peers;
+    this.address = address;
+    this.owner = owner;
+    this.agreed = peers.agreed;
+  }
+
+  async answer(offer: string): Promise<Result<string, string>> {
+    this.offers.push(offer);
+    await this.#peers.held;
+    if (offer.startsWith('v=0')) return succeed('v=0 the answer');
+    this.close();
+    return fail('this is no SDP');
+  }
+
+  patch(fragment: string): Result<null, string> {
+    this.fragments.push(fragment);
+    return fragment.includes('ice-ufrag:new')
+      ? fail('ICE cannot be restarted: send a new offer')
+      : succeed(null);
+  }
+
+  sendVideo(accessUnit: Uint8Array, _: number, sent: () => void): void {
+    this.#send(`video ${Buffer.from(accessUnit).toString('hex')}`);
+    this.sending.push(sent);
+  }
+
+  sendAudio(packet: Uint8Array): void {
+    this.#send(`audio ${Buffer.from(packet).toString('hex')}`);
+  }
+
+  sendPicture(jpeg: Uint8Array, sent: () => void): void {
+    this.#send(`picture ${Buffer.from(jpeg).toString('hex')}`);
+    this.sending.push(sent);
+  }
+
+  sendCommand(command: number): void {
+    this.#send(`command ${command.toString(16)}`);
+  }
+
+  askKeyFrame(): void {
+    this.keyFramesAsked += 1;
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.#peers.closed();
+  }
+
+  #send(what: string): void {
+    if (!this.isClosed) this.sent.push(what);
+  }
+}
+
+export class FakeRtcPeers implements RtcPeers {
+  missing: string | null = null;
+  /** Why none is opened; null: one is. */
+  refusal: RtcOpenRefusal | null = null;
+  agreed = everything;
+  /** What answers wait for. */
+  held: Promise<void> = Promise.resolve();
+  readonly opened: FakeRtcPeer[] = [];
+  readonly #happenings = new EventEmitter().setMaxListeners(0);
+
+  get count(): number {
+    return this.opened.filter(({ isClosed }) => !isClosed).length;
+  }
+
+  open(address: string, owner: RtcPeerOwner): Result<RtcPeer, RtcOpenRefusal> {
+    if (this.refusal !== null) return fail(this.refusal);
+    const peer = new FakeRtcPeer(this, address, owner);
+    this.opened.push(peer);
+    this.#happenings.emit('happened');
+    return succeed(peer);
+  }
+
+  close(): void {
+    for (const peer of this.opened) {
+      if (!peer.isClosed) peer.owner.gone('it is closed');
+      peer.close();
+    }
+  }
+
+  closed(): void {
+    this.#happenings.emit('happened');
+  }
+
+  /** The one that was opened as the so-manieth, which is there or comes. */
+  async peer(count = 1): Promise<FakeRtcPeer> {
+    await this.until(() => this.opened.length >= count);
+    const peer = this.opened[count - 1];
+    if (peer === undefined) throw new Error('no peer');
+    return peer;
+  }
+
+  /** Resolves when it is so, looked at whenever something happens here. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await once(this.#happenings, 'happened');
+  }
+}
