@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { parseAmr } from '../../../../src/media/sound/amr-frames.ts';
+
+/** Frames of these kinds, each with so much data. */
+function packet(...frames: readonly (readonly [kind: number, bytes: number])[]): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(
+    frames.flatMap(([kind, bytes]) => [(kind << 3) | 4, ...Array<number>(bytes).fill(1)]),
+  );
+}
+
+function lengths(payload: Uint8Array<ArrayBuffer>, likely: 'narrow' | 'wide' = 'narrow'): unknown {
+  const parsed = parseAmr(payload, likely);
+  return parsed && [parsed.band, ...parsed.frames.map((frame) => frame?.length ?? 0)];
+}
+
+test('frames tell their band by their lengths, whatever was likely', () => {
+  assert.deepEqual(lengths(packet([7, 31], [0, 12]), 'wide'), ['narrow', 32, 13]);
+  assert.deepEqual(lengths(packet([8, 60], [2, 32]), 'narrow'), ['wide', 61, 33]);
+});
+
+test('a frame of noise, of nothing or of lost speech is silence, in the likely band', () => {
+  assert.deepEqual(lengths(packet([8, 5], [15, 0])), ['narrow', 0, 0]);
+  assert.deepEqual(lengths(packet([15, 0]), 'wide'), ['wide', 0]);
+  assert.deepEqual(lengths(packet([9, 5], [14, 0], [15, 0])), ['wide', 0, 0, 0]);
+});
+
+test('what is cut, has something behind it, is of a reserved kind, empty or too long is no packet', () => {
+  const whole = packet([7, 31]);
+  for (let length = 0; length < whole.length; length++)
+    assert.equal(lengths(whole.subarray(0, length)), null);
+  assert.equal(lengths(packet([7, 32])), null);
+  assert.equal(lengths(packet([12, 5])), null);
+  assert.notEqual(lengths(packet(...Array<[number, number]>(25).fill([7, 31]))), null);
+  assert.equal(lengths(packet(...Array<[number, number]>(26).fill([7, 31]))), null);
+});
