@@ -1,6 +1,6 @@
 /**
- * Sound encoders: each makes a packet of every 20 ms of samples. A-law and PCM need no library; Opus and AMR are encoded by
- * libavcodec, AMR only where it was built with such an encoder. Source: calls-and-media.md, Legs.
+ * Sound encoders: each makes a packet of every 20 ms of samples. A-law and PCM need no library; Opus is encoded by
+ * libavcodec; so is AMR where that was built with an encoder of it, else narrow band by a package. Source: calls-and-media.md, Legs.
  */
 import type { FFEncoderCodec } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
@@ -13,6 +13,7 @@ import {
 import { soundBlockMs } from '../../model/sound-limits.ts';
 import { encodeAlaw } from '../sound/alaw.ts';
 import { amrRates } from '../sound/sound-source.ts';
+import { hasAmrLibrary, openAmrStream } from './amr-library.ts';
 import { channelLayoutOf, type Engine } from './engine.ts';
 import {
   freeCodecContext,
@@ -47,7 +48,8 @@ const [amrNarrowBitRate, amrWideBitRate] = [12_200, 23_850];
 
 /** The formats of which the engine makes packets. */
 export function encodableSound({ av, constants }: Engine): readonly AudioFrameFormat[] {
-  const hasAmr = av.Codec.findEncoderByName(constants.FF_ENCODER_LIBOPENCORE_AMRNB) !== null;
+  const hasAmr =
+    av.Codec.findEncoderByName(constants.FF_ENCODER_LIBOPENCORE_AMRNB) !== null || hasAmrLibrary();
   return hasAmr ? audioFrameFormats : audioFrameFormats.filter((format) => format !== 'amr');
 }
 
@@ -58,7 +60,17 @@ export function openSoundEncoder(engine: Engine, target: SoundShape): SoundEncod
   if (format === 'pcm') return { encode: bytesOf, close: holdsNothing };
   const encoding = format === 'amr' ? amrEncoding(engine, target) : opusEncoding(engine, target);
   if (encoding === null) throw new Error(`there is no ${format} of ${target.rate} Hz`);
-  return new CodedSoundEncoder(engine, encoding, target);
+  const isThere = engine.av.Codec.findEncoderByName(encoding.encoder) !== null;
+  return !isThere && isNarrowAmr(target) ? openAmr() : new CodedSoundEncoder(engine, encoding, target);
+}
+
+function isNarrowAmr({ format, rate }: SoundShape): boolean {
+  return format === 'amr' && rate === amrRates.narrow;
+}
+
+function openAmr(): SoundEncoder {
+  const stream = openAmrStream(amrNarrowBitRate / 1000);
+  return { encode: (samples) => stream.encode(samples), close: holdsNothing };
 }
 
 class CodedSoundEncoder implements SoundEncoder {
@@ -139,5 +151,5 @@ function bytesOf({ buffer, byteOffset, byteLength }: Int16Array<ArrayBuffer>): U
 }
 
 function holdsNothing(): void {
-  // A-law and PCM are made of the samples at hand.
+  // What it has is not native.
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { PacketTranscoder } from '../../../../src/media/codec/packet-transcoder.ts';
+import { parseAmr } from '../../../../src/media/sound/amr-frames.ts';
 import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../../../src/model/sound.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 import { channelOf, findTone, sine } from '../../../support/sines.ts';
@@ -62,6 +63,24 @@ soundTest('every target gets its own packets of 20 ms of one packet', (transcode
   assert.equal(left.length, 50 * 960);
   assert.ok(results.every(({ packets }) => packets[2]?.length === 1));
 });
+
+soundTest(
+  'narrow-band AMR of two channels is made of both, a frame of the highest kind for every 20 ms',
+  (transcoder) => {
+    const stereo = { rate: 16_000, channels: 2 };
+    const target: SoundShape = { format: 'amr', rate: 8000, channels: 2 };
+
+    const results = range(5).map((index) => transcoder.take(pcm(index, stereo), stereo, [target]));
+
+    assert.deepEqual(times(results), [0, 20, 40, 60, 80]);
+    const frames = results.map(({ packets }) => packets[0]?.[0]?.payload ?? assert.fail());
+    assert.deepEqual(
+      frames.map((frame) => parseAmr(frame, 'wide')),
+      frames.map((frame) => ({ band: 'narrow', frames: [frame] })),
+    );
+    assert.ok(frames.every((frame) => frame.length === 32));
+  },
+);
 
 soundTest('packets of any length become packets of 20 ms, and a gap becomes silence', (transcoder) => {
   const sends = (timestampMs: number, lengthMs: number): SoundResult => {
@@ -129,7 +148,7 @@ soundTest('a source that changes its format or its rate is decoded anew', (trans
 });
 
 soundTest('a target that cannot be encoded has no packets, and the others have theirs', (transcoder) => {
-  const amr: SoundShape = { format: 'amr', ...narrow };
+  const amr: SoundShape = { format: 'amr', ...wide };
   const odd: SoundShape = { format: 'pcm', rate: 44_100, channels: 1 };
 
   const { packets, drop } = transcoder.take(pcm(0), narrow, [amr, pcmNarrow, odd]);

@@ -102,7 +102,7 @@ test('a worker makes Opus of A-law, and the end of the session leaves nothing na
     [[7, 27]],
   );
   assert.equal(payload.length, 320);
-  assert.deepEqual(pool.soundEncoders, ['alaw', 'opus', 'pcm']);
+  assert.deepEqual(pool.soundEncoders, ['alaw', 'amr', 'opus', 'pcm']);
   assert.deepEqual(await pool.countNatives(), [nothingNative]);
 });
 
