@@ -5,7 +5,7 @@ import { planeSimilarity } from '../support/ssim.ts';
 /** Source: issue "The media path", Must hold. */
 const gainErrorMax = 0.02;
 const offsetErrorMax = 1.5;
-const similarityMin = 0.97;
+const usualSimilarityMin = 0.97;
 /** A plane with less in it than this has no contrast whose gain could be told from noise. */
 const deviationMin = 4;
 
@@ -20,13 +20,20 @@ export interface Judgement {
 }
 
 /** As many pictures of each, of one size. */
-export function judgePictures(ours: readonly Planes[], reference: readonly Planes[]): Judgement {
+export function judgePictures(
+  ours: readonly Planes[],
+  reference: readonly Planes[],
+  similarityMin = usualSimilarityMin,
+): Judgement {
   if (ours.length === 0 || ours.length !== reference.length)
     return { complaints: [`${ours.length} pictures for ${reference.length}`], measured: '' };
   const findings = planeNames.flatMap((name) => {
     const planes = ours.map((picture) => picture[name]);
     const referencePlanes = reference.map((picture) => picture[name]);
-    return [judgeColour(name, planes, referencePlanes), judgeStructure(name, planes, referencePlanes)];
+    return [
+      judgeColour(name, planes, referencePlanes),
+      judgeStructure(name, planes, referencePlanes, similarityMin),
+    ];
   });
   return {
     complaints: findings.filter(({ isRight }) => !isRight).map(({ measured }) => measured),
@@ -50,7 +57,12 @@ function judgeColour(name: PlaneName, ours: readonly Plane[], reference: readonl
 }
 
 /** The mean over the pictures counts; the worst of them is told. */
-function judgeStructure(name: PlaneName, ours: readonly Plane[], reference: readonly Plane[]): Finding {
+function judgeStructure(
+  name: PlaneName,
+  ours: readonly Plane[],
+  reference: readonly Plane[],
+  similarityMin: number,
+): Finding {
   const each = ours.map((plane, index) => planeSimilarity(plane, reference[index] ?? plane));
   const mean = each.reduce((sum, similarity) => sum + similarity, 0) / each.length;
   const measured = `${name} similarity ${mean.toFixed(4)}, at least ${Math.min(...each).toFixed(4)}`;

@@ -20,17 +20,25 @@ export interface Understanding {
   readonly matrix: Matrix;
 }
 
+/** How pictures of each format are meant; both are BT.601. */
+const colours = {
+  mjpeg: { range: 'pc', pixels: 'yuvj420p' },
+  h264: { range: 'tv', pixels: 'yuv420p' },
+} as const;
+
 /**
- * The chain of filters that makes full-range BT.601 pictures of it. Without accurate rounding BT.709 would come out up to
+ * The chain of filters that makes pictures of it, in the colours of their format. Without accurate rounding BT.709 would come out up to
  * one step too dark, which a reference must not.
  */
 export function referenceFilter(
-  { crop: { width, height, x, y }, output }: Expectation,
+  { crop: { width, height, x, y }, output, shape }: Expectation,
   { range, matrix }: Understanding,
 ): string {
   const into = `in_range=${range}:in_color_matrix=${matrix}`;
   const scale = `scale=${output.width}:${output.height}:flags=bicubic+accurate_rnd`;
-  return `crop=${width}:${height}:${x}:${y}:exact=1,${scale}:${into}:out_range=pc:out_color_matrix=bt601,format=yuvj420p`;
+  const { range: outRange, pixels } = colours[shape.format ?? 'mjpeg'];
+  const outof = `out_range=${outRange}:out_color_matrix=bt601,format=${pixels}`;
+  return `crop=${width}:${height}:${x}:${y}:exact=1,${scale}:${into}:${outof}`;
 }
 
 /** Pictures of every frame, for each expectation. */
