@@ -86,17 +86,19 @@ export interface FrameResult {
 
 /**
  * What became of the frames of calls, as they are counted. `encoded`: pictures that went out; `passed`: video sent on
- * untouched; `audio`: packets sent on; then why a frame went nowhere: `slow_leg`: its receiver did not keep up; `paced`:
- * above the frame rate; `unsupported`: nobody can make of it what the device takes; `no_receiver`: nobody was there to
- * have it.
+ * untouched; `audio`: packets sent on untouched; `transcoded`: packets made anew in the receiver's format; then why a frame
+ * went nowhere: `slow_leg`: its receiver did not keep up; `paced`: above the frame rate; `load`: no worker had time to
+ * convert it; `unsupported`: nobody can make of it what the receiver takes; `no_receiver`: nobody was there to have it.
  */
 export const mediaFrameResults = [
   'encoded',
   'passed',
   'audio',
+  'transcoded',
   ...frameDrops,
   'slow_leg',
   'paced',
+  'load',
   'unsupported',
   'no_receiver',
 ] as const;

@@ -673,7 +673,6 @@ class ForgetsToCount extends Relay {
 
 class SpoiltTranscoders implements Transcoders {
   readonly engine = 'spoilt';
-  readonly soundEncoders = [];
   readonly #transcoders: Transcoders;
   readonly #spoil: (transcoder: Transcoder) => Transcoder;
 
@@ -685,6 +684,10 @@ class SpoiltTranscoders implements Transcoders {
   open(...need: Parameters<Transcoders['open']>): ReturnType<Transcoders['open']> {
     const opened = this.#transcoders.open(...need);
     return opened.ok ? succeed(this.#spoil(opened.value)) : opened;
+  }
+
+  get soundEncoders(): Transcoders['soundEncoders'] {
+    return this.#transcoders.soundEncoders;
   }
 
   openSound(): ReturnType<Transcoders['openSound']> {

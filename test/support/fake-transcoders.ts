@@ -3,6 +3,7 @@
  * away, as it would be. A picture is text that says of which payload it was made, and how.
  */
 import assert from 'node:assert/strict';
+import { FakeSoundTranscoder } from './fake-sound-transcoder.ts';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   ReservationRefusal,
@@ -13,19 +14,13 @@ import type {
   SourceFrame,
 } from '../../src/model/picture.ts';
 import type { WorkerLoad } from '../../src/model/media-capacity.ts';
+import { audioFrameFormats, type AudioFrameFormat } from '../../src/model/sound.ts';
 import type {
   SoundTranscoder,
   Transcoder,
   Transcoders,
   TranscodingNeed,
 } from '../../src/core/ports/transcoders.ts';
-import type {
-  AudioFrameFormat,
-  SampleShape,
-  SoundPacket,
-  SoundResult,
-  SoundShape,
-} from '../../src/model/sound.ts';
 
 export interface TakenFrame {
   readonly frame: SourceFrame;
@@ -89,34 +84,12 @@ export class FakeTranscoder implements Transcoder {
   }
 }
 
-/** It makes of a packet one for each target, which says of which payload it was made, and how. */
-export class FakeSoundTranscoder implements SoundTranscoder {
-  readonly taken: { readonly packet: SoundPacket; readonly assumed: SampleShape }[] = [];
-  isClosed = false;
-
-  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
-    assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
-    this.taken.push({ packet, assumed });
-    const { payload, timestampMs } = packet;
-    const packets = targets.map(({ format, rate, channels }) => {
-      const text = `${format} ${rate}/${channels} of ${Buffer.from(payload).toString()}`;
-      return [{ timestampMs, payload: new TextEncoder().encode(text) }];
-    });
-    return Promise.resolve({ packets, drop: null, rebuilds: 0, workMs: 0.1 });
-  }
-
-  close(): void {
-    assert.ok(!this.isClosed, 'a transcoder is closed once');
-    this.isClosed = true;
-  }
-}
-
 export class FakeTranscoders implements Transcoders {
   readonly engine: string | null = 'fake';
-  readonly soundEncoders: readonly AudioFrameFormat[] = ['alaw', 'opus', 'pcm'];
   readonly opened: FakeTranscoder[] = [];
-  readonly openedSound: FakeSoundTranscoder[] = [];
   readonly needs: TranscodingNeed[] = [];
+  soundEncoders: readonly AudioFrameFormat[] = audioFrameFormats;
+  readonly openedSound: FakeSoundTranscoder[] = [];
   /** Null: who comes is taken. */
   refusal: ReservationRefusal | null = null;
 

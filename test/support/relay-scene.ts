@@ -4,6 +4,7 @@ import type { Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';
+import type { AudioFrameFormat, SoundShape } from '../../src/model/sound.ts';
 import {
   decodeFrameHeader,
   encodeFrameHeader,
@@ -14,6 +15,7 @@ import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeTranscoders, type FakeTranscoder } from './fake-transcoders.ts';
+import type { FakeSoundTranscoder } from './fake-sound-transcoder.ts';
 import { FakeTelemetry } from './fakes.ts';
 
 /** 160×100, fitted. */
@@ -96,8 +98,8 @@ export class FakeLeg extends FakeOutput {
     this.#send({ kind: 'video', format, isKeyFrame, width: 640, height: 480, timestampMs }, text);
   }
 
-  audio(text: string, timestampMs = this.#nowMs): void {
-    this.#send({ kind: 'audio', format: 'alaw', timestampMs }, text);
+  audio(text: string, timestampMs = this.#nowMs, format: AudioFrameFormat = 'alaw'): void {
+    this.#send({ kind: 'audio', format, timestampMs }, text);
   }
 
   leave(): void {
@@ -134,7 +136,15 @@ export class RelayScene {
     return transcoder;
   }
 
-  device(takes: 'frames' | 'pictures' = 'frames'): FakeLeg {
+  /** That of the downlink, or of the uplink. */
+  get soundTranscoder(): FakeSoundTranscoder {
+    const [transcoder, another] = this.transcoders.openedSound;
+    assert.ok(transcoder !== undefined && another === undefined, 'one direction has a transcoder of sound');
+    return transcoder;
+  }
+
+  /** `sound`: what it takes, if not that of the call. */
+  device(takes: 'frames' | 'pictures' = 'frames', sound?: SoundShape | null): FakeLeg {
     return this.#leg((out) =>
       this.relay.joinDevice(
         this.sessionId,
@@ -142,8 +152,8 @@ export class RelayScene {
         takes === 'frames'
           ? {
               takes,
-              send: (header, payload, sent) => out.send(header, payload, sent),
-              askKeyFrame: () => out.askKeyFrame(),
+              ...legOutput(out),
+              ...(sound === undefined ? {} : { sound }),
             }
           : { takes, sendPicture: (jpeg, sent) => out.sendPicture(jpeg, sent) },
       ),
@@ -151,10 +161,6 @@ export class RelayScene {
   }
 
   bridge(): FakeLeg {
-    const legOutput = (out: FakeOutput): LegOutput => ({
-      send: (header, payload, sent) => out.send(header, payload, sent),
-      askKeyFrame: () => out.askKeyFrame(),
-    });
     return this.#leg((out) => this.relay.joinBridge(this.sessionId, this.media, legOutput(out)));
   }
 
@@ -162,6 +168,18 @@ export class RelayScene {
     return this.#leg((out) =>
       this.relay.watch(this.sessionId, what, {
         sendPicture: (jpeg, sent) => out.sendPicture(jpeg, sent),
+      }),
+    );
+  }
+
+  /** A viewer that takes frames. `sound`: asked anew for each packet. */
+  listener(sound: () => SoundShape | null): FakeLeg {
+    return this.#leg((out) =>
+      this.relay.watch(this.sessionId, 'output', {
+        ...legOutput(out),
+        get sound() {
+          return sound();
+        },
       }),
     );
   }
@@ -179,4 +197,11 @@ export class RelayScene {
   #leg(join: (out: FakeOutput) => Result<JoinedLeg, ReservationRefusal>): FakeLeg {
     return new FakeLeg(this.clock, join);
   }
+}
+
+function legOutput(out: FakeOutput): LegOutput {
+  return {
+    send: (header, payload, sent) => out.send(header, payload, sent),
+    askKeyFrame: () => out.askKeyFrame(),
+  };
 }

@@ -185,15 +185,20 @@ function resultRow(result: MediaFrameResult): Html {
 const results: Readonly<Record<MediaFrameResult, { kind: 'sent' | 'spared' | 'drop'; meaning: string }>> = {
   encoded: { kind: 'sent', meaning: 'made into pictures and sent' },
   passed: { kind: 'sent', meaning: 'video sent on as it came' },
-  audio: { kind: 'sent', meaning: 'packets of sound sent on' },
+  audio: { kind: 'sent', meaning: 'packets of sound sent on as they came' },
+  transcoded: { kind: 'sent', meaning: 'packets of sound made anew and sent' },
   undecodable: { kind: 'drop', meaning: 'lost: corrupt' },
   too_large: { kind: 'drop', meaning: 'lost: larger than is allowed' },
   no_key_frame: { kind: 'drop', meaning: 'lost: a key frame before it is missing, and was asked for' },
   too_small: { kind: 'drop', meaning: 'lost: nothing would be left of one side' },
-  rebuild_failed: { kind: 'drop', meaning: 'lost: no scaler or encoder could be made for it' },
+  rebuild_failed: {
+    kind: 'drop',
+    meaning: 'lost: what it needs could not be made: a scaler, a decoder or an encoder',
+  },
   engine: { kind: 'drop', meaning: 'lost: the worker that had it is gone' },
   slow_leg: { kind: 'drop', meaning: 'lost: its receiver did not keep up' },
   paced: { kind: 'spared', meaning: 'left out: more a second than are shown' },
+  load: { kind: 'drop', meaning: 'lost: no worker had time to convert it' },
   unsupported: { kind: 'drop', meaning: 'lost: of a format that the device does not take' },
   no_receiver: { kind: 'spared', meaning: 'left out: nobody was there to have it' },
 };

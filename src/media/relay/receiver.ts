@@ -8,22 +8,28 @@ import { standsAlone } from './media-queues.ts';
 import type { SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { CallMedia } from '../../model/call.ts';
-import type { UplinkWish } from '../../model/sound.ts';
+import type { SoundShape, UplinkWish } from '../../model/sound.ts';
 
 export class Receiver {
   readonly kind: ReceiverKind;
   /** Not a viewer. */
   readonly isLeg: boolean;
   readonly sendQueue: SendQueue;
+  /** The sound that it takes now: `any`: as it comes; null: none. */
+  readonly hears: () => SoundShape | 'any' | null;
   /** By the media of the call; who watches may be there before it is known. */
   taking: VideoTaking;
   /** What its last video was; null: it has had none. */
   #last: 'passed' | 'shown' | null = null;
 
-  constructor(kind: ReceiverKind, isLeg: boolean, sendQueue: SendQueue, taking: VideoTaking) {
+  constructor(
+    { kind, isLeg, sendQueue, hears }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'hears'>,
+    taking: VideoTaking,
+  ) {
     this.kind = kind;
     this.isLeg = isLeg;
     this.sendQueue = sendQueue;
+    this.hears = hears;
     this.taking = taking;
   }
 

@@ -7,7 +7,7 @@ import type { Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ReservationRefusal, MediaView } from '../../model/picture.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from './send-queue.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, ViewerOutput } from './send-queue.ts';
 import { type RelayDeps, Room } from './room.ts';
 
 type Joining = Result<JoinedLeg, ReservationRefusal>;
@@ -41,7 +41,7 @@ export class Relay {
   }
 
   /** `output`: what the device is shown, or would be; `source`: what the bridge sends, at its own size. */
-  watch(sessionId: SessionId, what: 'output' | 'source', out: PictureOutput): Joining {
+  watch(sessionId: SessionId, what: 'output' | 'source', out: ViewerOutput): Joining {
     return this.#enter(sessionId).watch(what, out);
   }
 

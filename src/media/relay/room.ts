@@ -6,23 +6,25 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Result, fail, succeed } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/picture.ts';
-import { asItComes } from '../../model/sound.ts';
+import { asItComes, type SampleShape, type SoundShape } from '../../model/sound.ts';
 import {
   type DeviceOutput,
   type JoinedLeg,
   type LegOutput,
-  type PictureOutput,
   sendQueueOf,
   type OutgoingMessage,
+  type SoundOutput,
+  type ViewerOutput,
 } from './send-queue.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { isPictureCall } from './transcoder-reservation.ts';
-import { Downlink, Uplink } from './directions.ts';
+import { Direction } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
 import { Receiver, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
+import { tellsItsShape } from './sound-route.ts';
 
 export interface RelayDeps {
   readonly clock: Clock;
@@ -41,13 +43,14 @@ interface Device {
 export class Room {
   readonly #clock: Clock;
   readonly #tally: FrameTally;
-  readonly #downlink: Downlink;
-  readonly #uplink: Uplink;
+  readonly #downlink: Direction;
+  readonly #uplink: Direction;
   readonly #output: StreamMeter;
   readonly #emptied: () => void;
   /** Null: no leg has been there yet. */
   #media: CallMedia | null = null;
   #takings = nothingTaken;
+  #callSound = unsaidSound;
   #device: Device | null = null;
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
@@ -61,8 +64,14 @@ export class Room {
     this.#tally = new FrameTally(telemetry);
     this.#output = new StreamMeter(clock);
     const deps = { clock, transcoders, maxFps };
-    this.#downlink = new Downlink(deps, this.#tally, () => this.#bridge?.want());
-    this.#uplink = new Uplink(deps, this.#tally, () => this.#device?.keyFrames.want());
+    this.#downlink = new Direction(deps, this.#tally, {
+      wantKeyFrame: () => this.#bridge?.want(),
+      sound: () => this.#callSound,
+    });
+    this.#uplink = new Direction(deps, this.#tally, {
+      wantKeyFrame: () => this.#device?.keyFrames.want(),
+      sound: () => this.#soundOfDevice(),
+    });
   }
 
   /** Null: no leg has said yet what the call is about. */
@@ -87,7 +96,11 @@ export class Room {
     const refusal = this.#admit(media, out.takes);
     if (refusal !== null) return fail(refusal);
     const sendQueue = sendQueueOf(out, this.#settledForDevice);
-    const receiver = new Receiver(out.takes, true, sendQueue, this.#takings[out.takes]);
+    const hears = () => (out.takes === 'pictures' ? null : ownSound(out, this.#callSound));
+    const receiver = new Receiver(
+      { kind: out.takes, isLeg: true, sendQueue, hears },
+      this.#takings[out.takes],
+    );
     const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
     const device = { receiver, keyFrames: this.#keyFramesBy(ask) };
     this.#device?.receiver.sendQueue.close();
@@ -119,11 +132,12 @@ export class Room {
     const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
     const sendQueue = sendQueueOf(out, this.#settled);
-    const receiver = new Receiver('frames', true, sendQueue, uplinkTaking(asItComes));
+    let wish = asItComes;
+    const hears = () => wish.audio ?? 'any';
+    const receiver = new Receiver({ kind: 'frames', isLeg: true, sendQueue, hears }, uplinkTaking(wish));
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
     this.#uplink.video.leg?.sendQueue.close();
     this.#uplink.video.receivers = [receiver];
-    this.#uplink.wish = asItComes;
     this.#bridge = bridge;
     this.#askMaxFps = (maxFps) => out.askMaxFps?.(maxFps);
     this.#changed();
@@ -136,7 +150,7 @@ export class Room {
       },
       wants: (uplink) => {
         if (this.#bridge !== bridge) return;
-        this.#uplink.wish = uplink;
+        wish = uplink;
         receiver.taking = uplinkTaking(uplink);
         this.#changed();
       },
@@ -155,11 +169,13 @@ export class Room {
     });
   }
 
-  watch(what: 'output' | 'source', out: PictureOutput): Result<JoinedLeg, ReservationRefusal> {
+  watch(what: 'output' | 'source', out: ViewerOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#media === null ? null : this.#downlink.video.reservation.reserve(this.#media);
     if (refusal !== null) return fail(refusal);
     const kind = what === 'output' ? 'pictures' : 'source';
-    const viewer = new Receiver(kind, false, sendQueueOf(out, this.#settled), this.#takings[kind]);
+    const sendQueue = sendQueueOf(out, this.#settled);
+    const hears = () => ('sendPicture' in out ? null : ownSound(out, null));
+    const viewer = new Receiver({ kind, isLeg: false, sendQueue, hears }, this.#takings[kind]);
     this.#viewers.add(viewer);
     this.#changed();
     this.#bridge?.want();
@@ -192,6 +208,8 @@ export class Room {
   #agree(media: CallMedia): void {
     this.#media = media;
     this.#takings = takingsOf(media);
+    const { downAudio: format, audioRate: rate, audioChannels: channels } = media;
+    this.#callSound = { format, rate, channels };
     for (const receiver of this.#downlink.video.receivers) receiver.taking = this.#takings[receiver.kind];
   }
 
@@ -201,7 +219,16 @@ export class Room {
     down.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
     if (!this.#needsPictures() && !down.isPictured) down.reservation.release();
     if (this.#device === null || !up.isPictured) up.reservation.release();
-    if (down.receivers.length === 0 && this.#bridge === null) this.#emptied();
+    if (down.receivers.length > 0 || this.#bridge !== null) return;
+    this.#downlink.sound.close();
+    this.#uplink.sound.close();
+    this.#emptied();
+  }
+
+  /** That of the call, unless it has its own. */
+  #soundOfDevice(): SampleShape {
+    const own = this.#device?.receiver.hears() ?? 'any';
+    return own === 'any' || tellsItsShape(own.format) ? this.#callSound : own;
   }
 
   #needsPictures(): boolean {
@@ -226,6 +253,13 @@ export class Room {
     if (message.kind === 'video' && result === message.done)
       this.#output.add(message.format, message.size, message.payload.length);
   };
+}
+
+/** Before the first leg is there, when nothing is sent either. */
+const unsaidSound: SoundShape = { format: 'alaw', rate: 8000, channels: 1 };
+
+function ownSound({ sound }: SoundOutput, usual: SoundShape | null): SoundShape | null {
+  return sound === undefined ? usual : sound;
 }
 
 /** Of a leg that takes these. */

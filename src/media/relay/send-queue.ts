@@ -4,7 +4,8 @@
  */
 import type { Size } from '../../model/call.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
-import type { UplinkWish } from '../../model/sound.ts';
+import type { SoundShape, UplinkWish } from '../../model/sound.ts';
+import { audioWaitingMsMax } from '../../model/limits.ts';
 import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './media-queues.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';
 
@@ -27,7 +28,18 @@ export interface PictureOutput {
 
 /** `pictures`: a device without WebSocket, to which only finished JPEGs go. */
 export type DeviceOutput =
-  ({ readonly takes: 'frames' } & LegOutput) | ({ readonly takes: 'pictures' } & PictureOutput);
+  ({ readonly takes: 'frames' } & LegOutput & SoundOutput) | ({ readonly takes: 'pictures' } & PictureOutput);
+
+export interface SoundOutput {
+  /**
+   * The sound that it takes, asked anew for each packet; null: none. Left out: that of the call. Sound of a format that
+   * does not tell its rate and channels comes from it in the same.
+   */
+  readonly sound?: SoundShape | null;
+}
+
+/** A viewer that takes frames is sent pictures as such, and sound if it takes some; left out, it takes none. */
+export type ViewerOutput = (LegOutput & SoundOutput) | PictureOutput;
 
 /** A leg, or a viewer, that is in the relay. */
 export interface JoinedLeg {
@@ -57,6 +69,7 @@ interface Outgoing {
 
 interface OutgoingAudio extends WaitingAudio, Outgoing {
   readonly kind: 'audio';
+  readonly done: 'audio' | 'transcoded';
 }
 
 export interface OutgoingVideo extends WaitingVideo, Outgoing {
@@ -83,6 +96,8 @@ export class SendQueue {
   readonly #video: VideoQueue<OutgoingVideo>;
   #stage: 'free' | 'sending' | 'closed' = 'free';
   #lastPlace = -1;
+  /** Null: no sound has passed untouched yet. */
+  #passedAtMs: number | null = null;
 
   constructor(owner: SendQueueOwner) {
     this.#owner = owner;
@@ -105,8 +120,15 @@ export class SendQueue {
     this.#video.requireKey();
   }
 
-  offerAudio(timestampMs: number, payload: Uint8Array, header: Uint8Array): void {
-    this.#audio.push({ kind: 'audio', timestampMs, payload, header, isCounted: true });
+  /** Of sound that passed untouched, this moment or one behind it, within what may wait. */
+  hasPassed(timestampMs: number): boolean {
+    const behindMs = this.#passedAtMs === null ? -1 : (this.#passedAtMs - timestampMs) | 0;
+    return behindMs >= 0 && behindMs <= audioWaitingMsMax;
+  }
+
+  offerAudio(audio: Omit<OutgoingAudio, 'kind'>): void {
+    if (audio.done === 'audio') this.#passedAtMs = audio.timestampMs;
+    this.#audio.push({ ...audio, kind: 'audio' });
     this.#sendNext();
   }
 
@@ -136,7 +158,7 @@ export class SendQueue {
     const message = this.#shift();
     if (message === undefined) return;
     this.#stage = 'sending';
-    this.#owner.settled(message, message.kind === 'audio' ? 'audio' : message.done);
+    this.#owner.settled(message, message.done);
     this.#owner.transmit(message, this.#sent);
   }
 

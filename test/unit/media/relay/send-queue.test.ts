@@ -41,12 +41,17 @@ function jpeg(name: string, place: number): OutgoingVideo {
   };
 }
 
+function sound(timestampMs: number, done: 'audio' | 'transcoded' = 'audio') {
+  const payload = Buffer.from(`audio ${timestampMs}`);
+  return { timestampMs, payload, header: new Uint8Array(12), done, isCounted: true };
+}
+
 test('one message is on its way at a time, and audio goes before video', () => {
   const { sendQueue: out, sent, settled, release } = sendQueue();
   out.offerVideo(jpeg('picture 0', 0));
   out.offerVideo(jpeg('picture 1', 1));
-  out.offerAudio(20, Buffer.from('audio 20'), new Uint8Array(12));
-  out.offerAudio(40, Buffer.from('audio 40'), new Uint8Array(12));
+  out.offerAudio(sound(20));
+  out.offerAudio(sound(40));
   assert.deepEqual(sent, ['picture 0']);
   for (let n = 0; n < 5; n++) release();
   assert.deepEqual(sent, ['picture 0', 'audio 20', 'audio 40', 'picture 1']);
@@ -76,9 +81,29 @@ test('what waits when its leg leaves has no receiver, and nothing is sent any mo
   const { sendQueue: out, sent, settled, release } = sendQueue();
   out.offerVideo(jpeg('picture 0', 0));
   out.offerVideo(jpeg('picture 1', 1));
-  out.offerAudio(20, Buffer.from('audio 20'), new Uint8Array(12));
+  out.offerAudio(sound(20));
   out.close();
   release();
   assert.deepEqual(sent, ['picture 0']);
   assert.deepEqual(settled, ['picture 0 encoded', 'audio 20 no_receiver', 'picture 1 no_receiver']);
+});
+
+test('sound is counted as what was done to it', () => {
+  const { sendQueue: out, settled, release } = sendQueue();
+  out.offerAudio(sound(20));
+  out.offerAudio(sound(40, 'transcoded'));
+  release();
+  assert.deepEqual(settled, ['audio 20 audio', 'audio 40 transcoded']);
+});
+
+test('what has passed untouched is known for as long as it may wait, over the end of the timestamps', () => {
+  const { sendQueue: out } = sendQueue();
+  assert.equal(out.hasPassed(20), false);
+  out.offerAudio(sound(100, 'transcoded'));
+  assert.equal(out.hasPassed(100), false);
+  out.offerAudio(sound(100));
+  assert.deepEqual(
+    [80, 100, 101, 2 ** 32 - 400, 2 ** 32 - 401].map((atMs) => out.hasPassed(atMs)),
+    [true, true, false, true, false],
+  );
 });

@@ -1,0 +1,59 @@
+/** One direction of a call's media: the downlink, from the bridge to the device and to viewers, or the uplink. Source:
+ * calls-and-media.md, Legs.
+ */
+import type { SampleShape } from '../../model/sound.ts';
+import type { AudioFrameHeader, FrameHeader } from '../../protocol/media/frame-header.ts';
+import type { FrameTally } from './session-stats.ts';
+import { type Hearer, SoundRoute } from './sound-route.ts';
+import type { KeyFrameRequest } from './source-video.ts';
+import { VideoDirection } from './video-direction.ts';
+import type { ReservationDeps } from './transcoder-reservation.ts';
+
+/** Of the leg that sends. */
+export interface SendingLeg {
+  wantKeyFrame(): void;
+  /** Its sound where the packets do not tell. */
+  sound(): SampleShape;
+}
+
+export class Direction {
+  readonly video: VideoDirection;
+  readonly sound: SoundRoute;
+  readonly #tally: FrameTally;
+  readonly #sender: SendingLeg;
+
+  constructor(deps: ReservationDeps, tally: FrameTally, sender: SendingLeg) {
+    this.video = new VideoDirection(deps, tally, () => sender.wantKeyFrame());
+    this.sound = new SoundRoute({ ...deps, tally, hearers: () => this.#hearers() });
+    this.#tally = tally;
+    this.#sender = sender;
+  }
+
+  /** `keyFrames`: by which the leg that sends is asked for some. */
+  take(
+    keyFrames: KeyFrameRequest,
+    header: FrameHeader,
+    payload: Uint8Array<ArrayBuffer>,
+    headerBytes: Uint8Array,
+  ): void {
+    if (header.kind === 'video') this.video.take(keyFrames, header, payload, headerBytes);
+    else this.#takeAudio(header, payload, headerBytes);
+  }
+
+  #takeAudio(
+    { format, timestampMs }: AudioFrameHeader,
+    payload: Uint8Array<ArrayBuffer>,
+    headerBytes: Uint8Array,
+  ): void {
+    if (this.#hearers().length > 0)
+      this.sound.take({ format, timestampMs, payload }, headerBytes, this.#sender.sound());
+    else this.#tally.frame(this.video.leg === null ? 'no_receiver' : 'unsupported');
+  }
+
+  #hearers(): Hearer[] {
+    return this.video.receivers.flatMap(({ hears, sendQueue }) => {
+      const sound = hears();
+      return sound === null ? [] : [{ sound, sendQueue }];
+    });
+  }
+}

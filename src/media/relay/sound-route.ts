@@ -1,0 +1,190 @@
+/**
+ * The sound of one direction of a call: each hearer is sent the packets that are in its format already, and those that a
+ * transcoder makes of the others, one at a time and in order. The transcoder is opened for the first packet that needs it.
+ * Source: calls-and-media.md, Legs.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import type { SoundTranscoder, Transcoders } from '../../core/ports/transcoders.ts';
+import { audioBytesWaitingMax, soundRetryMsMin } from '../../model/limits.ts';
+import type { MediaFrameResult } from '../../model/picture.ts';
+import type {
+  AudioFrameFormat,
+  MadeSound,
+  SampleShape,
+  SoundPacket,
+  SoundResult,
+  SoundShape,
+} from '../../model/sound.ts';
+import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
+import { AudioQueue } from './media-queues.ts';
+import type { SendQueue } from './send-queue.ts';
+import type { FrameTally } from './session-stats.ts';
+
+export interface Hearer {
+  /** What it takes; `any`: sound as it comes. */
+  readonly sound: SoundShape | 'any';
+  readonly sendQueue: SendQueue;
+}
+
+interface SoundSource extends SoundPacket {
+  /** Of a format that does not tell its own. */
+  readonly assumed: SampleShape;
+  /** What becomes of it here is what becomes of the packet. */
+  readonly isCounted: boolean;
+}
+
+export interface SoundRouteDeps {
+  readonly clock: Clock;
+  readonly transcoders: Pick<Transcoders, 'openSound' | 'soundEncoders'>;
+  readonly tally: FrameTally;
+  /** Now; what became of a packet is what became of it for the first. */
+  readonly hearers: () => readonly Hearer[];
+}
+
+export class SoundRoute {
+  readonly #deps: SoundRouteDeps;
+  readonly #waiting: AudioQueue<SoundSource>;
+  #transcoder: SoundTranscoder | null = null;
+  #refusal: 'load' | 'unsupported' = 'load';
+  #refusedAtMs = Number.NEGATIVE_INFINITY;
+  #stage: 'free' | 'working' | 'closed' = 'free';
+
+  constructor(deps: SoundRouteDeps) {
+    this.#deps = deps;
+    this.#waiting = new AudioQueue((packet) => this.#lost(packet, 'slow_leg'));
+  }
+
+  /** Somebody hears it. `headerBytes`: with which it is passed on. */
+  take(packet: SoundPacket, headerBytes: Uint8Array, assumed: SampleShape): void {
+    const hearers = this.#deps.hearers();
+    const passing = hearers.filter(({ sound }) => passes(packet, assumed, sound));
+    for (const hearer of passing)
+      hearer.sendQueue.offerAudio({
+        timestampMs: packet.timestampMs,
+        payload: packet.payload,
+        header: headerBytes,
+        done: 'audio',
+        isCounted: hearer === hearers[0],
+      });
+    if (passing.length === hearers.length) return;
+    const payload = passing.length > 0 ? new Uint8Array(packet.payload) : packet.payload;
+    const isCounted = passing[0] !== hearers[0];
+    this.#convert({ ...packet, payload, assumed, isCounted });
+  }
+
+  /** Nothing is made any more. */
+  close(): void {
+    this.#stage = 'closed';
+    for (let packet = this.#waiting.shift(); packet !== undefined; packet = this.#waiting.shift())
+      this.#lost(packet, 'no_receiver');
+    this.#transcoder?.close();
+    this.#transcoder = null;
+  }
+
+  #convert(packet: SoundSource): void {
+    if (packet.payload.length > audioBytesWaitingMax) return this.#lost(packet, 'too_large');
+    this.#waiting.push(packet);
+    this.#takeNext();
+  }
+
+  #takeNext(): void {
+    while (this.#stage === 'free') {
+      const packet = this.#waiting.shift();
+      if (packet === undefined) return;
+      const hearers = this.#deps.hearers();
+      const targets = this.#targetsOf(packet, hearers);
+      const transcoder = targets.length === 0 ? noneFor(hearers) : this.#transcoderNow();
+      if (typeof transcoder === 'string') this.#lost(packet, transcoder);
+      else void this.#transcode(transcoder, packet, targets);
+    }
+  }
+
+  async #transcode(
+    transcoder: SoundTranscoder,
+    packet: SoundSource,
+    targets: readonly SoundShape[],
+  ): Promise<void> {
+    this.#stage = 'working';
+    const { format, timestampMs, payload } = packet;
+    const result = await transcoder.take({ format, timestampMs, payload }, packet.assumed, targets);
+    if (this.#isClosed) return this.#lost(packet, 'no_receiver');
+    this.#stage = 'free';
+    this.#deps.tally.rebuilt(result.rebuilds);
+    this.#deliver(packet, targets, result);
+    this.#takeNext();
+  }
+
+  #deliver(packet: SoundSource, targets: readonly SoundShape[], { packets, drop }: SoundResult): void {
+    const hearers = this.#deps.hearers();
+    if (hearers.length === 0) this.#lost(packet, 'no_receiver');
+    for (const [place, { sound: shape, sendQueue }] of hearers.entries()) {
+      const isCounted = packet.isCounted && place === 0;
+      const at = targets.findIndex((target) => shape !== 'any' && isSame(target, shape));
+      const made = packets[at]?.filter(({ timestampMs }) => !sendQueue.hasPassed(timestampMs)) ?? [];
+      // What becomes of the first one made is what becomes of the packet.
+      for (const [n, sound] of made.entries())
+        if (shape !== 'any') sendQueue.offerAudio(outgoing(shape, sound, isCounted && n === 0));
+      if (made.length > 0 || !isCounted) continue;
+      this.#deps.tally.frame(drop ?? (at === -1 ? 'unsupported' : 'transcoded'));
+    }
+  }
+
+  /** What is to be made of it, each once. */
+  #targetsOf(packet: SoundSource, hearers: readonly Hearer[]): readonly SoundShape[] {
+    const targets: SoundShape[] = [];
+    for (const { sound: shape } of hearers) {
+      if (shape === 'any' || passes(packet, packet.assumed, shape)) continue;
+      const canBeMade = this.#deps.transcoders.soundEncoders.includes(shape.format);
+      if (canBeMade && !targets.some((target) => isSame(target, shape))) targets.push(shape);
+    }
+    return targets;
+  }
+
+  /** Who was refused is not asked for again at every packet. */
+  #transcoderNow(): SoundTranscoder | 'load' | 'unsupported' {
+    if (this.#transcoder !== null) return this.#transcoder;
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs - this.#refusedAtMs < soundRetryMsMin) return this.#refusal;
+    const opened = this.#deps.transcoders.openSound();
+    if (opened.ok) return (this.#transcoder = opened.value);
+    this.#refusedAtMs = nowMs;
+    this.#refusal = opened.error === 'load' ? 'load' : 'unsupported';
+    return this.#refusal;
+  }
+
+  #lost({ isCounted }: SoundSource, why: MediaFrameResult): void {
+    if (isCounted) this.#deps.tally.frame(why);
+  }
+
+  get #isClosed(): boolean {
+    return this.#stage === 'closed';
+  }
+}
+
+function noneFor(hearers: readonly Hearer[]): 'no_receiver' | 'unsupported' {
+  return hearers.length === 0 ? 'no_receiver' : 'unsupported';
+}
+
+/** Whether nothing is to be done to it. */
+function passes({ format }: SoundPacket, assumed: SampleShape, shape: SoundShape | 'any'): boolean {
+  if (shape === 'any') return true;
+  return format === shape.format && (tellsItsShape(format) || isAlike(assumed, shape));
+}
+
+/** A-law and PCM are samples alone. */
+export function tellsItsShape(format: AudioFrameFormat): boolean {
+  return format === 'amr' || format === 'opus';
+}
+
+function isAlike(one: SampleShape, other: SampleShape): boolean {
+  return one.rate === other.rate && one.channels === other.channels;
+}
+
+function isSame(one: SoundShape, other: SoundShape): boolean {
+  return one.format === other.format && isAlike(one, other);
+}
+
+function outgoing({ format }: SoundShape, { timestampMs, payload }: MadeSound, isCounted: boolean) {
+  const header = encodeFrameHeader({ kind: 'audio', format, timestampMs });
+  return { timestampMs, payload, header, done: 'transcoded', isCounted } as const;
+}
