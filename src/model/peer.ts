@@ -56,7 +56,12 @@ export interface PeerExchanges {
   readonly 'issue-call': {
     readonly question: { readonly kind: 'issue-call'; readonly order: SignedCallOrder };
     readonly answer: Result<
-      { readonly peerId: string; readonly token: string; readonly mediaUrl: string | null },
+      {
+        readonly peerId: string;
+        readonly token: string;
+        readonly mediaUrl: string | null;
+        readonly note?: string | undefined;
+      },
       Refusal<CallCredentialsCode>
     >;
   };
@@ -145,6 +150,7 @@ export type PeerNotice =
       /** A secret. */
       readonly token: string;
       readonly mediaUrl: string | null;
+      readonly note?: string | undefined;
     }
   /** To everybody: a repeat of it, wherever it comes, is answered like it, 40414 where there was no call. */
   | {

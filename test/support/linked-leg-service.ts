@@ -16,6 +16,7 @@ export const mediaCounts: MediaProcessCounts = {
     { busy: 0.5, taken: 0.5, room: 1 },
   ],
   engine: '8.0',
+  soundEncoders: ['alaw', 'pcm'],
 };
 
 /** Does what it is asked, and remembers it. */

@@ -12,11 +12,12 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallDirectory } from './call-directory.ts';
 import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
-import type { CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
+import type { CallMedia, CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
 import { comeAgain, refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
+import type { AudioFrameFormat } from '../../model/sound.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice } from '../../model/peer.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
@@ -39,6 +40,8 @@ export interface CallCredentialsDeps {
   readonly keys: TokenKeys;
   /** Of the media listener that carries the calls of this member; null: not known. */
   mediaUrl(): string | null;
+  /** What the media of this member can make sound as; null: not known. */
+  soundEncoders(): readonly AudioFrameFormat[] | null;
   /** The peer id names the media listener, too. */
   readonly addressInPeerId: boolean;
   readonly issued: IssuedCalls;
@@ -126,8 +129,8 @@ function repeat(deps: CallCredentialsDeps, first: IssuedAnswer): Answer {
 
 function handOut(answer: IssuedAnswer): Answer {
   if (!answer.ok) return answer;
-  const { peerId, token, mediaUrl } = answer.value;
-  return succeed({ peerId, token, mediaUrl });
+  const { sessionId: _, ...credentials } = answer.value;
+  return succeed(credentials);
 }
 
 const ended: Why = refusal(
@@ -172,7 +175,23 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   deps.telemetry.callCredentials(kind);
   const mediaUrl = deps.mediaUrl();
   const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
-  return succeed({ sessionId: session.sessionId, peerId, token, mediaUrl });
+  const note = soundNote(deps.soundEncoders(), session.media);
+  return succeed({
+    sessionId: session.sessionId,
+    peerId,
+    token,
+    mediaUrl,
+    ...(note !== null && { note }),
+  });
+}
+
+/** Null: its sound can be made of whatever the bridge sends, as far as is known. */
+function soundNote(encoders: readonly AudioFrameFormat[] | null, { downAudio }: CallMedia): string | null {
+  if (encoders === null || encoders.includes(downAudio)) return null;
+  return (
+    `success, but no sound is converted to ${downAudio} here, for want of an encoder: ` +
+    `the device hears what the bridge sends as ${downAudio}`
+  );
 }
 
 /** False: what is known of the device's calls is not committed within 2 s. */
@@ -239,7 +258,7 @@ export class IssuedCalls extends AnswerMemory<IssuedAnswer> {
   }
 
   /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */
-  noteIssued({ sessionId, peerId, token, mediaUrl, ...request }: CallIssued): void {
-    this.keep(request, succeed({ sessionId, peerId, token, mediaUrl }));
+  noteIssued({ kind: _, signature, signatureExpiresMs, ...issued }: CallIssued): void {
+    this.keep({ signature, signatureExpiresMs }, succeed(issued));
   }
 }

@@ -56,7 +56,7 @@ export function callEndRoute(deps: CallEndDeps): Route {
   };
 }
 
-const replyCredentials = replyWith(encodeCallCredentials);
+const replyCredentials = replyWith(encodeCallCredentials, undefined, ({ note }) => note);
 
 /** `mixedFormats`: whether both directions may have unlike video formats. */
 export function callCredentialsRoute(deps: CallCredentialsDeps, mixedFormats: MixedFormats): Route {

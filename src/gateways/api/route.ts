@@ -103,15 +103,16 @@ export function refusePermission(permission: Permission): Reply {
 
 /**
  * Makes replies of the core's answers, whose values `encode` writes as JSON, and `encodeFailure` what a failure has beside
- * its code: in this turn where the answer is there.
+ * its code: in this turn where the answer is there. `noteOf`: what is said of a success, if it is more than that it is one.
  */
 export function replyWith<Value, Failed extends Failure = Failure>(
   encode: (value: Value) => JsonText,
   encodeFailure: (failure: Failed) => string | null = () => null,
+  noteOf: (value: Value) => string | undefined = () => undefined,
 ): (answer: Result<Value, Failed> | Promise<Result<Value, Failed>>) => Reply | Promise<Reply> {
   const reply = (answer: Result<Value, Failed>): Reply =>
     answer.ok
-      ? { code: 0, message: codeTexts[0], data: encode(answer.value) }
+      ? { code: 0, message: noteOf(answer.value) ?? codeTexts[0], data: encode(answer.value) }
       : { ...refuse(answer.error), data: encodeFailure(answer.error) };
   return (answer) => (answer instanceof Promise ? answer.then(reply) : reply(answer));
 }

@@ -94,9 +94,10 @@ export class MediaEnd {
     return this.#started;
   }
 
-  /** It listens; from now on it can be asked. */
+  /** It listens; from now on it can be asked. What it can do is known before its address is. */
   ready(address: MediaAddress, process: MediaProcess): void {
     this.#process = process;
+    this.#link.send({ kind: 'counts', counts: process.counts() });
     this.#link.send({ kind: 'listening', address });
   }
 

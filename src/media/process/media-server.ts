@@ -69,6 +69,7 @@ export async function startMediaServer(
         sessions: relay.sessionCount,
         workers: transcoders.workers(),
         engine: transcoders.engine,
+        soundEncoders: transcoders.soundEncoders,
       }),
     });
     return server;

@@ -78,6 +78,8 @@ const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
 
 const text = z.string().max(peerMessageBytesMax);
 
+const credentials = { peerId: text, token: text, mediaUrl: text.nullable(), note: text.optional() };
+
 const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   heartbeats: z
     .array(z.strictObject({ sleep: sessionHeartbeat.nullable(), signal: sessionHeartbeat.nullable() }))
@@ -85,7 +87,7 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   wake: result(wakeupReceipt, wakeupRefusal),
   write: z.enum(['written', 'refused', 'unknown', 'busy', 'absent', 'unwakeable']),
   message: result(messageReceipt, messageRefusal),
-  'issue-call': result(z.strictObject({ peerId: text, token: text, mediaUrl: text.nullable() }), callRefusal),
+  'issue-call': result(z.strictObject(credentials), callRefusal),
   'end-call': result(callEnd, callEndRefusal),
   'reject-call': z.enum(['taken', 'stray']),
   provision: result(deviceOutcomes, provisioningRefusal),
@@ -126,9 +128,7 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
     kind: z.literal('call-issued'),
     ...signedRequest,
     sessionId,
-    peerId: text,
-    token: text,
-    mediaUrl: text.nullable(),
+    ...credentials,
   }),
   z.strictObject({
     kind: z.literal('call-end-answered'),

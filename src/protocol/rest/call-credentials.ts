@@ -26,6 +26,8 @@ export interface CallCredentials {
   readonly token: string;
   /** Where its device connects for the call: `ws://host:port` or `wss://host:port`; null: not known. */
   readonly mediaUrl: string | null;
+  /** What the call will not have though it is issued, for `msg`; left out: nothing is amiss. */
+  readonly note?: string | undefined;
 }
 
 /** Twenty times as fast as the schema itself; what it does not take is looked at by the schema, for the message. */

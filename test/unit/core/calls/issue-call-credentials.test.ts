@@ -7,6 +7,7 @@ import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';
 import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../../../src/model/call.ts';
 import type { DeviceId, TokenId } from '../../../../src/model/ids.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
+import type { AudioFrameFormat } from '../../../../src/model/sound.ts';
 import { refusal } from '../../../../src/model/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
 import {
@@ -55,6 +56,7 @@ class Scene {
   draining = false;
   idleBridge = false;
   mediaUrl: string | null = 'ws://media.example:8083';
+  soundEncoders: readonly AudioFrameFormat[] | null = null;
   deps: CallCredentialsDeps;
   readonly told: CallIssued[] = [];
   #signatures = 0;
@@ -71,6 +73,7 @@ class Scene {
       placement: issuedHere,
       keys,
       mediaUrl: () => this.mediaUrl,
+      soundEncoders: () => this.soundEncoders,
       addressInPeerId: false,
       issued: new IssuedCalls(this.clock, (told) => this.told.push(told), signaturesMax),
       telemetry: this.telemetry,
@@ -435,6 +438,32 @@ test('credentials name the media listener of the member that issues them, the pe
   assert.ok(third.ok);
   assert.deepEqual([third.value.mediaUrl, third.value.peerId], [null, first.value.peerId]);
 });
+
+test('credentials say what sound the device will not have made for it, a repeat of them too', async () => {
+  const scene = new Scene();
+  const order = scene.order({ media: { ...callMedia, downAudio: 'amr' } });
+  scene.soundEncoders = ['alaw', 'opus', 'pcm'];
+  const first = await scene.ask(order);
+  const said =
+    'success, but no sound is converted to amr here, for want of an encoder: the device hears what the bridge sends as amr';
+  assert.equal(first.ok && first.value.note, said);
+  assert.equal(scene.told[0]?.note, said);
+  scene.soundEncoders = ['amr'];
+  const repeated = await scene.ask(order);
+  assert.deepEqual(repeated, first);
+});
+
+for (const [name, encoders] of [
+  ['can make', ['alaw']],
+  ['is not known to lack', null],
+] as const)
+  test(`credentials say nothing of sound that the media process ${name}`, async () => {
+    const scene = new Scene();
+    scene.soundEncoders = encoders;
+    const answer = await scene.ask();
+    assert.ok(answer.ok);
+    assert.equal('note' in answer.value, false);
+  });
 
 test('a call that another member keeps is issued there', async () => {
   const scene = new Scene();
