@@ -204,8 +204,6 @@ export const codedBytesWaitingMax = 1024 * 1024;
 export const audioWaitingMsMax = 500;
 export const audioPacketsWaitingMax = 100;
 export const audioBytesWaitingMax = 96_000;
-/** Work on sound that no worker had room for is not asked for again sooner. */
-export const soundRetryMsMin = 1000;
 /** The last frames of a session whose times are kept, for the view of operators. */
 export const frameTimesKeptMax = 256;
 /** A key frame is not asked for again sooner. */

@@ -1,5 +1,7 @@
 /** The capacity of the media processes: what their workers do, and for how much more they have room. */
 
+import { audioFrameFormats, type AudioFrameFormat } from './sound.ts';
+
 /** A worker that decodes, scales and encodes. */
 export interface WorkerLoad {
   /** Measured share of its time over the last seconds, 0 to 1. */
@@ -23,9 +25,21 @@ export interface MediaCapacity {
   readonly workers: readonly WorkerLoad[];
   /** The version of the decoders' library; null: its machine has none. */
   readonly engine: string | null;
+  /** What it can make sound as. */
+  readonly soundEncoders: readonly AudioFrameFormat[];
 }
 
 /** Calls that it has room for. */
 export function roomOf({ workers }: Pick<MediaCapacity, 'workers'>): number {
   return workers.reduce((sum, { room }) => sum + room, 0);
+}
+
+/** What sound can be made as whichever of them a call comes to; null: none is known. */
+export function soundEncodersOf(
+  processes: readonly Pick<MediaCapacity, 'soundEncoders'>[],
+): readonly AudioFrameFormat[] | null {
+  if (processes.length === 0) return null;
+  return audioFrameFormats.filter((format) =>
+    processes.every((media) => media.soundEncoders.includes(format)),
+  );
 }

@@ -8,3 +8,5 @@ export const soundBlockMs = 20;
 export const soundJumpMs = 500;
 /** Share of a worker's time that one direction of sound is counted with until it is measured. */
 export const soundShareFirst = 0.01;
+/** Work on sound that no worker had room for is not asked for again sooner. */
+export const soundRetryMsMin = 1000;

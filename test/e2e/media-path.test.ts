@@ -337,11 +337,15 @@ test('what a device sends comes to the bridge byte by byte, and in its order', a
   assert.deepEqual(bridge.frames, sent);
 });
 
-test('audio of a bridge comes to the device byte by byte, with video and without', async (t) => {
+test('audio in the format of the device comes to it byte by byte, with video and without', async (t) => {
   const silent = { no_video: true, down_video_mt: '', video_res_mode: 'auto' };
-  for (const change of [{}, silent]) {
+  for (const [change, format] of [
+    [{}, audioFormats.alaw],
+    [{ ...silent, down_audio_mt: 'amr' }, audioFormats.amr],
+    [{ ...silent, down_audio_mt: 'opus' }, audioFormats.opus],
+  ] as const) {
     const { device, bridge } = await placeWireCall(t, server, change);
-    const sent = Object.values(audioFormats).map((format, index) => audioFrame(index * 20, 'heard', format));
+    const sent = [0, 20, 20, 0].map((timestamp) => audioFrame(timestamp, 'heard', format));
     for (const [index, message] of sent.entries()) {
       bridge.send(message);
       await device.framesCome(index + 1);

@@ -436,6 +436,7 @@ async function openBreakableDeps() {
     requireBridge: false,
     addressInPeerId: false,
     mediaUrl: () => null,
+    soundEncoders: () => null,
     placement: issuedHere,
     keptElsewhere: () => [],
     keys: new TokenKeys([newKey]),

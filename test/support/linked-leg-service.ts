@@ -24,6 +24,7 @@ export class FakeMediaProcess implements MediaProcess {
   readonly asked: string[] = [];
   view: MediaProcess['view'] = () => null;
   drained: () => void = () => undefined;
+  busyLegs = mediaCounts.legs;
 
   reloadTls(): void {
     this.asked.push('reload TLS');
@@ -35,7 +36,7 @@ export class FakeMediaProcess implements MediaProcess {
   }
 
   counts(): MediaProcessCounts {
-    return mediaCounts;
+    return { ...mediaCounts, legs: this.busyLegs };
   }
 }
 

@@ -160,13 +160,18 @@ async function list(
 }
 
 /** A media process of the server, as JSON for operators. */
-export interface MediaProcessJson extends MediaCapacity {
+export interface MediaProcessJson extends Omit<MediaCapacity, 'soundEncoders'> {
+  readonly sound_encoders: MediaCapacity['soundEncoders'];
   /** Calls that it has room for. */
   readonly room: number;
 }
 
 function tellCapacity({ media }: CallDeps): AdminReply {
-  const processes = media.capacity().map((each): MediaProcessJson => ({ ...each, room: roomOf(each) }));
+  const processes = media.capacity().map(({ soundEncoders, ...each }): MediaProcessJson => ({
+    ...each,
+    sound_encoders: soundEncoders,
+    room: roomOf(each),
+  }));
   return { status: 200, body: { processes, room: processes.reduce((sum, { room }) => sum + room, 0) } };
 }
 

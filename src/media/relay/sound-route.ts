@@ -5,7 +5,8 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { SoundTranscoder, Transcoders } from '../../core/ports/transcoders.ts';
-import { audioBytesWaitingMax, soundRetryMsMin } from '../../model/limits.ts';
+import { audioBytesWaitingMax } from '../../model/limits.ts';
+import { soundRetryMsMin } from '../../model/sound-limits.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
 import type {
   AudioFrameFormat,

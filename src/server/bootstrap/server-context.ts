@@ -42,6 +42,7 @@ import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import type { AudioFrameFormat } from '../../model/sound.ts';
+import { soundEncodersOf } from '../../model/media-capacity.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
@@ -83,7 +84,7 @@ export interface OpenContext {
   isDraining(): boolean;
   /** `ws://host:port` or `wss://host:port`, by which devices reach the media listener of this server; null: none is known. */
   mediaUrl(): string | null;
-  /** What the media process of this server can make sound as; null: not known. */
+  /** What the media processes of this server can make sound as; null: not known. */
   soundEncoders(): readonly AudioFrameFormat[] | null;
 }
 
@@ -198,7 +199,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     own,
     isDraining: readiness.isDraining,
     mediaUrl: () => mediaUrl(settings, own.calls?.mediaConnection.lastAddress ?? null),
-    soundEncoders: () => own.calls?.mediaConnection.counts()?.soundEncoders ?? null,
+    soundEncoders: () => soundEncodersOf(own.calls?.mediaConnection.capacity() ?? []),
   };
 }
 

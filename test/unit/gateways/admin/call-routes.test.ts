@@ -48,8 +48,24 @@ class Scene implements CallDeps {
 
   readonly media: CallDeps['media'] = {
     capacity: () => [
-      { process: 0, address: '127.0.0.1:8083', legs: 3, sessions: 2, workers: [busy, idle], engine: '8.0' },
-      { process: 1, address: '127.0.0.1:8084', legs: 0, sessions: 0, workers: [idle], engine: null },
+      {
+        process: 0,
+        address: '127.0.0.1:8083',
+        legs: 3,
+        sessions: 2,
+        workers: [busy, idle],
+        engine: '8.0',
+        soundEncoders: ['alaw'],
+      },
+      {
+        process: 1,
+        address: '127.0.0.1:8084',
+        legs: 0,
+        sessions: 0,
+        workers: [idle],
+        engine: null,
+        soundEncoders: [],
+      },
     ],
   };
 

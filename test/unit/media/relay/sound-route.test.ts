@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
-import { audioBytesWaitingMax, soundRetryMsMin } from '../../../../src/model/limits.ts';
+import { audioBytesWaitingMax } from '../../../../src/model/limits.ts';
+import { soundRetryMsMin } from '../../../../src/model/sound-limits.ts';
 import type { SoundShape } from '../../../../src/model/sound.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import { madeOf } from '../../../support/fake-sound-transcoder.ts';
@@ -47,7 +48,7 @@ for (const [format, media] of [
 test('one packet is decoded at a time, once for all, and each has it as it takes it', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.listener(() => opus)];
-  const deaf = scene.viewer('output');
+  const silent = scene.viewer('output');
   const another = scene.listener(() => ({ ...opus }));
   bridge.audio('1', 0, 'pcm');
   bridge.audio('2', 20, 'pcm');
@@ -55,10 +56,10 @@ test('one packet is decoded at a time, once for all, and each has it as it takes
   assert.deepEqual(scene.soundTranscoder.taken[0]?.targets, [alaw, opus]);
   await scene.soundTranscoder.answer();
   await scene.soundTranscoder.answer();
-  for (const leg of [device, listener, another, deaf]) leg.readAll();
+  for (const leg of [device, listener, another, silent]) leg.readAll();
   assert.deepEqual(device.texts, ['alaw 8000/1 of 1', 'alaw 8000/1 of 2']);
   assert.deepEqual(listener.texts, ['opus 48000/2 of 1', 'opus 48000/2 of 2']);
-  assert.deepEqual([another.texts, deaf.texts], [listener.texts, []]);
+  assert.deepEqual([another.texts, silent.texts], [listener.texts, []]);
   assert.deepEqual(scene.counts, { transcoded: 2 });
 });
 

@@ -92,15 +92,15 @@ test('calls that wait for load are told each time the media process tells its lo
   await scene.settle();
   scene.carrier.listen(8083);
   await attaching;
-  assert.deepEqual(scene.told, []);
-  for (const told of [1, 2]) {
+  assert.deepEqual(scene.told, ['load of 0']);
+  for (const told of [2, 3]) {
     scene.clock.advance(linkHeartbeatMs);
     await scene.settle();
     assert.equal(scene.told.length, told);
   }
   scene.carrier.die('SIGSEGV');
   await scene.settle();
-  assert.deepEqual(scene.told, ['load of 0', 'load of 0', '0 is gone']);
+  assert.deepEqual(scene.told, ['load of 0', 'load of 0', 'load of 0', '0 is gone']);
 });
 
 test('one that hangs up in the moment in which it listens is not taken for one that does', async () => {
