@@ -258,7 +258,7 @@ export class IssuedCalls extends AnswerMemory<IssuedAnswer> {
   }
 
   /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */
-  noteIssued({ kind: _, signature, signatureExpiresMs, ...issued }: CallIssued): void {
-    this.keep({ signature, signatureExpiresMs }, succeed(issued));
+  noteIssued({ sessionId, peerId, token, mediaUrl, note, ...request }: CallIssued): void {
+    this.keep(request, succeed({ sessionId, peerId, token, mediaUrl, ...(note !== undefined && { note }) }));
   }
 }

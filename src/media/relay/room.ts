@@ -6,25 +6,24 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Result, fail, succeed } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/picture.ts';
-import { asItComes, type SampleShape, type SoundShape } from '../../model/sound.ts';
+import { asItComes, type SoundShape } from '../../model/sound.ts';
 import {
   type DeviceOutput,
   type JoinedLeg,
   type LegOutput,
   sendQueueOf,
   type OutgoingMessage,
-  type SoundOutput,
   type ViewerOutput,
 } from './send-queue.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { isPictureCall } from './transcoder-reservation.ts';
+import { isPictureCall, needsPictures } from './transcoder-reservation.ts';
 import { Direction } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
 import { Receiver, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
-import { tellsItsShape } from './sound-route.ts';
+import { soundOfCall, soundSent, soundTaken } from './call-sound.ts';
 
 export interface RelayDeps {
   readonly clock: Clock;
@@ -36,6 +35,8 @@ export interface RelayDeps {
 
 interface Device {
   readonly receiver: Receiver;
+  /** That it takes; null: none. */
+  sound(): SoundShape | null;
   readonly keyFrames: KeyFrameRequest;
 }
 
@@ -50,7 +51,6 @@ export class Room {
   /** Null: no leg has been there yet. */
   #media: CallMedia | null = null;
   #takings = nothingTaken;
-  #callSound = unsaidSound;
   #device: Device | null = null;
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
@@ -66,11 +66,11 @@ export class Room {
     const deps = { clock, transcoders, maxFps };
     this.#downlink = new Direction(deps, this.#tally, {
       wantKeyFrame: () => this.#bridge?.want(),
-      sound: () => this.#callSound,
+      sound: () => soundOfCall(this.#media),
     });
     this.#uplink = new Direction(deps, this.#tally, {
       wantKeyFrame: () => this.#device?.keyFrames.want(),
-      sound: () => this.#soundOfDevice(),
+      sound: () => soundSent(this.#device?.sound() ?? null, soundOfCall(this.#media)),
     });
   }
 
@@ -96,13 +96,13 @@ export class Room {
     const refusal = this.#admit(media, out.takes);
     if (refusal !== null) return fail(refusal);
     const sendQueue = sendQueueOf(out, this.#settledForDevice);
-    const hears = () => (out.takes === 'pictures' ? null : ownSound(out, this.#callSound));
+    const sound = () => soundTaken(out, soundOfCall(this.#media));
     const receiver = new Receiver(
-      { kind: out.takes, isLeg: true, sendQueue, hears },
+      { kind: out.takes, isLeg: true, sendQueue, hears: sound },
       this.#takings[out.takes],
     );
     const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
-    const device = { receiver, keyFrames: this.#keyFramesBy(ask) };
+    const device = { receiver, sound, keyFrames: this.#keyFramesBy(ask) };
     this.#device?.receiver.sendQueue.close();
     this.#device = device;
     this.#changed();
@@ -174,7 +174,7 @@ export class Room {
     if (refusal !== null) return fail(refusal);
     const kind = what === 'output' ? 'pictures' : 'source';
     const sendQueue = sendQueueOf(out, this.#settled);
-    const hears = () => ('sendPicture' in out ? null : ownSound(out, null));
+    const hears = () => soundTaken(out, soundOfCall(this.#media));
     const viewer = new Receiver({ kind, isLeg: false, sendQueue, hears }, this.#takings[kind]);
     this.#viewers.add(viewer);
     this.#changed();
@@ -208,8 +208,6 @@ export class Room {
   #agree(media: CallMedia): void {
     this.#media = media;
     this.#takings = takingsOf(media);
-    const { downAudio: format, audioRate: rate, audioChannels: channels } = media;
-    this.#callSound = { format, rate, channels };
     for (const receiver of this.#downlink.video.receivers) receiver.taking = this.#takings[receiver.kind];
   }
 
@@ -223,12 +221,6 @@ export class Room {
     this.#downlink.sound.close();
     this.#uplink.sound.close();
     this.#emptied();
-  }
-
-  /** That of the call, unless it has its own. */
-  #soundOfDevice(): SampleShape {
-    const own = this.#device?.receiver.hears() ?? 'any';
-    return own === 'any' || tellsItsShape(own.format) ? this.#callSound : own;
   }
 
   #needsPictures(): boolean {
@@ -253,16 +245,4 @@ export class Room {
     if (message.kind === 'video' && result === message.done)
       this.#output.add(message.format, message.size, message.payload.length);
   };
-}
-
-/** Before the first leg is there, when nothing is sent either. */
-const unsaidSound: SoundShape = { format: 'alaw', rate: 8000, channels: 1 };
-
-function ownSound({ sound }: SoundOutput, usual: SoundShape | null): SoundShape | null {
-  return sound === undefined ? usual : sound;
-}
-
-/** Of a leg that takes these. */
-function needsPictures(media: CallMedia, takes: DeviceOutput['takes']): boolean {
-  return takes === 'pictures' || isPictureCall(media);
 }

@@ -30,7 +30,7 @@ export interface PictureOutput {
 export type DeviceOutput =
   ({ readonly takes: 'frames' } & LegOutput & SoundOutput) | ({ readonly takes: 'pictures' } & PictureOutput);
 
-export interface SoundOutput {
+interface SoundOutput {
   /**
    * The sound that it takes, asked anew for each packet; null: none. Left out: that of the call. Sound of a format that
    * does not tell its rate and channels comes from it in the same.

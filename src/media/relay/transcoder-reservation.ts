@@ -7,6 +7,7 @@ import type { CallMedia, Size } from '../../model/call.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import type { TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
 import { requestedSize } from '../../core/calls/leg-messages.ts';
+import type { DeviceOutput } from './send-queue.ts';
 import { type PictureAudience, PicturePipeline } from './picture-pipeline.ts';
 
 export interface ReservationDeps {
@@ -86,4 +87,9 @@ export function isPictureCall(media: CallMedia): boolean {
 /** Under `auto` a bridge that sends MJPEG needs no decoder; one that sends something else is not carried. */
 function goesWithout(media: CallMedia, refusal: ReservationRefusal): boolean {
   return refusal === 'engine' && isPictureCall(media) && media.resolution === 'auto';
+}
+
+/** Of a leg that takes these. */
+export function needsPictures(media: CallMedia, takes: DeviceOutput['takes']): boolean {
+  return takes === 'pictures' || isPictureCall(media);
 }
