@@ -43,10 +43,10 @@ async function told(command: LongCommand, isWanted: (said: Said) => boolean): Pr
 const isConnected = ({ who, what }: Said): boolean => who === 'call' && what === 'connected';
 
 test(
-  'a call is held to be listed and watched; Ctrl-C ends it, and its bridge is gone',
+  'a call is held to be listed and watched, its video converted both ways; Ctrl-C ends it, and its bridge is gone',
   { skip },
   async (t) => {
-    const call = startCall(t);
+    const call = startCall(t, '--send', 'mjpeg', '--uplink', 'h264');
     const { session } = await told(call, isConnected);
     const { calls } = await jsonOf('calls', 'list', '--device', device);
     const [listed] = calls as readonly Said[];
@@ -57,6 +57,11 @@ test(
     const { page } = await jsonOf('calls', 'watch');
     assert.match((page as { url: string }).url, /^http:.*\/watch\?ticket=/);
     await told(call, ({ event, received_per_second: rate }) => event === 'figures' && Number(rate) > 0);
+    const { bridge_received: received } = await told(
+      call,
+      ({ bridge_received: came }) => Number((came as Said | undefined)?.['frames']) > 0,
+    );
+    assert.deepEqual([(received as Said)['format'], (received as Said)['size']], ['h264', '320x240']);
     assert.equal(await call.stop('SIGINT'), 0);
     const summary = JSON.parse(call.lines.at(-1) ?? '') as Said;
     assert.equal(summary['event'], 'summary');

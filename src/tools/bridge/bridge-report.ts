@@ -5,7 +5,8 @@
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { PlaybackTally } from './bridge-playback.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
-import type { LegCounts } from '../simulator/media-leg.ts';
+import type { LegCounts } from '../simulator/leg-counts.ts';
+import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import type { Size } from '../../model/call.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
 import { counted } from '../../cli/shell/option-values.ts';
@@ -80,9 +81,9 @@ export class BridgeReport implements BridgeLogger {
     const { clock, output } = this.#context;
     const seconds = rounded((clock.monotonicMs() - this.#startedMs) / 1000);
     const { frames, keyFrames, audioPackets, bytes, skipped } = this.#played;
-    const { keyFramesWanted, videoFrames, audioPackets: packetsHeard } = this.#heard;
+    const { keyFramesWanted, videoFrames, video, audioPackets: packetsHeard } = this.#heard;
     const sent = `${counted(frames, 'frame')} (${counted(keyFrames, 'key frame')}, ${keyFramesWanted} asked for, ${skipped} skipped)`;
-    const heard = `from the device ${counted(videoFrames, 'frame')}, ${counted(packetsHeard, 'audio packet')}`;
+    const heard = `from the device ${counted(videoFrames, 'frame')}${lastInWords(video)}, ${counted(packetsHeard, 'audio packet')}`;
     output.answer(
       { event: 'summary', calls, seconds, ...this.#figures() },
       `${counted(calls, 'call')} in ${seconds} s: ${sent}, ${counted(audioPackets, 'audio packet')}, ${counted(bytes, 'byte')}; ${heard}`,
@@ -103,6 +104,7 @@ export class BridgeReport implements BridgeLogger {
       key_frames_wanted: heard.keyFramesWanted,
       from_device: {
         frames: heard.videoFrames,
+        ...videoJson(heard.video),
         audio_packets: heard.audioPackets,
         bytes: heard.bytes,
       },
@@ -118,6 +120,16 @@ export class BridgeReport implements BridgeLogger {
 
 function rounded(value: number): number {
   return Number(value.toFixed(1));
+}
+
+/** Of the newest frame; null: none. */
+export function videoJson(video: VideoFrameHeader | null): object {
+  if (video === null) return { format: null, size: null };
+  return { format: video.format, size: `${video.width}x${video.height}` };
+}
+
+function lastInWords(video: VideoFrameHeader | null): string {
+  return video === null ? '' : ` (${video.format} ${sizeInWords(video)})`;
 }
 
 export function sizeInWords({ width, height }: Size): string {

@@ -55,7 +55,7 @@ export function beginShow(
   return new BridgePlayback(clock, { film, tone }, sendQueue, tally);
 }
 
-function filmShow(
+export function filmShow(
   engine: Engine | null,
   plan: ShowPlan,
   request: NonNullable<StartText['request']>,

@@ -18,7 +18,8 @@ import type { Size } from '../../model/call.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { i420Bytes } from '../../media/geometry/source-frame.ts';
 import { findBridgeKey, SimulatedBridge } from './simulated-bridge.ts';
-import { BridgeLeg, noLegCounts } from '../simulator/media-leg.ts';
+import { noLegCounts } from '../simulator/leg-counts.ts';
+import { BridgeLeg } from '../simulator/media-leg.ts';
 import { noPlaybackTally } from './bridge-playback.ts';
 import { sizeInWords, BridgeReport } from './bridge-report.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
@@ -62,6 +63,11 @@ export function addSimulateBridgeCommand(program: Command): void {
       'the phone joins so long after the ringing, for devices that do not say that they accept',
       wholeNumberOption(0, 600),
     )
+    .addOption(
+      new Option('--uplink <format>', 'what it takes of the device; as it comes when left out').choices([
+        'h264',
+      ]),
+    )
     .action(inContext(simulateBridge));
   addExamples(
     addTrustOptions(command),
@@ -88,6 +94,7 @@ interface SimulateBridgeOptions extends TrustOptions {
   readonly audio?: boolean;
   readonly calls?: number;
   readonly answerAfter?: number;
+  readonly uplink?: 'h264';
 }
 
 const reportEveryMs = 1000;
@@ -112,6 +119,7 @@ async function simulateBridge(
     {
       clock,
       logger: report,
+      uplinkVideo: options.uplink ?? null,
       answerAfterMs: options.answerAfter === undefined ? null : options.answerAfter * 1000,
       connect: (session, onKeyFrameWanted) =>
         BridgeLeg.connect({ url, tls, key, session: session ?? undefined, onKeyFrameWanted, counts }),

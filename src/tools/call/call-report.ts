@@ -7,8 +7,8 @@ import { reveilleCommand } from '../../cli/shell/command-error.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
 import { noPlaybackTally } from '../bridge/bridge-playback.ts';
 import { counted } from '../../cli/shell/option-values.ts';
-import { sizeInWords, type BridgeLogger } from '../bridge/bridge-report.ts';
-import { noLegCounts } from '../simulator/media-leg.ts';
+import { sizeInWords, videoJson, type BridgeLogger } from '../bridge/bridge-report.ts';
+import { noLegCounts } from '../simulator/leg-counts.ts';
 
 type Who = 'call' | 'device' | 'bridge';
 const whoWidth = 8;
@@ -17,6 +17,9 @@ export class CallReport implements BridgeLogger {
   /** What the played bridge has sent, and what has come to the device. */
   readonly sent = noPlaybackTally();
   readonly received = noLegCounts();
+  /** What the device has sent, and what has come to the played bridge. */
+  readonly deviceSent = noPlaybackTally();
+  readonly heard = noLegCounts();
   readonly #context: Pick<CommandContext, 'clock' | 'output'>;
   readonly #line: ProgressLine;
   #connectedMs: number | null = null;
@@ -89,18 +92,25 @@ export class CallReport implements BridgeLogger {
         ? ''
         : `phone sends ${sizeInWords(sent.size)}, ${flow(rates.sent_per_second, rates.sent_bytes_per_second)}   `;
     const device = flow(rates.received_per_second, rates.received_bytes_per_second);
-    this.#line.show(`${time}  ${phone}device receives ${device}`);
+    this.#line.show(`${time}  ${phone}device receives ${device}${this.#uplinkInWords()}`);
   }
 
   summary(): void {
     this.#line.clear();
     const totals = this.#totals(this.#context.clock.monotonicMs());
     const { seconds, received_frames: frames, received_bytes: bytes } = totals;
-    const text = `${seconds} s connected, ${counted(frames, 'picture')} to the device (${(bytes / 1000).toFixed(0)} kB)`;
+    const text = `${seconds} s connected, ${counted(frames, 'picture')} to the device (${(bytes / 1000).toFixed(0)} kB)${this.#uplinkInWords()}`;
     this.#context.output.answer(
       { event: 'summary', ...totals },
       this.hasConnected ? text : 'never connected',
     );
+  }
+
+  #uplinkInWords(): string {
+    const { deviceSent, heard } = this;
+    if (deviceSent.frames === 0) return '';
+    const came = heard.video === null ? 'nothing' : `${heard.videoFrames} of ${heard.video.format}`;
+    return `   it has sent ${deviceSent.frames}, bridge received ${came}`;
   }
 
   #totals(atMs: number) {
@@ -110,6 +120,8 @@ export class CallReport implements BridgeLogger {
       sent_bytes: this.sent.bytes,
       received_frames: this.received.videoFrames,
       received_bytes: this.received.bytes,
+      device_sent_frames: this.deviceSent.frames,
+      bridge_received: { frames: this.heard.videoFrames, ...videoJson(this.heard.video) },
     };
   }
 

@@ -13,7 +13,11 @@ import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import { beginShow, type ShowPlan } from '../bridge/bridge-show.ts';
+import type { UplinkWish } from '../../model/sound.ts';
+import { BridgePlayback } from '../bridge/bridge-playback.ts';
+import { sizeInWords } from '../bridge/bridge-report.ts';
+import { beginShow, filmShow, type ShowPlan } from '../bridge/bridge-show.ts';
+import type { PlayedFormat } from '../bridge/frame-coder.ts';
 import { SimulatedBridge } from '../bridge/simulated-bridge.ts';
 import { addTemporaryBridge } from '../bridge/temporary-bridge.ts';
 import { testFilm } from '../bridge/test-picture.ts';
@@ -37,6 +41,10 @@ export interface HeldCallDeps {
   readonly engine: Engine | null;
   /** Of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
   readonly bridgeKey: string | undefined | null;
+  /** Null: the device sends no video. */
+  readonly deviceSends: PlayedFormat | null;
+  /** What the played bridge takes of it; null: as it comes. */
+  readonly uplinkVideo: UplinkWish['video'];
 }
 
 /** After somebody hung up, until the legs are closed; then they are cut. */
@@ -53,7 +61,7 @@ export async function holdCall(
   signal: AbortSignal,
 ): Promise<void> {
   const { clock } = deps.context;
-  const device = await joinDevice(deps.report, call);
+  const device = await joinDevice(deps, call);
   const cancelProgress = clock.every(1000, () => deps.report.progress());
   try {
     const isTimeUp = pauseUnless(clock, seconds * 1000, signal);
@@ -71,8 +79,11 @@ async function hangUp(clock: Clock, device: DeviceLeg): Promise<void> {
   if (!(await settlesWithin(clock, partingMsMax, device.closed))) await device.terminate();
 }
 
-async function joinDevice(report: CallReport, { url, tls, token, session }: IssuedCall): Promise<DeviceLeg> {
-  const connecting = DeviceLeg.connect({ url, tls, token, counts: report.received });
+async function joinDevice(deps: HeldCallDeps, { url, tls, token, session }: IssuedCall): Promise<DeviceLeg> {
+  const { report } = deps;
+  let playback: BridgePlayback | null = null;
+  const onKeyFrameWanted = (): void => playback?.wantKeyFrame();
+  const connecting = DeviceLeg.connect({ url, tls, token, counts: report.received, onKeyFrameWanted });
   const device = await connecting.catch((error: Error) => {
     if (error instanceof LegRefused) throw new CommandError(error.message);
     const { message, advice } = new ConnectionFailedError(url, error);
@@ -80,17 +91,25 @@ async function joinDevice(report: CallReport, { url, tls, token, session }: Issu
   });
   device.accept();
   report.step('device', 'joins with its token, and takes the call');
-  void followStates(report, device, session);
+  void followStates(report, device, session, () => (playback ??= playDevice(deps, device)));
+  void device.closed.then(() => playback?.stop());
   return device;
 }
 
 /** To the end of the leg. */
-async function followStates(report: CallReport, device: DeviceLeg, session: string): Promise<void> {
+async function followStates(
+  report: CallReport,
+  device: DeviceLeg,
+  session: string,
+  play: () => void,
+): Promise<void> {
   try {
     for (;;) {
       const { state, reason } = await device.next<StateText>('state');
-      if (state === 'connected') report.connected(session);
-      else report.step('call', reason === null ? state : `${state}: ${reason}`, { state, reason });
+      if (state === 'connected') {
+        report.connected(session);
+        play();
+      } else report.step('call', reason === null ? state : `${state}: ${reason}`, { state, reason });
     }
   } catch (error) {
     if (!(error instanceof ConnectionGone)) throw error;
@@ -173,7 +192,7 @@ async function awaitBridge(
 }
 
 function newBridge(
-  { context: { clock }, report, engine }: HeldCallDeps,
+  { context: { clock }, report, engine, uplinkVideo }: HeldCallDeps,
   { url, tls, session }: IssuedCall,
   key: string,
 ): SimulatedBridge {
@@ -181,15 +200,37 @@ function newBridge(
     {
       clock,
       logger: report,
+      uplinkVideo,
       answerAfterMs: null,
       connect: (named, onKeyFrameWanted) =>
-        BridgeLeg.connect({ url, tls, key, session: named ?? undefined, onKeyFrameWanted }),
+        BridgeLeg.connect({
+          url,
+          tls,
+          key,
+          session: named ?? undefined,
+          onKeyFrameWanted,
+          counts: report.heard,
+        }),
       play: (start, call) =>
         beginShow({ clock, engine, tally: report.sent, logger: report }, plan, start, call),
     },
     { session, calls: 1 },
   );
 }
+
+/** The door's camera; null: it has none. */
+function playDevice(
+  { context: { clock }, report, engine, deviceSends: format }: HeldCallDeps,
+  device: DeviceLeg,
+): BridgePlayback | null {
+  if (format === null) return null;
+  const show = { format, sizes: [cameraSize], changeEveryMs: null, framesPerSecond: 15, openFilm: testFilm };
+  const film = filmShow(engine, { ...show, wantsTone: false }, { ...cameraSize, rotation: 0, max_fps: 15 });
+  report.step('device', `sends ${format} ${sizeInWords(cameraSize)}`, { format });
+  return new BridgePlayback(clock, { film, tone: null }, device, report.deviceSent);
+}
+
+const cameraSize: Size = { width: 320, height: 240 };
 
 /** An upright phone. */
 const phoneSize: Size = { width: 360, height: 640 };

@@ -2,7 +2,7 @@
  * `reveille simulate-call`: holds a live call of one device until Ctrl-C, so that there is one to list and to watch. Exits 1
  * when the call did not come to be.
  */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { addApiOptions, withApi, type ApiOptions } from '../../cli/api/api-access.ts';
 import { CommandError } from '../../cli/shell/command-error.ts';
 import {
@@ -33,11 +33,27 @@ export function addSimulateCallCommand(program: Command): void {
       'hang up after so long; until Ctrl-C when left out',
       wholeNumberOption(1, 86_400),
     )
+    .addOption(
+      new Option('--send <format>', 'the device sends a test picture, too, as this').choices([
+        'h264',
+        'mjpeg',
+      ]),
+    )
+    .addOption(
+      new Option(
+        '--uplink <format>',
+        'what the played bridge takes of it; as it comes when left out',
+      ).choices(['h264']),
+    )
     .option('--key <key>', 'of the bridge to play; when left out, one is added and removed again')
     .action(inContext(simulateCall));
   addExamples(
     addApiOptions(command),
     ['simulate-call DEMO-DOORBELL-1', 'then, in another terminal: reveille calls list'],
+    [
+      'simulate-call DEMO-DOORBELL-1 --send mjpeg --uplink h264',
+      'the door sends JPEGs, and the bridge receives H.264',
+    ],
     ['simulate-call DEMO-DOORBELL-1 --seconds 10 --json', 'for ten seconds, each step as an object'],
     ['simulate-call DOOR-1 --url https://reveille.example --credential key.json --key KEY', 'elsewhere'],
   );
@@ -46,6 +62,8 @@ export function addSimulateCallCommand(program: Command): void {
 interface SimulateCallOptions extends ApiOptions {
   readonly seconds?: number;
   readonly key?: string;
+  readonly send?: 'h264' | 'mjpeg';
+  readonly uplink?: 'h264';
 }
 
 /** A small screen beside an upright phone: what is made of the picture is seen. */
@@ -66,12 +84,15 @@ async function simulateCall(
   const need = { permissions: ['call:issue'], deviceId } as const;
   await withApi(context, options, need, async (api, trust) => {
     const report = new CallReport(context);
-    const credentials = await issueCall(api, deviceId, engine.ok ? video : { no_video: true });
+    const { send = null, uplink = null } = options;
+    const media = { ...video, ...(send !== null && { up_video_mt: send }) };
+    const credentials = await issueCall(api, deviceId, engine.ok ? media : { no_video: true });
     const tls = mediaTrust(context, options.url ?? context.profile?.api, trust);
     const call = { deviceId, tls, ...credentials };
     report.step('call', `issued, session ${call.session}`, { session: call.session });
     const { key: bridgeKey = options.url === undefined ? undefined : null, seconds = Infinity } = options;
-    const deps = { context, report, engine: engine.ok ? engine.value : null, bridgeKey };
+    const made = engine.ok ? engine.value : null;
+    const deps = { context, report, engine: made, bridgeKey, deviceSends: made && send, uplinkVideo: uplink };
     await untilInterrupted((signal) => holdCall(deps, call, seconds, signal));
     if (!report.hasConnected) process.exitCode = 1;
   });

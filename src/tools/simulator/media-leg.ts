@@ -6,7 +6,9 @@ import type { ConnectionOptions } from 'node:tls';
 import { WebSocket } from 'ws';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { AwaitedItems } from './awaited-items.ts';
+import { countFrame, type LegCounts, noLegCounts } from './leg-counts.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
+import type { UplinkWish } from '../../model/sound.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
 
 export interface LegAccess {
@@ -30,23 +32,6 @@ export interface LegText {
 
 /** Texts held until somebody asks for them. */
 const textsHeldMax = 256;
-
-/** What has come over a leg. */
-export interface LegCounts {
-  /** Messages; key frames that are asked for are among them. */
-  texts: number;
-  keyFramesWanted: number;
-  videoFrames: number;
-  audioPackets: number;
-  /** Of frames and packets, headers included. */
-  bytes: number;
-  /** Binary messages that are no frame. */
-  malformed: number;
-}
-
-export function noLegCounts(): LegCounts {
-  return { texts: 0, keyFramesWanted: 0, videoFrames: 0, audioPackets: 0, bytes: 0, malformed: 0 };
-}
 
 export interface LegClosed {
   /** 1006: it broke without a close frame. */
@@ -157,8 +142,7 @@ export class MediaLeg {
   #takeFrame(message: Buffer): void {
     const header = decodeFrameHeader(message);
     if (!header.ok) return void (this.counts.malformed += 1);
-    this.counts[header.value.kind === 'video' ? 'videoFrames' : 'audioPackets'] += 1;
-    this.counts.bytes += message.length;
+    countFrame(this.counts, header.value, message.length);
     this.#access.onFrame?.(header.value, message.subarray(mediaFrameHeaderBytes));
   }
 
@@ -277,6 +261,11 @@ export class BridgeLeg extends MediaLeg {
   /** Its answer to an assignment: another bridge may be asked. */
   refuse(): void {
     this.send({ type: 'refuse' });
+  }
+
+  /** What it takes of the device from now on. */
+  take(uplink: Partial<UplinkWish>): void {
+    this.send({ type: 'uplink', ...uplink });
   }
 
   report(state: ReportedState | 'ended', reason?: CallEndReason): void {

@@ -6,6 +6,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { BridgeLeg, LegText, StartText } from './media-leg.ts';
 import type { FrameSink } from '../bridge/bridge-playback.ts';
 import type { BridgeLogger } from '../bridge/bridge-report.ts';
+import type { UplinkWish } from '../../model/sound.ts';
 import { ConnectionGone } from './awaited-items.ts';
 
 export interface CallDeps {
@@ -13,6 +14,8 @@ export interface CallDeps {
   readonly logger: BridgeLogger;
   /** Milliseconds from the ringing after which the phone joins, accepted or not; null: it waits for the device. */
   readonly answerAfterMs: number | null;
+  /** What it takes of the device; null: what comes. */
+  readonly uplinkVideo: UplinkWish['video'];
   play(start: StartText, sendQueue: FrameSink): Playback;
 }
 
@@ -83,6 +86,7 @@ export class SimulatedCall implements FrameSink {
   }
 
   #takeUp(leg: BridgeLeg): void {
+    if (this.#deps.uplinkVideo !== null) leg.take({ video: this.#deps.uplinkVideo });
     if (this.#playback !== null) {
       leg.report('connected');
       return this.#playback.wantKeyFrame();

@@ -6,7 +6,7 @@ import { generateSecret } from '../../storage/registry/registry-write.ts';
 /** What the device can take. */
 export type RoomMedia = Pick<
   CallCredentialsBody,
-  'no_video' | 'down_video_mt' | 'video_res_mode' | 'screen_width' | 'screen_height'
+  'no_video' | 'up_video_mt' | 'down_video_mt' | 'video_res_mode' | 'screen_width' | 'screen_height'
 >;
 
 /** `prefix`: of the id by which operators see the room. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { noPlaybackTally } from '../../../../src/tools/bridge/bridge-playback.ts';
 import { BridgeReport } from '../../../../src/tools/bridge/bridge-report.ts';
-import { noLegCounts } from '../../../../src/tools/simulator/media-leg.ts';
+import { noLegCounts } from '../../../../src/tools/simulator/leg-counts.ts';
 import { type Output, ProgressLine } from '../../../../src/cli/shell/output.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
