@@ -1,0 +1,172 @@
+/**
+ * The sound of calls at a whole server and its media process: a tone in at one leg in every format, one after the other in
+ * one call, and the same tone out at the other in the one format that was asked for. Source: calls-and-media.md, Legs.
+ */
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+import type { Engine } from '../../src/media/codec/engine.ts';
+import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
+import { openSoundEncoder } from '../../src/media/codec/sound-encoder.ts';
+import type { AudioFrameFormat, SoundShape } from '../../src/model/sound.ts';
+import { engineTest } from '../support/engine-test.ts';
+import type { MediaPeer } from '../support/media-peer.ts';
+import { channelOf, findTone, sine, sineLevel } from '../support/sines.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
+import {
+  audioFormats,
+  developmentKey,
+  placeWireCall,
+  readWireFrame,
+  wireFrame,
+} from '../support/wire-call.ts';
+
+/** Of the left channel and of the right one. */
+const tones = [1000, 600];
+/** 400 ms: no packet of a burst is stale beside another. */
+const packetsPerBurst = 20;
+/** Of a burst: what a decoder or an encoder begins with is left out. */
+const heard = { fromMs: 120, toMs: 360 };
+const silent = { no_video: true, down_video_mt: '', video_res_mode: 'auto' };
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer({ media: 'child', overrides: [`media.bridge_keys=${developmentKey}`] });
+});
+after(() => server.stop());
+
+/** Packets of 20 ms of the tones, from this moment on. */
+function burst(engine: Engine, shape: SoundShape, fromMs: number): Buffer[] {
+  const encoder = openSoundEncoder(engine, shape);
+  const frames = Array.from({ length: packetsPerBurst }, (_, n) => {
+    const timestamp = fromMs + n * 20;
+    const samples = sine({ rate: shape.rate, tones: tones.slice(0, shape.channels) }, timestamp, 20);
+    const payload = encoder.encode(samples) ?? assert.fail('it encodes');
+    return wireFrame({ kind: 2, format: audioFormats[shape.format], timestamp }, payload);
+  });
+  encoder.close();
+  return frames;
+}
+
+/** One burst in each of these, one behind the other; resolves when the last one is through. */
+async function play(
+  engine: Engine,
+  [from, to]: readonly [MediaPeer, MediaPeer],
+  shapes: readonly SoundShape[],
+): Promise<void> {
+  for (const [turn, shape] of shapes.entries()) {
+    const fromMs = turn * packetsPerBurst * 20;
+    for (const frame of burst(engine, shape, fromMs)) from.send(frame);
+    const isThrough = (frame: Buffer): boolean => readWireFrame(frame).timestamp >= fromMs + heard.toMs;
+    for (let seen = to.frames.length; !to.frames.some(isThrough); seen += 1) await to.framesCome(seen + 1);
+  }
+}
+
+/** Every packet is of this shape, 20 ms behind the last, and in each burst the tones are found again. */
+function judge(engine: Engine, leg: MediaPeer, shape: SoundShape, bursts: number): void {
+  const frames = leg.frames.map(readWireFrame);
+  assert.deepEqual(
+    new Set(frames.map(({ kind, format }) => `${kind} ${format}`)),
+    new Set([`2 ${audioFormats[shape.format]}`]),
+  );
+  for (const [index, { timestamp }] of frames.entries()) {
+    const before = frames[index - 1]?.timestamp ?? timestamp - 20;
+    assert.ok(timestamp > before && timestamp - before <= 60, `${before}, then ${timestamp}`);
+  }
+  for (let turn = 0; turn < bursts; turn += 1) {
+    const fromMs = turn * packetsPerBurst * 20;
+    const decoder = new PacketTranscoder(engine);
+    const target: SoundShape = { format: 'pcm', rate: 16_000, channels: shape.channels };
+    const packets = frames
+      .filter(({ timestamp }) => timestamp >= fromMs && timestamp <= fromMs + heard.toMs)
+      .flatMap(({ timestamp: timestampMs, payload }) => {
+        const packet = { format: shape.format, timestampMs, payload: new Uint8Array(payload) };
+        const { packets: made, drop } = decoder.take(packet, shape, [target]);
+        assert.equal(drop, null, 'it can be decoded');
+        return made[0] ?? [];
+      })
+      .filter(({ timestampMs }) => timestampMs >= fromMs + heard.fromMs);
+    decoder.close();
+    const samples = Int16Array.from(
+      packets.flatMap(({ payload }) => Array.from(new Int16Array(payload.buffer))),
+    );
+    assert.ok(samples.length >= 3000 * shape.channels, 'there is sound to judge');
+    for (let channel = 0; channel < shape.channels; channel += 1) {
+      const tone = tones[channel] ?? 0;
+      const { level, snr } = findTone(channelOf(samples, channel, shape.channels), 16_000, tone);
+      const said = `burst ${turn}, channel ${channel}: ${level.toFixed(3)} of ${sineLevel}, ${snr.toFixed(1)} dB`;
+      assert.ok(Math.abs(level / sineLevel - 1) < 0.2 && snr > 12, said);
+    }
+  }
+}
+
+const devices: readonly SoundShape[] = [
+  { format: 'alaw', rate: 8000, channels: 1 },
+  { format: 'alaw', rate: 16_000, channels: 2 },
+  { format: 'opus', rate: 16_000, channels: 1 },
+  { format: 'opus', rate: 16_000, channels: 2 },
+];
+
+for (const shape of devices)
+  engineTest(
+    `a device of ${shape.format}, ${shape.rate} Hz and ${shape.channels} channels hears what the bridge sends as PCM, A-law and Opus`,
+    async (engine, t) => {
+      const { device, bridge } = await placeWireCall(t, server, {
+        ...silent,
+        down_audio_mt: shape.format,
+        audio_rate: shape.rate,
+        audio_channels: shape.channels,
+      });
+      const sent = (['pcm', 'alaw', 'opus'] as const).map((format) => ({ ...shape, format }));
+      await play(engine, [bridge, device], sent);
+      judge(engine, device, shape, sent.length);
+    },
+  );
+
+engineTest(
+  'a bridge hears the device in what it asked for, and in what that sends once it asks no more',
+  async (engine, t) => {
+    const own: SoundShape = { format: 'alaw', rate: 16_000, channels: 1 };
+    const { device, bridge } = await placeWireCall(t, server, {
+      ...silent,
+      down_audio_mt: own.format,
+      audio_rate: own.rate,
+      audio_channels: own.channels,
+    });
+    const wish: SoundShape = { format: 'pcm', rate: 48_000, channels: 1 };
+    bridge.send(JSON.stringify({ type: 'uplink', audio: wish }));
+    await bridge.ping();
+    await play(engine, [device, bridge], [own, { ...own, format: 'opus' }]);
+    judge(engine, bridge, wish, 2);
+    bridge.send('{"type":"uplink"}');
+    await bridge.ping();
+    const before = bridge.frames.length;
+    const [last] = burst(engine, own, 5000);
+    assert.ok(last !== undefined);
+    device.send(last);
+    await bridge.framesCome(before + 1);
+    assert.deepEqual(bridge.frames.at(-1), last);
+  },
+);
+
+engineTest(
+  'sound that is none costs the call nothing: what is sound behind it is heard',
+  async (engine, t) => {
+    const { device, bridge } = await placeWireCall(t, server, silent);
+    const formats: readonly AudioFrameFormat[] = ['amr', 'opus', 'pcm'];
+    for (let n = 0; n < 60; n += 1) {
+      const format = formats[n % formats.length] ?? 'pcm';
+      const timestamp = (n * 0x2345_6789) % 2 ** 32;
+      bridge.send(
+        wireFrame({ kind: 2, format: audioFormats[format], timestamp }, Buffer.alloc(1 + n * 3, n * 37)),
+      );
+    }
+    bridge.send(wireFrame({ kind: 2, format: audioFormats.pcm }, Buffer.alloc(1024 * 1024 - 12, 5)));
+    await bridge.ping();
+    device.frames.length = 0;
+    const shape: SoundShape = { format: 'pcm', rate: 8000, channels: 1 };
+    for (const frame of burst(engine, shape, 100_000)) bridge.send(frame);
+    const isHeard = (frame: Buffer): boolean => readWireFrame(frame).timestamp === 100_000 + heard.toMs;
+    for (let seen = 0; !device.frames.some(isHeard); seen += 1) await device.framesCome(seen + 1);
+    assert.ok(device.frames.every((frame) => readWireFrame(frame).format === audioFormats.alaw));
+  },
+);
