@@ -1,6 +1,6 @@
 /** The capacity of the media processes: what their workers do, and for how much more they have room. */
 
-import { audioFrameFormats, type AudioFrameFormat } from './sound.ts';
+import { soundEncodings, type SoundEncoding } from './sound.ts';
 
 /** A worker that decodes, scales and encodes. */
 export interface WorkerLoad {
@@ -26,7 +26,7 @@ export interface MediaCapacity {
   /** The version of the decoders' library; null: its machine has none. */
   readonly engine: string | null;
   /** What it can make sound as. */
-  readonly soundEncoders: readonly AudioFrameFormat[];
+  readonly soundEncoders: readonly SoundEncoding[];
 }
 
 /** Calls that it has room for. */
@@ -37,9 +37,7 @@ export function roomOf({ workers }: Pick<MediaCapacity, 'workers'>): number {
 /** What sound can be made as whichever of them a call comes to; null: none is known. */
 export function soundEncodersOf(
   processes: readonly Pick<MediaCapacity, 'soundEncoders'>[],
-): readonly AudioFrameFormat[] | null {
+): readonly SoundEncoding[] | null {
   if (processes.length === 0) return null;
-  return audioFrameFormats.filter((format) =>
-    processes.every((media) => media.soundEncoders.includes(format)),
-  );
+  return soundEncodings.filter((format) => processes.every((media) => media.soundEncoders.includes(format)));
 }

@@ -34,6 +34,14 @@ export function isCarried({ format, rate, channels }: SoundShape): boolean {
   return soundChoices[format].rates.includes(rate) && (channels === 1 || channels === 2);
 }
 
+/** What there are encoders of: the two bands of AMR have one each. */
+export const soundEncodings = [...audioFrameFormats, 'amr_wide'] as const;
+export type SoundEncoding = (typeof soundEncodings)[number];
+
+export function encodingOf({ format, rate }: Pick<SoundShape, 'format' | 'rate'>): SoundEncoding {
+  return format === 'amr' && rate > 8000 ? 'amr_wide' : format;
+}
+
 /** What a bridge takes of the device; null: as it comes. */
 export interface UplinkWish {
   readonly audio: SoundShape | null;

@@ -14,7 +14,7 @@ import type {
   SourceFrame,
 } from '../../src/model/picture.ts';
 import type { WorkerLoad } from '../../src/model/media-capacity.ts';
-import { audioFrameFormats, type AudioFrameFormat } from '../../src/model/sound.ts';
+import { soundEncodings, type SoundEncoding } from '../../src/model/sound.ts';
 import type {
   SoundTranscoder,
   Transcoder,
@@ -88,7 +88,7 @@ export class FakeTranscoders implements Transcoders {
   readonly engine: string | null = 'fake';
   readonly opened: FakeTranscoder[] = [];
   readonly needs: TranscodingNeed[] = [];
-  soundEncoders: readonly AudioFrameFormat[] = audioFrameFormats;
+  soundEncoders: readonly SoundEncoding[] = soundEncodings;
   readonly openedSound: FakeSoundTranscoder[] = [];
   /** Null: who comes is taken. */
   refusal: ReservationRefusal | null = null;

@@ -17,7 +17,7 @@ import { comeAgain, refusal, type CallCredentialsCode, type Refusal } from '../.
 import type { MemberId } from '../../model/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
-import type { AudioFrameFormat } from '../../model/sound.ts';
+import { encodingOf, type SoundEncoding } from '../../model/sound.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice } from '../../model/peer.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
@@ -41,7 +41,7 @@ export interface CallCredentialsDeps {
   /** Of the media listener that carries the calls of this member; null: not known. */
   mediaUrl(): string | null;
   /** What the media of this member can make sound as; null: not known. */
-  soundEncoders(): readonly AudioFrameFormat[] | null;
+  soundEncoders(): readonly SoundEncoding[] | null;
   /** The peer id names the media listener, too. */
   readonly addressInPeerId: boolean;
   readonly issued: IssuedCalls;
@@ -186,10 +186,13 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
 }
 
 /** Null: its sound can be made of whatever the bridge sends, as far as is known. */
-function soundNote(encoders: readonly AudioFrameFormat[] | null, { downAudio }: CallMedia): string | null {
-  if (encoders === null || encoders.includes(downAudio)) return null;
+function soundNote(
+  encoders: readonly SoundEncoding[] | null,
+  { downAudio, audioRate }: CallMedia,
+): string | null {
+  if (encoders === null || encoders.includes(encodingOf({ format: downAudio, rate: audioRate }))) return null;
   return (
-    `success, but no sound is converted to ${downAudio} here, for want of an encoder: ` +
+    `success, but no sound is converted to ${downAudio} of ${audioRate} Hz here, for want of an encoder: ` +
     `the device hears what the bridge sends as ${downAudio}`
   );
 }

@@ -5,13 +5,7 @@
 import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
 import type { WorkerLoad } from '../../model/media-capacity.ts';
-import type {
-  AudioFrameFormat,
-  SampleShape,
-  SoundPacket,
-  SoundResult,
-  SoundShape,
-} from '../../model/sound.ts';
+import type { SoundEncoding, SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/sound.ts';
 import type {
   FrameDescription,
   FrameResult,
@@ -61,7 +55,7 @@ export interface Transcoders {
   /** The version of the decoders' library; null: this machine has none. */
   readonly engine: string | null;
   /** Of which packets can be made here. */
-  readonly soundEncoders: readonly AudioFrameFormat[];
+  readonly soundEncoders: readonly SoundEncoding[];
   /** By measured load: who does not fit is refused, not starved. `engine`: this machine has no decoder. */
   open(need: TranscodingNeed): Result<Transcoder, ReservationRefusal>;
   /** As `open`; one direction of sound costs little. */

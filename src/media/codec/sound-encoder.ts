@@ -4,12 +4,7 @@
  */
 import type { FFEncoderCodec } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
-import {
-  audioFrameFormats,
-  type AudioFrameFormat,
-  type SampleShape,
-  type SoundShape,
-} from '../../model/sound.ts';
+import { soundEncodings, type SampleShape, type SoundEncoding, type SoundShape } from '../../model/sound.ts';
 import { soundBlockMs } from '../../model/sound-limits.ts';
 import { encodeAlaw } from '../sound/alaw.ts';
 import { amrRates } from '../sound/sound-source.ts';
@@ -46,11 +41,17 @@ const opusBitRates: ReadonlyMap<number, number> = new Map([
 /** The highest: what AMR saves is heard. */
 const [amrNarrowBitRate, amrWideBitRate] = [12_200, 23_850];
 
-/** The formats of which the engine makes packets. */
-export function encodableSound({ av, constants }: Engine): readonly AudioFrameFormat[] {
-  const hasAmr =
-    av.Codec.findEncoderByName(constants.FF_ENCODER_LIBOPENCORE_AMRNB) !== null || hasAmrLibrary();
-  return hasAmr ? audioFrameFormats : audioFrameFormats.filter((format) => format !== 'amr');
+/** What the engine makes packets of. */
+export function encodableSound({ av, constants }: Engine): readonly SoundEncoding[] {
+  const has = (encoder: FFEncoderCodec): boolean => av.Codec.findEncoderByName(encoder) !== null;
+  const isThere: Readonly<Record<SoundEncoding, boolean>> = {
+    alaw: true,
+    amr: has(constants.FF_ENCODER_LIBOPENCORE_AMRNB) || hasAmrLibrary(),
+    opus: has(constants.FF_ENCODER_LIBOPUS),
+    pcm: true,
+    amr_wide: has(constants.FF_ENCODER_LIBVO_AMRWBENC),
+  };
+  return soundEncodings.filter((encoding) => isThere[encoding]);
 }
 
 /** Throws where the engine has no such encoder. `target`: AMR has one channel. */

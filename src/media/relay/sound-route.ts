@@ -8,13 +8,14 @@ import type { SoundTranscoder, Transcoders } from '../../core/ports/transcoders.
 import { audioBytesWaitingMax } from '../../model/limits.ts';
 import { soundRetryMsMin } from '../../model/sound-limits.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
-import type {
-  AudioFrameFormat,
-  MadeSound,
-  SampleShape,
-  SoundPacket,
-  SoundResult,
-  SoundShape,
+import {
+  encodingOf,
+  type AudioFrameFormat,
+  type MadeSound,
+  type SampleShape,
+  type SoundPacket,
+  type SoundResult,
+  type SoundShape,
 } from '../../model/sound.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { AudioQueue } from './media-queues.ts';
@@ -135,7 +136,7 @@ export class SoundRoute {
     const targets: SoundShape[] = [];
     for (const { sound: shape } of hearers) {
       if (shape === 'any' || passes(packet, packet.assumed, shape)) continue;
-      const canBeMade = this.#deps.transcoders.soundEncoders.includes(shape.format);
+      const canBeMade = this.#deps.transcoders.soundEncoders.includes(encodingOf(shape));
       if (canBeMade && !targets.some((target) => isSame(target, shape))) targets.push(shape);
     }
     return targets;

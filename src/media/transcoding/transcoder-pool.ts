@@ -8,7 +8,7 @@ import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
 import { soundShareFirst } from '../../model/sound-limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
-import type { AudioFrameFormat } from '../../model/sound.ts';
+import type { SoundEncoding } from '../../model/sound.ts';
 import type { WorkerLoad } from '../../model/media-capacity.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type {
@@ -72,7 +72,7 @@ export class TranscoderPool implements Transcoders {
     return this.#engine?.version ?? null;
   }
 
-  get soundEncoders(): readonly AudioFrameFormat[] {
+  get soundEncoders(): readonly SoundEncoding[] {
     return this.#engine?.soundEncoders ?? [];
   }
 

@@ -6,13 +6,7 @@
  */
 import type { NativeCensus } from '../codec/native-census.ts';
 import type { Result } from '../../lib/result.ts';
-import type {
-  AudioFrameFormat,
-  SampleShape,
-  SoundPacket,
-  SoundResult,
-  SoundShape,
-} from '../../model/sound.ts';
+import type { SoundEncoding, SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/sound.ts';
 import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
 
 export interface FrameTask {
@@ -36,7 +30,7 @@ export interface SoundTask {
 
 export interface EngineDescription {
   readonly version: string;
-  readonly soundEncoders: readonly AudioFrameFormat[];
+  readonly soundEncoders: readonly SoundEncoding[];
 }
 
 export interface TranscoderTasks {

@@ -13,7 +13,7 @@ import {
 import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-shape.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { linkTallyItemsMax, sourceSideMax, tokenKeysMax } from '../../model/limits.ts';
-import { audioFrameFormats } from '../../model/sound.ts';
+import { soundEncodings } from '../../model/sound.ts';
 import { mediaFrameResults, videoFrameFormats } from '../../model/picture.ts';
 
 /** Of ids and other short texts. */
@@ -144,7 +144,7 @@ export const mediaProcessCounts = z.strictObject({
   /** The version of the decoders' library; null: this machine has none. */
   engine: line.nullable(),
   /** What it can make sound as. */
-  soundEncoders: z.array(z.enum(audioFrameFormats)).max(audioFrameFormats.length).readonly(),
+  soundEncoders: z.array(z.enum(soundEncodings)).max(soundEncodings.length).readonly(),
 });
 export type MediaProcessCounts = z.infer<typeof mediaProcessCounts>;
 

@@ -41,7 +41,7 @@ import type { RecordStore } from '../../storage/journal/committer.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { PeerNotice } from '../../model/peer.ts';
-import type { AudioFrameFormat } from '../../model/sound.ts';
+import type { SoundEncoding } from '../../model/sound.ts';
 import { soundEncodersOf } from '../../model/media-capacity.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
@@ -85,7 +85,7 @@ export interface OpenContext {
   /** `ws://host:port` or `wss://host:port`, by which devices reach the media listener of this server; null: none is known. */
   mediaUrl(): string | null;
   /** What the media processes of this server can make sound as; null: not known. */
-  soundEncoders(): readonly AudioFrameFormat[] | null;
+  soundEncoders(): readonly SoundEncoding[] | null;
 }
 
 export interface ServerContext extends OpenContext {

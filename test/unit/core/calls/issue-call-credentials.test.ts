@@ -7,7 +7,7 @@ import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';
 import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../../../src/model/call.ts';
 import type { DeviceId, TokenId } from '../../../../src/model/ids.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { AudioFrameFormat } from '../../../../src/model/sound.ts';
+import type { SoundEncoding } from '../../../../src/model/sound.ts';
 import { refusal } from '../../../../src/model/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
 import {
@@ -56,7 +56,7 @@ class Scene {
   draining = false;
   idleBridge = false;
   mediaUrl: string | null = 'ws://media.example:8083';
-  soundEncoders: readonly AudioFrameFormat[] | null = null;
+  soundEncoders: readonly SoundEncoding[] | null = null;
   deps: CallCredentialsDeps;
   readonly told: CallIssued[] = [];
   #signatures = 0;
@@ -441,14 +441,14 @@ test('credentials name the media listener of the member that issues them, the pe
 
 test('credentials say what sound the device will not have made for it, a repeat of them too', async () => {
   const scene = new Scene();
-  const order = scene.order({ media: { ...callMedia, downAudio: 'amr' } });
-  scene.soundEncoders = ['alaw', 'opus', 'pcm'];
+  const order = scene.order({ media: { ...callMedia, downAudio: 'amr', audioRate: 16_000 } });
+  scene.soundEncoders = ['alaw', 'amr', 'opus', 'pcm'];
   const first = await scene.ask(order);
   const said =
-    'success, but no sound is converted to amr here, for want of an encoder: the device hears what the bridge sends as amr';
+    'success, but no sound is converted to amr of 16000 Hz here, for want of an encoder: the device hears what the bridge sends as amr';
   assert.equal(first.ok && first.value.note, said);
   assert.equal(scene.told[0]?.note, said);
-  scene.soundEncoders = ['amr'];
+  scene.soundEncoders = ['amr_wide'];
   const repeated = await scene.ask(order);
   assert.deepEqual(repeated, first);
 });

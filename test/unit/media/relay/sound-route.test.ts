@@ -192,6 +192,11 @@ test('without a decoder, or an encoder for it, sound of another format is not su
   other.audio('1', 0, 'pcm');
   assert.deepEqual(scene.transcoders.openedSound, []);
   assert.deepEqual(scene.counts, { unsupported: 1 });
+  const wide = new RelayScene({ ...amrMedia, audioRate: 16_000 });
+  wide.transcoders.soundEncoders = ['alaw', 'amr', 'pcm'];
+  const [wideBridge] = [wide.bridge(), wide.device()];
+  wideBridge.audio('1', 0, 'pcm');
+  assert.deepEqual(wide.counts, { unsupported: 1 }, 'wide-band AMR is another encoding');
 });
 
 test('who listens to what can be made has it, where the device takes what cannot', async () => {
