@@ -23,6 +23,21 @@ export function nextNalUnit(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
+const startCodeBytes = 3;
+
+/** The NAL units of an Annex B byte stream, without start codes and without zeros behind them; views of it. */
+export function splitNalUnits(bytes: Uint8Array): Uint8Array[] {
+  const units: Uint8Array[] = [];
+  for (let at = nextNalUnit(bytes, 0); at !== -1;) {
+    const next = nextNalUnit(bytes, at);
+    let end = next === -1 ? bytes.length : next - startCodeBytes;
+    while (end > at && bytes[end - 1] === 0) end -= 1;
+    if (end > at) units.push(bytes.subarray(at, end));
+    at = next;
+  }
+  return units;
+}
+
 /** Values of exp-Golomb codes are below 2^32. */
 const leadingZeroesMax = 31;
 

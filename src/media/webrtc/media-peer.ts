@@ -1,0 +1,229 @@
+/**
+ * One peer: an offer answered, and then a connection whose packets go to its streams and whose data channels are its own.
+ * It ends once, by its client, by its owner, or because the client sends more than it may.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
+import { rtcOfferBytesMax } from '../../model/limits.ts';
+import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
+import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
+import { readOffer, type IceCredentials, type MediaOffer } from '../../protocol/sdp/media-offer.ts';
+import { agree, soundShapeOf, type Agreement } from './agreement.ts';
+import { advertised } from './candidates.ts';
+import { ClientAllowance } from './client-allowance.ts';
+import { MediaStreams } from './media-streams.ts';
+import { PeerChannels } from './peer-channels.ts';
+import { channelMessageBytesMax, RtcConnection, type RtcTransportSettings } from './rtc-connection.ts';
+import type { RtcEngine } from './rtc-engine.ts';
+import type { RtcAgreement, RtcPeer, RtcPeerOwner } from './rtc-peer.ts';
+
+export interface MediaPeerDeps {
+  readonly clock: Clock;
+  readonly engine: RtcEngine;
+  readonly transport: RtcTransportSettings;
+  /** Addresses that candidates name in place of the local ones; empty: those. */
+  readonly advertise: readonly string[];
+  readonly owner: RtcPeerOwner;
+  /** ICE and DTLS are done. */
+  onConnected(): void;
+  /** Once, however it ended. */
+  onEnd(): void;
+}
+
+const nothingAgreed: RtcAgreement = {
+  audioDown: null,
+  audioUp: null,
+  videoDown: false,
+  videoUp: false,
+  pictures: false,
+};
+
+export class MediaPeer implements RtcPeer {
+  readonly #deps: MediaPeerDeps;
+  readonly #allowance: ClientAllowance;
+  #stage: 'open' | 'ended' = 'open';
+  #ice: IceCredentials | null = null;
+  #agreed = nothingAgreed;
+  #connection: RtcConnection | null = null;
+  #streams: MediaStreams | null = null;
+  #channels: PeerChannels | null = null;
+
+  constructor(deps: MediaPeerDeps) {
+    this.#deps = deps;
+    this.#allowance = new ClientAllowance(deps.clock.monotonicMs());
+  }
+
+  get agreed(): RtcAgreement {
+    return this.#agreed;
+  }
+
+  async answer(offer: string): Promise<Result<string, string>> {
+    const answer = await this.#tryAnswer(offer);
+    if (!answer.ok) this.close();
+    return answer;
+  }
+
+  async #tryAnswer(text: string): Promise<Result<string, string>> {
+    if (Buffer.byteLength(text) > rtcOfferBytesMax)
+      return fail(`an offer is at most ${rtcOfferBytesMax} bytes`);
+    const offer = readOffer(text);
+    if (!offer.ok) return offer;
+    const agreement = agree(offer.value);
+    if (!agreement.ok) return agreement;
+    try {
+      return succeed(await this.#connect(offer.value, agreement.value));
+    } catch (error) {
+      return fail(`the connection cannot be made: ${messageOf(error)}`);
+    }
+  }
+
+  patch(text: string): Result<null, string> {
+    if (Buffer.byteLength(text) > rtcOfferBytesMax)
+      return fail(`a fragment is at most ${rtcOfferBytesMax} bytes`);
+    const ice = readIceFragment(text);
+    if (!ice.ok) return ice;
+    const isRestart =
+      ice.value !== null &&
+      (ice.value.ufrag !== this.#ice?.ufrag || ice.value.password !== this.#ice.password);
+    return isRestart ? fail(noRestart) : succeed(null);
+  }
+
+  sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void {
+    if (this.#stage === 'ended' || this.#streams === null) sent();
+    else this.#streams.sendVideo(accessUnit, timestampMs, sent);
+  }
+
+  sendAudio(packet: Uint8Array, timestampMs: number): void {
+    if (this.#stage === 'open') this.#streams?.sendAudio(packet, timestampMs);
+  }
+
+  sendPicture(jpeg: Uint8Array, sent: () => void): void {
+    if (this.#stage === 'ended' || this.#channels === null) sent();
+    else this.#channels.sendPicture(jpeg, sent);
+  }
+
+  sendCommand(command: number): void {
+    if (this.#stage === 'open') this.#channels?.sendCommand(command);
+  }
+
+  askKeyFrame(): void {
+    if (this.#stage === 'open') this.#streams?.askKeyFrame();
+  }
+
+  /** What falls due. */
+  tick(nowMs: number): void {
+    if (this.#stage === 'open') this.#streams?.tick(nowMs);
+  }
+
+  close(): void {
+    if (this.#stage === 'ended') return;
+    this.#stage = 'ended';
+    this.#streams?.close();
+    this.#channels?.close();
+    this.#connection?.close();
+    this.#deps.onEnd();
+  }
+
+  /** Closed, and its owner is told. */
+  end(why: string): void {
+    if (this.#stage === 'ended') return;
+    this.close();
+    this.#deps.owner.gone(why);
+  }
+
+  async #connect(offer: MediaOffer, agreement: Agreement): Promise<string> {
+    const { clock, engine, transport, advertise, owner } = this.#deps;
+    const sourceName = randomUUID();
+    const connection = new RtcConnection(engine, transport, {
+      packet: (bytes) => this.#takePacket(bytes),
+      channel: (channel) => this.#channels?.take(channel),
+      connected: () => this.#connected(),
+      ended: () => this.end('the client has ended the connection, or does not answer'),
+    });
+    this.#connection = connection;
+    const streams = new MediaStreams(agreement, {
+      clock,
+      owner: guarded(owner, () => this.#stage === 'open'),
+      sourceName,
+      send: (packet) => connection.send(packet),
+    });
+    this.#streams = streams;
+    const local = await connection.start({
+      ice: offer.ice,
+      dtls: offer.dtls,
+      hasMedia: agreement.sections.some(
+        ({ codec, sends, receives }) => codec !== null && (sends || receives),
+      ),
+      channels: agreement.channels,
+    });
+    this.#openChannels(connection, agreement);
+    this.#ice = offer.ice;
+    this.#agreed = {
+      audioDown: soundShapeOf(agreement.audioDown),
+      audioUp: soundShapeOf(agreement.audioUp),
+      videoDown: agreement.videoDown !== null,
+      videoUp: agreement.videoUp !== null,
+      pictures: agreement.channels !== null,
+    };
+    return writeAnswer({
+      sections: agreement.sections,
+      transport: { ...local, candidates: advertised(local.candidates, advertise) },
+      ssrcs: streams.ssrcs,
+      sourceName,
+      messageBytesMax: channelMessageBytesMax,
+    });
+  }
+
+  #openChannels(connection: RtcConnection, { channels }: Agreement): void {
+    if (channels === null) return;
+    // 0: of any length.
+    const messageBytesMax = channels.messageBytesMax === 0 ? Infinity : channels.messageBytesMax;
+    this.#channels = new PeerChannels(
+      Math.min(messageBytesMax, channelMessageBytesMax),
+      (label) => connection.openChannel(label),
+      {
+        command: (command) => this.#deps.owner.command(command),
+        takesMessage: (bytes) => this.#takes('message', bytes),
+        tooManyChannels: () => this.end('the client opens too many data channels'),
+      },
+    );
+  }
+
+  #takePacket(bytes: Buffer): void {
+    if (this.#takes('packet', bytes.length)) this.#streams?.take(bytes);
+  }
+
+  /** False: it was one too many, and the peer has ended. */
+  #takes(kind: 'packet' | 'message', bytes: number): boolean {
+    const fault = this.#allowance.take(kind, bytes, this.#deps.clock.monotonicMs());
+    if (fault !== null) this.end(fault);
+    return fault === null;
+  }
+
+  #connected(): void {
+    this.#deps.onConnected();
+    this.#deps.owner.connected();
+  }
+}
+
+const noRestart =
+  'ICE is not restarted here: a connection that is lost is made anew, by another offer with the same token';
+
+/** One packet may bring several frames: none reaches an owner that has closed the peer meanwhile. */
+function guarded(owner: RtcPeerOwner, isOpen: () => boolean): RtcPeerOwner {
+  const ifOpen =
+    <Values extends unknown[]>(run: (...values: Values) => void) =>
+    (...values: Values): void => {
+      if (isOpen()) run(...values);
+    };
+  return {
+    connected: ifOpen(() => owner.connected()),
+    video: ifOpen((...values) => owner.video(...values)),
+    audio: ifOpen((...values) => owner.audio(...values)),
+    command: ifOpen((command) => owner.command(command)),
+    keyFrameWanted: ifOpen(() => owner.keyFrameWanted()),
+    bitrate: ifOpen((bitsPerSecond) => owner.bitrate(bitsPerSecond)),
+    gone: ifOpen((why) => owner.gone(why)),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * The peers of one media process: as many as the settings say, and of those that are not connected yet as many as one
+ * address and all together may have, each for a limited time. One timer runs for all of them.
+ */
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
+import {
+  rtcConnectingMax,
+  rtcConnectingPerAddressMax,
+  rtcConnectMsMax,
+  rtcTickMs,
+} from '../../model/limits.ts';
+import { addressKey } from '../../lib/connection-limits.ts';
+import { MediaPeer } from './media-peer.ts';
+import type { RtcTransportSettings } from './rtc-connection.ts';
+import type { RtcEngine } from './rtc-engine.ts';
+import type { RtcOpenRefusal, RtcPeer, RtcPeerOwner, RtcPeers } from './rtc-peer.ts';
+
+export interface PeerSetSettings {
+  readonly transport: RtcTransportSettings;
+  readonly advertise: readonly string[];
+  readonly peersMax: number;
+}
+
+interface Connecting {
+  readonly group: string;
+  readonly giveUp: Cancel;
+}
+
+export class PeerSet implements RtcPeers {
+  readonly #settings: PeerSetSettings;
+  readonly #clock: Clock;
+  /** The error: why there is none. */
+  readonly #engine: Result<RtcEngine, string>;
+  readonly #peers = new Set<MediaPeer>();
+  readonly #connecting = new Map<MediaPeer, Connecting>();
+  #stopTicking: Cancel = () => undefined;
+
+  constructor(settings: PeerSetSettings, clock: Clock, engine: Result<RtcEngine, string>) {
+    this.#settings = settings;
+    this.#clock = clock;
+    this.#engine = engine;
+  }
+
+  get count(): number {
+    return this.#peers.size;
+  }
+
+  get missing(): string | null {
+    return this.#engine.ok ? null : this.#engine.error;
+  }
+
+  open(address: string, owner: RtcPeerOwner): Result<RtcPeer, RtcOpenRefusal> {
+    if (!this.#engine.ok) return fail('unavailable');
+    const group = addressKey(address);
+    if (!this.#hasRoom(group)) return fail('busy');
+    const { transport, advertise } = this.#settings;
+    const peer = new MediaPeer({
+      clock: this.#clock,
+      engine: this.#engine.value,
+      transport,
+      advertise,
+      owner,
+      onConnected: () => this.#settle(peer),
+      onEnd: () => this.#remove(peer),
+    });
+    const giveUp = this.#clock.after(rtcConnectMsMax, () =>
+      peer.end(`no connection was made within ${rtcConnectMsMax / 1000} s`),
+    );
+    this.#connecting.set(peer, { group, giveUp });
+    this.#add(peer);
+    return succeed(peer);
+  }
+
+  close(): void {
+    for (const peer of this.#peers) peer.end('the server is stopping');
+  }
+
+  #hasRoom(group: string): boolean {
+    if (this.#peers.size >= this.#settings.peersMax || this.#connecting.size >= rtcConnectingMax)
+      return false;
+    const ofGroup = [...this.#connecting.values()].filter((connecting) => connecting.group === group);
+    return ofGroup.length < rtcConnectingPerAddressMax;
+  }
+
+  #add(peer: MediaPeer): void {
+    if (this.#peers.size === 0) this.#stopTicking = this.#clock.every(rtcTickMs, () => this.#tick());
+    this.#peers.add(peer);
+  }
+
+  #tick(): void {
+    const nowMs = this.#clock.monotonicMs();
+    for (const peer of this.#peers) peer.tick(nowMs);
+  }
+
+  /** It waits no longer to be connected. */
+  #settle(peer: MediaPeer): void {
+    this.#connecting.get(peer)?.giveUp();
+    this.#connecting.delete(peer);
+  }
+
+  #remove(peer: MediaPeer): void {
+    this.#settle(peer);
+    this.#peers.delete(peer);
+    if (this.#peers.size === 0) this.#stopTicking();
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Packets of one stream put in order, within a window: one that comes early is held until those before it are there, or
+ * have been waited for long enough. Duplicates and what comes too late are dropped. Packets that are missing are named, so
+ * that they can be asked for again.
+ */
+import { rtcNackMsMin, rtcNacksMax, rtcReorderPacketsMax } from '../../model/limits.ts';
+import { sequenceDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
+
+/** `lost`: packets are missing before the next one, for good. */
+export type InOrder = RtpPacket | 'lost';
+
+interface Missing {
+  readonly sinceMs: number;
+  askedMs: number;
+  asks: number;
+}
+
+/** A packet that is merely out of order needs no asking for. */
+const patienceMs = 20;
+
+export class ReorderWindow {
+  readonly #waitMsMax: number;
+  /** The sequence number that comes next; null: none came yet. */
+  #next: number | null = null;
+  readonly #held = new Map<number, RtpPacket>();
+  readonly #missing = new Map<number, Missing>();
+
+  constructor(waitMsMax: number) {
+    this.#waitMsMax = waitMsMax;
+  }
+
+  /** What can be handed on now, in order. */
+  push(packet: RtpPacket, nowMs: number): InOrder[] {
+    this.#next ??= packet.sequence;
+    const ahead = sequenceDistance(this.#next, packet.sequence);
+    if (Math.abs(ahead) >= rtcReorderPacketsMax) return [...this.#giveUp(), ...this.#restart(packet)];
+    if (ahead < 0 || this.#held.has(packet.sequence)) return [];
+    this.#missing.delete(packet.sequence);
+    this.#held.set(packet.sequence, packet);
+    this.#noteMissing(ahead, nowMs);
+    return this.#release();
+  }
+
+  /** What has been waited for long enough is given up. */
+  tick(nowMs: number): InOrder[] {
+    const released: InOrder[] = [];
+    for (;;) {
+      const oldest = this.#next === null ? undefined : this.#missing.get(this.#next);
+      if (oldest === undefined || nowMs - oldest.sinceMs < this.#waitMsMax) return released;
+      released.push('lost', ...this.#skip());
+    }
+  }
+
+  /** Sequence numbers to ask for now, in rising order; each is named a few times. */
+  ask(nowMs: number): number[] {
+    const sequences: number[] = [];
+    for (const [sequence, missing] of this.#missing) {
+      const isDue = nowMs - missing.sinceMs >= patienceMs && nowMs - missing.askedMs >= rtcNackMsMin;
+      if (!isDue || missing.asks === rtcNacksMax) continue;
+      missing.askedMs = nowMs;
+      missing.asks += 1;
+      sequences.push(sequence);
+    }
+    return sequences;
+  }
+
+  /** Those between the next one and the one that is `ahead` of it that are not there. Newest last, by the map's order. */
+  #noteMissing(ahead: number, nowMs: number): void {
+    if (this.#next === null) return;
+    for (let i = 0; i < ahead; i += 1) {
+      const sequence = (this.#next + i) & 0xffff;
+      if (this.#held.has(sequence) || this.#missing.has(sequence)) continue;
+      this.#missing.set(sequence, { sinceMs: nowMs, askedMs: -Infinity, asks: 0 });
+    }
+  }
+
+  #release(): RtpPacket[] {
+    const released: RtpPacket[] = [];
+    while (this.#next !== null) {
+      const packet = this.#held.get(this.#next);
+      if (packet === undefined) break;
+      this.#held.delete(this.#next);
+      this.#next = (this.#next + 1) & 0xffff;
+      released.push(packet);
+    }
+    return released;
+  }
+
+  /** Up to the first one that is held. */
+  #skip(): RtpPacket[] {
+    while (this.#next !== null && this.#missing.delete(this.#next)) this.#next = (this.#next + 1) & 0xffff;
+    return this.#release();
+  }
+
+  #giveUp(): InOrder[] {
+    const released: InOrder[] = ['lost'];
+    while (this.#held.size > 0) released.push(...this.#skip(), 'lost');
+    return released;
+  }
+
+  #restart(packet: RtpPacket): RtpPacket[] {
+    this.#missing.clear();
+    this.#next = (packet.sequence + 1) & 0xffff;
+    return [packet];
+  }
+}

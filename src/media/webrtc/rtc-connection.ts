@@ -1,0 +1,163 @@
+/**
+ * The transport of one peer: ICE, DTLS, SRTP and data channels of the library. The library is given a description of our
+ * own making, with one media section whatever the client offered: it then hands over every packet that its keys open, and
+ * reads nothing that a stranger wrote. The client's candidates are not given to it at all: a client reaches this server at
+ * the server's candidates and is answered where it came from, so nobody can make the server send anywhere else.
+ */
+import type { DataChannel, PeerConnection, Track } from 'node-datachannel';
+import type { DtlsParameters, IceCredentials } from '../../protocol/sdp/media-offer.ts';
+import type { LocalTransport } from '../../protocol/sdp/media-answer.ts';
+import { attributeOf, parseSessionDescription } from '../../protocol/sdp/session-description.ts';
+import { closeConnection, makeConnection, type RtcEngine } from './rtc-engine.ts';
+
+export interface RtcTransportSettings {
+  /** An address to bind; null: every one. */
+  readonly host: string | null;
+  /** UDP: one that all connections share, or a range of which each takes one. */
+  readonly ports: { readonly first: number; readonly last: number };
+}
+
+export interface RtcConnectionOwner {
+  /** RTP or RTCP, in memory of its own. */
+  packet(bytes: Buffer): void;
+  /** The client opened it. */
+  channel(channel: DataChannel): void;
+  connected(): void;
+  /** Once: the client has ended it, or does not answer. */
+  ended(): void;
+}
+
+export interface RemoteTransport {
+  readonly ice: IceCredentials;
+  readonly dtls: DtlsParameters;
+  readonly hasMedia: boolean;
+  readonly channels: { readonly sctpPort: number; readonly messageBytesMax: number } | null;
+}
+
+/** Of a message on a data channel, and what is announced to the client for its own. */
+export const channelMessageBytesMax = 256 * 1024;
+
+export class RtcConnection {
+  readonly #connection: PeerConnection;
+  readonly #owner: RtcConnectionOwner;
+  #track: Track | null = null;
+  #stage: 'new' | 'connected' | 'closed' = 'new';
+
+  /** Throws when the library cannot. */
+  constructor(engine: RtcEngine, { host, ports }: RtcTransportSettings, owner: RtcConnectionOwner) {
+    this.#owner = owner;
+    this.#connection = makeConnection(engine, {
+      iceServers: [],
+      disableAutoNegotiation: true,
+      enableIceUdpMux: ports.first === ports.last,
+      portRangeBegin: ports.first,
+      portRangeEnd: ports.last,
+      maxMessageSize: channelMessageBytesMax,
+      ...(host === null ? {} : { bindAddress: host }),
+    });
+  }
+
+  /** Once. Rejects, with the library's reason, when it cannot; does not settle when it is closed before. */
+  start(remote: RemoteTransport): Promise<LocalTransport> {
+    const connection = this.#connection;
+    connection.onStateChange((state) => this.#changed(state));
+    connection.onTrack((track) => this.#takeTrack(track));
+    connection.onDataChannel((channel) => {
+      if (this.#stage !== 'closed') this.#owner.channel(channel);
+    });
+    return new Promise((resolve, reject) => {
+      connection.onGatheringStateChange((state) => {
+        if (state !== 'complete' || this.#stage === 'closed') return;
+        const local = readLocal(connection.localDescription()?.sdp ?? '');
+        if (local === null) reject(new Error('the library has no description of its own'));
+        else resolve(local);
+      });
+      connection.setRemoteDescription(describe(remote), 'offer');
+      connection.setLocalDescription('answer');
+    });
+  }
+
+  /** False: it is not connected, or the network takes nothing. */
+  send(packet: Buffer): boolean {
+    return (
+      this.#stage === 'connected' && this.#track?.isOpen() === true && this.#track.sendMessageBinary(packet)
+    );
+  }
+
+  openChannel(label: string): DataChannel {
+    return this.#connection.createDataChannel(label);
+  }
+
+  close(): void {
+    if (this.#stage === 'closed') return;
+    this.#stage = 'closed';
+    closeConnection(this.#connection);
+  }
+
+  #takeTrack(track: Track): void {
+    this.#track = track;
+    // The library frees the track behind this call, and only if somebody asked for it.
+    track.onClosed(() => undefined);
+    track.onMessage((packet) => {
+      if (this.#stage !== 'closed') this.#owner.packet(packet);
+    });
+  }
+
+  #changed(state: string): void {
+    if (this.#stage === 'closed') return;
+    if (state === 'connected' && this.#stage === 'new') {
+      this.#stage = 'connected';
+      this.#owner.connected();
+    } else if (state === 'failed' || state === 'disconnected' || state === 'closed') {
+      this.close();
+      this.#owner.ended();
+    }
+  }
+}
+
+/** One media section, `m`, that stands for all, and one of data channels, `d`. */
+function describe({ ice, dtls, hasMedia, channels }: RemoteTransport): string {
+  const mids = [...(hasMedia ? ['m'] : []), ...(channels === null ? [] : ['d'])];
+  const lines = [
+    'v=0',
+    'o=- 1 1 IN IP4 0.0.0.0',
+    's=-',
+    't=0 0',
+    `a=group:BUNDLE ${mids.join(' ')}`,
+    `a=ice-ufrag:${ice.ufrag}`,
+    `a=ice-pwd:${ice.password}`,
+    'a=ice-options:trickle',
+    `a=fingerprint:${dtls.fingerprintAlgorithm} ${dtls.fingerprint}`,
+    `a=setup:${dtls.setup}`,
+  ];
+  if (hasMedia)
+    lines.push(
+      'm=video 9 UDP/TLS/RTP/SAVPF 96',
+      'c=IN IP4 0.0.0.0',
+      'a=mid:m',
+      'a=sendrecv',
+      'a=rtcp-mux',
+      'a=rtpmap:96 H264/90000',
+    );
+  if (channels !== null)
+    lines.push(
+      'm=application 9 UDP/DTLS/SCTP webrtc-datachannel',
+      'c=IN IP4 0.0.0.0',
+      'a=mid:d',
+      `a=sctp-port:${channels.sctpPort}`,
+      `a=max-message-size:${channels.messageBytesMax}`,
+    );
+  return lines.map((line) => `${line}\r\n`).join('');
+}
+
+/** Null: not as the library writes it. */
+function readLocal(text: string): LocalTransport | null {
+  const parsed = parseSessionDescription(text, 2);
+  const section = parsed.ok ? parsed.value.sections[0] : undefined;
+  if (!parsed.ok || section === undefined) return null;
+  const find = (name: string): string | null =>
+    attributeOf(section.attributes, name) ?? attributeOf(parsed.value.attributes, name);
+  const [ufrag, password, fingerprint, setup] = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup'].map(find);
+  if (!ufrag || !password || !fingerprint || !setup) return null;
+  return { ufrag, password, fingerprint, setup, candidates: section.attributes.get('candidate') ?? [] };
+}

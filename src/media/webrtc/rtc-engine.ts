@@ -1,0 +1,45 @@
+/**
+ * The library of WebRTC, loaded when it is asked for: the package is an optional dependency, and all but WebRTC runs
+ * without it. Its connections are made and closed here alone, and counted: the garbage collector does not end them.
+ */
+import type * as Library from 'node-datachannel';
+import type { PeerConnection, RtcConfig } from 'node-datachannel';
+import { assert } from '../../lib/assert.ts';
+import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
+
+export interface RtcEngine {
+  readonly library: typeof Library;
+}
+
+const live = new Set<PeerConnection>();
+
+/** Connections that are made and not closed. */
+export function liveConnections(): number {
+  return live.size;
+}
+
+/** The sentence says what to do where there is none. Never rejects. The library prints nothing. */
+export async function openRtcEngine(
+  load: () => Promise<typeof Library> = () => import('node-datachannel'),
+): Promise<Result<RtcEngine, string>> {
+  try {
+    return succeed({ library: await load() });
+  } catch (error) {
+    return fail(
+      'there is no WebRTC here: the package node-datachannel is not installed or does not load on ' +
+        `${process.platform}/${process.arch} (npm ci installs it): ${messageOf(error).split('\n')[0]?.slice(0, 300) ?? ''}`,
+    );
+  }
+}
+
+/** Throws when the library cannot. */
+export function makeConnection({ library }: RtcEngine, config: RtcConfig): PeerConnection {
+  const connection = new library.PeerConnection('peer', config);
+  live.add(connection);
+  return connection;
+}
+
+export function closeConnection(connection: PeerConnection): void {
+  assert(live.delete(connection), 'a connection is closed once');
+  connection.close();
+}

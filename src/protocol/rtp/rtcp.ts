@@ -1,0 +1,225 @@
+/**
+ * RTCP: compound packets to the messages in them, as far as this server acts on them, and its own to bytes. What it does
+ * not know is passed over. Source: RFC 3550, 6; RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
+ */
+
+/** What one side received of a stream. */
+export interface ReportBlock {
+  readonly ssrc: number;
+  /** Of the packets since the last report, in 256ths. */
+  readonly fractionLost: number;
+  /** Of all, 24 bits with a sign. */
+  readonly lost: number;
+  /** The highest sequence number, with its cycles in the upper 16 bits. */
+  readonly highestSequence: number;
+  /** In the stream's clock. */
+  readonly jitter: number;
+  /** The middle 32 bits of the NTP time of the last sender report; 0: none came. */
+  readonly lastReport: number;
+  /** Since it came, in 65536ths of a second. */
+  readonly sinceLastReport: number;
+}
+
+export interface SenderReport {
+  readonly kind: 'sender_report';
+  readonly ssrc: number;
+  /** Seconds since 1900 and their 2^32ths. */
+  readonly ntpSeconds: number;
+  readonly ntpFraction: number;
+  readonly timestamp: number;
+  readonly packets: number;
+  readonly bytes: number;
+  readonly blocks: readonly ReportBlock[];
+}
+
+export interface ReceiverReport {
+  readonly kind: 'receiver_report';
+  readonly ssrc: number;
+  readonly blocks: readonly ReportBlock[];
+}
+
+/** Feedback about a stream, `ssrc`, which its receiver sends. */
+export type Feedback =
+  | { readonly kind: 'nack'; readonly ssrc: number; readonly sequences: readonly number[] }
+  | { readonly kind: 'picture_lost'; readonly ssrc: number }
+  | { readonly kind: 'full_intra'; readonly ssrc: number }
+  | { readonly kind: 'bitrate_max'; readonly ssrcs: readonly number[]; readonly bitsPerSecond: number };
+
+export type RtcpMessage = SenderReport | ReceiverReport | Feedback;
+
+const senderReport = 200;
+const receiverReport = 201;
+const sourceDescription = 202;
+const transportFeedback = 205;
+const payloadFeedback = 206;
+const genericNack = 1;
+const pictureLossIndication = 1;
+const fullIntraRequest = 4;
+const applicationFeedback = 15;
+const remb = 0x52_45_4d_42;
+const headerBytes = 4;
+const blockBytes = 24;
+const feedbackHeadBytes = 12;
+const mantissaBits = 18;
+
+/** Up to the first packet that is none; what is behind that cannot be found. */
+export function decodeRtcp(bytes: Uint8Array): RtcpMessage[] {
+  const messages: RtcpMessage[] = [];
+  let at = 0;
+  while (at + headerBytes <= bytes.length) {
+    const view = new DataView(bytes.buffer, bytes.byteOffset + at, bytes.length - at);
+    const length = headerBytes + view.getUint16(2) * 4;
+    if (view.getUint8(0) >> 6 !== 2 || length > view.byteLength) break;
+    messages.push(...decodeOne(new DataView(view.buffer, view.byteOffset, length)));
+    at += length;
+  }
+  return messages;
+}
+
+function decodeOne(view: DataView): RtcpMessage[] {
+  const count = view.getUint8(0) & 0x1f;
+  switch (view.getUint8(1)) {
+    case senderReport:
+      return view.byteLength < 28 ? [] : [decodeSenderReport(view, count)];
+    case receiverReport:
+      if (view.byteLength < 8) return [];
+      return [{ kind: 'receiver_report', ssrc: view.getUint32(4), blocks: decodeBlocks(view, 8, count) }];
+    case transportFeedback:
+      return view.byteLength < feedbackHeadBytes || count !== genericNack ? [] : [decodeNack(view)];
+    case payloadFeedback:
+      return view.byteLength < feedbackHeadBytes ? [] : decodePayloadFeedback(view, count);
+    default:
+      return [];
+  }
+}
+
+function decodeSenderReport(view: DataView, count: number): SenderReport {
+  return {
+    kind: 'sender_report',
+    ssrc: view.getUint32(4),
+    ntpSeconds: view.getUint32(8),
+    ntpFraction: view.getUint32(12),
+    timestamp: view.getUint32(16),
+    packets: view.getUint32(20),
+    bytes: view.getUint32(24),
+    blocks: decodeBlocks(view, 28, count),
+  };
+}
+
+function decodeBlocks(view: DataView, from: number, count: number): ReportBlock[] {
+  const blocks: ReportBlock[] = [];
+  for (let at = from; blocks.length < count && at + blockBytes <= view.byteLength; at += blockBytes)
+    blocks.push({
+      ssrc: view.getUint32(at),
+      fractionLost: view.getUint8(at + 4),
+      lost: (view.getInt32(at + 4) << 8) >> 8,
+      highestSequence: view.getUint32(at + 8),
+      jitter: view.getUint32(at + 12),
+      lastReport: view.getUint32(at + 16),
+      sinceLastReport: view.getUint32(at + 20),
+    });
+  return blocks;
+}
+
+/** Each item names a packet, and by a mask the 16 behind it. */
+function decodeNack(view: DataView): Feedback {
+  const sequences: number[] = [];
+  for (let at = feedbackHeadBytes; at + 4 <= view.byteLength; at += 4) {
+    const first = view.getUint16(at);
+    const mask = view.getUint16(at + 2);
+    sequences.push(first);
+    for (let i = 0; i < 16; i += 1) if (((mask >> i) & 1) === 1) sequences.push((first + i + 1) & 0xffff);
+  }
+  return { kind: 'nack', ssrc: view.getUint32(8), sequences };
+}
+
+function decodePayloadFeedback(view: DataView, format: number): Feedback[] {
+  if (format === pictureLossIndication) return [{ kind: 'picture_lost', ssrc: view.getUint32(8) }];
+  if (format === fullIntraRequest) return decodeFullIntra(view);
+  if (format === applicationFeedback && view.byteLength >= 20 && view.getUint32(12) === remb)
+    return [decodeBitrateMax(view)];
+  return [];
+}
+
+function decodeFullIntra(view: DataView): Feedback[] {
+  const messages: Feedback[] = [];
+  for (let at = feedbackHeadBytes; at + 8 <= view.byteLength; at += 8)
+    messages.push({ kind: 'full_intra', ssrc: view.getUint32(at) });
+  return messages;
+}
+
+function decodeBitrateMax(view: DataView): Feedback {
+  const packed = view.getUint32(16);
+  const exponent = (packed >>> mantissaBits) & 0x3f;
+  const bitsPerSecond = (packed & (2 ** mantissaBits - 1)) * 2 ** exponent;
+  const ssrcs: number[] = [];
+  const count = packed >>> 24;
+  for (let at = 20; ssrcs.length < count && at + 4 <= view.byteLength; at += 4)
+    ssrcs.push(view.getUint32(at));
+  return { kind: 'bitrate_max', ssrcs, bitsPerSecond };
+}
+
+/** One packet of a compound one. */
+function packet(type: number, count: number, words: readonly number[]): Buffer {
+  const bytes = Buffer.allocUnsafe(headerBytes + words.length * 4);
+  bytes[0] = (2 << 6) | count;
+  bytes[1] = type;
+  bytes.writeUInt16BE(words.length, 2);
+  words.forEach((word, index) => bytes.writeUInt32BE(word >>> 0, headerBytes + index * 4));
+  return bytes;
+}
+
+export function encodeSenderReport(report: Omit<SenderReport, 'kind'>): Buffer {
+  const { ssrc, ntpSeconds, ntpFraction, timestamp, packets, bytes, blocks } = report;
+  const head = [ssrc, ntpSeconds, ntpFraction, timestamp, packets, bytes];
+  return packet(senderReport, blocks.length, [...head, ...blocks.flatMap(blockWords)]);
+}
+
+export function encodeReceiverReport({ ssrc, blocks }: Omit<ReceiverReport, 'kind'>): Buffer {
+  return packet(receiverReport, blocks.length, [ssrc, ...blocks.flatMap(blockWords)]);
+}
+
+function blockWords(block: ReportBlock): number[] {
+  const losses = (block.fractionLost << 24) | (block.lost & 0xff_ff_ff);
+  const { ssrc, highestSequence, jitter, lastReport, sinceLastReport } = block;
+  return [ssrc, losses, highestSequence, jitter, lastReport, sinceLastReport];
+}
+
+/** CNAME; goes behind the report in every compound packet. `name`: at most 255 ASCII characters. */
+export function encodeSourceName(ssrc: number, name: string): Buffer {
+  const item = Buffer.from(`\x01${String.fromCharCode(name.length)}${name}`, 'latin1');
+  const padded = Buffer.alloc(Math.ceil((item.length + 1) / 4) * 4);
+  item.copy(padded);
+  const words = Array.from({ length: padded.length / 4 }, (_, index) => padded.readUInt32BE(index * 4));
+  return packet(sourceDescription, 1, [ssrc, ...words]);
+}
+
+/** `sequences`: in rising order. */
+export function encodeNack(sender: number, ssrc: number, sequences: readonly number[]): Buffer {
+  const items: { first: number; mask: number }[] = [];
+  for (const sequence of sequences) {
+    const last = items.at(-1);
+    const behind = last === undefined ? 0 : (sequence - last.first) & 0xffff;
+    if (last !== undefined && behind >= 1 && behind <= 16) last.mask |= 1 << (behind - 1);
+    else items.push({ first: sequence, mask: 0 });
+  }
+  return packet(transportFeedback, genericNack, [
+    sender,
+    ssrc,
+    ...items.map(({ first, mask }) => first * 0x1_0000 + mask),
+  ]);
+}
+
+export function encodePictureLost(sender: number, ssrc: number): Buffer {
+  return packet(payloadFeedback, pictureLossIndication, [sender, ssrc]);
+}
+
+export function encodeBitrateMax(sender: number, ssrc: number, bitsPerSecond: number): Buffer {
+  let [exponent, mantissa] = [0, Math.floor(bitsPerSecond)];
+  while (mantissa >= 2 ** mantissaBits) {
+    mantissa = Math.floor(mantissa / 2);
+    exponent += 1;
+  }
+  const packed = 2 ** 24 + exponent * 2 ** mantissaBits + mantissa;
+  return packet(payloadFeedback, applicationFeedback, [sender, 0, remb, packed, ssrc]);
+}
