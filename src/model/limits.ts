@@ -272,55 +272,6 @@ export const mediaSpareDelayMs = 5000;
 export const mediaRestartMsMin = 250;
 export const mediaRestartMsMax = 5000;
 
-/**
- * WebRTC. A connection that was asked for has this long until ICE and DTLS are done; of one address (IPv6: one /64) and of
- * all together at most so many wait for that, and beyond it another is refused.
- */
-export const rtcConnectMsMax = 20_000;
-export const rtcConnectingPerAddressMax = 32;
-export const rtcConnectingMax = 256;
-/** Of an offer or a fragment. */
-export const rtcOfferBytesMax = 64 * 1024;
-/** Of RTP behind its header, so that a packet with SRTP, UDP and IPv6 passes a link of 1280 bytes. */
-export const rtcPayloadBytesMax = 1100;
-/**
- * What one client may send, by rates with a burst; beyond any of them it is closed. A call's 2.5 Mbit/s of video and its
- * sound are 300 packets a second; the burst is what a network that stood still for some seconds hands over at once.
- */
-export const rtcPacketsPerSecondMax = 1500;
-export const rtcPacketsBurstMax = 6000;
-export const rtcBytesPerSecondMax = 1024 * 1024;
-export const rtcBytesBurstMax = 4 * 1024 * 1024;
-export const rtcMessagesPerSecondMax = 20;
-export const rtcMessagesBurstMax = 100;
-/** What a client is asked to keep its video below. */
-export const rtcVideoBitrateMax = 2_500_000;
-/** Data channels that one client opens; with one more it is closed. */
-export const rtcChannelsMax = 8;
-/**
- * Packets that come early are held, so many and so long, for those before them; then these are lost. Missing sound is not
- * asked for again: it would come too late.
- */
-export const rtcReorderPacketsMax = 512;
-export const rtcReorderMsMax = { video: 300, audio: 60 } as const;
-/** A missing packet is asked for again not sooner than this, and only so often. */
-export const rtcNackMsMin = 60;
-export const rtcNacksMax = 4;
-/** Packets kept for whoever asks for them again, of each stream, and how often one is sent again. */
-export const rtcPacketsKept = 512;
-export const rtcResendsMax = 3;
-/** Timestamps that stray so far from the time they come begin a new time line. */
-export const rtcTimestampJumpMsMax = 5000;
-/** Timers of all connections run so often: packets that are missing, and those that wait for their turn. */
-export const rtcTickMs = 20;
-/** Reports of both sides. */
-export const rtcReportMs = 1000;
-/** Video leaves no faster than this, so that a large picture is no burst that a router drops. */
-export const rtcPaceBytesPerSecond = 1024 * 1024;
-export const rtcPaceBytesBurst = 32 * 1024;
-/** What may wait in a data channel when the next picture is taken. */
-export const rtcChannelBacklogBytes = 16 * 1024;
-
 /** GET /v1/events and the outcome of a wakeup. */
 export const longPollSecondsMax = 30;
 /** Readers of one kind at once, waiting or not, on this node and of one application; full is 42901. */

@@ -172,6 +172,34 @@ export function iceServerList() {
   return z.array(z.string(what).regex(iceServerForm, what), what).readonly();
 }
 
+const addressesExpected = 'a list of IP addresses';
+
+export const addressesOnly = z
+  .array(
+    z.string(addressesExpected).refine((text) => isIP(text) !== 0, addressesExpected),
+    addressesExpected,
+  )
+  .readonly();
+
+export interface PortRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** `first-last`, both included; null when it is anything else. */
+export function parsePortRange(text: string): PortRange | null {
+  const [, first, last] = (/^(\d{1,5})-(\d{1,5})$/.exec(text) ?? []).map(Number);
+  const isGood = first !== undefined && last !== undefined && first > 0 && first <= last && last <= 65_535;
+  return isGood ? { first, last } : null;
+}
+
+const portRangeExpected = 'two ports such as 40000-40999, or nothing';
+
+export const optionalPortRange = z
+  .string(portRangeExpected)
+  .refine((text) => parsePortRange(text) !== null, portRangeExpected)
+  .nullable();
+
 /** The value of a text from the environment or a flag for a setting of this kind; a text of another form is returned unchanged, for the schema to refuse. */
 export function readText(kind: unknown, given: string): unknown {
   if (kind instanceof z.ZodNumber) return /^-?\d+(\.\d+)?$/.test(given) ? Number(given) : given;

@@ -72,6 +72,7 @@ function mayImport(path: string, target: string): boolean {
 /** Packages that only some files may import. */
 const importersOf: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/lib\/uws\.ts$/,
+  'node-datachannel': /^src\/media\/webrtc\//,
   'node-av': /^src\/media\/codec\//,
   '@nats-io/transport-node': /^src\/cluster\//,
   '@nats-io/nats-core': /^src\/cluster\//,

@@ -13,8 +13,9 @@ import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
-import { noRtcPeers } from '../webrtc/no-rtc-peers.ts';
 import { Relay } from '../relay/relay.ts';
+import { openRtcPeers } from '../webrtc/peer-set.ts';
+import type { RtcPeers } from '../webrtc/rtc-peer.ts';
 
 export interface MediaServerDeps {
   readonly clock: Clock;
@@ -53,13 +54,15 @@ export async function startMediaServer(
   const threads = workers > 0 ? workers : Math.max(1, availableParallelism() - 1);
   const transcoders = await openTranscoders({ threads, loadMax, quality, maxFps, sourceMax });
   const relay = new Relay({ clock, transcoders, telemetry, maxFps });
+  const { legs, webrtc } = settings;
   try {
     const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-    const rtcPeers = noRtcPeers('no WebRTC');
+    const rtcPeers = await openRtcPeers(webrtc, legs.host, () => listener.address.port, clock);
+    if (rtcPeers.missing !== null) log.info({}, rtcPeers.missing);
     const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
-    const listener = new MediaListener(settings.legs, deps);
+    const listener = new MediaListener(legs, deps);
     await listener.listen();
-    const server = serving(listener, transcoders, { clock, log });
+    const server = serving(listener, rtcPeers, transcoders, { clock, log });
     end.ready(server.address, {
       ...server,
       view: (sessionId) => relay.view(sessionId),
@@ -81,6 +84,7 @@ export async function startMediaServer(
 
 function serving(
   listener: MediaListener,
+  rtcPeers: RtcPeers,
   transcoders: Transcoders,
   { clock, log }: Pick<MediaServerDeps, 'clock' | 'log'>,
 ): RunningMediaServer {
@@ -98,6 +102,7 @@ function serving(
     },
     async close() {
       listener.close();
+      rtcPeers.close();
       await transcoders.close();
     },
   };

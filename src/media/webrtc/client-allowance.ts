@@ -1,4 +1,4 @@
-/** What one client may send: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/limits.ts. */
+/** What one client may send: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/rtc-limits.ts. */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   rtcBytesBurstMax,
@@ -7,7 +7,7 @@ import {
   rtcMessagesPerSecondMax,
   rtcPacketsBurstMax,
   rtcPacketsPerSecondMax,
-} from '../../model/limits.ts';
+} from '../../model/rtc-limits.ts';
 
 const rates = {
   packet: { perSecond: rtcPacketsPerSecondMax, burst: rtcPacketsBurstMax },

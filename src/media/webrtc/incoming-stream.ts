@@ -3,7 +3,8 @@
  * under another source begins anew. Video comes as whole access units: after a loss none is handed on before the next key
  * frame, which is asked for.
  */
-import { keyFrameAskMsMin, mediaMessageBytesMax, rtcReorderMsMax } from '../../model/limits.ts';
+import { keyFrameAskMsMin, mediaMessageBytesMax } from '../../model/limits.ts';
+import { rtcReorderMsMax } from '../../model/rtc-limits.ts';
 import { H264Assembler } from '../../protocol/rtp/h264-payload.ts';
 import {
   encodeBitrateMax,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
-import { rtcOfferBytesMax } from '../../model/limits.ts';
+import { rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/rtc-limits.ts';
 import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
 import { readOffer, type IceCredentials, type MediaOffer } from '../../protocol/sdp/media-offer.ts';
@@ -79,8 +79,8 @@ export class MediaPeer implements RtcPeer {
   }
 
   patch(text: string): Result<null, string> {
-    if (Buffer.byteLength(text) > rtcOfferBytesMax)
-      return fail(`a fragment is at most ${rtcOfferBytesMax} bytes`);
+    if (Buffer.byteLength(text) > rtcFragmentBytesMax)
+      return fail(`a fragment is at most ${rtcFragmentBytesMax} bytes`);
     const ice = readIceFragment(text);
     if (!ice.ok) return ice;
     const isRestart =

@@ -3,7 +3,7 @@
  * the reports and feedback of both. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
  */
 import type { Clock } from '../../lib/clock.ts';
-import { rtcPayloadBytesMax, rtcReportMs, rtcVideoBitrateMax } from '../../model/limits.ts';
+import { rtcPayloadBytesMax, rtcReportMs, rtcVideoBitrateMax } from '../../model/rtc-limits.ts';
 import type { AudioFrameFormat } from '../../model/sound.ts';
 import { packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
 import {

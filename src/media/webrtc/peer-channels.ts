@@ -3,7 +3,7 @@
  * ways. This server opens both; one of the same label that the client opens takes its place. Others are closed.
  */
 import type { DataChannel } from 'node-datachannel';
-import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/limits.ts';
+import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/rtc-limits.ts';
 
 const labels = ['pictures', 'commands'] as const;
 type Label = (typeof labels)[number];
@@ -69,6 +69,7 @@ export class PeerChannels {
 
   close(): void {
     this.#isClosed = true;
+    for (const channel of this.#channels.values()) channel.close();
     this.#drained();
   }
 
@@ -93,6 +94,7 @@ export class PeerChannels {
   #closed(label: Label, channel: DataChannel): void {
     if (this.#channels.get(label) !== channel) return;
     this.#channels.delete(label);
+    channel.close();
     if (label === 'pictures') this.#drained();
   }
 

@@ -2,6 +2,8 @@
  * The peers of one media process: as many as the settings say, and of those that are not connected yet as many as one
  * address and all together may have, each for a limited time. One timer runs for all of them.
  */
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import {
@@ -9,17 +11,48 @@ import {
   rtcConnectingPerAddressMax,
   rtcConnectMsMax,
   rtcTickMs,
-} from '../../model/limits.ts';
+} from '../../model/rtc-limits.ts';
 import { addressKey } from '../../lib/connection-limits.ts';
+import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaPeer } from './media-peer.ts';
 import type { RtcTransportSettings } from './rtc-connection.ts';
-import type { RtcEngine } from './rtc-engine.ts';
+import { openRtcEngine, type RtcEngine } from './rtc-engine.ts';
 import type { RtcOpenRefusal, RtcPeer, RtcPeerOwner, RtcPeers } from './rtc-peer.ts';
 
 export interface PeerSetSettings {
-  readonly transport: RtcTransportSettings;
+  readonly findTransport: () => RtcTransportSettings;
   readonly advertise: readonly string[];
   readonly peersMax: number;
+}
+
+/**
+ * With the library loaded. `settings`: null where WebRTC is switched off. `host`: of the listener of legs, which UDP is bound
+ * to, too; `findPort`: its port, whose number is taken where the settings name none. Never rejects.
+ */
+export async function openRtcPeers(
+  settings: MediaProcessSettings['webrtc'],
+  host: string,
+  findPort: () => number,
+  clock: Clock,
+): Promise<RtcPeers> {
+  const engine = settings === null ? fail('WebRTC is switched off: media.webrtc') : await openRtcEngine();
+  const { ports = null, advertise = [], peersMax = 0 } = settings ?? {};
+  const bound = await findBindAddress(host);
+  const findTransport = (): RtcTransportSettings => {
+    const port = findPort();
+    return { host: bound, ports: ports ?? { first: port, last: port } };
+  };
+  return new PeerSet({ findTransport, advertise, peersMax }, clock, engine);
+}
+
+/** Null: all of them, which is what the library does with none. A name that leads nowhere was refused by the listener before. */
+async function findBindAddress(host: string): Promise<string | null> {
+  if (host === '0.0.0.0' || host === '::') return null;
+  if (isIP(host) !== 0) return host;
+  return lookup(host).then(
+    ({ address }) => address,
+    () => null,
+  );
 }
 
 interface Connecting {
@@ -54,11 +87,11 @@ export class PeerSet implements RtcPeers {
     if (!this.#engine.ok) return fail('unavailable');
     const group = addressKey(address);
     if (!this.#hasRoom(group)) return fail('busy');
-    const { transport, advertise } = this.#settings;
+    const { findTransport, advertise } = this.#settings;
     const peer = new MediaPeer({
       clock: this.#clock,
       engine: this.#engine.value,
-      transport,
+      transport: findTransport(),
       advertise,
       owner,
       onConnected: () => this.#settle(peer),

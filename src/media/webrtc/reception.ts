@@ -2,7 +2,7 @@
  * What one incoming stream looks like to its receiver: its losses and jitter for the reports, and its timestamps as
  * milliseconds. Source: RFC 3550, 6.4.1 and A.3, A.8.
  */
-import { rtcTimestampJumpMsMax } from '../../model/limits.ts';
+import { rtcTimestampJumpMsMax } from '../../model/rtc-limits.ts';
 import type { ReportBlock, SenderReport } from '../../protocol/rtp/rtcp.ts';
 import { sequenceDistance, timestampDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 

@@ -63,7 +63,8 @@ export class RtcConnection {
     connection.onStateChange((state) => this.#changed(state));
     connection.onTrack((track) => this.#takeTrack(track));
     connection.onDataChannel((channel) => {
-      if (this.#stage !== 'closed') this.#owner.channel(channel);
+      if (this.#stage === 'closed') channel.close();
+      else this.#owner.channel(channel);
     });
     return new Promise((resolve, reject) => {
       connection.onGatheringStateChange((state) => {
@@ -91,10 +92,16 @@ export class RtcConnection {
   close(): void {
     if (this.#stage === 'closed') return;
     this.#stage = 'closed';
+    // Else its calls are held until the garbage collector comes.
+    this.#track?.close();
     closeConnection(this.#connection);
   }
 
   #takeTrack(track: Track): void {
+    if (this.#stage === 'closed') {
+      track.close();
+      return;
+    }
     this.#track = track;
     // The library frees the track behind this call, and only if somebody asked for it.
     track.onClosed(() => undefined);

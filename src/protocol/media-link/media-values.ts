@@ -108,6 +108,16 @@ export const mediaProcessSettings = z.strictObject({
   quality: z.int().min(1).max(100),
   sourceMax: size,
   maxFps: z.int().min(1),
+  /** Null: switched off. */
+  webrtc: z
+    .strictObject({
+      /** UDP, the last included; null: the number of the listener's port. */
+      ports: z.strictObject({ first: port, last: port }).nullable(),
+      /** IP addresses in place of the machine's own; empty: those. */
+      advertise: z.array(line).readonly(),
+      peersMax: whole,
+    })
+    .nullable(),
 });
 export type MediaProcessSettings = z.infer<typeof mediaProcessSettings>;
 

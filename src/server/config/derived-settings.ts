@@ -12,6 +12,7 @@ import type { Settings } from './settings-schema.ts';
 import {
   formatListenAddress,
   parseOrigin,
+  parsePortRange,
   reachableHere,
   tlsFiles,
   type ListenAddress,
@@ -35,6 +36,17 @@ export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaP
     quality: media.quality,
     sourceMax: { width: media.frame_width_max, height: media.frame_height_max },
     maxFps: media.max_fps,
+    webrtc: media.webrtc ? webrtcSettings(media) : null,
+  };
+}
+
+/** A range of ports goes before the one port. */
+function webrtcSettings(media: Settings['media']): MediaProcessSettings['webrtc'] {
+  const { rtc_port: port, rtc_port_range: range } = media;
+  return {
+    ports: range === null ? (port === null ? null : { first: port, last: port }) : parsePortRange(range),
+    advertise: media.rtc_advertise,
+    peersMax: media.rtc_peers_max,
   };
 }
 

@@ -19,6 +19,8 @@ import {
   iceServerList,
   numberBetween,
   oneOf,
+  addressesOnly,
+  optionalPortRange,
   optionalOrigin,
   type ListenAddress,
 } from '../../model/settings-values.ts';
@@ -100,6 +102,27 @@ export const mediaSection = section({
     'STUN and TURN servers that WebRTC clients are told: a URL each, for TURN with user name and password behind it, such as turn:turn.example:3478 user password.',
     true,
   ),
+  webrtc: setting(
+    onOff,
+    true,
+    'Devices and people may connect by WebRTC, too; it needs the package node-datachannel, without which it is off.',
+  ),
+  rtc_port: setting(
+    wholeNumber(1, 65_535).nullable(),
+    null,
+    'UDP port of all WebRTC connections; nothing: the number of the port listened on. It is bound at the same host.',
+  ),
+  rtc_port_range: setting(
+    optionalPortRange,
+    null,
+    'UDP ports such as 40000-40999, of which each WebRTC connection takes one, in place of one for all.',
+  ),
+  rtc_advertise: setting(
+    addressesOnly,
+    [],
+    'IP addresses by which WebRTC clients reach the media process, where they are not its own; the port stays the same.',
+  ),
+  rtc_peers_max: setting(wholeNumber(1, 100_000), 500, 'WebRTC connections at once; another is refused.'),
   process: setting(
     oneOf('child', 'elsewhere', 'none'),
     'child',

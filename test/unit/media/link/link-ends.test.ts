@@ -40,6 +40,7 @@ const settings: MediaProcessSettings = {
   loadMax: 0.85,
   quality: 80,
   sourceMax: { width: 1920, height: 1080 },
+  webrtc: { ports: { first: 41_000, last: 41_999 }, advertise: ['192.0.2.1'], peersMax: 10 },
   maxFps: 15,
 };
 

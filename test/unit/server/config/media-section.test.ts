@@ -87,5 +87,6 @@ test('what the media process is told is of the media section, whole', () => {
     quality: 90,
     sourceMax: { width: 1280, height: 720 },
     maxFps: 10,
+    webrtc: { ports: null, advertise: [], peersMax: 500 },
   });
 });

@@ -1,0 +1,179 @@
+/**
+ * A WebRTC client of another stack, werift: it offers, sends packets as it is told to and keeps what comes. Beside it the
+ * peers under test, on a UDP port of loopback, and what one of them tells its owner.
+ */
+import { createSocket } from 'node:dgram';
+import { EventEmitter, once } from 'node:events';
+import type { TestContext } from 'node:test';
+import {
+  MediaStreamTrack,
+  RTCPeerConnection,
+  RtpHeader,
+  RtpPacket,
+  useH264,
+  useOPUS,
+  type RTCDataChannel,
+} from 'werift';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
+import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
+import { openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
+import { findFreePort } from './free-port.ts';
+
+/** What an owner was told, each as one line. */
+export class KeptOwner implements RtcPeerOwner {
+  readonly told: string[] = [];
+  readonly #events = new EventEmitter();
+
+  connected(): void {
+    this.#tell('connected');
+  }
+
+  video(accessUnit: Uint8Array, isKey: boolean): void {
+    this.#tell(`video ${Buffer.from(accessUnit).toString('hex')}${isKey ? ' key' : ''}`);
+  }
+
+  audio(format: string, packet: Uint8Array): void {
+    this.#tell(`audio ${format} ${Buffer.from(packet).toString('hex')}`);
+  }
+
+  command(command: number): void {
+    this.#tell(`command 0x${command.toString(16)}`);
+  }
+
+  keyFrameWanted(): void {
+    this.#tell('key frame wanted');
+  }
+
+  bitrate(bitsPerSecond: number): void {
+    this.#tell(`bitrate ${bitsPerSecond}`);
+  }
+
+  gone(why: string): void {
+    this.#tell(`gone: ${why}`);
+  }
+
+  /** Resolves when it was told this, at once if it was before. */
+  async until(line: string): Promise<void> {
+    while (!this.told.includes(line)) await once(this.#events, 'told');
+  }
+
+  #tell(line: string): void {
+    this.told.push(line);
+    this.#events.emit('told');
+  }
+}
+
+/** On a port of its own; closed behind the test. */
+export async function openPeers(t: Pick<TestContext, 'after'>, peersMax = 10): Promise<PeerSet> {
+  const port = await findFreePort('127.0.0.1');
+  const transport = { host: '127.0.0.1', ports: { first: port, last: port } };
+  const settings = { findTransport: () => transport, advertise: [], peersMax };
+  const peers = new PeerSet(settings, new SystemClock(), await openRtcEngine());
+  t.after(() => peers.close());
+  return peers;
+}
+
+export function openPeer(peers: PeerSet, owner: RtcPeerOwner): RtcPeer {
+  const opened = peers.open('127.0.0.1', owner);
+  if (!opened.ok) throw new Error(opened.error);
+  return opened.value;
+}
+
+/** The stack asks a public server where it is told of none: this one answers at once, with an error. */
+async function openStunServer(t: Pick<TestContext, 'after'>): Promise<number> {
+  const socket = createSocket('udp4');
+  socket.on('message', (request, { port, address }) => {
+    const refusal = Buffer.from(request.subarray(0, 20));
+    refusal.writeUInt16BE(0x0111, 0);
+    refusal.writeUInt16BE(0, 2);
+    socket.send(refusal, port, address);
+  });
+  t.after(() => socket.close());
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return socket.address().port;
+}
+
+export class RtcClient {
+  readonly connection: RTCPeerConnection;
+  readonly video = new MediaStreamTrack({ kind: 'video' });
+  readonly audio = new MediaStreamTrack({ kind: 'audio' });
+  /** Payloads that came, by kind, in hex, and messages by the label of their channel. */
+  readonly came: string[] = [];
+  readonly packets: { readonly kind: string; readonly packet: RtpPacket }[] = [];
+  readonly #channels = new Map<string, RTCDataChannel>();
+  readonly #events = new EventEmitter();
+
+  /** Sound and pictures both ways, and channels of these labels. */
+  static async open(
+    t: Pick<TestContext, 'after'>,
+    labels: readonly string[] = ['pictures', 'commands'],
+  ): Promise<RtcClient> {
+    const client = new RtcClient(await openStunServer(t), labels);
+    t.after(() => client.connection.close());
+    return client;
+  }
+
+  private constructor(stunPort: number, labels: readonly string[]) {
+    this.connection = new RTCPeerConnection({
+      bundlePolicy: 'max-bundle',
+      iceUseIpv6: false,
+      iceServers: [{ urls: `stun:127.0.0.1:${stunPort}` }],
+      codecs: { video: [useH264()], audio: [useOPUS()] },
+    });
+    for (const track of [this.video, this.audio]) {
+      const transceiver = this.connection.addTransceiver(track, { direction: 'sendrecv' });
+      transceiver.onTrack.subscribe((incoming) => {
+        incoming.onReceiveRtp.subscribe((packet) => {
+          this.packets.push({ kind: track.kind, packet });
+          this.#keep(`${track.kind} ${packet.payload.toString('hex')}`);
+        });
+      });
+    }
+    this.connection.onDataChannel.subscribe((channel) => this.#take(channel));
+    for (const label of labels) this.#take(this.connection.createDataChannel(label));
+  }
+
+  async offer(): Promise<string> {
+    await this.connection.setLocalDescription(await this.connection.createOffer());
+    return this.connection.localDescription?.sdp ?? '';
+  }
+
+  /** Offers, takes the answer, and waits until the peer's owner is told of the connection. */
+  async connect(peer: RtcPeer, owner: KeptOwner): Promise<void> {
+    const answer = await peer.answer(await this.offer());
+    if (!answer.ok) throw new Error(answer.error);
+    await this.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
+    await owner.until('connected');
+  }
+
+  sendVideo(sequence: number, timestamp: number, payload: Buffer, marker = true): void {
+    const header = new RtpHeader({ payloadType: 96, sequenceNumber: sequence, timestamp, marker });
+    this.video.writeRtp(new RtpPacket(header, payload));
+  }
+
+  sendAudio(sequence: number, timestamp: number, payload: Buffer): void {
+    const header = new RtpHeader({ payloadType: 97, sequenceNumber: sequence, timestamp });
+    this.audio.writeRtp(new RtpPacket(header, payload));
+  }
+
+  send(label: string, message: Buffer): void {
+    this.#channels.get(label)?.send(message);
+  }
+
+  async until(line: string): Promise<void> {
+    while (!this.came.includes(line)) await once(this.#events, 'came');
+  }
+
+  #take(channel: RTCDataChannel): void {
+    // This server opens one of each label, too; the one opened here goes before it.
+    if (!this.#channels.has(channel.label)) this.#channels.set(channel.label, channel);
+    channel.onMessage.subscribe((message) => this.#keep(`${channel.label} ${message.toString('hex')}`));
+  }
+
+  #keep(line: string): void {
+    this.came.push(line);
+    this.#events.emit('came');
+  }
+}
