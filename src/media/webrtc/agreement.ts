@@ -1,5 +1,5 @@
 /**
- * What of an offer is taken: for each direction at most one section of video and of sound, with one codec, and one of data
+ * The part of an offer that is taken: for each direction at most one section of video and of sound, with one codec, and one of data
  * channels. Opus is preferred to A-law, and of H.264 the plainest profile, which every decoder has. Source: RFC 7742, 6.2;
  * RFC 7874, 3; RFC 6184, 8.1.
  */

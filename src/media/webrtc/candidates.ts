@@ -1,4 +1,4 @@
-/** Where clients reach this server: the library's candidates, or the same ports at the addresses of the settings. Source: RFC 8839, 5.1. */
+/** The addresses by which clients reach this server: the library's candidates, or the same ports at the addresses of the settings. Source: RFC 8839, 5.1. */
 import { isIPv6 } from 'node:net';
 
 /** Of a host candidate: RFC 8445, 5.1.2.1, with the library's preference of the component's only transport. */

@@ -1,4 +1,4 @@
-/** What one client may send: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/rtc-limits.ts. */
+/** The rate limits of one client: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/rtc-limits.ts. */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   rtcBytesBurstMax,

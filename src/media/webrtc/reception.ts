@@ -1,5 +1,5 @@
 /**
- * What one incoming stream looks like to its receiver: its losses and jitter for the reports, and its timestamps as
+ * One incoming stream as its receiver sees it: its losses and jitter for the reports, and its timestamps as
  * milliseconds. Source: RFC 3550, 6.4.1 and A.3, A.8.
  */
 import { rtcTimestampJumpMsMax } from '../../model/rtc-limits.ts';

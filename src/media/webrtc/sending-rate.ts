@@ -1,5 +1,5 @@
 /**
- * What a client takes of our video: the least of what it says (REMB) and of what its reports of loss leave. Without loss
+ * The bitrate of video that a client takes: the least of what it says (REMB) and of what its reports of loss leave. Without loss
  * the second rises again. Source: draft-ietf-rmcat-gcc-02, 6 (loss-based).
  */
 

@@ -81,6 +81,7 @@ test('what the media process is told is of the media section, whole', () => {
       handshakesMax: 1000,
       handshakesPerAddressMax: 250,
       tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
+      rtc: { corsOrigins: ['*'], iceServers: [] },
     },
     workers: 2,
     loadMax: 0.85,
