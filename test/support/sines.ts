@@ -1,4 +1,4 @@
-/** Sines as calls carry them, and what of them is found again in samples: level, and what else is in there. */
+/** Sines as calls carry them, and what of them is found again in samples: frequency, level, and what else is in there. */
 
 /** Of full scale. */
 export const sineLevel = 0.25;
@@ -6,17 +6,20 @@ const fullScale = 32_768;
 
 export interface SineShape {
   readonly rate: number;
-  /** Hz, of each channel. */
-  readonly tones: readonly number[];
+  /** Of each channel the tones that it has together, Hz; they share its level. */
+  readonly chords: readonly (readonly number[])[];
 }
 
-/** `fromMs`: where on the sine it begins; interleaved. */
-export function sine({ rate, tones }: SineShape, fromMs: number, lengthMs: number): Int16Array<ArrayBuffer> {
+/** `fromMs`: where on the sines it begins; interleaved. */
+export function sine({ rate, chords }: SineShape, fromMs: number, lengthMs: number): Int16Array<ArrayBuffer> {
   const first = Math.round((fromMs * rate) / 1000);
-  const samples = new Int16Array(Math.round((lengthMs * rate) / 1000) * tones.length);
+  const channels = chords.length;
+  const samples = new Int16Array(Math.round((lengthMs * rate) / 1000) * channels);
   for (let at = 0; at < samples.length; at += 1) {
-    const turns = ((tones[at % tones.length] ?? 0) * (first + Math.floor(at / tones.length))) / rate;
-    samples[at] = Math.round(fullScale * sineLevel * Math.sin(2 * Math.PI * turns));
+    const tones = chords[at % channels] ?? [];
+    const step = (2 * Math.PI * (first + Math.floor(at / channels))) / rate;
+    const sum = tones.reduce((all, tone) => all + Math.sin(step * tone), 0);
+    samples[at] = Math.round((fullScale * sineLevel * sum) / tones.length);
   }
   return samples;
 }
@@ -26,45 +29,77 @@ export function channelOf(samples: Int16Array, channel: number, channels: number
   return samples.filter((_, at) => at % channels === channel);
 }
 
-export interface ToneView {
-  /** Of full scale. */
-  readonly level: number;
-  /** Decibels of the tone above all that is not the tone. */
+export interface TonesView {
+  /** Of full scale, in the order of the tones. */
+  readonly levels: readonly number[];
+  /** Decibels of the tones above all that is neither of them. */
   readonly snr: number;
 }
 
-/** Fits the tone to the samples of one channel: the sine and cosine that leave least, by least squares. */
-export function findTone(samples: Int16Array, rate: number, tone: number): ToneView {
+/** `samples`: of one channel. Tones are half a period apart at least over their length. */
+export function findTones(samples: Int16Array, rate: number, tones: readonly number[]): TonesView {
+  const left = Float64Array.from(samples);
+  const whole = energyOf(left);
+  const levels = tones.map((tone) => {
+    const waves = fitTone(left, rate, tone);
+    subtract(left, waves);
+    return Math.hypot(waves.sine, waves.cosine) / fullScale;
+  });
+  // Rounding to whole samples is never less than this.
+  const rest = Math.max(energyOf(left), samples.length / 12);
+  return { levels, snr: 10 * Math.log10(Math.max(whole - rest, 1) / rest) };
+}
+
+export function findTone(samples: Int16Array, rate: number, tone: number): { level: number; snr: number } {
+  const { levels, snr } = findTones(samples, rate, [tone]);
+  return { level: levels[0] ?? 0, snr };
+}
+
+/** The frequency that is strongest below 4 kHz, Hz, to within half of one; of a tenth of a second. */
+export function strongestTone(samples: Int16Array, rate: number): number {
+  const some = Float64Array.from(samples.subarray(0, rate / 10));
+  const strongest = (from: number, to: number, step: number): number => {
+    let found = { tone: from, level: -1 };
+    for (let tone = from; tone <= to; tone += step) {
+      const { sine: s, cosine } = fitTone(some, rate, tone);
+      const level = Math.hypot(s, cosine);
+      if (level > found.level) found = { tone, level };
+    }
+    return found.tone;
+  };
+  const near = strongest(50, 3950, 10);
+  return strongest(near - 10, near + 10, 0.5);
+}
+
+interface Waves {
+  readonly step: number;
+  readonly sine: number;
+  readonly cosine: number;
+}
+
+/** The sine and the cosine that leave least, by least squares. */
+function fitTone(samples: Float64Array, rate: number, tone: number): Waves {
   const step = (2 * Math.PI * tone) / rate;
-  let [sines, cosines, both, bySine, byCosine, energy] = [0, 0, 0, 0, 0, 0];
-  for (const [at, sample] of samples.entries()) {
-    const [s, c] = [Math.sin(step * at), Math.cos(step * at)];
+  let [sines, cosines, both, bySine, byCosine] = [0, 0, 0, 0, 0];
+  for (let at = 0; at < samples.length; at += 1) {
+    const [s, c, sample] = [Math.sin(step * at), Math.cos(step * at), samples[at] ?? 0];
     sines += s * s;
     cosines += c * c;
     both += s * c;
     bySine += s * sample;
     byCosine += c * sample;
-    energy += sample * sample;
   }
   const determinant = sines * cosines - both * both;
   const a = (bySine * cosines - byCosine * both) / determinant;
   const b = (byCosine * sines - bySine * both) / determinant;
-  const explained = a * bySine + b * byCosine;
-  const left = Math.max(energy - explained, samples.length / 12);
-  return { level: Math.hypot(a, b) / fullScale, snr: 10 * Math.log10(explained / left) };
+  return { step, sine: a, cosine: b };
 }
 
-/** The frequency that is strongest, Hz, to within a tenth of one. */
-export function strongestTone(samples: Int16Array, rate: number): number {
-  let strongest = { tone: 0, level: -1 };
-  const look = (from: number, to: number, step: number): void => {
-    for (let tone = from; tone <= to; tone += step) {
-      const { level } = findTone(samples, rate, tone);
-      if (level > strongest.level) strongest = { tone, level };
-    }
-  };
-  look(50, rate / 2 - 50, Math.min(20, rate / samples.length));
-  const { tone } = strongest;
-  look(tone - 10, tone + 10, 0.1);
-  return strongest.tone;
+function subtract(samples: Float64Array, { step, sine: a, cosine: b }: Waves): void {
+  for (let at = 0; at < samples.length; at += 1)
+    samples[at] = (samples[at] ?? 0) - a * Math.sin(step * at) - b * Math.cos(step * at);
+}
+
+function energyOf(samples: Float64Array): number {
+  return samples.reduce((energy, sample) => energy + sample * sample, 0);
 }

@@ -15,8 +15,8 @@ const opusWide: SoundShape = { format: 'opus', ...wide };
 
 /** 20 ms of a sine in PCM. */
 function pcm(index: number, { rate, channels }: SampleShape = narrow): SoundPacket {
-  const tones = [tone, tone / 2].slice(0, channels);
-  const samples = sine({ rate, tones }, index * 20, 20);
+  const chords = [[tone], [tone / 2]].slice(0, channels);
+  const samples = sine({ rate, chords }, index * 20, 20);
   return { format: 'pcm', timestampMs: index * 20, payload: new Uint8Array(samples.buffer) };
 }
 
@@ -84,7 +84,7 @@ soundTest(
 
 soundTest('packets of any length become packets of 20 ms, and a gap becomes silence', (transcoder) => {
   const sends = (timestampMs: number, lengthMs: number): SoundResult => {
-    const samples = sine({ rate: 8000, tones: [tone] }, timestampMs, lengthMs);
+    const samples = sine({ rate: 8000, chords: [[tone]] }, timestampMs, lengthMs);
     const packet = { format: 'pcm', timestampMs, payload: new Uint8Array(samples.buffer) } as const;
     return transcoder.take(packet, narrow, [pcmNarrow]);
   };
@@ -100,9 +100,9 @@ soundTest('packets of any length become packets of 20 ms, and a gap becomes sile
     range(11).map((index) => index * 20),
   );
   const samples = samplesOf(results);
-  assert.deepEqual(samples.subarray(0, 800), sine({ rate: 8000, tones: [tone] }, 0, 100));
+  assert.deepEqual(samples.subarray(0, 800), sine({ rate: 8000, chords: [[tone]] }, 0, 100));
   assert.ok(samples.subarray(800, 1440).every((sample) => sample === 0));
-  assert.deepEqual(samples.subarray(1440), sine({ rate: 8000, tones: [tone] }, 180, 40));
+  assert.deepEqual(samples.subarray(1440), sine({ rate: 8000, chords: [[tone]] }, 180, 40));
 });
 
 soundTest('a packet out of turn is left out, and none is undecodable for it', (transcoder) => {

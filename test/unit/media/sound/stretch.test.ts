@@ -5,7 +5,7 @@ import { channelOf, findTone, sine } from '../../../support/sines.ts';
 
 for (const change of [1, -1])
   test(`a tone goes on through a packet ${change > 0 ? 'with a sample more' : 'with one fewer'}, in each channel`, () => {
-    const packet = sine({ rate: 8000, tones: [400, 800] }, 0, 20);
+    const packet = sine({ rate: 8000, chords: [[400], [800]] }, 0, 20);
 
     const stretched = stretch(packet, 2, 160 + change);
 
