@@ -39,7 +39,11 @@ function burst(engine: Engine, shape: SoundShape, fromMs: number): Buffer[] {
   const encoder = openSoundEncoder(engine, shape);
   const frames = Array.from({ length: packetsPerBurst }, (_, n) => {
     const timestamp = fromMs + n * 20;
-    const samples = sine({ rate: shape.rate, tones: tones.slice(0, shape.channels) }, timestamp, 20);
+    const samples = sine(
+      { rate: shape.rate, chords: tones.slice(0, shape.channels).map((tone) => [tone]) },
+      timestamp,
+      20,
+    );
     const payload = encoder.encode(samples) ?? assert.fail('it encodes');
     return wireFrame({ kind: 2, format: audioFormats[shape.format], timestamp }, payload);
   });

@@ -1,10 +1,10 @@
 /** Broken packets of sound between good ones; the canaries are transcoders with faults a person might make. */
 import assert from 'node:assert/strict';
-import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
+import type { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
 import { engineTest } from '../support/engine-test.ts';
 import { fuzzSound, makeTranscoder, type FuzzedTranscoder } from '../support/sound-fuzz.ts';
 
-const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_123);
+const seed = Number(process.env['FUZZ_SEED'] ?? 2);
 
 engineTest(
   'broken packets of sound crash nothing, leave nothing behind, and spoil no good packet behind them',

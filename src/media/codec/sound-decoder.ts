@@ -22,6 +22,8 @@ import {
 export interface SoundDecoder {
   /** Null: it is broken, or too long. */
   decode(payload: Uint8Array<ArrayBuffer>): Int16Array | null;
+  /** What comes next does not build on what came. */
+  reset(): void;
   close(): void;
 }
 
@@ -52,6 +54,10 @@ class PlainDecoder implements SoundDecoder {
     const samples = payload.length / (format === 'pcm' ? 2 : 1);
     if (samples > this.#samplesMax || samples % channels !== 0) return null;
     return format === 'pcm' ? littleEndianSamples(payload) : decodeAlaw(payload);
+  }
+
+  reset(): void {
+    // No sample builds on another.
   }
 
   close(): void {
@@ -95,6 +101,10 @@ class CodedSound implements SoundDecoder {
     return this.#frame.format === this.#float ? fromFloats(bytes) : littleEndianSamples(bytes);
   }
 
+  reset(): void {
+    this.#context.flushBuffers();
+  }
+
   close(): void {
     freeCodecContext(this.#context);
     freePacket(this.#packet);
@@ -124,6 +134,10 @@ class AmrDecoder implements SoundDecoder {
       samples.set(decoded, index * this.#frameSamples);
     }
     return samples.length === 0 ? null : samples;
+  }
+
+  reset(): void {
+    this.#codec.reset();
   }
 
   close(): void {

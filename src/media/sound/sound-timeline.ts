@@ -49,14 +49,19 @@ export class SoundTimeline {
     return this.#blockMs !== null && backMs > 0 && backMs <= soundJumpMs;
   }
 
+  /** True: a new time line begins with it. What came before has nothing to do with it. */
+  isJump(timestampMs: number): boolean {
+    return this.#blockMs !== null && Math.abs(timestampMs - this.#endMs(this.#blockMs)) > soundJumpMs;
+  }
+
   /** The blocks that are full now. `samples`: of a packet that is not out of turn. */
   take(timestampMs: number, samples: Int16Array): SoundBlock[] {
     this.#lastTimestampMs = timestampMs;
-    const errorMs = this.#blockMs === null ? 0 : timestampMs - this.#endMs(this.#blockMs);
-    if (this.#blockMs === null || Math.abs(errorMs) > soundJumpMs) {
+    if (this.#blockMs === null || this.isJump(timestampMs)) {
       this.#begin(timestampMs);
       return this.#append(samples);
     }
+    const errorMs = timestampMs - this.#endMs(this.#blockMs);
     const jitterMs = Math.min(Math.abs(errorMs - this.#errorMs), jitterStepMsMax);
     this.#jitterMs += (jitterMs - this.#jitterMs) / jitterPackets;
     if (errorMs >= Math.max(gapMsMin, jitterTimes * this.#jitterMs)) return this.#fillGap(errorMs, samples);
