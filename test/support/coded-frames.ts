@@ -80,8 +80,14 @@ export function encodeFilm(
   }
 }
 
-/** `count` frames of H.265; the first and every `keyEvery`th are key frames. */
-export function h265Film(engine: Engine, size: Size, count: number, keyEvery: number): SourceFrame[] {
+/** `count` frames of H.265; the first and every `keyEvery`th are key frames. `more`: options of x265, each behind a colon. */
+export function h265Film(
+  engine: Engine,
+  size: Size,
+  count: number,
+  keyEvery: number,
+  more = '',
+): SourceFrame[] {
   const { av, constants } = engine;
   const codec = av.Codec.findEncoderByName(constants.FF_ENCODER_LIBX265);
   assert(codec !== null);
@@ -94,7 +100,7 @@ export function h265Film(engine: Engine, size: Size, count: number, keyEvery: nu
     context.setOption('preset', 'ultrafast');
     context.setOption('tune', 'zerolatency');
     const keys = `keyint=${keyEvery}:min-keyint=${keyEvery}:scenecut=0:repeat-headers=1`;
-    context.setOption('x265-params', `${keys}:bframes=0:pools=none:frame-threads=1:log-level=none`);
+    context.setOption('x265-params', `${keys}:bframes=0:pools=none:frame-threads=1:log-level=none${more}`);
     assert.equal(context.open2Sync(codec, null), 0);
     return Array.from({ length: count }, (_, index) => {
       const planar = planarFrame(size, index);

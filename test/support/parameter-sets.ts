@@ -71,10 +71,12 @@ export interface H265Fields {
   readonly coded: readonly [width: number, height: number];
   readonly crop?: Edges;
   readonly layer?: number;
+  /** Pixels: of a coding tree block, 8 for one that is too small; what stands before it is then there as well. */
+  readonly blockSide?: 8 | 16 | 32 | 64;
 }
 
 export function h265ParameterSet(fields: H265Fields): Buffer {
-  const { subLayers = [], chromaFormat = 1, crop, layer = 0 } = fields;
+  const { subLayers = [], chromaFormat = 1, crop, layer = 0, blockSide } = fields;
   const bits = new BitWriter().fixed(0, 4).fixed(subLayers.length, 3).fixed(1, 1);
   writeProfile(bits);
   bits.fixed(90, 8);
@@ -89,7 +91,13 @@ export function h265ParameterSet(fields: H265Fields): Buffer {
   if (chromaFormat === 3) bits.fixed(0, 1);
   bits.unsigned(...fields.coded).fixed(crop === undefined ? 0 : 1, 1);
   if (crop !== undefined) bits.unsigned(...crop);
-  return bits.unsigned(0, 0).nalUnit([(33 << 1) | (layer >> 5), ((layer & 31) << 3) | 1]);
+  bits.unsigned(0, 0);
+  if (blockSide !== undefined) {
+    bits.unsigned(4).fixed(1, 1);
+    for (let i = 0; i <= subLayers.length; i += 1) bits.unsigned(4, 2, 0);
+    bits.unsigned(0, Math.log2(blockSide) - 3);
+  }
+  return bits.nalUnit([(33 << 1) | (layer >> 5), ((layer & 31) << 3) | 1]);
 }
 
 /** Space, tier, profile 1; flags of compatibility; four flags of the source, 43 bits and one. */

@@ -19,6 +19,8 @@ import {
 export type Decoding = 'decoded' | 'waiting' | 'broken';
 export type DecodedFormat = 'h264' | 'h265' | 'mjpeg';
 
+const errorDetection = { h264: 'aggressive', h265: 'explode+crccheck', mjpeg: 'explode' } as const;
+
 /** Coded pictures are padded to whole blocks; so much may lie beyond a side. */
 const paddingMax = 128;
 
@@ -38,8 +40,9 @@ export class Decoder {
     context.threadCount = 1;
     context.setFlags(engine.constants.AV_CODEC_FLAG_LOW_DELAY);
     // H.264 marks pictures that it painted over; told to explode, it would take odd messages beside a good picture amiss
-    // as well. What is left over behind a picture it minds only where it is told to. The others know no more than an error.
-    context.setOption('err_detect', format === 'h264' ? 'aggressive' : 'explode');
+    // as well. What is left over behind a picture it minds only where it is told to. The others know no more than an error;
+    // that of H.265 compares a picture with its hash, where the sender has added one.
+    context.setOption('err_detect', errorDetection[format]);
     context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
     if (halvings > 0) context.setOption('lowres', halvings);
     const status = context.open2Sync(codec, null);

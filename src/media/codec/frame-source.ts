@@ -18,6 +18,7 @@ import { freeFrame, makeFrame } from './native-census.ts';
 import type { Size } from '../../model/call.ts';
 import { Decoder } from './decoder.ts';
 import { FrameNumbers } from '../geometry/h264-stream.ts';
+import { PictureParts } from '../geometry/h265-parts.ts';
 
 /** `waiting`: no picture yet, and nothing is wrong. */
 export type SourceStep = 'decoded' | 'waiting' | FrameDrop;
@@ -159,14 +160,15 @@ function isWholeJpeg(payload: Uint8Array<ArrayBuffer>): boolean {
 
 /**
  * H.264 and H.265: after a frame that is broken or missing, all are dropped up to the next key frame, since what a decoder
- * paints over them is not what the camera saw. Of H.265 a slice that is cut off or overwritten looks like any other, to
- * FFmpeg's decoder as well.
+ * paints over them is not what the camera saw. Of H.265 a slice that is missing is noticed; one that
+ * is cut off or overwritten looks like any other, to FFmpeg's decoder as well, unless the sender adds a hash of its picture.
  */
 export class CodedSource implements FrameSource {
   readonly reduction = 1;
   readonly #format: CodedFormat;
   readonly #decoder: Decoder;
   readonly #numbers = new FrameNumbers();
+  readonly #parts = new PictureParts();
   /** Why frames are dropped up to the next key frame; null: they are not. */
   #gap: FrameDrop | null = 'no_key_frame';
   /** The first parameter sets that the decoder was given; null: none yet. */
@@ -243,7 +245,7 @@ export class CodedSource implements FrameSource {
 
   #isOneMissing(payload: Uint8Array, { isKey, content }: FrameDescription): boolean {
     if (this.#isKeyDue && !isKey && content === 'picture') return true;
-    return this.#format === 'h264' && !this.#numbers.follows(payload, isKey);
+    return this.#format === 'h264' ? !this.#numbers.follows(payload, isKey) : !this.#parts.areWhole(payload);
   }
 
   #breakOff(): FrameDrop {

@@ -26,8 +26,13 @@ export const h265: NalSyntax = {
     if ((header & 7) === 0) return 'unknown';
     return ((header >> 3) & 0x3f) === 0 ? kindOfType((header >> 9) & 0x3f) : 'message';
   },
-  sizeOf: readSize,
+  sizeOf: (reader) => readSequence(reader)?.size ?? null,
 };
+
+/** nal_unit_type; `at`: the first byte of the unit. */
+export function h265TypeAt(bytes: Uint8Array, at: number): number {
+  return ((bytes[at] ?? 0) >> 1) & 0x3f;
+}
 
 function kindOfType(type: number): NalKind {
   if (type <= sliceMax) return type >= keySliceMin && type <= keySliceMax ? 'key_slice' : 'slice';
@@ -35,7 +40,16 @@ function kindOfType(type: number): NalKind {
   return type <= messageMax ? 'message' : 'unknown';
 }
 
-function readSize(reader: RbspReader): Size | null {
+/** A sequence parameter set, as far as anything of it is used. */
+interface H265Sequence {
+  /** Of its pictures; null: broken. */
+  readonly size: Size | null;
+  /** Coding tree blocks of a picture; 0: broken. */
+  readonly blocks: number;
+}
+
+/** `reader` is behind the header of the unit. Null: broken before the size. */
+export function readSequence(reader: RbspReader): H265Sequence | null {
   // sps_video_parameter_set_id.
   reader.skip(4);
   const subLayers = reader.bits(3);
@@ -48,7 +62,27 @@ function readSize(reader: RbspReader): Size | null {
   // separate_colour_plane_flag.
   if (chromaFormat === 3) reader.skip(1);
   const coded = { width: reader.unsigned(), height: reader.unsigned() };
-  return readCroppedSize(reader, coded, chromaFormat, 1);
+  if (reader.isBroken) return null;
+  const size = readCroppedSize(reader, coded, chromaFormat, 1);
+  return { size, blocks: countBlocks(coded, readBlockSide(reader, subLayers)) };
+}
+
+/** The sides of coding tree blocks are 16, 32 or 64; others are broken. */
+const blockSides = new Set([16, 32, 64]);
+
+function readBlockSide(reader: RbspReader, subLayers: number): number {
+  // Bit depths of luma and chroma, log2_max_pic_order_cnt_lsb_minus4.
+  for (let i = 0; i < 3; i += 1) reader.unsigned();
+  // Pictures to be kept, to be reordered and to wait, of each sub-layer or of the highest alone.
+  const layers = reader.bit() === 1 ? subLayers + 1 : 1;
+  for (let i = 0; i < 3 * layers; i += 1) reader.unsigned();
+  const smallest = reader.unsigned() + 3;
+  const side = 2 ** (smallest + reader.unsigned());
+  return reader.isBroken || !blockSides.has(side) ? 0 : side;
+}
+
+function countBlocks({ width, height }: Size, side: number): number {
+  return side === 0 ? 0 : Math.ceil(width / side) * Math.ceil(height / side);
 }
 
 /** `subLayers`: beside the highest. */

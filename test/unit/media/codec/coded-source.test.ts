@@ -1,5 +1,7 @@
 /** Streams of H.264 and H.265 that break, through the whole transcoder. */
 import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import type { Engine } from '../../../../src/media/codec/engine.ts';
 import type { FrameTranscoder } from '../../../../src/media/codec/frame-transcoder.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import type { SourceFrame } from '../../../../src/model/picture.ts';
@@ -9,11 +11,12 @@ import {
   h264Film,
   h265Film,
   makeTranscoder,
+  ownSize,
   sourceFrame,
   takeFrame,
 } from '../../../support/coded-frames.ts';
 import { engineTest, transcoderTest } from '../../../support/engine-test.ts';
-import { chanceFrom } from '../../../support/seeded-random.ts';
+import { chanceFrom, type Chance } from '../../../support/seeded-random.ts';
 
 const size = { width: 160, height: 120 };
 
@@ -248,3 +251,47 @@ transcoderTest(
     }
   },
 );
+
+/** Of how many of `runs` films, in each of which one frame is damaged, a picture that is not the camera's was shown. */
+function shownDamaged(
+  engine: Engine,
+  film: readonly SourceFrame[],
+  damage: (frame: SourceFrame, chance: Chance) => SourceFrame,
+): number {
+  const good = makeTranscoder(engine);
+  const pictures = film.map((frame) => takeFrame(good, frame, [ownSize]).pictures);
+  good.close();
+  const chance = chanceFrom(7);
+  let shown = 0;
+  for (let run = 0; run < 20; run += 1) {
+    const transcoder = makeTranscoder(engine);
+    const damaged = 10 + chance.below(film.length - 12);
+    const seen = film.map((frame, index) =>
+      takeFrame(transcoder, index === damaged ? damage(frame, chance) : frame, [ownSize]),
+    );
+    transcoder.close();
+    shown += Number(
+      seen.some(
+        ({ drop, pictures: made }, index) => drop === null && !isDeepStrictEqual(made, pictures[index]),
+      ),
+    );
+  }
+  return shown;
+}
+
+function flipBit(frame: SourceFrame, chance: Chance): SourceFrame {
+  const payload = frame.payload.slice();
+  const at = 20 + chance.below(payload.length - 60);
+  payload[at] = (payload[at] ?? 0) ^ (1 << chance.below(8));
+  return { ...frame, payload };
+}
+
+engineTest('no damaged H.265 is shown of a sender that adds hashes; of another it is not seen', (engine) => {
+  const hashed = h265Film(engine, size, 20, 20, ':hash=1');
+  assert.equal(shownDamaged(engine, hashed, flipBit), 0);
+  assert.equal(
+    shownDamaged(engine, hashed, (frame, chance) => cutBy(frame, 24 + chance.below(100))),
+    0,
+  );
+  assert.ok(shownDamaged(engine, h265Film(engine, size, 20, 20), flipBit) > 15);
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { PictureParts } from '../../../../src/media/geometry/h265-parts.ts';
+import { BitWriter } from '../../../support/bit-writer.ts';
+import { h265ParameterSet } from '../../../support/parameter-sets.ts';
+
+/** 10 by 8 blocks, so that a place takes 7 bits. */
+const sequence = h265ParameterSet({ coded: [160, 128], blockSide: 16, subLayers: [[true, true]] });
+const types = { slice: 1, key: 19, pictureParameters: 34, message: 39, suffix: 40 };
+
+function unit(type: number, bits: BitWriter): Buffer {
+  return bits.nalUnit([type << 1, 1]);
+}
+
+function pictureParameters(id = 0, hasDependent = false): Buffer {
+  return unit(types.pictureParameters, new BitWriter().unsigned(id, 0).fixed(Number(hasDependent), 1));
+}
+
+/** One that begins at this block, and goes by these picture parameters. */
+function slice(
+  begin: number,
+  { type = types.slice, id = 0, isDependent = null as boolean | null } = {},
+): Buffer {
+  const bits = new BitWriter().fixed(Number(begin === 0), 1);
+  if (type === types.key) bits.fixed(0, 1);
+  bits.unsigned(id);
+  if (begin > 0 && isDependent !== null) bits.fixed(Number(isDependent), 1);
+  if (begin > 0) bits.fixed(begin, 7);
+  return unit(type, bits.fixed(0x5555, 16));
+}
+
+const hash = unit(types.suffix, new BitWriter().fixed(132, 8).fixed(16, 8));
+
+function judged(...units: readonly (readonly Buffer[])[]): boolean[] {
+  const parts = new PictureParts();
+  return units.map((picture) => parts.areWhole(Buffer.concat(picture)));
+}
+
+const key = [sequence, pictureParameters(), slice(0, { type: types.key }), slice(40, { type: types.key })];
+const whole = [slice(0), slice(40)];
+const nine = Array.from({ length: 9 }, () => whole);
+
+test('a picture without its first slice is not whole, whatever is known', () => {
+  assert.deepEqual(judged([sequence, pictureParameters(), slice(40)]), [false]);
+  assert.deepEqual(judged(key, [slice(40)], whole), [true, false, true]);
+});
+
+test('slices that are not in their order, or begin outside the picture, are damage', () => {
+  assert.deepEqual(
+    judged(
+      key,
+      [slice(0), slice(40), slice(20)],
+      [slice(0), slice(40), slice(40)],
+      [slice(0), slice(80)],
+      [slice(0), slice(79)],
+    ),
+    [true, false, false, false, true],
+  );
+});
+
+test('after pictures that are sliced alike one with fewer of these slices lacks some', () => {
+  assert.deepEqual(judged(key, ...nine, [slice(0)], whole).slice(-2), [false, true]);
+  assert.deepEqual(judged(key, whole, [slice(0)]), [true, true, true], 'a few tell nothing yet');
+});
+
+test('a sender that slices no more costs itself one picture', () => {
+  assert.deepEqual(judged(key, ...nine, [slice(0)], [slice(0)], [slice(0)]).slice(-3), [false, true, true]);
+});
+
+test('a sender that slices by bytes, each picture anew, is taken at its word', () => {
+  const pictures = Array.from({ length: 20 }, (_, n) => [slice(0), slice(10 + n), slice(40 + n)]);
+  assert.ok(judged(key, ...pictures, [slice(0)], [slice(0), slice(33)]).every(Boolean));
+});
+
+test('a hash that is missing behind a picture is a part of it', () => {
+  const hashed = Array.from({ length: 9 }, () => [slice(0), hash]);
+  assert.deepEqual(judged(key, ...hashed, [slice(0)], [slice(0), hash]).slice(-2), [false, true]);
+});
+
+test('slices that go on the one before say so where their picture parameters allow it', () => {
+  const dependent = [sequence, pictureParameters(3, true)];
+  const parts = [
+    slice(0, { id: 3 }),
+    slice(20, { id: 3, isDependent: true }),
+    slice(40, { id: 3, isDependent: false }),
+  ];
+  assert.deepEqual(
+    judged([...dependent, ...parts], [slice(0, { id: 3 }), slice(40, { id: 3, isDependent: true })]),
+    [true, true],
+  );
+  assert.deepEqual(judged([...dependent, ...parts.toReversed()]), [true], 'the first one begins a picture');
+});
+
+test('where places cannot be told, nothing is said', () => {
+  const unknown = [
+    [pictureParameters(), slice(40)],
+    [sequence, slice(40)],
+    [h265ParameterSet({ coded: [160, 128], blockSide: 8 }), pictureParameters(), slice(40)],
+    [sequence, pictureParameters(64), slice(40, { id: 64 })],
+    [sequence, pictureParameters()],
+    [],
+  ];
+  for (const units of unknown) assert.deepEqual(judged(units), [true]);
+});
+
+test('of several pictures in one message the last is judged', () => {
+  assert.deepEqual(judged(key, [...whole, ...whole]), [true, true]);
+});
