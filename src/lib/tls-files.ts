@@ -1,4 +1,5 @@
 /** A listener's certificate, read from its files. */
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
 
@@ -13,6 +14,8 @@ export interface Certificate {
   readonly cert: string;
   readonly key: string;
   readonly secureContext: SecureContext;
+  /** SHA-256 of the certificate, as `fingerprint256` of Node's peer certificates. */
+  readonly fingerprint: string;
 }
 
 /** Null where TLS is off. Throws when a file cannot be read or the two do not belong together. */
@@ -20,5 +23,6 @@ export function readCertificate(tls: TlsFiles | null): Certificate | null {
   if (tls === null) return null;
   const cert = readFileSync(tls.certFile, 'utf8');
   const key = readFileSync(tls.keyFile, 'utf8');
-  return { cert, key, secureContext: createSecureContext({ cert, key, minVersion: 'TLSv1.2' }) };
+  const secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+  return { cert, key, secureContext, fingerprint: new X509Certificate(cert).fingerprint256 };
 }

@@ -192,9 +192,11 @@ export type LegMessage =
 
 /**
  * Why a leg is closed from our side. `ended`: the call is over; `replaced`: another leg took its place; `revoked`: its
- * bridge, or its device, may not be here any more; `drain`: the server is being stopped.
+ * bridge, or its device, may not be here any more; `drain`: the server is being stopped; `moved`: its call has gone to another
+ * media process, where it finds it by coming again.
  */
-export type LegCloseReason = 'ended' | 'replaced' | 'revoked' | 'drain';
+export const legCloseReasons = ['ended', 'replaced', 'revoked', 'drain', 'moved'] as const;
+export type LegCloseReason = (typeof legCloseReasons)[number];
 
 /** Why a token is not good. Each is counted. */
 const tokenRefusals = [

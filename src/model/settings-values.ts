@@ -135,12 +135,18 @@ export function parseOrigin(text: string): ReachableOrigin | null {
   return { isSecure: scheme === undefined ? null : secure === 's', authority };
 }
 
-/** Nothing, or what `parseOrigin` takes. */
-export function optionalOrigin(what: string) {
+/** Comma separated; null: one of them is none. */
+export function parseOrigins(text: string): readonly ReachableOrigin[] | null {
+  const origins = text.split(',').flatMap((part) => parseOrigin(part.trim()) ?? []);
+  return origins.length === text.split(',').length ? origins : null;
+}
+
+/** Nothing, or what `parseOrigins` takes. */
+export function optionalOrigins(what: string) {
   const expected = `${what}, or nothing`;
   return z
     .string(expected)
-    .refine((text) => parseOrigin(text) !== null, expected)
+    .refine((text) => parseOrigins(text) !== null, expected)
     .nullable();
 }
 

@@ -24,7 +24,8 @@ export interface MetricSources {
   callsWaiting(): Readonly<Record<'bridge' | 'load' | 'engine', number>>;
   /** Of each media process that is linked and has told. */
   mediaCapacity(): readonly MediaCapacity[];
-  mediaIsUp(): boolean;
+  /** Media processes that take legs. */
+  mediaUp(): number;
   /** Null: there is no cluster of nodes. */
   cluster(): ClusterFigures | null;
   /** Null: another process has them, or nobody yet. */
@@ -98,7 +99,7 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
   labelledGauge('reveille_media_legs', 'Connected to the media listener now.', 'leg', () =>
     sources.mediaLegs(),
   );
-  gauge('reveille_media_up', '1 while a media process is linked, else 0.', () => Number(sources.mediaIsUp()));
+  gauge('reveille_media_up', 'Media processes that are linked and take legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
   gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
   declareServerGauges(instruments, () => sources.server());

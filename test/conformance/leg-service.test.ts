@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import type { CallReport, LegRefusal } from '../../src/model/call.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type {
+  AdmissionRefusal,
   LegService,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -180,7 +181,7 @@ for (const [name, make] of Object.entries(implementations)) {
     const ofAnotherDevice = await scene.token(call, { deviceId: 'D2' as DeviceId });
     const ofNoSession = await scene.token(call, { sessionId: 'session' as SessionId });
     const long = 'x'.repeat(100_000);
-    const seen: (LegRefusal | null)[] = [];
+    const seen: (AdmissionRefusal | null)[] = [];
     for (const shown of ['', 'a.b.c', long, `${token.slice(0, -43)}${'A'.repeat(43)}`])
       seen.push(await refusal(service.admitDevice(shown)));
     for (const shown of [expired, ofAnotherDevice, ofNoSession])

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Result } from '../../src/lib/result.ts';
-import type { LegRefusal } from '../../src/model/call.ts';
+import type { AdmissionRefusal } from '../../src/core/ports/leg-service.ts';
 import type { CallLeg } from '../../src/core/ports/leg-service.ts';
 import { progress } from '../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';
@@ -20,7 +20,7 @@ interface Come<Open> {
 /** Null where the link was broken by then. */
 async function come<Admission, Open>(
   link: LinkedLegService,
-  asked: Promise<Result<Admission, LegRefusal>>,
+  asked: Promise<Result<Admission, AdmissionRefusal>>,
   openAt: (admission: Admission, leg: CallLeg) => Open | null,
 ): Promise<Come<Open>> {
   const admission = await asked;

@@ -52,7 +52,7 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
   const question = chance.below(8);
   return pick<Record<string, unknown>>(chance, [
     { kind: 'heartbeat' },
-    { kind: 'listening', address: { host: 'h', port: 1 } },
+    { kind: 'listening', address: { host: 'h', port: 1 }, advertise: null },
     { kind: 'failed', sentence: 's' },
     { kind: 'drained' },
     { kind: 'admit-device', question, token },
@@ -73,6 +73,7 @@ function message(chance: Chance, token: string, ticket: string): Record<string, 
         sessions: 1,
         workers: [{ busy: 0.5, taken: 0.6, room: 1 }],
         engine: null,
+        certificate: null,
       },
     },
     { kind: 'tally', tally: { logins: [['accepted', 3]], frames: [], rebuilds: 1, frameSeconds: [0.1] } },
@@ -118,6 +119,7 @@ async function runRound(
   const onEnd = (fault: string | null): number => ends.push(fault);
   void new ServerEnd(pair.here, {
     process: 0,
+    onHello: () => undefined,
     onCounts: () => undefined,
     clock,
     telemetry,
@@ -129,7 +131,7 @@ async function runRound(
   });
   pair.there.resume();
   pair.there.on('error', () => undefined);
-  pair.there.write(linkFrame({ kind: 'hello', version: linkVersion }));
+  pair.there.write(linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' }));
   for (let sent = 0; sent < messagesPerRound && !pair.there.destroyed; sent += 1) {
     pair.there.write(bytesOf(chance, message(chance, token, scene.ticket(call))));
     if (chance.below(2) === 0) await setImmediate();
@@ -185,7 +187,7 @@ test('the fuzzer finds a service that forgets who is gone', async () => {
 
 test('bytes at random are no messages, and nothing is thrown', () => {
   const chance = chanceFrom(seed);
-  const greeting = linkFrame({ kind: 'hello', version: linkVersion });
+  const greeting = linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' });
   let faults = 0;
   for (let round = 0; round < rounds * 20; round += 1) {
     const payload = Buffer.from(Array.from({ length: 1 + chance.below(40) }, () => chance.below(256)));

@@ -37,6 +37,14 @@ export interface IssuedCall {
   readonly peerId: string;
   readonly token: string;
   readonly session: string;
+  /** Where its device is told to go; null: not told. */
+  readonly url: string | null;
+}
+
+interface CredentialsData {
+  readonly peer_id: string;
+  readonly token: string;
+  readonly media_url?: string;
 }
 
 let requests = 0;
@@ -63,8 +71,8 @@ export async function issueCall(
 ): Promise<IssuedCall> {
   const { status, text, json } = await askCredentials(server, change, call);
   assert.deepEqual([status, json.code], [200, 0], text);
-  const { peer_id: peerId, token } = json.data as { readonly peer_id: string; readonly token: string };
-  return { peerId, token, session: new URL(peerId).searchParams.get('x_session') ?? '' };
+  const { peer_id: peerId, token, media_url: url = null } = json.data as unknown as CredentialsData;
+  return { peerId, token, session: new URL(peerId).searchParams.get('x_session') ?? '', url };
 }
 
 /** Asks for the end of a call of TESTDEVICE01, unless `fields` say another device. Never a repeat of one before. */

@@ -25,6 +25,7 @@ export class FakeCarrier implements MediaCarrier {
     this.ended = new Promise((resolve) => (this.#resolve = resolve));
     this.end = new MediaEnd(this.#pair.there, {
       clock,
+      instance: `media ${pid}`,
       onEnd: () => {
         if (!this.isStuck) this.#resolve('exit code 0');
       },
@@ -37,6 +38,7 @@ export class FakeCarrier implements MediaCarrier {
 
   listen(port: number): void {
     const process: MediaProcess = {
+      advertise: null,
       reloadTls: () => this.asked.push('reload TLS'),
       drain: () => {
         this.asked.push('drain');

@@ -14,6 +14,7 @@ import {
 } from '../../src/model/ids.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type {
+  AdmissionRefusal,
   BridgeAdmission,
   LegService,
   DeviceAdmission,
@@ -78,7 +79,7 @@ export class FakeLegService implements LegService {
   readonly bridges = new Map<string, Omit<BridgeAdmission, 'sessionId'>>();
   readonly tickets = new Map<string, ViewerAdmission>();
   /** Why others are not, by what they show. */
-  readonly refusals = new Map<string, LegRefusal>();
+  readonly refusals = new Map<string, AdmissionRefusal>();
   /** What was shown, the session that was asked for behind it. */
   readonly asked: string[] = [];
   readonly legs: FakeOpenLeg[] = [];
@@ -105,11 +106,11 @@ export class FakeLegService implements LegService {
     return this.hearing;
   }
 
-  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+  admitDevice(token: string): Promise<Result<DeviceAdmission, AdmissionRefusal>> {
     return this.#answer(token, () => this.devices.get(token) ?? 'signature');
   }
 
-  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, AdmissionRefusal>> {
     return this.#answer(sessionId === null ? key : `${key} ${sessionId}`, () => {
       const bridge = this.bridges.get(key);
       if (bridge === undefined) return 'bridge_key';
@@ -118,7 +119,7 @@ export class FakeLegService implements LegService {
     });
   }
 
-  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, AdmissionRefusal>> {
     return this.#answer(ticket, () => {
       const admission = this.tickets.get(ticket);
       this.tickets.delete(ticket);
@@ -161,7 +162,7 @@ export class FakeLegService implements LegService {
   async #answer<Admission extends object>(
     shown: string,
     judge: () => Admission | LegRefusal,
-  ): Promise<Result<Admission, LegRefusal>> {
+  ): Promise<Result<Admission, AdmissionRefusal>> {
     this.asked.push(shown);
     this.#happened();
     await this.held;

@@ -8,6 +8,7 @@ import type {
   DeviceId,
   ProductId,
   RequestId,
+  SessionId,
   WakeupId,
 } from '../../src/model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../src/model/registry.ts';
@@ -146,6 +147,20 @@ export class FakeCallRecords implements CallRecords {
 
   isOverloaded(): boolean {
     return this.overloaded;
+  }
+}
+
+/** Media processes without figures, in an order that a test may change. */
+export class FakePlacement {
+  processes: readonly number[] = [0, 1];
+  readonly placed = new Map<SessionId, number>();
+
+  order(): readonly number[] {
+    return this.processes;
+  }
+
+  place(sessionId: SessionId, process: number): void {
+    this.placed.set(sessionId, process);
   }
 }
 

@@ -3,16 +3,21 @@ import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { signCallToken, type CallTokenClaims } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import type { Result } from '../../src/lib/result.ts';
-import type { CallOrder, LegRefusal } from '../../src/model/call.ts';
+import type { CallOrder } from '../../src/model/call.ts';
 import type { BridgeId, SessionId, TokenId } from '../../src/model/ids.ts';
 import type { Bridge } from '../../src/model/registry.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
 import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
 import { ViewerTickets } from '../../src/core/calls/viewers.ts';
-import type { OpenBridgeLeg, OpenDeviceLeg, OpenViewer } from '../../src/core/ports/leg-service.ts';
+import type {
+  AdmissionRefusal,
+  OpenBridgeLeg,
+  OpenDeviceLeg,
+  OpenViewer,
+} from '../../src/core/ports/leg-service.ts';
 import { newKey } from './call-tokens.ts';
 import { CallScene } from './call-scene.ts';
-import { FakeCallLeg, FakeLog, FakeRegistry, testApp } from './fakes.ts';
+import { FakeCallLeg, FakeLog, FakePlacement, FakeRegistry, testApp } from './fakes.ts';
 
 const keys = new TokenKeys([newKey]);
 
@@ -35,7 +40,14 @@ export class LegServiceScene extends CallScene {
     super();
     this.addBridge({});
     const { clock, telemetry, log, directory } = this;
-    this.pool = new BridgePool({ clock, telemetry, log, directory, assign: 'issuance' });
+    this.pool = new BridgePool({
+      clock,
+      telemetry,
+      log,
+      placement: new FakePlacement(),
+      directory,
+      assign: 'issuance',
+    });
     directory.follow(this.pool);
     this.service = new LocalLegService(this);
   }
@@ -111,7 +123,7 @@ export interface Opened<Leg> {
 }
 
 /** Fails when it was refused. */
-export function admitted<Admission>(outcome: Result<Admission, LegRefusal>): Admission {
+export function admitted<Admission>(outcome: Result<Admission, AdmissionRefusal>): Admission {
   if (!outcome.ok) throw new Error(`the leg was refused: ${outcome.error}`);
   return outcome.value;
 }
@@ -122,7 +134,9 @@ function opened<Leg>(leg: Leg | null): Leg {
 }
 
 /** Why it was refused; null: it was let in. */
-export async function refusal(admission: Promise<Result<unknown, LegRefusal>>): Promise<LegRefusal | null> {
+export async function refusal(
+  admission: Promise<Result<unknown, AdmissionRefusal>>,
+): Promise<AdmissionRefusal | null> {
   const outcome = await admission;
   return outcome.ok ? null : outcome.error;
 }

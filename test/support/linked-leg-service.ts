@@ -17,10 +17,12 @@ export const mediaCounts: MediaProcessCounts = {
   ],
   engine: '8.0',
   soundEncoders: ['alaw', 'pcm'],
+  certificate: null,
 };
 
 /** Does what it is asked, and remembers it. */
 export class FakeMediaProcess implements MediaProcess {
+  readonly advertise = null;
   readonly asked: string[] = [];
   view: MediaProcess['view'] = () => null;
   drained: () => void = () => undefined;
@@ -64,6 +66,7 @@ export class LinkedLegService {
     const { telemetry, log } = this;
     this.server = new ServerEnd(this.pair.here, {
       process: 0,
+      onHello: () => undefined,
       onCounts: () => undefined,
       clock,
       service,

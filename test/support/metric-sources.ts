@@ -10,7 +10,7 @@ export function metricSources(overrides: Partial<MetricSources> = {}): MetricSou
     mediaLegs: () => ({ device: 0, bridge: 0, idle_bridge: 0, viewer: 0 }),
     callsWaiting: () => ({ bridge: 0, load: 0, engine: 0 }),
     mediaCapacity: () => [],
-    mediaIsUp: () => false,
+    mediaUp: () => 0,
     cluster: () => null,
     server: () => null,
     ...overrides,

@@ -5,10 +5,11 @@ import type { CallOrder, CallSession } from '../../src/model/call.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal } from '../../src/model/picture.ts';
 import { CallScene, orderForRoom } from './call-scene.ts';
-import { FakeCallLeg, FakeLog, testApp } from './fakes.ts';
+import { FakeCallLeg, FakeLog, FakePlacement, testApp } from './fakes.ts';
 
 export class PoolScene extends CallScene {
   readonly log = new FakeLog();
+  readonly placement = new FakePlacement();
   pool: BridgePool;
   readonly #assign: 'issuance' | 'device';
   readonly #newPool: typeof BridgePool;
@@ -46,6 +47,7 @@ export class PoolScene extends CallScene {
       clock: this.clock,
       telemetry: this.telemetry,
       log: this.log,
+      placement: this.placement,
       directory: this.directory,
       assign: this.#assign,
     });

@@ -20,7 +20,7 @@ import {
 } from './serving-end.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
-import { readLinkKey } from '../../server/bootstrap/media-connection.ts';
+import { readLinkKey } from '../../server/bootstrap/media-gate.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 

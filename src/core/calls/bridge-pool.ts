@@ -1,5 +1,6 @@
 /**
- * Assigns calls to idle bridges. Idle bridges are asked in the order in which they became idle, each once about a call
+ * Assigns calls to idle bridges: those at the media process where a leg of the call stands, else at the one with the most
+ * room, then the others. Of one process they are asked in the order in which they became idle, each once about a call
  * and about one call at a time; a call that found nobody waits while it lives, and a bridge that becomes idle is asked
  * about the oldest one that it may have. What a bridge is told of a call that it got is not known here
  * (connected-bridge.ts).
@@ -24,6 +25,7 @@ import type { BridgeAnswerLabel, Telemetry } from '../../telemetry/telemetry.ts'
 import { ApplicationLines } from '../devices/application-lines.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
+import type { MediaPlacement } from './media-placement.ts';
 import { isFree, mayBeAsked, OfferedCall, type IdleBridge, type WaitsFor } from './offered-call.ts';
 
 interface BridgePoolDeps {
@@ -31,6 +33,7 @@ interface BridgePoolDeps {
   readonly telemetry: Telemetry;
   readonly log: Log;
   readonly directory: Pick<CallDirectory, 'find' | 'sessions'>;
+  readonly placement: Pick<MediaPlacement, 'order' | 'place'>;
   /** When a call is first offered: once it is issued, or when its device connects. */
   readonly assign: 'issuance' | 'device';
 }
@@ -195,8 +198,12 @@ export class BridgePool implements CallFollower {
   }
 
   #seekBridge(call: OfferedCall): void {
-    const bridge = this.#idle.first(call.lines, (one) => isFree(one) && mayBeAsked(one, call));
-    if (bridge !== null) this.#ask(bridge, call);
+    for (const process of this.#deps.placement.order(call.sessionId)) {
+      const mayAsk = (one: IdleBridge): boolean =>
+        one.process === process && isFree(one) && mayBeAsked(one, call);
+      const bridge = this.#idle.first(call.lines, mayAsk);
+      if (bridge !== null) return this.#ask(bridge, call);
+    }
   }
 
   #seekCall(bridge: IdleBridge): void {
@@ -210,6 +217,7 @@ export class BridgePool implements CallFollower {
     bridge.question = { call, cancel };
     bridge.asked.add(call);
     call.askedOf = bridge;
+    this.#deps.placement.place(call.sessionId, bridge.process);
     bridge.candidate.ask(call.sessionId);
   }
 

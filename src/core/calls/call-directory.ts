@@ -20,7 +20,7 @@ import {
 } from '../../model/call.ts';
 import type { DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { callsMax, callsPerDeviceMax } from '../../model/limits.ts';
-import type { CallLeg } from '../ports/leg-service.ts';
+import type { CallLeg, PlacedLeg } from '../ports/leg-service.ts';
 import { CallSessions, leaseTickMs, type CallDeps, type LiveCall } from './call-sessions.ts';
 import { CallFollowers, type CallFollower } from './call-followers.ts';
 
@@ -113,6 +113,12 @@ export class CallDirectory {
     return (this.#sessions.calls.find(sessionId)?.device ?? null) !== null;
   }
 
+  /** The number of the media process where its legs stand; null: none is connected. */
+  processOf(sessionId: SessionId): number | null {
+    const call = this.#sessions.calls.find(sessionId);
+    return call?.bridge?.process ?? call?.device?.process ?? null;
+  }
+
   /** A bridge leg is connected now. */
   hasBridge(sessionId: SessionId): boolean {
     return (this.#sessions.calls.find(sessionId)?.bridge ?? null) !== null;
@@ -142,7 +148,7 @@ export class CallDirectory {
   }
 
   /** Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session. */
-  connectDevice(sessionId: SessionId, tokenId: TokenId, leg: CallLeg): boolean {
+  connectDevice(sessionId: SessionId, tokenId: TokenId, leg: PlacedLeg): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       if (call === null) return false;
@@ -155,7 +161,7 @@ export class CallDirectory {
   }
 
   /** Replaces the leg that is there. False: there is no such live session. */
-  connectBridge(sessionId: SessionId, leg: CallLeg): boolean {
+  connectBridge(sessionId: SessionId, leg: PlacedLeg): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
       if (call === null) return false;
@@ -238,9 +244,13 @@ export class CallDirectory {
     return call !== null && call[side] === leg ? call : null;
   }
 
-  #attach(call: LiveCall, side: CallSide, leg: CallLeg): void {
+  #attach(call: LiveCall, side: CallSide, leg: PlacedLeg): void {
     if (call[side] !== leg) this.#detach(call, side, 'replaced');
     call[side] = leg;
+    // Frames go from leg to leg within one process: the device comes again, and is led to its bridge.
+    const { device, bridge } = call;
+    if (device !== null && bridge !== null && device.process !== bridge.process)
+      this.#detach(call, 'device', 'moved');
   }
 
   #detach(call: LiveCall, side: CallSide, reason: LegCloseReason): void {

@@ -19,18 +19,18 @@ import { generateSessionId, type DeviceId, type SessionId } from '../../model/id
 import { callEvent, reduceCall, type CallInput } from '../../model/state/call-session.ts';
 import { issueSession, reissueSession, type Reissue } from '../../model/state/call-issuance.ts';
 import { leftLeaseMs, renewedLeaseMs } from '../../model/state/call-lease.ts';
-import type { CallLeg } from '../ports/leg-service.ts';
+import type { CallLeg, PlacedLeg } from '../ports/leg-service.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 /** A session, its legs that are connected, and the end of its lease: monotonic milliseconds. */
-export class LiveCall implements WheelEntry, Record<CallSide, CallLeg | null> {
+export class LiveCall implements WheelEntry, Record<CallSide, PlacedLeg | null> {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   session: CallSession;
-  device: CallLeg | null = null;
-  bridge: CallLeg | null = null;
+  device: PlacedLeg | null = null;
+  bridge: PlacedLeg | null = null;
 
   constructor(session: CallSession) {
     this.session = session;

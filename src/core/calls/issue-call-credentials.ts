@@ -38,8 +38,8 @@ export interface CallCredentialsDeps {
   /** No session without a bridge: it is there already, or one is idle. */
   readonly requireBridge: boolean;
   readonly keys: TokenKeys;
-  /** Of the media listener that carries the calls of this member; null: not known. */
-  mediaUrl(): string | null;
+  /** Of the media listener that is to carry the call; null: not known. */
+  mediaUrl(sessionId: SessionId): string | null;
   /** What the media of this member can make sound as; null: not known. */
   soundEncoders(): readonly SoundEncoding[] | null;
   /** The peer id names the media listener, too. */
@@ -173,7 +173,7 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   ]);
   if (!isCommitted) return refuse(deps, unavailable('the store of calls does not answer'));
   deps.telemetry.callCredentials(kind);
-  const mediaUrl = deps.mediaUrl();
+  const mediaUrl = deps.mediaUrl(session.sessionId);
   const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
   const note = soundNote(deps.soundEncoders(), session.media);
   return succeed({

@@ -70,6 +70,20 @@ export interface OpenViewer {
   gone(): void;
 }
 
+/** Another media process of the server, where the call of a leg is. */
+export interface LegPlace {
+  /** By which other media processes reach it. */
+  readonly host: string;
+  readonly port: number;
+  /** The SHA-256 of the certificate that it shows, as Node prints it; null: it takes plain connections. */
+  readonly certificate: string | null;
+  /** By which clients reach it: `https://host:port` or `http://host:port`. */
+  readonly origin: string;
+}
+
+/** Why a leg is not admitted; a place: because its call is there. */
+export type AdmissionRefusal = LegRefusal | LegPlace;
+
 export interface LegService<Leg extends CallLeg = CallLeg> {
   /**
    * Resolves when everything that was said before is known to who keeps the calls, or never will be: a peer that is told
@@ -77,11 +91,11 @@ export interface LegService<Leg extends CallLeg = CallLeg> {
    */
   heard(): Promise<void>;
   /** Never rejects. Nothing is changed yet: that does `openDeviceLeg`. */
-  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>>;
+  admitDevice(token: string): Promise<Result<DeviceAdmission, AdmissionRefusal>>;
   /** `sessionId`: the one asked for, as it was written; null: none. Never rejects. */
-  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>>;
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, AdmissionRefusal>>;
   /** Takes the ticket: it is good once. Never rejects. */
-  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>>;
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, AdmissionRefusal>>;
   /** Null: the session has ended since, and the leg is to be closed as `ended`. Replaces the leg that is there. */
   openDeviceLeg(admission: DeviceAdmission, leg: Leg): OpenDeviceLeg | null;
   /** Null: as above, or the bridge has been revoked since. Without a session it stands idle until it is given one. */

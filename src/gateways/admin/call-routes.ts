@@ -106,8 +106,8 @@ export interface CallDeps {
   readonly bridges: Pick<BridgePool, 'waitsFor'>;
   readonly media: { capacity(): readonly MediaCapacity[] };
   readonly tickets: Pick<ViewerTickets, 'issue'>;
-  /** The origin by which people reach the media listener, such as `https://media.example:8083`. */
-  mediaOrigin(): string;
+  /** The origin by which people reach the media listener of the call, such as `https://media.example:8083`. */
+  mediaOrigin(sessionId: SessionId): string;
 }
 
 const shownDefault = 100;
@@ -202,7 +202,7 @@ function issueTicket(deps: CallDeps, sessionId: SessionId): AdminReply {
   const issued = deps.tickets.issue(sessionId);
   if (issued === null) return noTicket;
   const { ticket, expiresAtMs } = issued;
-  const url = pictureLink(deps.mediaOrigin(), ticket);
+  const url = pictureLink(deps.mediaOrigin(sessionId), ticket);
   return { status: 200, body: { ticket, url, expires_at: formatTimestamp(expiresAtMs) } };
 }
 

@@ -33,8 +33,8 @@ export interface WatchDeps {
   readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
   /** The origin by which people reach the ops listener. */
   opsOrigin(): string;
-  /** The same of the media listener, such as `https://media.example:8083`. */
-  mediaOrigin(): string;
+  /** The same of the media listener of the call, such as `https://media.example:8083`. */
+  mediaOrigin(sessionId: SessionId): string;
 }
 
 /** The media process, asked about a call. */
@@ -168,7 +168,7 @@ function openPage(deps: WatchDeps, ticket: string): OpsAnswer {
     return pageAnswer(401, noWatchPage('This address is used up, or older than a minute.', nonce), { nonce });
   const call = deps.calls.find(sessionId);
   if (call === null) return pageAnswer(404, noWatchPage('This call has ended.', nonce), { nonce });
-  const pictures = new URL(deps.mediaOrigin()).origin;
+  const pictures = new URL(deps.mediaOrigin(sessionId)).origin;
   return pageAnswer(200, watchPage(call, deps.keys.issue(sessionId), nonce), { nonce, pictures });
 }
 
@@ -194,7 +194,7 @@ function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnsw
   const source = deps.tickets.issue(sessionId, `${key} source`);
   const output = deps.tickets.issue(sessionId, `${key} output`);
   if (source === null || output === null) return jsonAnswer(noTicket.status, noTicket.body);
-  const origin = deps.mediaOrigin();
+  const origin = deps.mediaOrigin(sessionId);
   return jsonAnswer(200, {
     source: pictureLink(origin, source.ticket, 'source'),
     output: pictureLink(origin, output.ticket, 'output'),

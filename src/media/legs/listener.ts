@@ -54,6 +54,7 @@ export class MediaListener {
   readonly #server: MediaServer;
   readonly #context: MediaListenerContext;
   readonly #connections = new Set<Socket>();
+  #fingerprint: string | null;
   #port = 0;
   #isOpen = true;
   #drained: () => void = () => undefined;
@@ -86,7 +87,9 @@ export class MediaListener {
       hasRoom: () => this.#hasRoom(),
       reportSilence: () => this.#reportSilence(),
     });
-    this.#server = createMediaServer(readCertificate(settings.tls), {
+    const certificate = readCertificate(settings.tls);
+    this.#fingerprint = certificate?.fingerprint ?? null;
+    this.#server = createMediaServer(certificate, {
       clock: deps.clock,
       handshakesPerAddressMax: settings.handshakesPerAddressMax,
       connected: (socket) => this.#connected(socket),
@@ -108,6 +111,11 @@ export class MediaListener {
     return { host: this.#settings.host, port: this.#port };
   }
 
+  /** SHA-256 of its certificate; null: it takes plain connections. */
+  get fingerprint(): string | null {
+    return this.#fingerprint;
+  }
+
   /** Legs, idle bridges and viewers. */
   get legCount(): number {
     return this.#context.legs.size + this.#context.rtcLegs.size;
@@ -121,7 +129,9 @@ export class MediaListener {
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
   reloadTls(): void {
     const certificate = readCertificate(this.#settings.tls);
-    if (certificate !== null) (this.#server as TlsServer).setSecureContext(certificate);
+    if (certificate === null) return;
+    (this.#server as TlsServer).setSecureContext(certificate);
+    this.#fingerprint = certificate.fingerprint;
   }
 
   /** Takes no more connections and opens no more legs; the leg service closes the legs. Resolves when they are gone. */

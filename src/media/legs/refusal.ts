@@ -64,6 +64,15 @@ export function problemOf({ status, sentence, headers }: HttpRefusal): RefusalAn
   return jsonAnswer('application/problem+json', problem, headers);
 }
 
+/** Of an offer: the client sends it there. Source: RFC 9725, 4.5. */
+export function goElsewhere(url: string): HttpRefusal {
+  return {
+    status: 307,
+    sentence: 'the call is at another address of this service: send the offer there',
+    headers: { Location: url },
+  };
+}
+
 /** Every refusal ends its connection. */
 function jsonAnswer(type: string, value: object, headers: HttpRefusal['headers']): RefusalAnswer {
   const body = JSON.stringify(value);

@@ -7,6 +7,7 @@ import { fail, type Result } from '../../lib/result.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { legAdmissionMsMax } from '../../model/limits.ts';
 import type {
+  AdmissionRefusal,
   BridgeAdmission,
   LegService,
   DeviceAdmission,
@@ -15,13 +16,14 @@ import type {
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
+import { ForwardedLeg } from './forwarded-leg.ts';
 import type { MediaListenerContext } from './listener-context.ts';
 import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
 import { isRtcRequest, readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 import { RtcDeviceLeg } from './rtc-device-leg.ts';
 import type { RtcEndpoint } from './rtc-endpoint.ts';
-import { refusalOf, type HttpRefusal } from './refusal.ts';
+import { goElsewhere, refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg, type LegSide } from './socket-leg.ts';
 
 export interface UpgradeHandlerDeps {
@@ -106,19 +108,19 @@ export class UpgradeHandler {
   /** A peer that hangs up meanwhile is neither let in nor counted. */
   async #admit<Admission>(
     request: UpgradeRequest,
-    asking: Promise<Result<Admission, LegRefusal>>,
+    asking: Promise<Result<Admission, AdmissionRefusal>>,
     open: (admission: Admission) => void,
   ): Promise<void> {
     const outcome = await this.#wait(asking);
     if (!request.isAsking) return;
-    if (!outcome.ok) this.#refuse(request, outcome.error);
+    if (!outcome.ok) this.#turnAway(request, outcome.error);
     else if (!this.#deps.hasRoom()) this.#refuse(request, 'busy');
     else open(outcome.value);
   }
 
   async #wait<Admission>(
-    asking: Promise<Result<Admission, LegRefusal>>,
-  ): Promise<Result<Admission, LegRefusal>> {
+    asking: Promise<Result<Admission, AdmissionRefusal>>,
+  ): Promise<Result<Admission, AdmissionRefusal>> {
     this.#checks += 1;
     const isAnswered = await settlesWithin(this.#deps.clock, legAdmissionMsMax, asking);
     this.#checks -= 1;
@@ -198,6 +200,15 @@ export class UpgradeHandler {
     const refusal = new DownlinkLeg(request, parts, this.#deps.context).enter(deps);
     if (refusal === null) this.#deps.telemetry.mediaLogin('accepted');
     else this.#refuse(request, refusal === 'late' ? late : refusal);
+  }
+
+  /** One whose call is elsewhere goes there, once: a call that moves meanwhile is found by coming again. WebRTC has a word for it. */
+  #turnAway(request: UpgradeRequest, refusal: AdmissionRefusal): void {
+    if (typeof refusal === 'string') this.#refuse(request, refusal);
+    else if (request.isForwarded || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
+    else if (isRtcRequest(request.request))
+      this.#refuse(request, goElsewhere(`${refusal.origin}${request.request.url ?? ''}`));
+    else new ForwardedLeg(request, refusal, this.#deps.context, () => this.#refuse(request, 'unavailable'));
   }
 
   /** A request for nothing of ours is no login, and is not counted. */

@@ -9,6 +9,9 @@ import { legRequestBodyBytesMax } from '../../model/limits.ts';
 import { type FrameSocket, type SocketOwner, openWebSocket } from './web-socket.ts';
 import { answerOf, type HttpRefusal, type RefusalAnswer } from './refusal.ts';
 
+/** On a request that another media process passes on: it is not passed on again. */
+const forwardedHeader = 'x-reveille-forwarded';
+
 interface StreamHead {
   readonly contentType: string;
   /** The first of the body. */
@@ -56,6 +59,11 @@ export class UpgradeRequest {
 
   get asksForUpgrade(): boolean {
     return this.#head !== null;
+  }
+
+  /** Another media process has passed it on. */
+  get isForwarded(): boolean {
+    return this.request.headers[forwardedHeader] !== undefined;
   }
 
   /** The peer still waits for an answer. */
@@ -138,6 +146,18 @@ export class UpgradeRequest {
     openWebSocket(this.request, this.#head, own);
   }
 
+  /** Passes the request on as it came, and all behind it; what comes back is the answer. Does nothing when the peer has gone. */
+  forward(there: Socket): void {
+    if (this.#stage !== 'asking') return;
+    this.#stage = 'over';
+    const { socket } = this.request;
+    there.write(Buffer.concat([headOf(this.request), this.#head ?? Buffer.alloc(0)]));
+    there.pipe(socket);
+    if (this.#head === null) return;
+    this.#response.detachSocket(socket);
+    socket.off('data', cut).off('end', cut).pipe(there);
+  }
+
   /** Answers 200 and goes on with a body until `end`. `whenGone`: the connection is closed, whoever closed it. */
   stream({ contentType, begin }: StreamHead, whenGone: () => void): void {
     if (this.#stage !== 'asking') return;
@@ -169,6 +189,11 @@ export class UpgradeRequest {
   cut(): void {
     this.request.socket.destroy();
   }
+}
+
+function headOf({ method, url, rawHeaders }: IncomingMessage): Buffer {
+  const lines = rawHeaders.map((text, n) => (n % 2 === 0 ? `${text}: ` : `${text}\r\n`));
+  return Buffer.from(`${method} ${url} HTTP/1.1\r\n${lines.join('')}${forwardedHeader}: 1\r\n\r\n`, 'latin1');
 }
 
 function cut(this: Socket): void {

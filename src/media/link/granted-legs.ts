@@ -5,11 +5,12 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { succeed, type Result } from '../../lib/result.ts';
-import type { AliveSign, CallReport, LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
+import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/picture.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
+  AdmissionRefusal,
   LegService,
   OpenBridgeLeg,
   OpenDeviceLeg,
@@ -140,8 +141,9 @@ export class GrantedLegs {
     this.#deps.send({ kind: 'admitted', question: question.question, leg: this.#grant(admitted), admitted });
   }
 
-  #refuse({ question }: AdmissionQuestion, refusal: LegRefusal): void {
-    this.#deps.send({ kind: 'refused', question, refusal });
+  #refuse({ question }: AdmissionQuestion, refusal: AdmissionRefusal): void {
+    if (typeof refusal === 'string') this.#deps.send({ kind: 'refused', question, refusal });
+    else this.#deps.send({ kind: 'elsewhere', question, place: refusal });
   }
 
   /** The number by which the leg can be opened, once. */
@@ -165,7 +167,7 @@ export class GrantedLegs {
 async function admit(
   service: LegService<PlacedLeg>,
   question: AdmissionQuestion,
-): Promise<Result<AdmittedLeg, LegRefusal>> {
+): Promise<Result<AdmittedLeg, AdmissionRefusal>> {
   switch (question.kind) {
     case 'admit-device': {
       const admission = await service.admitDevice(question.token);

@@ -2,6 +2,7 @@
  * The media process's end of the link: its requests to the server, and the server's to it. When the link ends, every leg
  * is closed, and the process has nothing more to do. Source: calls-and-media.md, The media process.
  */
+import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
@@ -28,6 +29,8 @@ import { RemoteLegService } from './remote-leg-service.ts';
 
 /** The media process, for its server's requests. Nothing of it throws. */
 export interface MediaProcess {
+  /** Its origins for clients, comma separated, by its own settings; null: none. */
+  readonly advertise: string | null;
   reloadTls(): void;
   /** Takes no more connections; resolves when every leg is gone. Never rejects. */
   drain(): Promise<void>;
@@ -40,6 +43,8 @@ export interface MediaEndDeps {
   readonly clock: Clock;
   /** The server may let it wait for its settings, as long as the link is there. */
   readonly isSpare?: boolean;
+  /** By it the server knows it again. Left out: this process's. */
+  readonly instance?: string;
   /** Once, whoever ended it; the legs are closed by then. `fault`: a sentence; null: one of the two hung up in order. */
   onEnd(fault: string | null): void;
 }
@@ -86,7 +91,7 @@ export class MediaEnd {
       ended: (fault) => this.#ended(fault),
     });
     this.#stopTallies = clock.every(linkTallyMs, () => this.#batch.flush());
-    send({ kind: 'hello', version: linkVersion });
+    send({ kind: 'hello', version: linkVersion, instance: deps.instance ?? instanceOfProcess });
   }
 
   /** The settings in the server's hello; null: the media process has its own. Rejects when the link ends before. */
@@ -98,7 +103,7 @@ export class MediaEnd {
   ready(address: MediaAddress, process: MediaProcess): void {
     this.#process = process;
     this.#link.send({ kind: 'counts', counts: process.counts() });
-    this.#link.send({ kind: 'listening', address });
+    this.#link.send({ kind: 'listening', address, advertise: process.advertise });
   }
 
   /** It cannot listen, and why. To be followed by `end`. */
@@ -156,3 +161,5 @@ export class MediaEnd {
 }
 
 const sentenceCharactersMax = 4096;
+
+const instanceOfProcess = randomUUID();

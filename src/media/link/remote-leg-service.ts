@@ -10,10 +10,10 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
-import type { LegRefusal } from '../../model/call.ts';
 import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../model/limits.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
+  AdmissionRefusal,
   BridgeAdmission,
   LegService,
   DeviceAdmission,
@@ -37,7 +37,7 @@ export interface RemoteLegServiceDeps {
 /** From the server to it. */
 type LegServiceMessage = Extract<
   ServerMessage,
-  { readonly kind: 'admitted' | 'refused' | 'heard' | 'tell' | 'close' }
+  { readonly kind: 'admitted' | 'refused' | 'elsewhere' | 'heard' | 'tell' | 'close' }
 >;
 interface Admissions {
   readonly device: DeviceAdmission;
@@ -74,7 +74,7 @@ export class RemoteLegService implements LegService {
     if (!this.#isOver) await this.#question((question) => ({ kind: 'ask-heard', question }));
   }
 
-  async admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+  async admitDevice(token: string): Promise<Result<DeviceAdmission, AdmissionRefusal>> {
     const keys = this.#deps.keys();
     if (keys === null) return fail('unavailable');
     const checked = await checkCallToken(keys, token);
@@ -84,12 +84,12 @@ export class RemoteLegService implements LegService {
   }
 
   /** A text longer than a request can be is cut: it is nobody's key, and no session. */
-  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, AdmissionRefusal>> {
     const shown = { key: cut(key), sessionId: sessionId === null ? null : cut(sessionId) };
     return this.#ask('bridge', (question) => ({ kind: 'admit-bridge', question, ...shown }));
   }
 
-  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, AdmissionRefusal>> {
     return this.#ask('viewer', (question) => ({ kind: 'admit-viewer', question, ticket: cut(ticket) }));
   }
 
@@ -151,11 +151,12 @@ export class RemoteLegService implements LegService {
   async #ask<Kind extends keyof Admissions>(
     kind: Kind,
     messageOf: (question: number) => MediaMessage,
-  ): Promise<Result<Admissions[Kind], LegRefusal>> {
+  ): Promise<Result<Admissions[Kind], AdmissionRefusal>> {
     if (this.#questions.size >= linkQuestionsMax || this.#deps.isCongested()) return fail('busy');
     if (this.#isOver) return fail('unavailable');
     const answer = await this.#question(messageOf);
     if (answer?.kind === 'refused') return fail(answer.refusal);
+    if (answer?.kind === 'elsewhere') return fail(answer.place);
     if (answer?.kind !== 'admitted' || !isOf(answer.admitted, kind)) return fail('unavailable');
     const { admission } = answer.admitted;
     this.#grants.set(admission, answer.leg);

@@ -39,21 +39,30 @@ export interface ServerEndDeps {
   readonly keys: TokenKeys;
   /** Null: it has its own. */
   readonly settings: MediaProcessSettings | null;
-  /** About once a second. */
+  /** It has come. `instance`: of its process, the same each time that it connects. */
+  onHello(instance: string): void;
+  /** When it listens, and about once a second. */
   onCounts(): void;
   /** Once, whoever ended it; every leg is gone by then. `fault`: a sentence; null: one of the two hung up in order. */
   onEnd(fault: string | null): void;
 }
 
+/** What a media process says when it listens. */
+export interface MediaListening {
+  readonly address: MediaAddress;
+  /** Its origins for clients, comma separated, by its own settings; null: it has none. */
+  readonly advertise: string | null;
+}
+
 export class ServerEnd {
-  /** The address it listens on. Rejects with the media process's reason why it cannot, or with the end of the link. */
-  readonly listening: Promise<MediaAddress>;
+  /** Where it listens. Rejects with the media process's reason why it cannot, or with the end of the link. */
+  readonly listening: Promise<MediaListening>;
   readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
   readonly #legs: GrantedLegs;
   readonly #views: OpenAsks<{ readonly view: MediaView | null }, 'unanswered'>;
   #stage: 'starting' | 'listening' | 'ended' = 'starting';
-  #listen: (address: MediaAddress) => void = () => undefined;
+  #listen: (listening: MediaListening) => void = () => undefined;
   #fail: (error: Error) => void = () => undefined;
   readonly #whenDrained: Promise<void>;
   #drained: () => void = () => undefined;
@@ -125,11 +134,13 @@ export class ServerEnd {
   #received(message: MediaMessage): string | null {
     switch (message.kind) {
       case 'hello':
+        this.#deps.onHello(message.instance);
+        break;
       case 'heartbeat':
         break;
       case 'listening':
         this.#stage = 'listening';
-        this.#listen(message.address);
+        this.#listen({ address: message.address, advertise: message.advertise });
         break;
       case 'failed':
         this.#fail(new Error(message.sentence));

@@ -65,6 +65,7 @@ export async function startMediaServer(
     const server = serving(listener, rtcPeers, transcoders, { clock, log });
     end.ready(server.address, {
       ...server,
+      advertise: settings.advertise,
       view: (sessionId) => relay.view(sessionId),
       counts: () => ({
         legs: listener.legCount,
@@ -73,6 +74,7 @@ export async function startMediaServer(
         workers: transcoders.workers(),
         engine: transcoders.engine,
         soundEncoders: transcoders.soundEncoders,
+        certificate: listener.fingerprint,
       }),
     });
     return server;

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { assert } from '../../lib/assert.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { legRefusals } from '../../model/call.ts';
+import { legCloseReasons, legRefusals } from '../../model/call.ts';
 import { reservationRefusals } from '../../model/picture.ts';
 import {
   callTokenBytesMax,
@@ -19,10 +19,12 @@ import {
   admittedLeg,
   callReport,
   legMessage,
+  legPlace,
   mediaAddress,
   mediaProcessCounts,
   mediaProcessSettings,
   mediaView,
+  origins,
   sessionId,
   tally,
   tokenKeys,
@@ -46,12 +48,13 @@ const fromServer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),
   z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
   z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
+  z.strictObject({ kind: z.literal('elsewhere'), question: number, place: legPlace }),
   z.strictObject({ kind: z.literal('heard'), question: number }),
   z.strictObject({ kind: z.literal('tell'), leg: number, message: legMessage }),
   z.strictObject({
     kind: z.literal('close'),
     leg: number,
-    reason: z.enum(['ended', 'replaced', 'revoked', 'drain']),
+    reason: z.enum(legCloseReasons),
   }),
   z.strictObject({ kind: z.literal('reload-tls') }),
   z.strictObject({ kind: z.literal('drain') }),
@@ -59,9 +62,11 @@ const fromServer = z.discriminatedUnion('kind', [
 ]);
 
 const fromMedia = z.discriminatedUnion('kind', [
-  z.strictObject(hello),
+  /** `instance`: of the process, the same each time it connects. */
+  z.strictObject({ ...hello, instance: z.string().max(64) }),
   heartbeat,
-  z.strictObject({ kind: z.literal('listening'), address: mediaAddress }),
+  /** `advertise`: its origins for clients, comma separated, by its own settings; null: it has none. */
+  z.strictObject({ kind: z.literal('listening'), address: mediaAddress, advertise: origins.nullable() }),
   z.strictObject({ kind: z.literal('failed'), sentence }),
   z.strictObject({ kind: z.literal('drained') }),
   z.strictObject({

@@ -12,6 +12,7 @@ import {
 } from '../../model/call.ts';
 import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-shape.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
+import { parseOrigins } from '../../model/settings-values.ts';
 import { linkTallyItemsMax, sourceSideMax, tokenKeysMax } from '../../model/limits.ts';
 import { soundEncodings } from '../../model/sound.ts';
 import { mediaFrameResults, videoFrameFormats } from '../../model/picture.ts';
@@ -118,6 +119,8 @@ export const mediaProcessSettings = z.strictObject({
       peersMax: whole,
     })
     .nullable(),
+  /** Its origins for clients, comma separated; null: none is set. */
+  advertise: line.nullable(),
 });
 export type MediaProcessSettings = z.infer<typeof mediaProcessSettings>;
 
@@ -138,6 +141,17 @@ export const tokenKeys = z
 export const mediaAddress = z.strictObject({ host: line, port });
 export type MediaAddress = z.infer<typeof mediaAddress>;
 
+/** Another media process of the server. */
+export const legPlace = z.strictObject({
+  host: line,
+  port,
+  certificate: line.nullable(),
+  origin: line,
+});
+
+/** Comma separated; each by `parseOrigin`. */
+export const origins = line.refine((text) => parseOrigins(text) !== null);
+
 /** Threads of the settings at most. */
 const workersMax = 256;
 
@@ -155,6 +169,8 @@ export const mediaProcessCounts = z.strictObject({
   engine: line.nullable(),
   /** What it can make sound as. */
   soundEncoders: z.array(z.enum(soundEncodings)).max(soundEncodings.length).readonly(),
+  /** The SHA-256 of the listener's certificate; null: it takes plain connections. */
+  certificate: line.nullable(),
 });
 export type MediaProcessCounts = z.infer<typeof mediaProcessCounts>;
 

@@ -216,6 +216,7 @@ export const legCloses: Readonly<Record<LegCloseReason, LegClose>> = {
   revoked: { code: 4401, reason: 'revoked' },
   replaced: { code: 4409, reason: 'replaced' },
   drain: { code: 4503, reason: 'draining' },
+  moved: { code: 4503, reason: 'moved' },
 };
 
 /** Those that the peer caused. */

@@ -4,6 +4,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
+import { MediaPlacement } from '../../core/calls/media-placement.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
@@ -13,6 +14,8 @@ import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { ViewerTickets, WatchKeys } from '../../core/calls/viewers.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ViewerRoute } from '../../gateways/ops/ops-listener.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type { MediaCapacity } from '../../model/media-capacity.ts';
 import type { CallRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -20,8 +23,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { callRoutes } from '../../gateways/admin/call-routes.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import { type MediaCarrier, mediaSupply, type MediaSupply } from '../supervisor/media-supervisor.ts';
-import { MediaConnection } from './media-connection.ts';
-import { mediaOrigin } from '../config/derived-settings.ts';
+import { MediaProcesses } from './media-processes.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from '../../model/settings-values.ts';
 import { watchViewerRoutes, watchRoutes } from '../../gateways/watch/watch-routes.ts';
@@ -52,7 +54,7 @@ export class CallService {
   readonly bridges: BridgePool;
   readonly keys: LiveTokenKeys['keys'];
   readonly service: LocalLegService;
-  readonly mediaConnection: MediaConnection;
+  readonly mediaProcesses: MediaProcesses;
   readonly media: MediaSupply;
   readonly routes: readonly AdminRoute[];
   readonly viewerRoutes: readonly ViewerRoute[];
@@ -65,7 +67,11 @@ export class CallService {
     this.#log = log;
     this.keys = keys;
     this.directory = deps.callDirectory;
-    this.bridges = new BridgePool({ ...deps, directory: this.directory, assign: settings.calls.assign });
+    const capacity = (): readonly MediaCapacity[] => this.mediaProcesses.capacity();
+    const placement = new MediaPlacement({ directory: this.directory, capacity });
+    this.directory.follow(placement);
+    const { assign } = settings.calls;
+    this.bridges = new BridgePool({ ...deps, directory: this.directory, placement, assign });
     this.directory.follow(this.bridges);
     if (settings.calls.wake_device)
       this.directory.follow(new CalledDevices({ ...deps, directory: this.directory }));
@@ -79,27 +85,28 @@ export class CallService {
       developmentKeys: settings.media.bridge_keys,
       maxFps: settings.media.max_fps,
     });
-    this.mediaConnection = new MediaConnection({
+    this.mediaProcesses = new MediaProcesses({
       ...deps,
-      process: 0,
       service: this.service,
+      tickets,
+      placement,
       pool: this.bridges,
       keys,
     });
-    tokenKeys.onChange(() => this.mediaConnection.keysChanged());
-    this.media = mediaSupply(settings, { ...deps, connection: this.mediaConnection });
+    tokenKeys.onChange(() => this.mediaProcesses.keysChanged());
+    this.media = mediaSupply(settings, { ...deps, connections: this.mediaProcesses.connections });
     const keysOfPages = new WatchKeys(clock);
     this.directory.follow(keysOfPages);
     const routeDeps = {
       clock,
       calls: this.directory,
       bridges: this.bridges,
-      media: this.mediaConnection,
+      media: this.mediaProcesses,
       tickets,
       pageTickets: new ViewerTickets(clock),
       keys: keysOfPages,
       opsOrigin: () => `http://${formatListenAddress(reachableHere(deps.opsAddress()))}`,
-      mediaOrigin: () => mediaOrigin(settings, this.mediaConnection.address ?? settings.media.listen),
+      mediaOrigin: (sessionId: SessionId) => this.mediaProcesses.originOf(sessionId),
     };
     this.routes = [...callRoutes(routeDeps), ...watchRoutes(routeDeps)];
     this.viewerRoutes = watchViewerRoutes(routeDeps);

@@ -149,7 +149,7 @@ export class ControlPlane {
     const { calls } = this;
     calls.resume();
     await calls.media.start();
-    return formatListenAddress(calls.mediaConnection.address ?? this.#context.settings.media.listen);
+    return formatListenAddress(calls.mediaProcesses.address ?? this.#context.settings.media.listen);
   }
 
   /**
@@ -163,7 +163,7 @@ export class ControlPlane {
     const imported =
       file === null ? null : await this.refresh.import({ file, replace: false, skipUnchanged: false });
     await this.operators.reload();
-    this.calls.mediaConnection.reloadTls();
+    this.calls.mediaProcesses.reloadTls();
     return imported;
   }
 

@@ -128,7 +128,7 @@ function composeDeviceListeners(context: ServerContext, sharesPorts: boolean): D
     ...common,
     sessions: signalSessions(admission),
     sleepServers,
-    mediaUrl: () => context.mediaUrl(),
+    mediaUrl: () => context.mediaUrl(null),
     otherSockets: () => connections.othersOf('signal'),
     sharesPort: sharesPorts,
   });

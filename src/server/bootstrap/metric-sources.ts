@@ -37,8 +37,9 @@ export function metricSources(own: CountedParts, connections: ListenerConnection
     calls: () => own.calls?.directory.countByState() ?? noCalls,
     mediaLegs: () => own.calls?.service.counts() ?? noLegs,
     callsWaiting: () => own.calls?.bridges.countWaiting() ?? noneWaits,
-    mediaCapacity: () => own.calls?.mediaConnection.capacity() ?? [],
-    mediaIsUp: () => (own.calls?.mediaConnection.address ?? null) !== null,
+    mediaCapacity: () => own.calls?.mediaProcesses.capacity() ?? [],
+    mediaUp: () =>
+      own.calls?.mediaProcesses.connections.filter(({ address }) => address !== null).length ?? 0,
     connections: () => connections.counts(),
     cluster: () => own.member?.figures() ?? null,
     server: () => own.figures,

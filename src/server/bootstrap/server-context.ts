@@ -40,6 +40,7 @@ import { openRecords, type Records } from './records.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { SessionId } from '../../model/ids.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import type { SoundEncoding } from '../../model/sound.ts';
 import { soundEncodersOf } from '../../model/media-capacity.ts';
@@ -82,8 +83,11 @@ export interface OpenContext {
   readonly own: CountedParts;
   /** True while it is being stopped: nothing new is begun. */
   isDraining(): boolean;
-  /** `ws://host:port` or `wss://host:port`, by which devices reach the media listener of this server; null: none is known. */
-  mediaUrl(): string | null;
+  /**
+   * `ws://host:port` or `wss://host:port`, by which devices reach the media listener that is to have the call, null: of any
+   * call; null: none is known.
+   */
+  mediaUrl(sessionId: SessionId | null): string | null;
   /** What the media processes of this server can make sound as; null: not known. */
   soundEncoders(): readonly SoundEncoding[] | null;
 }
@@ -198,8 +202,8 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     connections,
     own,
     isDraining: readiness.isDraining,
-    mediaUrl: () => mediaUrl(settings, own.calls?.mediaConnection.lastAddress ?? null),
-    soundEncoders: () => soundEncodersOf(own.calls?.mediaConnection.capacity() ?? []),
+    mediaUrl: (sessionId) => own.calls?.mediaProcesses.urlOf(sessionId) ?? mediaUrl(settings, null),
+    soundEncoders: () => soundEncodersOf(own.calls?.mediaProcesses.capacity() ?? []),
   };
 }
 

@@ -5,6 +5,7 @@
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
+import type { LegPlace } from '../../core/ports/leg-service.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
 import type { ProcessTask } from '../supervisor/process-messages.ts';
@@ -13,6 +14,7 @@ import {
   formatListenAddress,
   parseOrigin,
   parsePortRange,
+  parseOrigins,
   reachableHere,
   tlsFiles,
   type ListenAddress,
@@ -37,6 +39,7 @@ export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaP
     sourceMax: { width: media.frame_width_max, height: media.frame_height_max },
     maxFps: media.max_fps,
     webrtc: media.webrtc ? webrtcSettings(media) : null,
+    advertise: media.advertise,
   };
 }
 
@@ -48,6 +51,28 @@ function webrtcSettings(media: Settings['media']): MediaProcessSettings['webrtc'
     advertise: media.rtc_advertise,
     peersMax: media.rtc_peers_max,
   };
+}
+
+/** Of one of the children of this machine, which share its processors and listen beside each other. */
+export function mediaChildSettings(settings: Settings, process: number): MediaProcessSettings {
+  const whole = mediaProcessSettings(settings);
+  const { processes } = settings.media;
+  const { legs, workers, webrtc } = whole;
+  const share = Math.max(1, Math.floor((availableParallelism() - 1) / processes));
+  return {
+    ...whole,
+    legs: { ...legs, port: legs.port === 0 ? 0 : legs.port + process },
+    workers: workers === 0 && processes > 1 ? share : workers,
+    webrtc: webrtc === null ? null : { ...webrtc, ports: portsOfChild(webrtc.ports, process) },
+  };
+}
+
+type UdpPorts = NonNullable<MediaProcessSettings['webrtc']>['ports'];
+
+/** Of a range all take the ports that are free; of one port each has its own. */
+function portsOfChild(ports: UdpPorts, process: number): UdpPorts {
+  if (ports === null || ports.first !== ports.last) return ports;
+  return { first: ports.first + process, last: ports.last + process };
 }
 
 /** As the Link of an answer has it. Source: RFC 9725, 4.6. */
@@ -115,32 +140,61 @@ export function verifierThreads({ auth }: Settings, processors: number = availab
   return auth.threads > 0 ? auth.threads : Math.min(threadsMax, Math.max(1, processors - 1));
 }
 
-/** For people: an origin such as `https://media.example:8083`, without a slash at its end. `address`: with its real port. */
-export function mediaOrigin(settings: Pick<Settings, 'media'>, address: ListenAddress): string {
-  return urlOf('http', mediaReach(settings, address));
+/** What is known of where a media process is. */
+interface KnownReach {
+  /** Its number. */
+  readonly process: number;
+  /** With its real port. */
+  readonly address: ListenAddress;
+  /** The origins that its own settings say, comma separated; null: none. */
+  readonly advertise: string | null;
+}
+
+/** For people: an origin such as `https://media.example:8083`, without a slash at its end. */
+export function mediaOrigin(settings: Pick<Settings, 'media'>, reach: KnownReach): string {
+  return urlOf('http', mediaReach(settings, reach));
 }
 
 /**
- * For devices: `ws://host:port` or `wss://host:port` of the media listener that carries the calls of this server. Null: it
- * has none, or nobody has said where it is. `address`: where it last said that it listens, null when it has not yet.
+ * For devices: `ws://host:port` or `wss://host:port` of a media listener of this server. Null: it has none, or nobody has
+ * said where it is. `told`: where the media process last said that it listens, null when it has not yet.
  */
-export function mediaUrl(settings: Pick<Settings, 'media'>, address: ListenAddress | null): string | null {
+export function mediaUrl(settings: Pick<Settings, 'media'>, told: KnownReach | null): string | null {
   const { process, listen, advertise } = settings.media;
   if (process === 'none') return null;
-  const known = address ?? (process === 'child' && listen.port > 0 ? listen : null);
+  const listens = { process: 0, address: listen, advertise: null };
+  const known = told ?? (process === 'child' && listen.port > 0 ? listens : null);
   if (known === null && advertise === null) return null;
-  const reach = mediaReach(settings, known ?? listen);
-  // A media process elsewhere has said it.
-  return parseOrigin(reach.authority) === null && advertise === null ? null : urlOf('ws', reach);
+  const reach = mediaReach(settings, known ?? listens);
+  // Where it listens a media process elsewhere has said, and it may be no host.
+  const isOrigin = (advertise ?? known?.advertise ?? null) !== null || parseOrigin(reach.authority) !== null;
+  return isOrigin ? urlOf('ws', reach) : null;
 }
 
-function mediaReach({ media }: Pick<Settings, 'media'>, address: ListenAddress): ReachableOrigin {
-  const advertised = media.advertise === null ? null : parseOrigin(media.advertise);
-  const { isSecure, authority } = advertised ?? {
-    isSecure: null,
-    authority: formatListenAddress(reachableHere(address)),
-  };
-  return { authority, isSecure: isSecure ?? media.tls_cert_file !== null };
+/** For other media processes of the server: where it listens, or what it is reached by where it listens on every address. */
+export function mediaPlace(
+  settings: Pick<Settings, 'media'>,
+  reach: KnownReach,
+  certificate: string | null,
+): LegPlace {
+  const { address } = reach;
+  const here = reachableHere(address);
+  const origin = mediaOrigin(settings, reach);
+  if (settings.media.process === 'child' || here.host === address.host)
+    return { ...here, certificate, origin };
+  const { hostname, port, protocol } = new URL(origin);
+  const usual = protocol === 'https:' ? 443 : 80;
+  const host = hostname.replace(/^\[|\]$/g, '');
+  return { host, port: port === '' ? usual : Number(port), certificate, origin };
+}
+
+/** What the settings say goes first: of children one for each, or one for all. */
+function mediaReach({ media }: Pick<Settings, 'media'>, reach: KnownReach): ReachableOrigin {
+  const { advertise, process, tls_cert_file: certFile } = media;
+  const set = parseOrigins(advertise ?? reach.advertise ?? '') ?? [];
+  const { isSecure, authority } = set[process === 'child' ? reach.process : 0] ??
+    set[0] ?? { isSecure: null, authority: formatListenAddress(reachableHere(reach.address)) };
+  return { authority, isSecure: isSecure ?? certFile !== null };
 }
 
 function urlOf(scheme: 'http' | 'ws', { isSecure, authority }: ReachableOrigin): string {

@@ -21,7 +21,7 @@ import {
   oneOf,
   addressesOnly,
   optionalPortRange,
-  optionalOrigin,
+  optionalOrigins,
   type ListenAddress,
 } from '../../model/settings-values.ts';
 
@@ -66,9 +66,9 @@ export const opsSection = section({
 export const mediaSection = section({
   listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),
   advertise: setting(
-    optionalOrigin('host:port or an origin such as wss://media.example:8083'),
+    optionalOrigins('host:port or an origin such as wss://media.example:8083'),
     null,
-    'By what devices and people reach the media listener: told to devices, and in the links of viewer tickets; ws and http are one, wss and https are one, and without a scheme it is that of the listener; nothing: where it listens.',
+    'By what devices and people reach the media listener: told to devices, and in the links of viewer tickets; ws and http are one, wss and https are one, and without a scheme it is that of the listener; of several children one for each, comma separated, or one for all; nothing: where it listens.',
   ),
   bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
   legs_max: setting(
@@ -128,10 +128,15 @@ export const mediaSection = section({
     'child',
     'Who carries media: a process that the server starts and watches, one that connects to media.link_listen, or nobody.',
   ),
+  processes: setting(
+    wholeNumber(1, 16),
+    1,
+    'Media processes that share the calls by load: children, each listening one port above the last, or how many may connect to media.link_listen.',
+  ),
   spare: setting(
     onOff,
     true,
-    'A second process waits to take over at once from a child that dies; it takes some 60 MB of memory.',
+    'One more process waits to take over at once from a child that dies; it takes some 60 MB of memory.',
   ),
   link_listen: setting(
     listenAddress.nullable(),
@@ -151,7 +156,7 @@ export const mediaSection = section({
   workers: setting(
     wholeNumber(0, 256),
     0,
-    'Threads that decode, scale and encode; 0: one less than there are processors.',
+    'Threads of each media process that decode, scale and encode; 0: one less than there are processors, divided among the children.',
   ),
   load_max: setting(
     numberBetween(0.05, 1),

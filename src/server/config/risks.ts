@@ -38,7 +38,7 @@ export function reportRisks(
     );
   if (media.process === 'child' && anyAddress.has(media.listen.host) && media.advertise === null)
     log.warn(
-      { told: mediaUrl({ media }, media.listen) },
+      { told: mediaUrl({ media }, { process: 0, address: media.listen, advertise: null }) },
       'devices are told a media listener that only this machine can connect to: set media.advertise',
     );
   if (media.process === 'elsewhere' && media.advertise === null)

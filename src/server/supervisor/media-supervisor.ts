@@ -1,7 +1,7 @@
 /**
- * The media process of a server, by its settings: a child, one elsewhere that connects to the gate, or none. The child is
+ * The media processes of a server, by its settings: children, some elsewhere that connect to the gate, or none. A child is
  * started again when it dies, at first without waiting and on the same port, so that the calls it carried find it where
- * it was. Its legs are gone with its link; nothing else is. Source: calls-and-media.md, The media process.
+ * it was. Its legs are gone with its link; nothing else is, and no other child notices. One spare waits for all. Source: calls-and-media.md, The media process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Duplex, Readable } from 'node:stream';
@@ -18,8 +18,9 @@ import {
 } from '../../model/limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { type MediaConnection, MediaGate, type MediaGateDeps } from '../bootstrap/media-connection.ts';
-import { mediaProcessSettings } from '../config/derived-settings.ts';
+import type { MediaConnection } from '../bootstrap/media-connection.ts';
+import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
+import { mediaChildSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { endOrKill, soundLifeMs, Spare, type Child } from './child.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
@@ -116,20 +117,19 @@ interface MediaSupervisorDeps {
   readonly connection: MediaConnection;
   readonly settings: MediaProcessSettings;
   readonly startCarrier: () => MediaCarrier;
-  /** A second process waits beside the one that serves. */
-  readonly hasSpare: boolean;
+  /** A process that waits beside those that serve; null: none does. */
+  readonly spare: Spare<MediaCarrier> | null;
 }
 
 export interface MediaSupplyDeps
-  extends Omit<MediaSupervisorDeps, 'settings' | 'startCarrier' | 'hasSpare'>, MediaGateDeps {
+  extends Omit<MediaSupervisorDeps, 'settings' | 'startCarrier' | 'spare' | 'connection'>, MediaGateDeps {
   readonly startMedia: () => MediaCarrier;
 }
 
 export function mediaSupply(settings: Settings, deps: MediaSupplyDeps): MediaSupply {
   const { process, spare, link_listen: address, link_key_file: keyFile } = settings.media;
   if (process === 'child') {
-    const own = { ...deps, startCarrier: deps.startMedia, hasSpare: spare };
-    return new MediaSupervisor({ ...own, settings: mediaProcessSettings(settings) });
+    return new MediaChildren(settings, deps, spare ? mediaSpare(deps) : null);
   }
   if (process === 'none') return nothing;
   assert(address !== null && keyFile !== null, 'the schema wants both of who waits for a media process');
@@ -143,11 +143,43 @@ const nothing: MediaSupply = {
   close: () => undefined,
 };
 
+class MediaChildren implements MediaSupply {
+  readonly #children: readonly MediaSupervisor[];
+  readonly #spare: Spare<MediaCarrier> | null;
+
+  constructor(settings: Settings, deps: MediaSupplyDeps, spare: Spare<MediaCarrier> | null) {
+    const { connections, startMedia } = deps;
+    this.#spare = spare;
+    this.#children = connections.map((connection) => {
+      const own = mediaChildSettings(settings, connection.process);
+      return new MediaSupervisor({ ...deps, connection, spare, startCarrier: startMedia, settings: own });
+    });
+  }
+
+  /** If one cannot listen, none goes on. */
+  async start(): Promise<void> {
+    try {
+      await Promise.all(this.#children.map((child) => child.start()));
+    } catch (error) {
+      this.close();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#spare?.close();
+    await Promise.all(this.#children.map((child) => child.stop()));
+  }
+
+  close(): void {
+    this.#spare?.close();
+    for (const child of this.#children) child.close();
+  }
+}
+
 class MediaSupervisor implements MediaSupply {
   readonly #deps: MediaSupervisorDeps;
   readonly #restarts: Restarts;
-  /** Null: none waits. */
-  readonly #spare: Spare<MediaCarrier> | null;
   #carrier: MediaCarrier | null = null;
   #port: number;
   /** Of its link; null: none, or the child hung up, whose last words tell why. */
@@ -160,15 +192,15 @@ class MediaSupervisor implements MediaSupply {
     const [msMin, msMax] = [mediaRestartMsMin, mediaRestartMsMax];
     // After one death there is no wait: calls wait for it.
     this.#restarts = new Restarts(deps.clock, { immediate: 1, msMin, msMax });
-    this.#spare = deps.hasSpare ? mediaSpare(deps) : null;
   }
 
   /** Resolves when it listens; rejects, with a sentence for the operator, when it cannot. */
   async start(): Promise<void> {
-    const { clock, connection, settings, startCarrier, log } = this.#deps;
+    const { clock, connection, settings, spare, startCarrier, log } = this.#deps;
+    const { process } = connection;
     this.#linkFault = null;
     const startedMs = clock.monotonicMs();
-    const carrier = this.#spare?.take() ?? startCarrier();
+    const carrier = spare?.take() ?? startCarrier();
     this.#carrier = carrier;
     const legs = { ...settings.legs, port: this.#port };
     const listening = connection.attach(carrier.link, { ...settings, legs }, (fault) => {
@@ -186,8 +218,8 @@ class MediaSupervisor implements MediaSupply {
       throw notStarted(isGone ? how : messageOf(error), error);
     }
     const startMs = Math.round(clock.monotonicMs() - startedMs);
-    log.info({ pid: carrier.pid, port: this.#port, start_ms: startMs }, 'the media process is up');
-    if (!this.#isStopping) this.#spare?.prepare();
+    log.info({ process, pid: carrier.pid, port: this.#port, start_ms: startMs }, 'the media process is up');
+    if (!this.#isStopping) spare?.prepare();
     void carrier.ended.then((how) => this.#lost(carrier, how, startedMs));
   }
 
@@ -214,17 +246,17 @@ class MediaSupervisor implements MediaSupply {
   #startNoMore(): void {
     this.#isStopping = true;
     this.#restarts.stop();
-    this.#spare?.close();
   }
 
   #lost({ pid }: MediaCarrier, how: string, startedMs: number): void {
     this.#carrier = null;
     if (this.#isStopping) return;
-    const { clock, log } = this.#deps;
+    const { clock, connection, log } = this.#deps;
+    const { process } = connection;
     const livedMs = Math.round(clock.monotonicMs() - startedMs);
     const waitMs = this.#restarts.died(livedMs >= soundLifeMs);
     const why = this.#linkFault ?? how;
-    const fields = { pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
+    const fields = { process, pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
     log.error(fields, 'the media process died; it is started again');
     this.#restarts.startAfter(
       waitMs,
@@ -235,13 +267,13 @@ class MediaSupervisor implements MediaSupply {
 }
 
 /** It does nothing until it is sent its settings. */
-function mediaSpare({ clock, log, startCarrier }: MediaSupervisorDeps): Spare<MediaCarrier> {
+function mediaSpare({ clock, log, startMedia }: MediaSupplyDeps): Spare<MediaCarrier> {
   return new Spare({
     clock,
     log,
     name: 'media process',
     delayMs: mediaSpareDelayMs,
-    start: startCarrier,
+    start: startMedia,
     onStart: ({ link, pid }, isWaiting) =>
       link.once('readable', () => {
         if (isWaiting()) log.info({ pid }, 'a spare media process waits');

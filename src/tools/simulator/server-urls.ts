@@ -27,7 +27,8 @@ export function findMediaUrl(context: CommandContext, media: string | undefined)
 /** Null: nobody says. */
 function toldMediaUrl({ settings, dataDirectory }: CommandContext): string | null {
   const listener = readRuntimeFile(dataDirectory)?.listeners.media;
-  return mediaUrl(settings, listener === undefined ? null : parseListenAddress(listener));
+  const address = listener === undefined ? null : parseListenAddress(listener);
+  return mediaUrl(settings, address === null ? null : { process: 0, address, advertise: null });
 }
 
 export interface SignalChoice {

@@ -138,3 +138,14 @@ test('the end of a call that waits for load takes it out', () => {
   scene.pool.offerAgain(0);
   assert.deepEqual([bridge.asked, scene.pool.waitsFor(call)], [[call], null]);
 });
+
+test('the bridges of the media process that comes first for the call are asked first', () => {
+  const scene = new PoolScene();
+  const [here, there] = [loadedBridge(scene), loadedBridge(scene, 1)];
+  scene.placement.processes = [1, 0];
+  const call = scene.newCall();
+  assert.deepEqual([here.asked, there.asked], [[], [call]]);
+  assert.equal(scene.placement.placed.get(call), 1);
+  there.refuse();
+  assert.deepEqual([here.asked, scene.placement.placed.get(call)], [[call], 0]);
+});

@@ -26,6 +26,7 @@ import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { FakeMediaProcess, LinkedLegService, mediaCounts } from '../../../support/linked-leg-service.ts';
 
 const call = 'session-1' as SessionId;
+const listening = { address: { host: '127.0.0.1', port: 8083 }, advertise: null };
 const settings: MediaProcessSettings = {
   legs: {
     host: '127.0.0.1',
@@ -42,6 +43,7 @@ const settings: MediaProcessSettings = {
   sourceMax: { width: 1920, height: 1080 },
   webrtc: { ports: { first: 41_000, last: 41_999 }, advertise: ['192.0.2.1'], peersMax: 10 },
   maxFps: 15,
+  advertise: null,
 };
 
 const view: MediaView = {
@@ -71,7 +73,7 @@ test('a media process is told its settings, and the server where it listens', as
   const link = new LinkedLegService(new LegServiceScene(), {}, settings);
   assert.deepEqual(await link.media.started(), settings);
   link.media.ready({ host: '127.0.0.1', port: 8083 }, link.process);
-  assert.deepEqual(await link.server.listening, { host: '127.0.0.1', port: 8083 });
+  assert.deepEqual(await link.server.listening, listening);
 });
 
 test('one that has settings of its own is told none', async () => {
@@ -441,6 +443,7 @@ test('a spare media process waits for its server as long as it takes, and does n
   const onEnd = (): void => assert.fail('the link ended');
   const server = new ServerEnd(pair.here, {
     process: 0,
+    onHello: () => undefined,
     onCounts: () => undefined,
     clock,
     service,
@@ -452,7 +455,7 @@ test('a spare media process waits for its server as long as it takes, and does n
   });
   assert.deepEqual(await media.started(), settings);
   media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
-  assert.deepEqual(await server.listening, { host: '127.0.0.1', port: 8083 });
+  assert.deepEqual(await server.listening, listening);
 });
 
 test('a media process that is declined is told why, and nothing more', async () => {

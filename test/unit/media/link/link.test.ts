@@ -13,7 +13,7 @@ import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
 
-const hello: MediaMessage = { kind: 'hello', version: linkVersion };
+const hello: MediaMessage = { kind: 'hello', version: linkVersion, instance: 'media-1' };
 
 /** A server's end that hands over what comes, and behind it the sentence about its end, if there is one. */
 function serverEnd(pair: DuplexPair, read: (MediaMessage | string)[]): Link<never, MediaMessage> {

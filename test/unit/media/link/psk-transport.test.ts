@@ -82,6 +82,7 @@ test('both ends of the link work on it', async (t) => {
   const media = new MediaEnd(stream, { clock, onEnd });
   const server = new ServerEnd(await door.link(), {
     process: 0,
+    onHello: () => undefined,
     onCounts: () => undefined,
     clock,
     service,
@@ -93,7 +94,7 @@ test('both ends of the link work on it', async (t) => {
   });
   assert.equal(await media.started(), null);
   media.ready({ host, port: 8083 }, new FakeMediaProcess());
-  assert.deepEqual(await server.listening, { host, port: 8083 });
+  assert.deepEqual((await server.listening).address, { host, port: 8083 });
   await Promise.all([server.end(), media.end()]);
   assert.deepEqual(ends, [null, null]);
 });

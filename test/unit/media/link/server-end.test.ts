@@ -30,6 +30,7 @@ class Stranger {
     const onEnd = (fault: string | null): number => this.ends.push(fault);
     this.server = new ServerEnd(this.#pair.here, {
       process: 0,
+      onHello: () => undefined,
       onCounts: () => undefined,
       clock,
       telemetry,
@@ -43,7 +44,7 @@ class Stranger {
     this.#pair.there.on('data', (chunk: Buffer) => {
       for (const read of reader.feed(chunk)) if (read.ok) this.heard.push(read.value);
     });
-    this.#pair.there.write(linkFrame({ kind: 'hello', version: linkVersion }));
+    this.#pair.there.write(linkFrame({ kind: 'hello', version: linkVersion, instance: 'media-1' }));
   }
 
   async says(...messages: MediaMessage[]): Promise<void> {

@@ -6,11 +6,8 @@ import { join } from 'node:path';
 import assert from 'node:assert/strict';
 import { linkHeartbeatMs, mediaStartMsMax, mediaStopMsMax } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import {
-  MediaConnection,
-  MediaGate,
-  readLinkKey,
-} from '../../../../src/server/bootstrap/media-connection.ts';
+import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
+import { MediaGate, readLinkKey } from '../../../../src/server/bootstrap/media-gate.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
@@ -31,16 +28,17 @@ class GatewaysScene {
 
   constructor() {
     const { service, keys } = new LegServiceScene();
-    const pool = {
-      offerAgain: (process: number) => this.told.push(`load of ${process}`),
-      processGone: (process: number) => this.told.push(`${process} is gone`),
+    const owner = {
+      came: (instance: string) => this.told.push(`${instance} has come`),
+      loadTold: () => this.told.push('load'),
+      gone: () => this.told.push('gone'),
     };
     const log = new FakeLog();
     this.front = new MediaConnection({
       process: 0,
       clock: this.clock,
       log,
-      pool,
+      owner,
       service,
       keys,
       telemetry: new FakeTelemetry(),
@@ -58,7 +56,7 @@ class GatewaysScene {
 
 test('without a media process there is nothing to be asked, and nothing fails', async () => {
   const { front } = new GatewaysScene();
-  assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, []]);
+  assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, null]);
   assert.equal(await front.view('session-1' as SessionId), null);
   front.keysChanged();
   front.reloadTls();
@@ -77,30 +75,37 @@ test('one that has come is asked and told, until its link ends', async () => {
   assert.deepEqual(front.address, { host: '127.0.0.1', port: 8083 });
   clock.advance(1000);
   await scene.settle();
-  assert.deepEqual(front.capacity(), [{ process: 0, address: '127.0.0.1:8083', ...mediaCounts }]);
+  const { legs, sessions, workers, engine, soundEncoders } = mediaCounts;
+  assert.deepEqual(front.capacity(), {
+    process: 0,
+    address: '127.0.0.1:8083',
+    legs,
+    sessions,
+    workers,
+    engine,
+    soundEncoders,
+  });
   front.reloadTls();
   await front.drain();
   assert.deepEqual(carrier.asked, ['reload TLS', 'drain']);
-  assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, []]);
+  assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, null]);
   assert.deepEqual(scene.ends, [null]);
   assert.equal(clock.pendingTimers, 0);
 });
 
-test('calls that wait for load are told each time the media process tells its load, and when it is gone', async () => {
+test('its owner is told that it has come, each time that it tells its load, and that it is gone', async () => {
   const scene = new GatewaysScene();
   const attaching = scene.attach();
   await scene.settle();
+  assert.deepEqual(scene.told, ['media 100 has come']);
   scene.carrier.listen(8083);
   await attaching;
-  assert.deepEqual(scene.told, ['load of 0']);
-  for (const told of [2, 3]) {
-    scene.clock.advance(linkHeartbeatMs);
-    await scene.settle();
-    assert.equal(scene.told.length, told);
-  }
+  assert.deepEqual(scene.told, ['media 100 has come', 'load'], 'it is known when it listens');
+  scene.clock.advance(linkHeartbeatMs);
+  await scene.settle();
   scene.carrier.die('SIGSEGV');
   await scene.settle();
-  assert.deepEqual(scene.told, ['load of 0', 'load of 0', 'load of 0', '0 is gone']);
+  assert.deepEqual(scene.told, ['media 100 has come', 'load', 'load', 'gone']);
 });
 
 test('one that hangs up in the moment in which it listens is not taken for one that does', async () => {
@@ -165,26 +170,28 @@ class GateScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly key = randomBytes(32);
-  readonly connection: MediaConnection;
+  readonly connections: readonly MediaConnection[];
   readonly gate: MediaGate;
 
-  constructor(t: Ending) {
+  constructor(t: Ending, processes = 1) {
     const { clock, log } = this;
-    const { service, pool, keys } = new LegServiceScene();
-    this.connection = new MediaConnection({
-      process: 0,
-      clock,
-      log,
-      service,
-      pool,
-      keys,
-      telemetry: new FakeTelemetry(),
-    });
+    const { service, keys } = new LegServiceScene();
+    const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
+    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry() };
+    this.connections = Array.from(
+      { length: processes },
+      (_, process) => new MediaConnection({ ...deps, process }),
+    );
     const keyFile = join(temporaryDirectory(t), 'link.key');
     writeFileSync(keyFile, this.key);
     const address = { host: '127.0.0.1', port: 0 };
-    this.gate = new MediaGate({ address, keyFile }, { clock, log, connection: this.connection });
+    this.gate = new MediaGate({ address, keyFile }, { clock, log, connections: this.connections });
     t.after(() => this.gate.close());
+  }
+
+  get connection(): MediaConnection {
+    const [first = assert.fail()] = this.connections;
+    return first;
   }
 
   async viewer(): Promise<RemoteMediaPeer> {
@@ -214,7 +221,7 @@ test('a media process that comes with the key is taken, and its going is told', 
   await scene.logged('a media process elsewhere is up');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
   await viewer.end.end();
-  assert.deepEqual(await scene.logged('the media process elsewhere is gone'), { fault: null });
+  assert.deepEqual(await scene.logged('the media process elsewhere is gone'), { process: 0, fault: null });
   assert.equal(scene.connection.isTaken, false);
 });
 
@@ -225,9 +232,29 @@ test('a second one is sent away with the reason, and the first one stays', async
   await first.listen();
   await scene.logged('a media process elsewhere is up');
   const second = await scene.viewer();
-  assert.match((await second.ended) ?? '', /sent this media process away: another media process/);
-  await scene.logged('a second media process came and was sent away');
+  assert.match(
+    (await second.ended) ?? '',
+    /sent this media process away: as many media processes as its media.processes allows are linked: 1/,
+  );
+  await scene.logged('one more media process came and was sent away');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
+});
+
+test('as many as may come are taken, each by its number, and one that goes leaves its number to the next', async (t) => {
+  const scene = new GateScene(t, 2);
+  await scene.gate.start();
+  const first = await scene.viewer();
+  await first.listen();
+  const second = await scene.viewer();
+  await second.listen();
+  const up = (): (number | null)[] => scene.connections.map((each) => each.capacity()?.process ?? null);
+  while (up().includes(null)) await turn();
+  assert.match((await (await scene.viewer()).ended) ?? '', /allows are linked: 2/);
+  await first.end.end();
+  while (up()[0] !== null) await turn();
+  assert.deepEqual(up(), [null, 1]);
+  await (await scene.viewer()).listen();
+  while (up().includes(null)) await turn();
 });
 
 test('one that cannot listen leaves its place, and its words in the log', async (t) => {
@@ -277,9 +304,9 @@ test('a port that is taken, and a key that is none, keep it from starting', asyn
   await scene.gate.start();
   const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
   const keyFile = join(temporaryDirectory(t), 'link.key');
-  const { clock, log, connection } = scene;
+  const { clock, log, connections } = scene;
   const port = Number(address.split(':').at(-1));
-  const other = new MediaGate({ address: { host: '127.0.0.1', port }, keyFile }, { clock, log, connection });
+  const other = new MediaGate({ address: { host: '127.0.0.1', port }, keyFile }, { clock, log, connections });
   await assert.rejects(other.start(), { message: `media.link_key_file: ${keyFile} cannot be read` });
   writeFileSync(keyFile, randomBytes(31));
   await assert.rejects(readLinkKey(keyFile), /has 31 bytes; at least 32: openssl rand/);

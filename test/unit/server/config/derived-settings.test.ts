@@ -2,6 +2,8 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import {
   callRates,
+  mediaChildSettings,
+  mediaPlace,
   mediaProcessSettings,
   verifierThreads,
   wakeupLimitSettings,
@@ -10,7 +12,7 @@ import {
   settingsOfProcess,
 } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
-import { parseListenAddress } from '../../../../src/model/settings-values.ts';
+import { type ListenAddress, parseListenAddress } from '../../../../src/model/settings-values.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 
@@ -116,10 +118,14 @@ test("where it listens, what it holds and its certificate are the section's", ()
   });
 });
 
+function reachOf(address: ListenAddress, process = 0, advertise: string | null = null) {
+  return { process, address, advertise };
+}
+
 function originOf(address: string, ...overrides: string[]): string {
   const parsed = parseListenAddress(address);
   assert.ok(parsed !== null);
-  return mediaOrigin(loadSettings({ env: {}, overrides }), parsed);
+  return mediaOrigin(loadSettings({ env: {}, overrides }), reachOf(parsed));
 }
 
 test('links lead to where the media listener is, or to what is advertised', () => {
@@ -136,7 +142,7 @@ test('links lead to where the media listener is, or to what is advertised', () =
 
 function toldBy(address: string | null, ...overrides: string[]): string | null {
   const parsed = address === null ? null : parseListenAddress(address);
-  return mediaUrl(loadSettings({ env: {}, overrides }), parsed);
+  return mediaUrl(loadSettings({ env: {}, overrides }), parsed === null ? null : reachOf(parsed));
 }
 
 const tls = ['media.tls_cert_file=cert.pem', 'media.tls_key_file=key.pem'];
@@ -169,7 +175,60 @@ test('devices are told no media listener where there is none, or where a media p
   const advertise = 'media.advertise=media.example:8083';
   assert.equal(toldBy('127.0.0.1:1', advertise, 'media.process=none'), null);
   for (const host of ['h'.repeat(254), 'a/b', 'user@host'])
-    assert.equal(mediaUrl(loadSettings({ env: {}, overrides: elsewhere }), { host, port: 1 }), null, host);
+    assert.equal(
+      mediaUrl(loadSettings({ env: {}, overrides: elsewhere }), reachOf({ host, port: 1 })),
+      null,
+      host,
+    );
+});
+
+test('of several children each is told by its own origin, or all by one', () => {
+  const { listen } = loadSettings({ env: {}, overrides: [] }).media;
+  const told = (advertise: string, process: number): string | null =>
+    mediaUrl(
+      loadSettings({ env: {}, overrides: [`media.advertise=${advertise}`] }),
+      reachOf(listen, process),
+    );
+  assert.equal(told('wss://a.example:1, wss://a.example:2', 1), 'wss://a.example:2');
+  assert.equal(told('wss://a.example:1', 1), 'wss://a.example:1');
+});
+
+test('one elsewhere is told by what the server says, else by what it says itself, else by where it listens', () => {
+  const address = { host: '10.0.0.9', port: 8083 };
+  const own = reachOf(address, 1, 'https://media-2.example');
+  const told = (...overrides: string[]): string | null =>
+    mediaUrl(loadSettings({ env: {}, overrides: [...elsewhere, ...overrides] }), own);
+  assert.equal(told(), 'wss://media-2.example');
+  assert.equal(told('media.advertise=media.example:1'), 'ws://media.example:1');
+  assert.equal(
+    mediaUrl(loadSettings({ env: {}, overrides: elsewhere }), reachOf(address)),
+    'ws://10.0.0.9:8083',
+  );
+});
+
+test('other media processes reach one where it listens, or by its origin where it listens on every address', () => {
+  const place = (host: string, overrides: string[], advertise: string | null = null) =>
+    mediaPlace(loadSettings({ env: {}, overrides }), reachOf({ host, port: 8084 }, 1, advertise), 'AA:BB');
+  assert.deepEqual(place('0.0.0.0', tls), {
+    host: '127.0.0.1',
+    port: 8084,
+    certificate: 'AA:BB',
+    origin: 'https://127.0.0.1:8084',
+  });
+  assert.equal(place('10.0.0.9', elsewhere).host, '10.0.0.9');
+  const behind = place('0.0.0.0', elsewhere, 'https://media-2.example');
+  assert.deepEqual([behind.host, behind.port], ['media-2.example', 443]);
+  const six = place('::', elsewhere, 'http://[2001:db8::1]:9000');
+  assert.deepEqual([six.host, six.port], ['2001:db8::1', 9000]);
+});
+
+test('children share the processors and listen one above the other', () => {
+  const of = (process: number, ...overrides: string[]) =>
+    mediaChildSettings(loadSettings({ env: {}, overrides: ['media.processes=2', ...overrides] }), process);
+  assert.deepEqual([of(0).legs.port, of(1).legs.port], [8083, 8084]);
+  assert.equal(of(1, 'media.listen=127.0.0.1:0').legs.port, 0);
+  assert.equal(of(1, 'media.workers=3').workers, 3);
+  assert.ok(of(1).workers >= 1);
 });
 
 function ofOneIn(workers: number, ...overrides: string[]): Settings {

@@ -89,5 +89,6 @@ test('what the media process is told is of the media section, whole', () => {
     sourceMax: { width: 1280, height: 720 },
     maxFps: 10,
     webrtc: { ports: null, advertise: [], peersMax: 500 },
+    advertise: null,
   });
 });

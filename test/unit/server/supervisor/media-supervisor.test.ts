@@ -24,29 +24,26 @@ class MediaSupervisorScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly carriers: FakeCarrier[] = [];
-  readonly connection: MediaConnection;
+  readonly connections: readonly MediaConnection[];
   readonly supervisor: MediaSupply;
   /** Thrown by the next start. */
   noProcess: Error | null = null;
 
-  constructor({ hasSpare = false } = {}) {
+  constructor({ hasSpare = false, processes = 1 } = {}) {
     const { clock, log } = this;
-    const { service, pool, keys } = new LegServiceScene();
-    this.connection = new MediaConnection({
-      process: 0,
-      clock,
-      log,
-      service,
-      pool,
-      keys,
-      telemetry: new FakeTelemetry(),
-    });
+    const { service, keys } = new LegServiceScene();
+    const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
+    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry() };
+    this.connections = Array.from(
+      { length: processes },
+      (_, process) => new MediaConnection({ ...deps, process }),
+    );
     const settings = loadSettings({
       env: {},
-      overrides: ['media.listen=127.0.0.1:0', `media.spare=${hasSpare}`],
+      overrides: ['media.listen=127.0.0.1:0', `media.spare=${hasSpare}`, `media.processes=${processes}`],
     });
     const startMedia = (): FakeCarrier => this.#start();
-    this.supervisor = mediaSupply(settings, { clock, log, connection: this.connection, startMedia });
+    this.supervisor = mediaSupply(settings, { clock, log, connections: this.connections, startMedia });
   }
 
   /** One that is there, and listens. */
@@ -56,6 +53,11 @@ class MediaSupervisorScene {
     this.last.listen(listeningPort);
     await starting;
     return this.last;
+  }
+
+  get connection(): MediaConnection {
+    const [first = assert.fail()] = this.connections;
+    return first;
   }
 
   get last(): FakeCarrier {
@@ -107,9 +109,12 @@ test('a media process is started with the settings, and its place is known', asy
     quality: 80,
     sourceMax: { width: 1920, height: 1080 },
     maxFps: 15,
+    advertise: null,
   });
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
-  assert.deepEqual(scene.logged('the media process is up'), [{ pid: 100, port: listeningPort, start_ms: 0 }]);
+  assert.deepEqual(scene.logged('the media process is up'), [
+    { process: 0, pid: 100, port: listeningPort, start_ms: 0 },
+  ]);
 });
 
 test('one that dies is replaced at once, on the port that it had', async () => {
@@ -125,7 +130,7 @@ test('one that dies is replaced at once, on the port that it had', async () => {
   await scene.settle();
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged(died), [
-    { pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
+    { process: 0, pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
   ]);
 });
 

@@ -1,0 +1,70 @@
+/**
+ * A connection whose call is at another media process of the server: it is passed on to that one, bytes both ways and
+ * unread, so that a client needs one address for all of them. Only who was admitted comes so far. It counts as a leg here,
+ * and is one there. Source: calls-and-media.md, The media process.
+ */
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { Cancel } from '../../lib/clock.ts';
+import { legAdmissionMsMax, legSilenceMsMax } from '../../model/limits.ts';
+import type { LegPlace } from '../../core/ports/leg-service.ts';
+import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { UpgradeRequest } from './upgrade-request.ts';
+
+export class ForwardedLeg implements LegConnection {
+  readonly #request: UpgradeRequest;
+  readonly #context: MediaListenerContext;
+  readonly #there: Socket;
+  readonly #giveUp: Cancel;
+  #isOver = false;
+
+  /** `failed`: it is not reached, and nothing was answered. */
+  constructor(request: UpgradeRequest, place: LegPlace, context: MediaListenerContext, failed: () => void) {
+    this.#request = request;
+    this.#context = context;
+    context.legs.add(this);
+    this.#there = connectTo(place, () => this.#passOn());
+    this.#giveUp = context.clock.after(legAdmissionMsMax, () => this.#there.destroy());
+    request.request.socket.once('close', () => this.drop());
+    this.#there.on('error', () => undefined);
+    this.#there.once('close', () => {
+      this.#leave();
+      // Behind what it has sent; the client is still asking where it was not reached at all.
+      if (request.isAsking) failed();
+      else request.request.socket.destroySoon();
+    });
+  }
+
+  /** The process that has the call asks its legs for a sign of life; TCP keep-alive asks that process. */
+  heartbeat(): void {}
+
+  drop(): void {
+    this.#leave();
+    this.#there.destroy();
+    this.#request.cut();
+  }
+
+  #passOn(): void {
+    this.#giveUp();
+    this.#there.setKeepAlive(true, legSilenceMsMax).setNoDelay(true);
+    this.#request.forward(this.#there);
+  }
+
+  #leave(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#giveUp();
+    this.#context.legs.delete(this);
+  }
+}
+
+/** Destroyed where the process shows another certificate than the server knows of it. */
+function connectTo({ host, port, certificate }: LegPlace, connected: () => void): Socket {
+  if (certificate === null) return connectPlain({ host, port }, connected);
+  // By its certificate it is known, whatever name it has and whoever signed it.
+  const socket: TLSSocket = connectTls({ host, port, rejectUnauthorized: false }, () => {
+    if (socket.getPeerCertificate().fingerprint256 === certificate) connected();
+    else socket.destroy();
+  });
+  return socket;
+}

@@ -1,0 +1,110 @@
+/**
+ * The gate by which media processes on other machines come to the server, as many at once as `media.processes` says. Source:
+ * calls-and-media.md, The media process.
+ */
+import { readFile } from 'node:fs/promises';
+import type { Duplex } from 'node:stream';
+import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { mediaStopMsMax } from '../../model/limits.ts';
+import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { declineLink } from '../../media/link/link.ts';
+import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { MediaConnection } from './media-connection.ts';
+
+export interface MediaGateSettings {
+  readonly address: ListenAddress;
+  readonly keyFile: string;
+}
+
+export interface MediaGateDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** One for each that may come. */
+  readonly connections: readonly MediaConnection[];
+}
+
+/** They are authenticated by the key that they share with the server; each may come late, go, and come again. */
+export class MediaGate {
+  readonly #settings: MediaGateSettings;
+  readonly #deps: MediaGateDeps;
+  #listener: PskListener | null = null;
+  #isShut = false;
+
+  constructor(settings: MediaGateSettings, deps: MediaGateDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
+  /** Resolves when one may come; rejects, with a sentence for the operator, when none can. */
+  async start(): Promise<void> {
+    const { address, keyFile } = this.#settings;
+    const key = await readLinkKey(keyFile);
+    const { clock, log } = this.#deps;
+    const welcome = (link: Duplex): void => void this.#welcome(link);
+    const refused = (sentence: string): void => log.warn({}, `the gate of the media process: ${sentence}`);
+    try {
+      this.#listener = await listenPsk({ ...address, key }, clock, welcome, refused);
+    } catch (cause) {
+      const where = formatListenAddress(address);
+      throw new Error(`cannot listen on ${where}: in use, or not an address of this machine`, { cause });
+    }
+    const waitsAt = formatListenAddress({ ...address, port: this.#listener.port });
+    log.info({ address: waitsAt }, 'waiting for a media process elsewhere');
+  }
+
+  async stop(): Promise<void> {
+    this.#shut();
+    const { clock, connections } = this.#deps;
+    const drained = Promise.all(connections.map((connection) => connection.drain()));
+    await settlesWithin(clock, mediaStopMsMax, drained);
+  }
+
+  close(): void {
+    this.#shut();
+    for (const connection of this.#deps.connections) connection.close();
+  }
+
+  #shut(): void {
+    this.#isShut = true;
+    this.#listener?.close();
+  }
+
+  /** Never rejects. */
+  async #welcome(link: Duplex): Promise<void> {
+    const { clock, connections, log } = this.#deps;
+    const connection = connections.find(({ isTaken }) => !isTaken);
+    if (connection === undefined) {
+      const { length } = connections;
+      log.warn(
+        { processes: length },
+        'one more media process came and was sent away: media.processes are linked',
+      );
+      declineLink(link, clock, `as many media processes as its media.processes allows are linked: ${length}`);
+      return;
+    }
+    const { process } = connection;
+    try {
+      const { host, port } = await connection.attach(link, null, (fault) => this.#ended(process, fault));
+      log.info({ process, address: formatListenAddress({ host, port }) }, 'a media process elsewhere is up');
+    } catch (error) {
+      log.error({ process, err: error }, 'a media process elsewhere came and does not listen');
+    }
+  }
+
+  #ended(process: number, fault: string | null): void {
+    if (!this.#isShut) this.#deps.log.warn({ process, fault }, 'the media process elsewhere is gone');
+  }
+}
+
+/** Rejects, with a sentence for the operator, when there is none. */
+export async function readLinkKey(file: string): Promise<Buffer> {
+  const key = await readFile(file).catch((cause: unknown) => {
+    throw new Error(`media.link_key_file: ${file} cannot be read`, { cause });
+  });
+  if (key.length < linkKeyBytesMin)
+    throw new Error(
+      `media.link_key_file: ${file} has ${key.length} bytes; at least ${linkKeyBytesMin}: openssl rand -out ${file} 32`,
+    );
+  return key;
+}
