@@ -7,14 +7,14 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { askCredentials } from '../support/call-actions.ts';
+import { askCredentials, issueCall, type IssuedCall } from '../support/call-actions.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
-import { openLegs, showFrame } from '../support/media-process-scene.ts';
+import { openLegs, showFrame, untouchedVideo } from '../support/media-process-scene.ts';
 import { settingArguments, startServerProcess, type ServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
-import { testCredentials, writeTestRegistry } from '../support/test-server.ts';
+import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
 interface Scene {
   readonly directory: string;
@@ -30,13 +30,20 @@ function newKey(directory: string, name = 'link.key'): string {
   return file;
 }
 
-async function startServer(t: Ending, directory: string, keyFile: string, gate: string): Promise<Scene> {
+async function startServer(
+  t: Ending,
+  directory: string,
+  keyFile: string,
+  gate: string,
+  overrides: readonly string[] = [],
+): Promise<Scene> {
   const server = await startServerProcess(t, [
     `data.dir=${directory}`,
     `registry.file=${await writeTestRegistry(directory)}`,
     'media.process=elsewhere',
     `media.link_listen=${gate}`,
     `media.link_key_file=${keyFile}`,
+    ...overrides,
   ]);
   const { address } = await server.command.logged<{ address: string }>(
     'waiting for a media process elsewhere',
@@ -134,11 +141,40 @@ test('a second one is sent away, is told why, and takes over when the first is g
   const { fault } = await second.logged<{ fault: string }>('not linked to the server; it is tried again');
   assert.equal(
     fault,
-    'the server sent this media process away: another media process carries the calls of this server',
+    'the server sent this media process away: as many media processes as its media.processes allows are linked: 1',
   );
-  await scene.server.command.line((line) => line.includes('a second media process came and was sent away'));
+  await scene.server.command.line((line) => line.includes('one more media process came and was sent away'));
   await first.stop('SIGKILL');
   await playCall(t, scene, await mediaUrl(second));
+  assert.equal(await scene.server.command.stop('SIGTERM'), 0);
+});
+
+test('two media processes elsewhere share the calls, each tells its own address, and one that goes moves its calls only', async (t) => {
+  const directory = temporaryDirectory(t);
+  const keyFile = newKey(directory);
+  const scene = await startServer(t, directory, keyFile, '127.0.0.1:0', ['media.processes=2']);
+  const api = new ApiClient(scene.server.ports.api, testCredentials.all);
+  t.after(() => api.close());
+  const processes = [startMedia(t, scene), startMedia(t, scene)] as const;
+  const urls = await Promise.all(processes.map((media) => mediaUrl(media)));
+  for (const which of [1, 2]) await scene.server.command.logged(isUp, which);
+  const issue = (room: string): Promise<IssuedCall> =>
+    issueCall({ api }, { ...untouchedVideo, msg_room_id: room });
+  const [one, two] = [await issue('room-1'), await issue('room-2')];
+  assert.deepEqual(new Set([one.url, two.url]), new Set(urls));
+
+  const { url = null, token, session } = one;
+  assert(url !== null && two.url !== null);
+  const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
+  const device = await DeviceLeg.connect({ url: two.url, token });
+  await showFrame(device, bridge);
+
+  const gone = processes[urls.indexOf(url)];
+  await gone?.stop('SIGKILL');
+  await Promise.all([device.closed, bridge.closed]);
+  await scene.server.command.logged('the media process elsewhere is gone');
+  const back = await BridgeLeg.connect({ url: two.url, key: testBridgeKeys.own, session });
+  await showFrame(await DeviceLeg.connect({ url: two.url, token }), back);
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 

@@ -185,7 +185,7 @@ test('live calls and connected legs are asked for at every scrape, in all their 
   const calls = { issued: 4, establishing: 3, ringing: 2, attempting: 0, connected: 1 };
   const legs = { device: 5, bridge: 4, idle_bridge: 3, viewer: 2 };
   const metrics = metricsOf({ calls: () => calls, mediaLegs: () => legs });
-  assert.deepEqual(await samplesOf(metrics, 'reveille_calls'), [
+  assert.deepEqual(await samplesOf(metrics, 'reveille_calls{'), [
     'reveille_calls{state="issued"} 4',
     'reveille_calls{state="establishing"} 3',
     'reveille_calls{state="ringing"} 2',

@@ -97,6 +97,7 @@ test('the media section says by default what the listener takes for its defaults
     handshakesMax: 1000,
     handshakesPerAddressMax: 250,
     tls: null,
+    rtc: { corsOrigins: ['*'], iceServers: [] },
   });
 });
 
@@ -115,6 +116,7 @@ test("where it listens, what it holds and its certificate are the section's", ()
     handshakesMax: 8,
     handshakesPerAddressMax: 250,
     tls: { certFile: 'c.pem', keyFile: 'k.pem' },
+    rtc: { corsOrigins: ['*'], iceServers: [] },
   });
 });
 
@@ -220,6 +222,14 @@ test('other media processes reach one where it listens, or by its origin where i
   assert.deepEqual([behind.host, behind.port], ['media-2.example', 443]);
   const six = place('::', elsewhere, 'http://[2001:db8::1]:9000');
   assert.deepEqual([six.host, six.port], ['2001:db8::1', 9000]);
+});
+
+test('of one UDP port each child has its own, and a range is shared', () => {
+  const portsOf = (process: number, ...overrides: string[]) =>
+    mediaChildSettings(loadSettings({ env: {}, overrides }), process).webrtc?.ports;
+  assert.equal(portsOf(1), null, 'that of its listener');
+  assert.deepEqual(portsOf(1, 'media.rtc_port=9100'), { first: 9101, last: 9101 });
+  assert.deepEqual(portsOf(1, 'media.rtc_port_range=9100-9199'), { first: 9100, last: 9199 });
 });
 
 test('children share the processors and listen one above the other', () => {

@@ -109,12 +109,45 @@ test('a media process is started with the settings, and its place is known', asy
     quality: 80,
     sourceMax: { width: 1920, height: 1080 },
     maxFps: 15,
+    webrtc: { ports: null, advertise: [], peersMax: 500 },
     advertise: null,
   });
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged('the media process is up'), [
     { process: 0, pid: 100, port: listeningPort, start_ms: 0 },
   ]);
+});
+
+test('of several one that dies is started again on its own port, and the others hear nothing of it', async () => {
+  const scene = new MediaSupervisorScene({ processes: 2 });
+  const starting = scene.supervisor.start();
+  await scene.settle();
+  const [first = assert.fail(), second = assert.fail()] = scene.carriers;
+  first.listen(listeningPort);
+  second.listen(listeningPort + 1);
+  await starting;
+  await scene.pass(1000);
+  second.die('SIGSEGV');
+  await scene.settle();
+  assert.deepEqual([scene.carriers.length, scene.last.settings?.legs.port], [3, listeningPort + 1]);
+  assert.deepEqual(
+    scene.connections.map(({ address }) => address?.port),
+    [listeningPort, undefined],
+  );
+  assert.equal(scene.logged(died)[0]?.['process'], 1);
+  scene.supervisor.close();
+  assert.ok(first.asked.includes('killed'));
+});
+
+test('of several none goes on where one cannot listen', async () => {
+  const scene = new MediaSupervisorScene({ processes: 2 });
+  const starting = assert.rejects(scene.supervisor.start(), /media.listen is taken/);
+  await scene.settle();
+  const [first = assert.fail(), second = assert.fail()] = scene.carriers;
+  first.listen(listeningPort);
+  second.fail('media.listen is taken');
+  await starting;
+  assert.ok(first.asked.includes('killed'));
 });
 
 test('one that dies is replaced at once, on the port that it had', async () => {
