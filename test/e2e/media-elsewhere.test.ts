@@ -163,7 +163,7 @@ test('two media processes elsewhere share the calls, each tells its own address,
   const [one, two] = [await issue('room-1'), await issue('room-2')];
   assert.deepEqual(new Set([one.url, two.url]), new Set(urls));
 
-  const { url = null, token, session } = one;
+  const { url, token, session } = one;
   assert(url !== null && two.url !== null);
   const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
   const device = await DeviceLeg.connect({ url: two.url, token });

@@ -68,7 +68,7 @@ async function comesAgain<Leg>(connect: () => Promise<Leg>): Promise<Leg> {
 
 let scene: Scene;
 const endings: (() => void | Promise<void>)[] = [];
-const file: Ending = { after: (end) => void endings.push(end as () => void) };
+const file: Ending = { after: (end) => void endings.push(end) };
 before(async () => {
   scene = await openTwo(file, 'ws');
 });

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../../src/lib/assert.ts';
-import type { MediaCarrier } from '../../src/server/supervisor/media-supervisor.ts';
+import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
 import { leakVariable, mediaQuestion, type MediaSample } from './media-question.ts';
 
 const file = fileURLToPath(new URL('./media-process.ts', import.meta.url));

@@ -2,7 +2,7 @@
 import type { Clock } from '../../src/lib/clock.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import type { MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
-import type { MediaCarrier } from '../../src/server/supervisor/media-supervisor.ts';
+import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 import { mediaCounts } from './linked-leg-service.ts';
 

@@ -8,7 +8,7 @@ import type { FrameResult } from '../../src/model/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import type { Transcoders } from '../../src/core/ports/transcoders.ts';
-import type { MediaCarrier } from '../../src/server/supervisor/media-supervisor.ts';
+import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
 import { DuplexPair } from './duplex-pair.ts';
 
 /** To them no frame can be decoded. */

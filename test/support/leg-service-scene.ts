@@ -124,7 +124,7 @@ export interface Opened<Leg> {
 
 /** Fails when it was refused. */
 export function admitted<Admission>(outcome: Result<Admission, AdmissionRefusal>): Admission {
-  if (!outcome.ok) throw new Error(`the leg was refused: ${outcome.error}`);
+  if (!outcome.ok) throw new Error(`the leg was refused: ${JSON.stringify(outcome.error)}`);
   return outcome.value;
 }
 

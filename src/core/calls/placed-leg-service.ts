@@ -50,9 +50,9 @@ export class PlacedLegService implements LegService<PlacedLeg> {
 
   /** The ticket is left for the process that has the call. */
   async admitViewer(ticket: string): Promise<Result<ViewerAdmission, AdmissionRefusal>> {
-    const { service, tickets, elsewhere } = this.#deps;
+    const { service, tickets } = this.#deps;
     const sessionId = tickets.find(ticket);
-    const place = sessionId === null ? null : elsewhere(sessionId);
+    const place = sessionId === null ? null : this.#deps.elsewhere(sessionId);
     return place === null ? service.admitViewer(ticket) : fail(place);
   }
 

@@ -18,11 +18,10 @@ export class ForwardedLeg implements LegConnection {
   readonly #giveUp: Cancel;
   #isOver = false;
 
-  /** `failed`: it is not reached, and nothing was answered. */
+  /** It is among the legs of the context from then on. `failed`: the process is not reached, and nothing was answered. */
   constructor(request: UpgradeRequest, place: LegPlace, context: MediaListenerContext, failed: () => void) {
     this.#request = request;
     this.#context = context;
-    context.legs.add(this);
     this.#there = connectTo(place, () => this.#passOn());
     this.#giveUp = context.clock.after(legAdmissionMsMax, () => this.#there.destroy());
     request.request.socket.once('close', () => this.drop());

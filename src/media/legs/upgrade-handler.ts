@@ -208,7 +208,11 @@ export class UpgradeHandler {
     else if (request.isForwarded || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
     else if (isRtcRequest(request.request))
       this.#refuse(request, goElsewhere(`${refusal.origin}${request.request.url ?? ''}`));
-    else new ForwardedLeg(request, refusal, this.#deps.context, () => this.#refuse(request, 'unavailable'));
+    else {
+      const failed = (): void => this.#refuse(request, 'unavailable');
+      const { context } = this.#deps;
+      context.legs.add(new ForwardedLeg(request, refusal, context, failed));
+    }
   }
 
   /** A request for nothing of ours is no login, and is not counted. */

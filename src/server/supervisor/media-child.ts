@@ -1,0 +1,86 @@
+/**
+ * A media process as a child of the server: how it is started, what it is given, and how it ended. Source:
+ * calls-and-media.md, The media process.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Duplex, Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../lib/module-worker.ts';
+import type { Child } from './child.ts';
+
+/** A media process that is there, or is being started. */
+export interface MediaCarrier extends Child {
+  readonly link: Duplex;
+}
+
+const linkDescriptor = 3;
+/** Of what the child prints. */
+const lastWordsCharactersMax = 1000;
+
+/**
+ * Throws when the machine has no process to give. The link is a pair of sockets: nobody else can reach it, and it ends with
+ * either of the two. The child's output is no log of ours, but the last words of it and its libraries: the end of it is kept.
+ * It holds nothing of the server: closeInherited in media/process/main.ts.
+ */
+export function startMediaChild(): MediaCarrier {
+  const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
+  const child = spawn(process.execPath, [...process.execArgv, file], {
+    env: environmentOfChild(),
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
+    detached: true,
+  });
+  const ended = endOf(child);
+  // Left out by Node where not even the descriptors could be had.
+  const link = child.stdio?.[linkDescriptor] ?? null;
+  if (link === null) throw new Error('no process can be started: too many open files');
+  // Until its owner listens to it; an end that comes so early still shows on the stream itself.
+  link.on('error', () => undefined);
+  return { link: link as Duplex, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
+}
+
+/**
+ * The variables that Node and the libraries behind it read, and no more: the rest of the server's environment, secrets
+ * among it, is none of its business. Its settings come over the link.
+ */
+const environmentNames: ReadonlySet<string> = new Set([
+  'PATH',
+  'LANG',
+  'LC_ALL',
+  'LC_CTYPE',
+  'TZ',
+  'TMPDIR',
+  'NODE_OPTIONS',
+  'UV_THREADPOOL_SIZE',
+  'LD_LIBRARY_PATH',
+  'LD_PRELOAD',
+  'DYLD_LIBRARY_PATH',
+  'MALLOC_ARENA_MAX',
+  // Of Windows, whose names have no case.
+  'SYSTEMROOT',
+  'TEMP',
+  'TMP',
+]);
+
+function environmentOfChild(): NodeJS.ProcessEnv {
+  const isGiven = (name: string): boolean =>
+    environmentNames.has(process.platform === 'win32' ? name.toUpperCase() : name);
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => isGiven(name)));
+}
+
+/** Never rejects. Behind the end of all that it has printed. */
+function endOf(child: ChildProcess): Promise<string> {
+  let words = '';
+  for (const output of [child.stdout, child.stderr] as (Readable | null | undefined)[])
+    output?.setEncoding('utf8').on('data', (text: string) => {
+      words = (words + text).slice(-lastWordsCharactersMax);
+    });
+  return new Promise((resolve) => {
+    child.on('error', (error) => resolve(error.message));
+    child.on('close', (code, signal) => {
+      const how = signal ?? `exit code ${code}`;
+      const said = words.trim();
+      resolve(said === '' ? how : `${how}: ${said}`);
+    });
+  });
+}
