@@ -38,7 +38,7 @@ function openBridge(listener: LegListener, { session, calls = 1, answerAfterMs }
         notify: (event) => note(told, event),
         trouble: (reason) => note(told, `trouble: ${reason}`),
       },
-      uplinkVideo: null,
+      uplink: { video: null, audio: null },
       answerAfterMs: answerAfterMs ?? null,
       connect: (wanted, onKeyFrameWanted) =>
         BridgeLeg.connect({ url: listener.url, key: 'k', session: wanted ?? undefined, onKeyFrameWanted }),

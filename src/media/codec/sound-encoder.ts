@@ -54,11 +54,12 @@ export function encodableSound({ av, constants }: Engine): readonly SoundEncodin
   return soundEncodings.filter((encoding) => isThere[encoding]);
 }
 
-/** Throws where the engine has no such encoder. `target`: AMR has one channel. */
-export function openSoundEncoder(engine: Engine, target: SoundShape): SoundEncoder {
+/** Throws where the engine has no such encoder. `engine`: null: A-law and PCM only. `target`: AMR has one channel. */
+export function openSoundEncoder(engine: Engine | null, target: SoundShape): SoundEncoder {
   const { format } = target;
   if (format === 'alaw') return { encode: encodeAlaw, close: holdsNothing };
   if (format === 'pcm') return { encode: bytesOf, close: holdsNothing };
+  if (engine === null) throw new Error(`there is no ${format} without FFmpeg`);
   const encoding = format === 'amr' ? amrEncoding(engine, target) : opusEncoding(engine, target);
   if (encoding === null) throw new Error(`there is no ${format} of ${target.rate} Hz`);
   const isThere = engine.av.Codec.findEncoderByName(encoding.encoder) !== null;

@@ -1,6 +1,6 @@
 /**
  * A simulated bridge plays to its call as if from a phone, in real time: a film, coded as frames, and a tone in packets of
- * 20 ms of A-law. A frame that is late delays none behind it, and one whose time has passed is left out.
+ * 20 ms. A frame that is late delays none behind it, and one whose time has passed is left out.
  * Source: calls-and-media.md, Legs.
  */
 import type { Clock, Cancel } from '../../lib/clock.ts';
@@ -9,6 +9,7 @@ import { mediaMessageBytesMax } from '../../model/limits.ts';
 import { encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { Film } from './test-picture.ts';
 import type { FrameCoder } from './frame-coder.ts';
+import type { Tone } from './tone.ts';
 
 /** A leg, as far as frames leave by it. */
 export interface FrameSink {
@@ -23,12 +24,6 @@ export interface FilmShow {
   readonly framesPerSecond: number;
   /** By the time that has been played, in milliseconds. */
   readonly sizeAt: (atMs: number) => Size;
-}
-
-export interface ToneShow {
-  /** Samples a second of each channel. */
-  readonly rate: number;
-  readonly channels: number;
 }
 
 /** What was played; counts go on over the calls of a bridge. */
@@ -56,18 +51,20 @@ export class BridgePlayback {
   readonly #tally: PlaybackTally;
   readonly #metronomes: Metronome[] = [];
   readonly #film: FilmShow | null;
+  readonly #tone: Tone | null;
   #wantsKeyFrame = true;
 
   /** Begins at once. `film`, `tone`: null: no video, or no audio, is played. */
   constructor(
     clock: Clock,
-    { film, tone }: { readonly film: FilmShow | null; readonly tone: ToneShow | null },
+    { film, tone }: { readonly film: FilmShow | null; readonly tone: Tone | null },
     sendQueue: FrameSink,
     tally: PlaybackTally,
   ) {
     this.#sendQueue = sendQueue;
     this.#tally = tally;
     this.#film = film;
+    this.#tone = tone;
     if (film !== null) this.#metronomes.push(this.#show(clock, film));
     if (tone !== null)
       this.#metronomes.push(new Metronome(clock, packetsPerSecond, (atMs) => this.#sound(tone, atMs)));
@@ -78,11 +75,12 @@ export class BridgePlayback {
     this.#wantsKeyFrame = true;
   }
 
-  /** Frees film and coder: nothing is asked of it any more. */
+  /** Frees film, coder and tone: nothing is asked of it any more. */
   stop(): void {
     for (const metronome of this.#metronomes) metronome.stop();
     this.#film?.film.close();
     this.#film?.coder.close();
+    this.#tone?.close();
   }
 
   #show(clock: Clock, show: FilmShow): Metronome {
@@ -115,9 +113,10 @@ export class BridgePlayback {
     this.#wantsKeyFrame = true;
   }
 
-  #sound({ rate, channels }: ToneShow, atMs: number): void {
-    const header = { kind: 'audio', format: 'alaw', timestampMs: wireTimestamp(atMs) } as const;
-    this.#send(header, tonePacket(atMs, rate, channels));
+  #sound(tone: Tone, atMs: number): void {
+    const packet = tone.packetAt(atMs);
+    if (packet === null) return;
+    this.#send({ kind: 'audio', format: tone.format, timestampMs: wireTimestamp(atMs) }, packet);
     this.#tally.audioPackets += 1;
   }
 
@@ -133,31 +132,6 @@ function wireTimestamp(atMs: number): number {
 }
 
 const packetsPerSecond = 50;
-const toneHz = 440;
-/** A quarter of what can be said in A-law: nobody is to be frightened. */
-const amplitude = 8192;
-
-/** The packet that begins `atMs` after the first. `rate`: samples a second of each channel. */
-function tonePacket(atMs: number, rate: number, channels: number): Uint8Array {
-  const samples = rate / packetsPerSecond;
-  const first = Math.round((atMs * rate) / 1000);
-  const packet = new Uint8Array(samples * channels);
-  for (let sample = 0; sample < samples; sample += 1) {
-    const level = amplitude * Math.sin((2 * Math.PI * toneHz * (first + sample)) / rate);
-    packet.fill(encodeAlaw(Math.trunc(level)), sample * channels, (sample + 1) * channels);
-  }
-  return packet;
-}
-
-/** ITU-T G.711. `level`: 16 bits signed, of which A-law keeps the upper 13. */
-function encodeAlaw(level: number): number {
-  const sign = level >= 0 ? 0x80 : 0;
-  const magnitude = (level >= 0 ? level : -level - 1) >> 3;
-  const exponent = Math.max(0, 27 - Math.clz32(magnitude));
-  const mantissa = (magnitude >> Math.max(1, exponent)) & 0x0f;
-  return (sign | (exponent << 4) | mantissa) ^ 0x55;
-}
-
 /** Of a tick: moments are sums of binary fractions. */
 const tolerance = 1e-6;
 

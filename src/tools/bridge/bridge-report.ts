@@ -5,7 +5,7 @@
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { PlaybackTally } from './bridge-playback.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
-import type { LegCounts } from '../simulator/leg-counts.ts';
+import { type LegCounts, soundInWords } from '../simulator/leg-counts.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import type { Size } from '../../model/call.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
@@ -81,9 +81,9 @@ export class BridgeReport implements BridgeLogger {
     const { clock, output } = this.#context;
     const seconds = rounded((clock.monotonicMs() - this.#startedMs) / 1000);
     const { frames, keyFrames, audioPackets, bytes, skipped } = this.#played;
-    const { keyFramesWanted, videoFrames, video, audioPackets: packetsHeard } = this.#heard;
+    const { keyFramesWanted, videoFrames, video } = this.#heard;
     const sent = `${counted(frames, 'frame')} (${counted(keyFrames, 'key frame')}, ${keyFramesWanted} asked for, ${skipped} skipped)`;
-    const heard = `from the device ${counted(videoFrames, 'frame')}${lastInWords(video)}, ${counted(packetsHeard, 'audio packet')}`;
+    const heard = `from the device ${counted(videoFrames, 'frame')}${lastInWords(video)}, ${soundInWords(this.#heard)}`;
     output.answer(
       { event: 'summary', calls, seconds, ...this.#figures() },
       `${counted(calls, 'call')} in ${seconds} s: ${sent}, ${counted(audioPackets, 'audio packet')}, ${counted(bytes, 'byte')}; ${heard}`,
@@ -106,6 +106,7 @@ export class BridgeReport implements BridgeLogger {
         frames: heard.videoFrames,
         ...videoJson(heard.video),
         audio_packets: heard.audioPackets,
+        audio: Object.fromEntries(heard.audio),
         bytes: heard.bytes,
       },
     };

@@ -6,12 +6,14 @@ import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import type { StartText } from '../simulator/media-leg.ts';
+import { soundShape, type StartText } from '../simulator/media-leg.ts';
 import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
 import type { Film } from './test-picture.ts';
 import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
 import { sizeInWords, type BridgeLogger } from './bridge-report.ts';
 import { assert } from '../../lib/assert.ts';
+import type { AudioFrameFormat } from '../../model/sound.ts';
+import { openTone } from './tone.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 
 export interface ShowPlan {
@@ -22,7 +24,8 @@ export interface ShowPlan {
   readonly changeEveryMs: number | null;
   /** Whole; null: as it is asked for, but no more than the film has. */
   readonly framesPerSecond: number | null;
-  readonly wantsTone: boolean;
+  /** `told`: as the call asks for it; null: none is played. */
+  readonly tone: AudioFrameFormat | 'told' | null;
   openFilm(): Film;
 }
 
@@ -42,22 +45,24 @@ export function beginShow(
   sendQueue: FrameSink,
 ): BridgePlayback {
   const film = request === null ? null : filmShow(engine, plan, request);
-  const speaks = audio.format === 'alaw';
-  if (plan.wantsTone && !speaks)
-    logger.trouble(`no tone is played: the device takes ${audio.format}, and this bridge only speaks alaw`);
+  const tone = plan.tone === null ? null : openTone(engine, soundShape(plan.tone, audio));
+  if (tone?.ok === false) logger.trouble(`no tone is played: ${tone.error}`);
+  if (tone?.ok === true) {
+    const { format } = tone.value;
+    logger.notify('playing_tone', { format, told: audio.format }, `plays a tone as ${format}`);
+  }
   if (film !== null) {
     const { framesPerSecond, coder } = film;
     const size = sizeInWords(film.sizeAt(0));
     const json = { format: coder.format, frames_per_second: framesPerSecond, size };
     logger.notify('playing', json, `plays ${coder.format} ${size}, ${framesPerSecond} frames a second`);
   }
-  const tone = plan.wantsTone && speaks ? { rate: audio.rate, channels: audio.channels } : null;
-  return new BridgePlayback(clock, { film, tone }, sendQueue, tally);
+  return new BridgePlayback(clock, { film, tone: tone?.ok === true ? tone.value : null }, sendQueue, tally);
 }
 
 export function filmShow(
   engine: Engine | null,
-  plan: ShowPlan,
+  plan: Omit<ShowPlan, 'tone'>,
   request: NonNullable<StartText['request']>,
 ): FilmShow {
   const film = plan.openFilm();

@@ -15,6 +15,7 @@ import { parseSizes, beginShow, type ShowPlan } from './bridge-show.ts';
 import { openEngine, type Engine } from '../../media/codec/engine.ts';
 import { VideoFile } from '../../media/codec/video-file.ts';
 import type { Size } from '../../model/call.ts';
+import { audioFrameFormats, type AudioFrameFormat } from '../../model/sound.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { i420Bytes } from '../../media/geometry/source-frame.ts';
 import { findBridgeKey, SimulatedBridge } from './simulated-bridge.ts';
@@ -57,7 +58,12 @@ export function addSimulateBridgeCommand(program: Command): void {
       wholeNumberOption(1, 3600),
     )
     .option('--fps <count>', 'frames a second; as the call asks for when left out', wholeNumberOption(1, 60))
-    .option('--audio', 'play a tone, too: A-law, a packet every 20 ms')
+    .addOption(
+      new Option(
+        '--audio [format]',
+        'play a tone, too; as the call asks for when no format is named',
+      ).choices(audioFrameFormats),
+    )
     .option(
       '--answer-after <seconds>',
       'the phone joins so long after the ringing, for devices that do not say that they accept',
@@ -68,11 +74,17 @@ export function addSimulateBridgeCommand(program: Command): void {
         'h264',
       ]),
     )
+    .addOption(
+      new Option('--uplink-audio <format>', 'the sound that it takes of the device, likewise').choices(
+        audioFrameFormats,
+      ),
+    )
     .action(inContext(simulateBridge));
   addExamples(
     addTrustOptions(command),
     ['simulate-bridge', 'a test picture as H.264, to every call of the local server'],
     ['simulate-bridge door.mp4 --calls 1 --audio', 'a film and a tone, to one call'],
+    ['simulate-bridge --audio opus --uplink-audio pcm', 'sound that the server converts, both ways'],
     [
       'simulate-bridge --format mjpeg --size 320x240,240x320 --change-every 5',
       'a phone that is turned every five seconds',
@@ -91,10 +103,12 @@ interface SimulateBridgeOptions extends TrustOptions {
   /** Seconds, as is `answerAfter`. */
   readonly changeEvery?: number;
   readonly fps?: number;
-  readonly audio?: boolean;
+  /** True: as the call asks for. */
+  readonly audio?: AudioFrameFormat | true;
   readonly calls?: number;
   readonly answerAfter?: number;
   readonly uplink?: 'h264';
+  readonly uplinkAudio?: AudioFrameFormat;
 }
 
 const reportEveryMs = 1000;
@@ -109,7 +123,7 @@ async function simulateBridge(
   const url = findMediaUrl(context, options.media);
   const tls = mediaTrust(context, options.media, findTrust(context, options));
   const key = findBridgeKey(context, options.key);
-  const engine = options.format === 'i420' && file === undefined ? null : await neededEngine();
+  const engine = options.format === 'i420' && file === undefined ? await anyEngine() : await neededEngine();
   const plan = planOf(options, () => openFilm(engine, file));
   // A file that cannot be played is better known before there is a call.
   plan.openFilm().close();
@@ -119,7 +133,7 @@ async function simulateBridge(
     {
       clock,
       logger: report,
-      uplinkVideo: options.uplink ?? null,
+      uplink: { video: options.uplink ?? null, audio: options.uplinkAudio ?? null },
       answerAfterMs: options.answerAfter === undefined ? null : options.answerAfter * 1000,
       connect: (session, onKeyFrameWanted) =>
         BridgeLeg.connect({ url, tls, key, session: session ?? undefined, onKeyFrameWanted, counts }),
@@ -155,6 +169,12 @@ function checkSizes({ session, calls, format, size = [], changeEvery }: Simulate
     throw usageError(`an I420 frame of ${sizeInWords(tooLarge)} is larger than a message may be (1 MiB)`);
 }
 
+/** Null: there is none; the test picture and a tone in A-law or PCM are played without. */
+async function anyEngine(): Promise<Engine | null> {
+  const engine = await openEngine();
+  return engine.ok ? engine.value : null;
+}
+
 async function neededEngine(): Promise<Engine> {
   const engine = await openEngine();
   if (engine.ok) return engine.value;
@@ -167,7 +187,7 @@ function planOf(options: SimulateBridgeOptions, open: () => Film): ShowPlan {
     sizes: options.size ?? null,
     changeEveryMs: options.changeEvery === undefined ? null : options.changeEvery * 1000,
     framesPerSecond: options.fps ?? null,
-    wantsTone: options.audio === true,
+    tone: options.audio === true ? 'told' : (options.audio ?? null),
     openFilm: open,
   };
 }

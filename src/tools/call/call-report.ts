@@ -8,7 +8,7 @@ import type { ProgressLine } from '../../cli/shell/output.ts';
 import { noPlaybackTally } from '../bridge/bridge-playback.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 import { sizeInWords, videoJson, type BridgeLogger } from '../bridge/bridge-report.ts';
-import { noLegCounts } from '../simulator/leg-counts.ts';
+import { noLegCounts, soundInWords } from '../simulator/leg-counts.ts';
 
 type Who = 'call' | 'device' | 'bridge';
 const whoWidth = 8;
@@ -55,7 +55,7 @@ export class CallReport implements BridgeLogger {
 
   /** Of the played bridge. Its other steps are those of any bridge, and only machines are told of them. */
   notify(event: string, json: object, text: string): void {
-    if (event === 'playing') this.step('bridge', text, json);
+    if (event === 'playing' || event === 'playing_tone') this.step('bridge', text, json);
     else if (this.#context.output.wantsJson) this.#say({ event, who: 'bridge', ...json }, text);
   }
 
@@ -99,7 +99,7 @@ export class CallReport implements BridgeLogger {
     this.#line.clear();
     const totals = this.#totals(this.#context.clock.monotonicMs());
     const { seconds, received_frames: frames, received_bytes: bytes } = totals;
-    const text = `${seconds} s connected, ${counted(frames, 'picture')} to the device (${(bytes / 1000).toFixed(0)} kB)${this.#uplinkInWords()}`;
+    const text = `${seconds} s connected, ${counted(frames, 'picture')} to the device (${(bytes / 1000).toFixed(0)} kB), ${soundInWords(this.received)}${this.#uplinkInWords()}${this.#soundUpInWords()}`;
     this.#context.output.answer(
       { event: 'summary', ...totals },
       this.hasConnected ? text : 'never connected',
@@ -113,6 +113,13 @@ export class CallReport implements BridgeLogger {
     return `   it has sent ${deviceSent.frames}, bridge received ${came}`;
   }
 
+  #soundUpInWords(): string {
+    if (this.deviceSent.audioPackets === 0) return '';
+    const sent = `   it has sent ${counted(this.deviceSent.audioPackets, 'audio packet')}`;
+    // Another bridge may have the call.
+    return this.heard.audioPackets === 0 ? sent : `${sent}, bridge received ${soundInWords(this.heard)}`;
+  }
+
   #totals(atMs: number) {
     return {
       seconds: this.#connectedMs === null ? 0 : rounded((atMs - this.#connectedMs) / 1000),
@@ -120,8 +127,14 @@ export class CallReport implements BridgeLogger {
       sent_bytes: this.sent.bytes,
       received_frames: this.received.videoFrames,
       received_bytes: this.received.bytes,
+      received_audio: Object.fromEntries(this.received.audio),
       device_sent_frames: this.deviceSent.frames,
-      bridge_received: { frames: this.heard.videoFrames, ...videoJson(this.heard.video) },
+      device_sent_audio_packets: this.deviceSent.audioPackets,
+      bridge_received: {
+        frames: this.heard.videoFrames,
+        ...videoJson(this.heard.video),
+        audio: Object.fromEntries(this.heard.audio),
+      },
     };
   }
 

@@ -13,14 +13,16 @@ import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import type { UplinkWish } from '../../model/sound.ts';
-import { BridgePlayback } from '../bridge/bridge-playback.ts';
+import type { SoundShape } from '../../model/sound.ts';
+import { BridgePlayback, type FilmShow } from '../bridge/bridge-playback.ts';
 import { sizeInWords } from '../bridge/bridge-report.ts';
 import { beginShow, filmShow, type ShowPlan } from '../bridge/bridge-show.ts';
 import type { PlayedFormat } from '../bridge/frame-coder.ts';
 import { SimulatedBridge } from '../bridge/simulated-bridge.ts';
 import { addTemporaryBridge } from '../bridge/temporary-bridge.ts';
 import { testFilm } from '../bridge/test-picture.ts';
+import { openTone, type Tone } from '../bridge/tone.ts';
+import type { UplinkPlan } from '../simulator/simulated-call.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
 import { BridgeLeg, DeviceLeg, LegRefused, type LegText } from '../simulator/media-leg.ts';
 import type { CallReport } from './call-report.ts';
@@ -43,8 +45,10 @@ export interface HeldCallDeps {
   readonly bridgeKey: string | undefined | null;
   /** Null: the device sends no video. */
   readonly deviceSends: PlayedFormat | null;
-  /** What the played bridge takes of it; null: as it comes. */
-  readonly uplinkVideo: UplinkWish['video'];
+  /** Null: the device sends no sound. */
+  readonly deviceSpeaks: SoundShape | null;
+  /** What the played bridge takes of it. */
+  readonly uplink: UplinkPlan;
 }
 
 /** After somebody hung up, until the legs are closed; then they are cut. */
@@ -192,7 +196,7 @@ async function awaitBridge(
 }
 
 function newBridge(
-  { context: { clock }, report, engine, uplinkVideo }: HeldCallDeps,
+  { context: { clock }, report, engine, uplink }: HeldCallDeps,
   { url, tls, session }: IssuedCall,
   key: string,
 ): SimulatedBridge {
@@ -200,7 +204,7 @@ function newBridge(
     {
       clock,
       logger: report,
-      uplinkVideo,
+      uplink,
       answerAfterMs: null,
       connect: (named, onKeyFrameWanted) =>
         BridgeLeg.connect({
@@ -218,16 +222,25 @@ function newBridge(
   );
 }
 
-/** The door's camera; null: it has none. */
-function playDevice(
-  { context: { clock }, report, engine, deviceSends: format }: HeldCallDeps,
-  device: DeviceLeg,
-): BridgePlayback | null {
-  if (format === null) return null;
+/** The door's camera and microphone; null: it has neither. */
+function playDevice(deps: HeldCallDeps, device: DeviceLeg): BridgePlayback | null {
+  const { context, report, deviceSends, deviceSpeaks } = deps;
+  const film = deviceSends === null ? null : cameraFilm(deps, deviceSends);
+  const tone = deviceSpeaks === null ? null : doorTone(deps, deviceSpeaks);
+  if (film === null && tone === null) return null;
+  return new BridgePlayback(context.clock, { film, tone }, device, report.deviceSent);
+}
+
+function cameraFilm({ engine, report }: HeldCallDeps, format: PlayedFormat): FilmShow {
   const show = { format, sizes: [cameraSize], changeEveryMs: null, framesPerSecond: 15, openFilm: testFilm };
-  const film = filmShow(engine, { ...show, wantsTone: false }, { ...cameraSize, rotation: 0, max_fps: 15 });
   report.step('device', `sends ${format} ${sizeInWords(cameraSize)}`, { format });
-  return new BridgePlayback(clock, { film, tone: null }, device, report.deviceSent);
+  return filmShow(engine, show, { ...cameraSize, rotation: 0, max_fps: 15 });
+}
+
+function doorTone({ engine, report }: HeldCallDeps, shape: SoundShape): Tone | null {
+  const tone = openTone(engine, shape);
+  report.step('device', tone.ok ? `sends a tone as ${shape.format}` : `sends no tone: ${tone.error}`);
+  return tone.ok ? tone.value : null;
 }
 
 const cameraSize: Size = { width: 320, height: 240 };
@@ -240,6 +253,6 @@ const plan: ShowPlan = {
   sizes: [phoneSize],
   changeEveryMs: null,
   framesPerSecond: null,
-  wantsTone: true,
+  tone: 'told',
   openFilm: testFilm,
 };

@@ -103,7 +103,7 @@ export class DemoPhone {
     sizes: [phoneSize],
     changeEveryMs: null,
     framesPerSecond: null,
-    wantsTone: false,
+    tone: null,
     openFilm: () => this.#film(),
   };
   readonly #engine: Engine;

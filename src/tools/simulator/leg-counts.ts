@@ -1,4 +1,6 @@
 /** The counts of what comes over a played leg. */
+import { counted } from '../../cli/shell/option-values.ts';
+import type { AudioFrameFormat } from '../../model/sound.ts';
 import type { FrameHeader, VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 
 export interface LegCounts {
@@ -9,6 +11,8 @@ export interface LegCounts {
   /** The newest frame of video; null: none yet. */
   video: VideoFrameHeader | null;
   audioPackets: number;
+  /** Packets by format. */
+  readonly audio: Map<AudioFrameFormat, number>;
   /** Of frames and packets, headers included. */
   bytes: number;
   /** Binary messages that are no frame. */
@@ -22,6 +26,7 @@ export function noLegCounts(): LegCounts {
     videoFrames: 0,
     video: null,
     audioPackets: 0,
+    audio: new Map(),
     bytes: 0,
     malformed: 0,
   };
@@ -32,6 +37,15 @@ export function countFrame(counts: LegCounts, header: FrameHeader, bytes: number
   if (header.kind === 'video') {
     counts.videoFrames += 1;
     counts.video = header;
-  } else counts.audioPackets += 1;
+  } else {
+    counts.audioPackets += 1;
+    counts.audio.set(header.format, (counts.audio.get(header.format) ?? 0) + 1);
+  }
   counts.bytes += bytes;
+}
+
+/** `12 audio packets (alaw)`, or of each format how many. */
+export function soundInWords({ audioPackets, audio }: Pick<LegCounts, 'audioPackets' | 'audio'>): string {
+  const formats = Array.from(audio, ([format, count]) => (audio.size === 1 ? format : `${count} ${format}`));
+  return `${counted(audioPackets, 'audio packet')}${audio.size === 0 ? '' : ` (${formats.join(', ')})`}`;
 }

@@ -8,7 +8,7 @@ import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.
 import { AwaitedItems } from './awaited-items.ts';
 import { countFrame, type LegCounts, noLegCounts } from './leg-counts.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
-import type { UplinkWish } from '../../model/sound.ts';
+import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/sound.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
 
 export interface LegAccess {
@@ -220,7 +220,7 @@ export interface StartText extends LegText {
     readonly rotation: number;
     readonly max_fps: number;
   } | null;
-  readonly audio: { readonly format: string; readonly rate: number; readonly channels: number };
+  readonly audio: SoundShape;
   readonly payload: string;
   readonly room: {
     readonly app_id: string;
@@ -275,6 +275,12 @@ export class BridgeLeg extends MediaLeg {
 
 function isAssignmentOrStart(text: LegText): text is AssignText | StartText {
   return text.type === 'assign' || text.type === 'start';
+}
+
+/** Of the call, in another format if one is named: AMR has one channel. */
+export function soundShape(format: AudioFrameFormat | 'told', told: SoundShape): SoundShape {
+  if (format === 'told') return told;
+  return { ...told, format, channels: format === 'amr' ? 1 : told.channels };
 }
 
 /** What the phone is to be asked for. */

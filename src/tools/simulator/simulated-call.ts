@@ -3,19 +3,25 @@
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { BridgeLeg, LegText, StartText } from './media-leg.ts';
+import { soundShape, type BridgeLeg, type LegText, type StartText } from './media-leg.ts';
 import type { FrameSink } from '../bridge/bridge-playback.ts';
 import type { BridgeLogger } from '../bridge/bridge-report.ts';
-import type { UplinkWish } from '../../model/sound.ts';
+import type { AudioFrameFormat, UplinkWish } from '../../model/sound.ts';
 import { ConnectionGone } from './awaited-items.ts';
+
+/** What the bridge asks to be given of the device; null: as it comes. */
+export interface UplinkPlan {
+  readonly video: UplinkWish['video'];
+  /** At the rate and with the channels of the call. */
+  readonly audio: AudioFrameFormat | null;
+}
 
 export interface CallDeps {
   readonly clock: Clock;
   readonly logger: BridgeLogger;
   /** Milliseconds from the ringing after which the phone joins, accepted or not; null: it waits for the device. */
   readonly answerAfterMs: number | null;
-  /** What it takes of the device; null: what comes. */
-  readonly uplinkVideo: UplinkWish['video'];
+  readonly uplink: UplinkPlan;
   play(start: StartText, sendQueue: FrameSink): Playback;
 }
 
@@ -86,7 +92,9 @@ export class SimulatedCall implements FrameSink {
   }
 
   #takeUp(leg: BridgeLeg): void {
-    if (this.#deps.uplinkVideo !== null) leg.take({ video: this.#deps.uplinkVideo });
+    const { video, audio: format } = this.#deps.uplink;
+    const audio = format === null ? null : soundShape(format, this.#start.audio);
+    if (video !== null || audio !== null) leg.take({ video, audio });
     if (this.#playback !== null) {
       leg.report('connected');
       return this.#playback.wantKeyFrame();

@@ -6,8 +6,16 @@ import { generateSecret } from '../../storage/registry/registry-write.ts';
 /** What the device can take. */
 export type RoomMedia = Pick<
   CallCredentialsBody,
-  'no_video' | 'up_video_mt' | 'down_video_mt' | 'video_res_mode' | 'screen_width' | 'screen_height'
+  | 'no_video'
+  | 'up_video_mt'
+  | 'down_video_mt'
+  | 'down_audio_mt'
+  | 'video_res_mode'
+  | 'screen_width'
+  | 'screen_height'
 >;
+
+export const simulatedSound = { rate: 8000, channels: 1 } as const;
 
 /** `prefix`: of the id by which operators see the room. */
 export function simulatedRoom(prefix: string, media: RoomMedia): Omit<CallCredentialsBody, 'device_id'> {
@@ -17,8 +25,8 @@ export function simulatedRoom(prefix: string, media: RoomMedia): Omit<CallCreden
     msg_room_id: `${prefix}-room-${randomBytes(3).toString('hex')}`,
     msg_app_id: `wx-${prefix}`,
     msg_model_id: `${prefix}-doorbell`,
-    audio_rate: 8000,
-    audio_channels: 1,
+    audio_rate: simulatedSound.rate,
+    audio_channels: simulatedSound.channels,
     ...media,
   };
 }

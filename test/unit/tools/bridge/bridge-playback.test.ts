@@ -4,10 +4,11 @@ import {
   BridgePlayback,
   noPlaybackTally,
   type FilmShow,
-  type ToneShow,
 } from '../../../../src/tools/bridge/bridge-playback.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../../src/model/limits.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../../../src/protocol/media/frame-header.ts';
+import type { SoundShape } from '../../../../src/model/sound.ts';
+import { openTone, type Tone } from '../../../../src/tools/bridge/tone.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
@@ -16,14 +17,20 @@ const [landscape, portrait] = [
   { width: 240, height: 320 },
 ];
 
-const speech = { rate: 8000, channels: 1 };
+const alaw: SoundShape = { format: 'alaw', rate: 8000, channels: 1 };
+
+function toneOf(shape: SoundShape = alaw): Tone {
+  const tone = openTone(null, shape);
+  assert.ok(tone.ok);
+  return tone.value;
+}
 
 /** A film whose pictures are the moments they were asked for, and a coder that makes key frames when it has to. */
 interface Scene<Time extends Clock> {
   readonly clock: Time;
   readonly framesPerSecond?: number;
   readonly changeEveryMs?: number | null;
-  readonly tone?: ToneShow | null;
+  readonly tone?: Tone | null;
   /** Told of each picture that is asked for. */
   readonly onPicture?: () => void;
 }
@@ -144,7 +151,7 @@ test('a frame of which the coder makes nothing is left out, and followed by a ke
 });
 
 test('the tone has a packet of A-law every 20 ms beside the frames', () => {
-  const { clock, sent, tally } = stage({ tone: speech });
+  const { clock, sent, tally } = stage({ tone: toneOf() });
   clock.advance(100);
   const packets = sent.filter(({ header }) => header.kind === 'audio');
   assert.deepEqual(
@@ -162,20 +169,22 @@ test('a call of audio alone has the tone alone, and one without either nothing',
     bufferedBytes: 0,
     frame: (bytes: Uint8Array) => void kinds.push(bytes[0] === 2 ? 'audio' : 'video'),
   };
-  void new BridgePlayback(clock, { film: null, tone: speech }, sendQueue, noPlaybackTally());
+  void new BridgePlayback(clock, { film: null, tone: toneOf() }, sendQueue, noPlaybackTally());
   void new BridgePlayback(clock, { film: null, tone: null }, sendQueue, noPlaybackTally());
   clock.advance(20);
   assert.deepEqual(kinds, ['audio', 'audio']);
 });
 
-test('what is stopped plays nothing any more, and frees film and coder', () => {
-  const { clock, sent, playback, freed } = stage({ tone: speech });
+test('what is stopped plays nothing any more, and frees film, coder and tone', () => {
+  const freedTones: string[] = [];
+  const tone = { ...toneOf(), close: () => void freedTones.push('tone') };
+  const { clock, sent, playback, freed } = stage({ tone });
   clock.advance(100);
   const before = sent.length;
   playback.stop();
   clock.advance(1000);
   assert.equal(sent.length, before);
-  assert.deepEqual(freed.toSorted(), ['coder', 'film']);
+  assert.deepEqual([...freed, ...freedTones].toSorted(), ['coder', 'film', 'tone']);
   assert.equal(clock.pendingTimers, 0);
 });
 
@@ -256,19 +265,19 @@ function decodeAlaw(code: number): number {
 }
 
 /** The samples of so many packets. */
-function samplesOf(tone: ToneShow, packets: number): readonly number[] {
-  const { clock, sent } = stage({ tone });
+function samplesOf(shape: SoundShape, packets: number): readonly number[] {
+  const { clock, sent } = stage({ tone: toneOf(shape) });
   clock.advance((packets - 1) * 20);
   const played = sent.filter(({ header }) => header.kind === 'audio').map(({ payload }) => payload);
   assert.deepEqual(
     played.map(({ length }) => length),
-    Array(packets).fill((tone.rate / 50) * tone.channels),
+    Array(packets).fill((shape.rate / 50) * shape.channels),
   );
   return played.flatMap((payload) => [...payload]);
 }
 
 test('the tone is 440 Hz at a quarter of the scale, each sample within the step of its segment', () => {
-  const samples = samplesOf({ rate: 8000, channels: 1 }, 50);
+  const samples = samplesOf(alaw, 50);
   assert.equal(samples[0], 0xd5, 'silence as the recommendation has it');
   for (const [index, sample] of samples.entries()) {
     const level = Math.trunc(8192 * Math.sin((2 * Math.PI * 440 * index) / 8000));
@@ -278,10 +287,10 @@ test('the tone is 440 Hz at a quarter of the scale, each sample within the step 
 });
 
 test('both channels say the same, and a packet goes on without a click where the last one ended', () => {
-  const stereo = samplesOf({ rate: 16_000, channels: 2 }, 3);
+  const stereo = samplesOf({ format: 'alaw', rate: 16_000, channels: 2 }, 3);
   const [left, right] = [0, 1].map((channel) => stereo.filter((_, index) => index % 2 === channel));
   assert.deepEqual(left, right);
-  const levels = samplesOf({ rate: 8000, channels: 1 }, 3).map(decodeAlaw);
+  const levels = samplesOf(alaw, 3).map(decodeAlaw);
   const crossings = levels.filter((level, index) => level >= 0 && (levels[index - 1] ?? 0) < 0).length;
   assert.equal(crossings, Math.floor(440 * 0.06), '440 times a second');
   const steps = levels.slice(1).map((level, index) => Math.abs(level - (levels[index] ?? 0)));

@@ -57,7 +57,7 @@ function widths(changeEveryMs: number | null, seconds: number): readonly number[
     },
   };
   const logger = { notify: () => undefined, trouble: () => undefined };
-  const plan = { format: 'i420', framesPerSecond: 1, wantsTone: false, openFilm: testFilm } as const;
+  const plan = { format: 'i420', framesPerSecond: 1, tone: null, openFilm: testFilm } as const;
   beginShow(
     { clock, engine: null, tally: noPlaybackTally(), logger },
     { ...plan, sizes: [small, large], changeEveryMs },

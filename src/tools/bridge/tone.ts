@@ -1,0 +1,44 @@
+/** A tone, for calls without a voice: packets of 20 ms in any format that there is an encoder of. */
+import { messageOf, fail, succeed, type Result } from '../../lib/result.ts';
+import type { Engine } from '../../media/codec/engine.ts';
+import { openSoundEncoder } from '../../media/codec/sound-encoder.ts';
+import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
+import { soundBlockMs } from '../../model/sound-limits.ts';
+
+export interface Tone {
+  readonly format: AudioFrameFormat;
+  /** The packet that begins `atMs` after the first; null: the encoder made nothing of it. */
+  packetAt(atMs: number): Uint8Array | null;
+  close(): void;
+}
+
+const toneHz = 440;
+/** A quarter of full scale: nobody is to be frightened. */
+const amplitude = 8192;
+
+/** `engine`: null: only A-law and PCM can be made. Otherwise why there is none. AMR has one channel. */
+export function openTone(engine: Engine | null, shape: SoundShape): Result<Tone, string> {
+  const { format, rate } = shape;
+  const channels = format === 'amr' ? 1 : shape.channels;
+  try {
+    const encoder = openSoundEncoder(engine, { format, rate, channels });
+    return succeed({
+      format,
+      packetAt: (atMs) => encoder.encode(samplesAt(atMs, rate, channels)),
+      close: () => encoder.close(),
+    });
+  } catch (error) {
+    return fail(messageOf(error));
+  }
+}
+
+/** Of a packet, interleaved. */
+function samplesAt(atMs: number, rate: number, channels: number): Int16Array<ArrayBuffer> {
+  const first = Math.round((atMs * rate) / 1000);
+  const samples = new Int16Array(((rate * soundBlockMs) / 1000) * channels);
+  for (let at = 0; at < samples.length; at += 1) {
+    const turns = (toneHz * (first + Math.floor(at / channels))) / rate;
+    samples[at] = Math.trunc(amplitude * Math.sin(2 * Math.PI * turns));
+  }
+  return samples;
+}
