@@ -16,11 +16,18 @@ import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import { ofLandscape, ofPortrait } from '../../test/pictures/expectations.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';
 import { NaturalClips } from '../load/natural-clips.ts';
-import { takeFrame } from '../../test/support/coded-frames.ts';
+import { ownSizeH264, takeFrame } from '../../test/support/coded-frames.ts';
 
 const settings = { quality: 80, maxFps: 15, sourceMax: { width: 1920, height: 1080 } };
 const landscape = { width: 640, height: 480 };
 const portrait = { width: 240, height: 320 };
+
+/** As for a bridge that asks for it. */
+const asH264: Expectation = {
+  shape: ownSizeH264,
+  crop: { x: 0, y: 0, ...landscape },
+  output: landscape,
+};
 
 type Free = () => void | Promise<void>;
 
@@ -50,6 +57,7 @@ export async function register(bench: Bench): Promise<() => Promise<void>> {
       );
   for (const expectation of ofLandscape.slice(1))
     frees.push(addWhole(bench, engine, 'H.264', coded, expectation));
+  frees.push(addWhole(bench, engine, 'MJPEG', large, asH264));
   frees.push(await addWorker(bench, large));
   return async () => {
     for (const free of frees) await free();
@@ -109,7 +117,8 @@ function addWhole(
   const transcoder = new FrameTranscoder(engine, settings);
   const next = inTurn(frames);
   const [first] = frames;
-  const name = `${format} ${first?.width}x${first?.height} to ${output.width}x${output.height}`;
+  const made = shape.format === 'h264' ? 'H.264 of ' : '';
+  const name = `${format} ${first?.width}x${first?.height} to ${made}${output.width}x${output.height}`;
   bench.add(`pictures: whole, ${name}`, () => {
     if (typeof takeFrame(transcoder, next(), [shape]).pictures[0] !== 'object') throw new Error('no picture');
   });
