@@ -141,7 +141,8 @@ export class Chromium {
 
   /** The value of an expression in the page, which must be JSON; a promise is waited for. */
   async evaluate<Value>(expression: string): Promise<Value> {
-    const parameters = { expression, awaitPromise: true, returnByValue: true };
+    // As a person who has clicked: without it a page may not make a sound.
+    const parameters = { expression, awaitPromise: true, returnByValue: true, userGesture: true };
     const { result, exceptionDetails } = (await this.#command('Runtime.evaluate', parameters)) as Evaluated;
     if (exceptionDetails !== undefined)
       throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);

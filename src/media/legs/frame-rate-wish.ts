@@ -35,7 +35,7 @@ export class FrameRateWish {
     const share = bitsPerSecond / (sending.bytesPerSecond * 8);
     if (share >= 1 && share < roomy) return;
     const fitting =
-      share < 1 ? Math.floor(sending.framesPerSecond * share) : Math.ceil(this.#maxFps * growth);
+      share < 1 ? Math.round(sending.framesPerSecond * share) : Math.ceil(this.#maxFps * growth);
     const maxFps = Math.min(framesPerSecondMax, Math.max(1, fitting));
     if (maxFps === this.#maxFps) return;
     this.#maxFps = maxFps;

@@ -100,7 +100,8 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     const decoded = this.#isConnected ? readHeader(header, payload) : null;
     if (decoded === null || this.#peer === null) return queueMicrotask(sent);
     const { agreed } = this.#peer;
-    if (decoded.kind === 'audio') this.#sendAudio(this.#peer, payload, decoded.timestampMs, sent);
+    if (decoded.kind === 'audio' && decoded.format === agreed.audioDown?.format)
+      this.#sendAudio(this.#peer, payload, decoded.timestampMs, sent);
     else if (decoded.format === 'h264' && agreed.videoDown)
       this.#sendVideo(payload, decoded.timestampMs, sent);
     else if (decoded.format === 'mjpeg' && agreed.pictures) this.#sendPicture(payload, sent);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { JoinedLeg, LegOutput } from '../../../../src/media/relay/send-queue.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import {
   autoMedia,
@@ -9,6 +10,8 @@ import {
   h264Media,
   RelayScene,
 } from '../../../support/relay-scene.ts';
+
+const frames = (): LegOutput => ({ send: () => undefined, askKeyFrame: () => undefined });
 
 test('a session is there while somebody is in it', () => {
   const scene = new RelayScene();
@@ -121,6 +124,29 @@ test('without a decoder only what passes is carried', () => {
   const out = new FakeOutput();
   assert.equal(relay.joinBridge(sessionId, autoMedia, out).ok, true);
   assert.equal(relay.watch(sessionId, 'output', pictures(out)).ok, true);
+});
+
+test('the frame rate that a device wants is asked of the bridge that is there, and of nobody for one that was replaced', () => {
+  const { relay, sessionId } = new RelayScene(h264Media);
+  const asked: string[] = [];
+  const bridge = (name: string): void => {
+    const out = { ...frames(), askMaxFps: (maxFps: number) => asked.push(`${name} ${maxFps}`) };
+    assert.ok(relay.joinBridge(sessionId, h264Media, out).ok);
+  };
+  const device = (): JoinedLeg => {
+    const joined = relay.joinDevice(sessionId, h264Media, { takes: 'frames', ...frames() });
+    assert.ok(joined.ok);
+    return joined.value;
+  };
+  const former = device();
+  former.wantMaxFps(9);
+  bridge('first');
+  former.wantMaxFps(8);
+  bridge('second');
+  const present = device();
+  former.wantMaxFps(7);
+  present.wantMaxFps(6);
+  assert.deepEqual(asked, ['first 8', 'second 6']);
 });
 
 test('a refused device leaves the one that is there in its place', () => {

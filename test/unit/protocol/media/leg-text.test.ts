@@ -15,6 +15,7 @@ import {
   fullClose,
   legCloses,
   encodeKeyFrameWanted,
+  encodeMaxFpsWanted,
   encodeLegError,
   encodeLegMessage,
   parseBridgeText,
@@ -89,6 +90,10 @@ test('an error says what is wrong, whatever characters it takes', () => {
 
 test('a key frame is asked for in the words of the page', () => {
   assert.equal(encodeKeyFrameWanted(), '{"type":"key_frame_wanted"}');
+});
+
+test('a bridge is told a frame rate in the words of the page', () => {
+  assert.equal(encodeMaxFpsWanted(7), '{"type":"max_fps_wanted","max_fps":7}');
 });
 
 test('the close codes of the page, and the words that go with them', () => {

@@ -1,0 +1,62 @@
+/** The frame rate that a device's network carries, and when a bridge is asked for it. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { rtcFrameRateAskMsMin } from '../../../../src/model/rtc-limits.ts';
+import { FrameRateWish } from '../../../../src/media/legs/frame-rate-wish.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+const frameBytes = 2500;
+const bitsPerSecond = 20 * frameBytes * 8;
+
+class Stream {
+  readonly clock = new DrivenClock();
+  readonly asked: number[] = [];
+  readonly wish = new FrameRateWish(this.clock, (maxFps) => this.asked.push(maxFps));
+
+  /** 20 frames a second, for so long that the bridge may be asked again. */
+  play(): void {
+    for (let atMs = 0; atMs < 2 * rtcFrameRateAskMsMin; atMs += 50) {
+      this.clock.advance(50);
+      this.wish.sent(frameBytes);
+    }
+  }
+}
+
+test('a bridge is asked for the share of its frames that the network carries', () => {
+  const stream = new Stream();
+  stream.play();
+  stream.wish.allow(bitsPerSecond / 2);
+  assert.deepEqual(stream.asked, [10]);
+});
+
+test('a network that carries everything, but hardly more, changes nothing', () => {
+  const stream = new Stream();
+  stream.play();
+  stream.wish.allow(bitsPerSecond * 1.2);
+  assert.deepEqual(stream.asked, []);
+});
+
+test('it is not asked again too soon, nor for nothing', () => {
+  const stream = new Stream();
+  stream.wish.allow(1);
+  assert.deepEqual(stream.asked, [], 'nothing is sent yet');
+  stream.play();
+  stream.wish.allow(bitsPerSecond / 2);
+  stream.wish.allow(bitsPerSecond / 4);
+  assert.deepEqual(stream.asked, [10]);
+  stream.clock.advance(rtcFrameRateAskMsMin);
+  stream.play();
+  stream.wish.allow(1);
+  assert.deepEqual(stream.asked, [10, 1], 'a frame a second at least');
+});
+
+test('more frames are tried step by step as the network gets better, up to the most there are', () => {
+  const stream = new Stream();
+  stream.play();
+  stream.wish.allow(bitsPerSecond / 2);
+  for (let i = 0; i < 12; i += 1) {
+    stream.play();
+    stream.wish.allow(bitsPerSecond * 10);
+  }
+  assert.deepEqual(stream.asked, [10, 13, 17, 22, 28, 35, 44, 55, 60]);
+});
