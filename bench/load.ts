@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|processes|hops|fleet|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
+ * dead-webhook|calls|media|media-calls|sound|processes|hops|fleet|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
  * no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
@@ -26,6 +26,7 @@ import { fullPlan, smokePlan, type Plan } from './load/plan.ts';
 import { measureProcesses } from './load/processes.ts';
 import { measureQueries } from './load/queries.ts';
 import { measureSignal } from './load/signal.ts';
+import { measureSound } from './load/sound.ts';
 import { measureStream } from './load/stream.ts';
 import { measureWakeups } from './load/wakeups.ts';
 import { measureWebhooks } from './load/webhooks.ts';
@@ -43,6 +44,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   calls: measureCalls,
   media: measureMedia,
   'media-calls': measureMediaCalls,
+  sound: measureSound,
   processes: measureProcesses,
   hops: measureHops,
   fleet: measureGreatFleet,

@@ -53,6 +53,7 @@ export interface Plan {
     readonly repeats: number;
     readonly sessions: number;
   };
+  readonly sound: { readonly seconds: number };
   readonly mediaCalls: {
     readonly formats: readonly ('mjpeg' | 'h264')[];
     readonly framesPerPhotograph: number;
@@ -136,6 +137,7 @@ export function fullPlan(runs: number): Plan {
       seconds: 5,
     },
     media: { framesPerPhotograph: 30, repeats: 18, sessions: 2 },
+    sound: { seconds: 300 },
     mediaCalls: {
       formats: ['mjpeg', 'h264'],
       framesPerPhotograph: 30,
@@ -184,6 +186,7 @@ export const smokePlan: Plan = {
     eventsPerSecondMin: 100,
   },
   media: { framesPerPhotograph: 2, repeats: 2, sessions: 2 },
+  sound: { seconds: 10 },
   mediaCalls: {
     formats: ['h264'],
     framesPerPhotograph: 2,

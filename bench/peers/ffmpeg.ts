@@ -28,9 +28,14 @@ export interface FfmpegSpent {
 }
 
 /** What its run takes as a whole, on the servers' core. `framesMax` null: of the whole stream. */
-export async function timeFfmpeg(task: FfmpegTask, framesMax: number | null): Promise<FfmpegSpent> {
+export function timeFfmpeg(task: FfmpegTask, framesMax: number | null): Promise<FfmpegSpent> {
   const bound = framesMax === null ? [] : ['-frames:v', String(framesMax)];
-  const command = ['ffmpeg', ...argumentsOf(task), ...bound, '/dev/null'];
+  return timeFfmpegRun([...argumentsOf(task), ...bound, '/dev/null']);
+}
+
+/** The same of any run. */
+export async function timeFfmpegRun(args: readonly string[]): Promise<FfmpegSpent> {
+  const command = ['ffmpeg', ...args];
   const pinned = pinning ? ['taskset', '-c', String(serverCore), ...command] : command;
   // A shell tells what a process of its own has spent, to the millisecond; Node does not.
   const child = spawn('bash', ['-c', 'TIMEFORMAT="%3U %3S %3R"; time "$@"', 'bash', ...pinned], {
