@@ -109,9 +109,9 @@ export class Chromium {
   readonly #pipe: DevtoolsPipe;
   #sessionId: string | undefined;
 
-  private constructor() {
+  private constructor(more: readonly string[]) {
     this.#profile = mkdtempSync(join(tmpdir(), 'reveille-chromium-'));
-    const args = [...flags, `--user-data-dir=${this.#profile}`, 'about:blank'];
+    const args = [...flags, ...more, `--user-data-dir=${this.#profile}`, 'about:blank'];
     // A process group of its own, to end with everything it started.
     this.#child = spawn('chromium', args, {
       stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
@@ -122,10 +122,10 @@ export class Chromium {
     this.#pipe = new DevtoolsPipe(this.#child.stdio[3] as Writable, this.#child.stdio[4] as Readable);
   }
 
-  /** Closed when the test ends. Rejects with what to install where there is no Chromium. */
-  static async launch(t: Ending): Promise<Chromium> {
+  /** Closed when the test ends. Rejects with what to install where there is no Chromium. `more`: of its flags. */
+  static async launch(t: Ending, more: readonly string[] = []): Promise<Chromium> {
     if (noChromium !== false) throw new Error(noChromium);
-    const browser = new Chromium();
+    const browser = new Chromium(more);
     t.after(() => browser.close());
     await browser.#attach();
     return browser;
@@ -137,6 +137,11 @@ export class Chromium {
     const { errorText } = (await this.#command('Page.navigate', { url })) as { errorText?: string };
     if (errorText !== undefined) throw new Error(`${url}: ${errorText}`);
     await parsed;
+  }
+
+  /** Runs the script in every page that is opened from now on, before its own. */
+  async before(source: string): Promise<void> {
+    await this.#command('Page.addScriptToEvaluateOnNewDocument', { source });
   }
 
   /** The value of an expression in the page, which must be JSON; a promise is waited for. */

@@ -22,10 +22,13 @@ export function watchPage(call: CallSession, key: string, nonce: string): Html {
         <li data-show="state">${call.state}</li>
         <li data-show="device">device</li>
         <li data-show="bridge">bridge</li>
+        <li data-show="way" title="How this page has the call">not open</li>
+        <li class="tool"><button type="button" data-sound aria-pressed="false" disabled>Sound</button></li>
       </ul>
       <p class="news" role="status" data-show="news"></p>
     </header>
-    <main data-key="${key}">
+    <main data-key="${key}" data-output="${media.downVideo}">
+      <audio></audio>
       ${media.noVideo ? html`<p>This call is audio only: there are no pictures.</p>` : pictures(call)}
       <div class="pair">
         <section>
@@ -51,7 +54,8 @@ export function watchPage(call: CallSession, key: string, nonce: string): Html {
             ${workFigure('computing', 'work', 'its part of the delay')}
             ${workFigure('rebuilds', 'rebuilds', 'scalers and encoders made anew, since a size changed')}
             ${workFigure('key frames requested', 'keys', 'whole pictures asked for, where others need one to begin with')}
-            ${workFigure('pictures watched', 'viewers', 'at most two of a call at once: this page shows two')}
+            ${workFigure('viewers', 'viewers', 'at most two of a call at once: a page is one by WebRTC, two by MJPEG')}
+            ${workFigure('way to this page', 'network', 'by WebRTC: there and back, and how long sound or video then waits to be shown')}
           </dl>
         </section>
       </div>
@@ -105,7 +109,9 @@ function pictures({ media }: CallSession): Html {
         <h2>From the phone</h2>
         <span>as it was sent</span>
       </figcaption>
-      <div class="stage"><img id="source" alt="What the phone sends" /></div>
+      <div class="stage">
+        <div class="shown" data-stage="source">${shownBy('source', 'What the phone sends')}</div>
+      </div>
       ${streamFigures('source')}
     </figure>
     <figure>
@@ -115,12 +121,21 @@ function pictures({ media }: CallSession): Html {
       </figcaption>
       <div class="stage">
         <div class="device">
-          <div class="screen"><img id="output" alt="What the device is shown on its screen" /></div>
+          <div class="shown screen" data-stage="output">
+            ${shownBy('output', 'What the device is shown on its screen')}
+          </div>
         </div>
       </div>
       ${streamFigures('output')}
     </figure>
   </div>`;
+}
+
+/** One of them at a time: MJPEG, video by WebRTC, and single pictures by WebRTC. */
+function shownBy(stream: 'source' | 'output', meaning: string): Html {
+  return html`<img id="${stream}" alt="${meaning}" hidden />
+    <video aria-label="${meaning}" muted autoplay playsinline hidden></video>
+    <canvas role="img" aria-label="${meaning}" hidden></canvas>`;
 }
 
 const scalings: Readonly<Record<ResolutionMode, string>> = {

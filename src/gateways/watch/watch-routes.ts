@@ -158,6 +158,10 @@ export function watchViewerRoutes(deps: WatchDeps): ViewerRoute[] {
       path: '/watch/pictures',
       handle: (request) => withKey(deps, request, async (watched) => givePictures(deps, watched)),
     },
+    {
+      path: '/watch/live',
+      handle: (request) => withKey(deps, request, async (watched) => giveLive(deps, watched)),
+    },
   ];
 }
 
@@ -168,8 +172,8 @@ function openPage(deps: WatchDeps, ticket: string): OpsAnswer {
     return pageAnswer(401, noWatchPage('This address is used up, or older than a minute.', nonce), { nonce });
   const call = deps.calls.find(sessionId);
   if (call === null) return pageAnswer(404, noWatchPage('This call has ended.', nonce), { nonce });
-  const pictures = new URL(deps.mediaOrigin(sessionId)).origin;
-  return pageAnswer(200, watchPage(call, deps.keys.issue(sessionId), nonce), { nonce, pictures });
+  const media = new URL(deps.mediaOrigin(sessionId)).origin;
+  return pageAnswer(200, watchPage(call, deps.keys.issue(sessionId), nonce), { nonce, media });
 }
 
 async function withKey(
@@ -190,7 +194,7 @@ async function answerView(deps: WatchDeps, watched: WatchedCall): Promise<OpsAns
 
 /** A page has one ticket for each picture: by asking again and again it takes its own, and none from others. */
 function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnswer {
-  if (deps.calls.find(sessionId) === null) return jsonAnswer(404, { error: 'the call has ended' });
+  if (deps.calls.find(sessionId) === null) return callEnded;
   const source = deps.tickets.issue(sessionId, `${key} source`);
   const output = deps.tickets.issue(sessionId, `${key} output`);
   if (source === null || output === null) return jsonAnswer(noTicket.status, noTicket.body);
@@ -201,20 +205,28 @@ function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnsw
   });
 }
 
+/** One ticket for both pictures and the sound, by WebRTC; a page has one of them, too. */
+function giveLive(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnswer {
+  if (deps.calls.find(sessionId) === null) return callEnded;
+  const issued = deps.tickets.issue(sessionId, `${key} live`);
+  if (issued === null) return jsonAnswer(noTicket.status, noTicket.body);
+  return jsonAnswer(200, { link: liveLink(deps.mediaOrigin(sessionId), issued.ticket) });
+}
+
 interface PagePolicy {
   /** The nonce of the page's own script and style: no other runs. */
   readonly nonce: string;
-  /** The origin of its pictures; left out: it has none. */
-  readonly pictures?: string;
+  /** The origin of its pictures and its sound; left out: it has none. */
+  readonly media?: string;
 }
 
-function pageAnswer(status: number, page: Html, { nonce, pictures = "'none'" }: PagePolicy): OpsAnswer {
+function pageAnswer(status: number, page: Html, { nonce, media }: PagePolicy): OpsAnswer {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
     `style-src 'nonce-${nonce}'`,
-    `img-src ${pictures}`,
-    "connect-src 'self'",
+    `img-src ${media ?? "'none'"}`,
+    `connect-src 'self'${media === undefined ? '' : ` ${media}`}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
@@ -222,6 +234,12 @@ function pageAnswer(status: number, page: Html, { nonce, pictures = "'none'" }: 
   const headers = { 'Content-Security-Policy': policy.join('; '), ...pageHeaders };
   return { status, contentType: 'text/html; charset=utf-8', body: page.text, headers };
 }
+
+function liveLink(origin: string, ticket: string): string {
+  return `${origin}/media/v1/whep?${new URLSearchParams({ ticket }).toString()}`;
+}
+
+const callEnded = jsonAnswer(404, { error: 'the call has ended' });
 
 const pageHeaders = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' };
 

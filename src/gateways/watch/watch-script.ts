@@ -1,19 +1,17 @@
-/** The script of the page that shows a call: it asks for the state of the call once a second, and opens its pictures. */
+/** The script of the page that shows a call: it asks for the state of the call once a second, and shows its pictures. */
+import { liveScript } from './live-script.ts';
+import { stageScript } from './stage-script.ts';
 
 export const watchScript = `
 'use strict';
+${liveScript}
+${stageScript}
 const askEveryMs = 1000;
-const openEveryAsks = 5;
-const unseenAsksMax = 2;
 
 const main = document.querySelector('main');
 const { key } = main.dataset;
 delete main.dataset.key;
 history.replaceState(null, '', '/watch');
-
-const pictures = [...document.querySelectorAll('img')];
-const closed = new Set(pictures);
-for (const picture of pictures) picture.addEventListener('error', () => closed.add(picture));
 
 const placeOf = (name) => document.querySelector('[data-show="' + name + '"]');
 const show = (name, text) => {
@@ -67,50 +65,19 @@ function showView(view) {
   show('viewers', count(view.viewers));
 }
 
-function showPictures() {
-  for (const picture of pictures) {
-    const isShown = picture.naturalWidth > 0 && !closed.has(picture);
-    const note = document.querySelector('[data-missing="' + picture.id + '"]');
-    note.hidden = isShown;
-    note.textContent = closed.has(picture)
-      ? 'No picture: two may watch a call at once, and the media process has to be there.'
-      : 'No picture yet.';
-  }
-}
-
-let unseenAsks = 0;
-let asksSinceOpened = openEveryAsks;
-
-async function openPictures() {
-  asksSinceOpened = 0;
-  const answer = await ask('/watch/pictures');
-  if (!answer.ok) return;
-  const links = await answer.json();
-  for (const picture of closed) picture.src = links[picture.id];
-  closed.clear();
-  unseenAsks = 0;
-}
-
-/* A media process that starts anew has forgotten who watches, and the browser says nothing of it. */
-function noteViewers(view) {
-  unseenAsks = view.viewers > 0 ? 0 : unseenAsks + 1;
-  if (unseenAsks >= unseenAsksMax) for (const picture of pictures) closed.add(picture);
-}
-
 function stop(state, news) {
   show('state', state);
   show('news', news);
   showLeg('device', false);
   showLeg('bridge', false);
-  for (const note of document.querySelectorAll('[data-missing]')) note.hidden = true;
-  document.body.classList.add('over');
+  closePictures();
 }
 
 /* False: there is nothing more to ask. */
 async function look() {
   const answer = await ask('/watch/view');
   if (answer.status === 401) {
-    for (const picture of pictures) picture.removeAttribute('src');
+    for (const { image } of stages) image.removeAttribute('src');
     stop('not known', 'This page was open for as long as it may be: ask for another by reveille calls watch.');
     return false;
   }
@@ -124,7 +91,7 @@ async function look() {
   showLeg('device', call.legs.device);
   showLeg('bridge', call.legs.bridge);
   if (view) {
-    noteViewers(view);
+    noteView(view);
     showView(view);
   }
   show('news', view ? '' : 'The media process knows nothing of this call yet.');
@@ -133,14 +100,13 @@ async function look() {
 
 async function watch() {
   for (;;) {
-    asksSinceOpened += 1;
     try {
-      if (closed.size > 0 && asksSinceOpened > openEveryAsks) await openPictures();
+      openWhenDue();
       if (!(await look())) return;
     } catch {
       show('news', 'The server does not answer. It is asked again.');
     }
-    showPictures();
+    await showWay();
     await new Promise((resolve) => setTimeout(resolve, askEveryMs));
   }
 }

@@ -22,6 +22,14 @@ header { display: grid; grid-template-columns: 1fr auto; gap: 0 20px; align-item
 }
 .chips li:first-child { border-color: var(--accent); color: var(--accent); }
 .chips li.good { border-color: var(--good); color: var(--good); }
+.chips .tool { padding: 0; border: 0; }
+button {
+  padding: 2px 14px; border: 1px solid var(--accent); border-radius: 999px; background: none;
+  color: var(--accent); font: inherit; cursor: pointer;
+}
+button[aria-pressed='true'] { background: var(--accent); color: var(--ground); }
+button:disabled { border-color: var(--line); color: var(--faint); cursor: default; }
+button:focus-visible { outline: 2px solid var(--text); outline-offset: 2px; }
 .news { grid-column: 1 / -1; min-height: 24px; margin: 4px 0; color: var(--bad); }
 .pair {
   display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); gap: 16px;
@@ -37,15 +45,15 @@ figcaption span, .meaning { color: var(--faint); font: 13px/1.5 system-ui, sans-
 .stage {
   display: grid; flex: 1; place-items: center; min-height: 360px; margin: 10px 0; overflow: auto;
 }
-.stage > img { max-width: 100%; height: auto; max-height: 360px; }
+.stage > .shown { display: grid; place-items: center; }
+.stage > .shown > * { max-width: 100%; height: auto; max-height: 360px; }
 .device {
   padding: 14px; border: 1px solid #3a4452; border-radius: 18px;
   background: linear-gradient(160deg, #2b333e, #171c23); box-shadow: 0 8px 24px #0008;
 }
 .screen { display: grid; place-items: center; background: #000; overflow: hidden; }
-.screen img { max-width: 100%; max-height: 100%; image-rendering: pixelated; }
-img:not([src]) { display: none; }
-.over img { filter: grayscale(1) brightness(0.5); }
+.screen > * { max-width: 100%; max-height: 100%; image-rendering: pixelated; }
+.over .shown { filter: grayscale(1) brightness(0.5); }
 .missing { margin: 0 0 8px; color: var(--bad); text-align: center; }
 dl { display: grid; gap: 8px 16px; margin: 0; }
 .stream { grid-template-columns: repeat(auto-fit, minmax(90px, 1fr)); }

@@ -43,11 +43,16 @@ test('a screen is drawn in whole pixels as large as there is room, a larger one 
   assert.equal(ruleFor(1000, 480), 'width: 1000px; height: 480px; zoom: 0.500;');
 });
 
-test('pictures are described to who does not see them, and a call without video has none', () => {
+test('pictures are described to who does not see them, and a call without video has none but its sound', () => {
   const images = pageOf().match(/<img[^>]*>/g) ?? [];
   assert.equal(images.length, 2);
   for (const image of images) assert.match(image, /alt="[^"]{10,}"/);
+  const drawn = pageOf().match(/<(?:video|canvas)[^>]*>/g) ?? [];
+  assert.equal(drawn.length, 4);
+  for (const element of drawn) assert.match(element, /aria-label="[^"]{10,}"/);
   const audioOnly = pageOf(audioOnlyMedia);
-  assert.ok(!audioOnly.includes('<img'));
+  assert.ok(!/<img|<video|<canvas/.test(audioOnly));
   assert.match(audioOnly, /audio only/);
+  for (const page of [pageOf(), audioOnly])
+    assert.match(page, /<button type="button" data-sound aria-pressed="false"/);
 });

@@ -108,7 +108,7 @@ function ticketOf(scene: WatchScene, session: SessionId): string {
 }
 
 function keyIn({ body }: OpsAnswer): string {
-  return /<main data-key="([\w-]{43})">/.exec(body)?.[1] ?? assert.fail('no key in the page');
+  return /<main data-key="([\w-]{43})"/.exec(body)?.[1] ?? assert.fail('no key in the page');
 }
 
 async function openPage(scene: WatchScene, session: SessionId): Promise<OpsAnswer> {
@@ -148,7 +148,7 @@ test('a call that has ended meanwhile has no page', async () => {
   assert.match(refused.body, /This call has ended/);
 });
 
-test('nothing runs in the page but its own script, and pictures come from the media listener alone', async () => {
+test('nothing runs in the page but its own script, and pictures and sound come from the media listener alone', async () => {
   const scene = new WatchScene();
   const session = scene.add();
   const nonces = new Set<string>();
@@ -158,8 +158,8 @@ test('nothing runs in the page but its own script, and pictures come from the me
     assert.equal(
       headers['Content-Security-Policy'],
       `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; ` +
-        "img-src https://media.example:8083; connect-src 'self'; base-uri 'none'; form-action 'none'; " +
-        "frame-ancestors 'none'",
+        "img-src https://media.example:8083; connect-src 'self' https://media.example:8083; base-uri 'none'; " +
+        "form-action 'none'; frame-ancestors 'none'",
     );
     assert.equal(headers['Referrer-Policy'], 'no-referrer');
     assert.equal(body.split(`nonce="${nonce}"`).length, 3, 'one style and one script');
@@ -238,6 +238,29 @@ test('an open page is given links to both pictures, as often as it asks, while t
   assert.equal((await askPage(scene, '/watch/pictures', { bearer })).status, 503);
 });
 
+test('an open page is given a link to the whole call by WebRTC, one at a time', async () => {
+  const scene = new WatchScene();
+  const session = scene.add();
+  const bearer = keyIn(await openPage(scene, session));
+  const links: URL[] = [];
+  for (let asked = 0; asked < 6; asked++) {
+    const { status, body } = await askPage(scene, '/watch/live', { bearer });
+    assert.equal(status, 200, body);
+    links.push(new URL((JSON.parse(body) as { link: string }).link));
+  }
+  const tickets = links.map(({ searchParams }) => searchParams.get('ticket') ?? '');
+  assert.equal(new Set(links.map(({ origin, pathname }) => origin + pathname)).size, 1);
+  assert.equal(`${links[0]?.origin}${links[0]?.pathname}`, 'https://media.example:8083/media/v1/whep');
+  assert.deepEqual(
+    tickets.map((ticket) => scene.tickets.take(ticket)),
+    [null, null, null, null, null, session],
+  );
+  for (let taken = 0; taken < 4; taken++) scene.tickets.issue(session);
+  assert.equal((await askPage(scene, '/watch/live', { bearer })).status, 503);
+  scene.live.clear();
+  assert.equal((await askPage(scene, '/watch/live', { bearer })).status, 404);
+});
+
 test('one page cannot take all tickets: its next ones take the place of its last', async () => {
   const scene = new WatchScene();
   const session = scene.add();
@@ -255,7 +278,7 @@ test('without the key of an open page nothing is told', async () => {
   const scene = new WatchScene();
   const session = scene.add();
   const bearer = keyIn(await openPage(scene, session));
-  for (const path of ['/watch/view', '/watch/pictures']) {
+  for (const path of ['/watch/view', '/watch/pictures', '/watch/live']) {
     for (const other of [{}, { bearer: 'guessed' }, { bearer: ticketOf(scene, session) }, { ticket: bearer }])
       assert.equal((await askPage(scene, path, other)).status, 401, path);
     assert.equal((await askPage(scene, path, { bearer })).status, 200, path);
