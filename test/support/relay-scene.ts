@@ -1,6 +1,6 @@
 /** A relay on a driven clock and fake transcoders, with legs that read when they are told to. */
 import assert from 'node:assert/strict';
-import type { Result } from '../../src/lib/result.ts';
+import { succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
 import type { ReservationRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';
@@ -10,7 +10,7 @@ import {
   encodeFrameHeader,
   type FrameHeader,
 } from '../../src/protocol/media/frame-header.ts';
-import type { JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
+import type { JoinedLeg, LegOutput, LiveStream, PictureOutput } from '../../src/media/relay/send-queue.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -115,6 +115,11 @@ export class FakeLeg extends FakeOutput {
   }
 }
 
+interface LiveViewer {
+  readonly source: FakeLeg;
+  readonly output: FakeOutput;
+}
+
 export class RelayScene {
   readonly clock = new DrivenClock();
   readonly transcoders = new FakeTranscoders();
@@ -172,16 +177,19 @@ export class RelayScene {
     );
   }
 
-  /** A viewer that takes frames. `sound`: asked anew for each packet. */
-  listener(sound: () => SoundShape | null): FakeLeg {
-    return this.#leg((out) =>
-      this.relay.watch(this.sessionId, 'output', {
+  /** A viewer that takes frames, with what it has of the source in the leg itself. `sound`: asked anew for each packet. */
+  liveViewer(sound: () => SoundShape | null = () => null): LiveViewer {
+    const output = new FakeOutput();
+    const source = this.#leg((out) => {
+      const heard: LiveStream = {
         ...legOutput(out),
         get sound() {
           return sound();
         },
-      }),
-    );
+      };
+      return succeed(this.relay.watchLive(this.sessionId, { source: heard, output: legOutput(output) }));
+    });
+    return { source, output };
   }
 
   /** What was counted. */

@@ -34,13 +34,13 @@ export class Receiver {
   }
 
   passes(format: VideoFrameFormat): boolean {
-    const { passes } = this.taking;
-    return passes === 'all' || passes === format;
+    return this.taking(format) === 'untouched';
   }
 
   /** Null: none are made of this format for it. */
   shapeOf(format: VideoFrameFormat): PictureShape | null {
-    return this.passes(format) ? null : this.taking.shape;
+    const taken = this.taking(format);
+    return taken === 'untouched' ? null : taken;
   }
 
   /** It is shown pictures, and is not passed what comes. */
@@ -76,35 +76,43 @@ export class Receiver {
 
 /**
  * `frames`: a leg that speaks the protocol; `pictures`: one that takes JPEGs alone, or a viewer of the output; `source`:
- * a viewer of the source.
+ * a viewer of the source. A live viewer takes H.264 as well: `live_source` is what is sent, `live_output` what the device
+ * has, where that is not the same.
  */
-export type ReceiverKind = 'frames' | 'pictures' | 'source';
+export type ReceiverKind = 'frames' | 'pictures' | 'source' | 'live_source' | 'live_output';
 
-/** What a receiver takes of what is sent. Source: calls-and-media.md, Resolution. */
-interface VideoTaking {
-  /** What is passed on untouched. */
-  readonly passes: VideoFrameFormat | 'all' | null;
-  /** What is made of any other; null: nothing. */
-  readonly shape: PictureShape | null;
-}
+/** What a receiver takes of a format: the frames as they are, pictures that are made of them, or nothing. Source: calls-and-media.md, Resolution. */
+export type VideoTaking = (format: VideoFrameFormat) => 'untouched' | PictureShape | null;
 
 type VideoTakings = Readonly<Record<ReceiverKind, VideoTaking>>;
 
-const nothing: VideoTaking = { passes: null, shape: null };
-const h264: VideoTaking = { passes: 'h264', shape: { mode: 'auto', screen: null, format: 'h264' } };
-const everything: VideoTaking = { passes: 'all', shape: null };
-const ownSize: VideoTaking = { passes: 'mjpeg', shape: { mode: 'auto', screen: null } };
+const asH264: PictureShape = { mode: 'auto', screen: null, format: 'h264' };
+const asJpeg: PictureShape = { mode: 'auto', screen: null };
+
+const nothing: VideoTaking = () => null;
+const everything: VideoTaking = () => 'untouched';
+const h264: VideoTaking = (format) => (format === 'h264' ? 'untouched' : asH264);
+const ownSize: VideoTaking = (format) => (format === 'mjpeg' ? 'untouched' : asJpeg);
+const live: VideoTaking = (format) => (format === 'h264' ? 'untouched' : ownSize(format));
+const madeH264: VideoTaking = (format) => (format === 'h264' ? null : asH264);
 
 /** No media is known yet, or there is no video. */
-export const nothingTaken: VideoTakings = { frames: nothing, pictures: nothing, source: nothing };
+export const nothingTaken: VideoTakings = {
+  frames: nothing,
+  pictures: nothing,
+  source: nothing,
+  live_source: nothing,
+  live_output: nothing,
+};
 
 /** Receivers of the same pictures share the shape, the object itself. */
 export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTakings {
   if (downVideo === 'none') return nothingTaken;
-  if (downVideo === 'h264') return { frames: h264, pictures: ownSize, source: ownSize };
-  if (resolution === 'auto') return { frames: ownSize, pictures: ownSize, source: ownSize };
-  const fitted: VideoTaking = { passes: null, shape: { mode: resolution, screen } };
-  return { frames: fitted, pictures: fitted, source: ownSize };
+  const watched = { source: ownSize, live_source: live };
+  if (downVideo === 'h264') return { ...watched, frames: h264, pictures: ownSize, live_output: madeH264 };
+  const fitted: PictureShape = { mode: resolution, screen };
+  const shown = resolution === 'auto' ? ownSize : (): PictureShape => fitted;
+  return { ...watched, frames: shown, pictures: shown, live_output: shown };
 }
 
 /** Of the bridge, which may ask for H.264. */

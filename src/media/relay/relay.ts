@@ -7,7 +7,7 @@ import type { Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ReservationRefusal, MediaView } from '../../model/picture.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, ViewerOutput } from './send-queue.ts';
+import type { DeviceOutput, JoinedLeg, LegOutput, LiveOutput, PictureOutput } from './send-queue.ts';
 import { type RelayDeps, Room } from './room.ts';
 
 type Joining = Result<JoinedLeg, ReservationRefusal>;
@@ -41,8 +41,13 @@ export class Relay {
   }
 
   /** `output`: what the device is shown, or would be; `source`: what the bridge sends, at its own size. */
-  watch(sessionId: SessionId, what: 'output' | 'source', out: ViewerOutput): Joining {
+  watch(sessionId: SessionId, what: 'output' | 'source', out: PictureOutput): Joining {
     return this.#enter(sessionId).watch(what, out);
+  }
+
+  /** Both by one viewer, and H.264 as it is. */
+  watchLive(sessionId: SessionId, out: LiveOutput): JoinedLeg {
+    return this.#enter(sessionId).watchLive(out);
   }
 
   /** Null: no leg is in it. */

@@ -11,6 +11,8 @@ import {
   type DeviceOutput,
   type JoinedLeg,
   type LegOutput,
+  type LiveOutput,
+  type PictureOutput,
   sendQueueOf,
   type OutgoingMessage,
   type ViewerOutput,
@@ -22,7 +24,7 @@ import { isPictureCall, needsPictures } from './transcoder-reservation.ts';
 import { Direction } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
-import { Receiver, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
+import { Receiver, type ReceiverKind, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
 import { soundOfCall, soundSent, soundTaken } from './call-sound.ts';
 
 export interface RelayDeps {
@@ -55,7 +57,8 @@ export class Room {
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
   #askMaxFps: ((maxFps: number) => void) | null = null;
-  readonly #viewers = new Set<Receiver>();
+  /** Of each what it receives: one picture, or by WebRTC both. */
+  readonly #viewers = new Set<readonly Receiver[]>();
 
   /** `emptied`: the last leg or viewer has left, or the first was refused. */
   constructor({ clock, telemetry, transcoders, maxFps }: RelayDeps, emptied: () => void) {
@@ -169,34 +172,47 @@ export class Room {
     });
   }
 
-  watch(what: 'output' | 'source', out: ViewerOutput): Result<JoinedLeg, ReservationRefusal> {
+  watch(what: 'output' | 'source', out: PictureOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#media === null ? null : this.#downlink.video.reservation.reserve(this.#media);
     if (refusal !== null) return fail(refusal);
-    const kind = what === 'output' ? 'pictures' : 'source';
+    return succeed(this.#addViewer([this.#viewing(what === 'output' ? 'pictures' : 'source', out)]));
+  }
+
+  /** What has to be made for it is made while there is room; most of it passes. */
+  watchLive({ source, output }: LiveOutput): JoinedLeg {
+    return this.#addViewer([this.#viewing('live_source', source), this.#viewing('live_output', output)]);
+  }
+
+  #viewing(kind: ReceiverKind, out: ViewerOutput): Receiver {
     const sendQueue = sendQueueOf(out, this.#settled);
     const hears = () => soundTaken(out, soundOfCall(this.#media));
-    const viewer = new Receiver({ kind, isLeg: false, sendQueue, hears }, this.#takings[kind]);
+    return new Receiver({ kind, isLeg: false, sendQueue, hears }, this.#takings[kind]);
+  }
+
+  #addViewer(viewer: readonly Receiver[]): JoinedLeg {
     this.#viewers.add(viewer);
     this.#changed();
     this.#bridge?.want();
-    return succeed({
+    return {
       frame: () => undefined,
       wants: () => undefined,
-      wantKeyFrame: () => this.#downlink.video.wantKeyFrameFor(viewer),
+      wantKeyFrame: () => {
+        if (!this.#viewers.has(viewer)) return;
+        for (const receiver of viewer) this.#downlink.video.wantKeyFrameFor(receiver);
+      },
       wantMaxFps: () => undefined,
       leave: () => {
         if (!this.#viewers.delete(viewer)) return;
-        viewer.sendQueue.close();
+        for (const { sendQueue } of viewer) sendQueue.close();
         this.#changed();
       },
-    });
+    };
   }
 
   /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
   #admit(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     const isNeeded = needsPictures(media, takes);
-    const refusal =
-      isNeeded || this.#viewers.size > 0 ? this.#downlink.video.reservation.reserve(media) : null;
+    const refusal = isNeeded || this.#takesJpegs ? this.#downlink.video.reservation.reserve(media) : null;
     if (isNeeded && refusal !== null) {
       this.#changed();
       return refusal;
@@ -214,7 +230,7 @@ export class Room {
   #changed(): void {
     const device = this.#device?.receiver;
     const [down, up] = [this.#downlink.video, this.#uplink.video];
-    down.receivers = device === undefined ? [...this.#viewers] : [device, ...this.#viewers];
+    down.receivers = [...(device === undefined ? [] : [device]), ...Array.from(this.#viewers).flat()];
     if (!this.#needsPictures() && !down.isPictured) down.reservation.release();
     if (this.#device === null || !up.isPictured) up.reservation.release();
     if (down.receivers.length > 0 || this.#bridge !== null) return;
@@ -223,8 +239,13 @@ export class Room {
     this.#emptied();
   }
 
+  /** Somebody takes nothing but JPEGs. */
+  get #takesJpegs(): boolean {
+    return this.#downlink.video.receivers.some(({ kind }) => kind === 'pictures' || kind === 'source');
+  }
+
   #needsPictures(): boolean {
-    if (this.#viewers.size > 0 || this.#device?.receiver.kind === 'pictures') return true;
+    if (this.#takesJpegs) return true;
     const hasLeg = this.#device !== null || this.#bridge !== null;
     return hasLeg && this.#media !== null && isPictureCall(this.#media);
   }

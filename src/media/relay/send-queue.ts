@@ -38,8 +38,16 @@ interface SoundOutput {
   readonly sound?: SoundShape | null;
 }
 
-/** A viewer that takes frames is sent pictures as such, and sound if it takes some; left out, it takes none. */
-export type ViewerOutput = (LegOutput & SoundOutput) | PictureOutput;
+/** A stream of a viewer that takes frames: pictures as such, and sound if it takes some; left out, it takes none. */
+export type LiveStream = LegOutput & SoundOutput;
+
+export type ViewerOutput = LiveStream | PictureOutput;
+
+/** A viewer that takes H.264 as well: what is sent, and what the device has, where that is not the same. */
+export interface LiveOutput {
+  readonly source: LiveStream;
+  readonly output: LiveStream;
+}
 
 /** A leg, or a viewer, that is in the relay. */
 export interface JoinedLeg {

@@ -1,44 +1,68 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
-import { takingsOf } from '../../../../src/media/relay/receiver.ts';
+import { videoFrameFormats } from '../../../../src/model/picture.ts';
+import { takingsOf, type ReceiverKind, type VideoTaking } from '../../../../src/media/relay/receiver.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import { autoMedia, fillMedia, fitMedia, h264Media } from '../../../support/relay-scene.ts';
 
 const own = 'mjpeg, else auto';
-const calls: readonly [string, CallMedia, { frames: string; pictures: string; source: string }][] = [
-  [
-    'fit_screen',
-    fitMedia,
-    { frames: '-, else 160×100 fit_screen', pictures: '-, else 160×100 fit_screen', source: own },
-  ],
+const live = 'h264 mjpeg, else auto';
+const fit = '-, else 160×100 fit_screen';
+const fill = '-, else 160×100 fill_screen';
+const h264 = 'h264, else auto h264';
+const none = '-, else nothing';
+const calls: readonly [string, CallMedia, Readonly<Record<ReceiverKind, string>>][] = [
+  ['fit_screen', fitMedia, { frames: fit, pictures: fit, source: own, live_source: live, live_output: fit }],
   [
     'fill_screen',
     fillMedia,
-    { frames: '-, else 160×100 fill_screen', pictures: '-, else 160×100 fill_screen', source: own },
+    { frames: fill, pictures: fill, source: own, live_source: live, live_output: fill },
   ],
-  ['auto', autoMedia, { frames: own, pictures: own, source: own }],
-  ['an H.264 downlink', h264Media, { frames: 'h264, else auto h264', pictures: own, source: own }],
+  ['auto', autoMedia, { frames: own, pictures: own, source: own, live_source: live, live_output: own }],
+  [
+    'an H.264 downlink',
+    h264Media,
+    {
+      frames: h264,
+      pictures: own,
+      source: own,
+      live_source: live,
+      live_output: '-, else auto h264, h264 none',
+    },
+  ],
   [
     'no video',
     audioOnlyMedia,
-    { frames: '-, else nothing', pictures: '-, else nothing', source: '-, else nothing' },
+    { frames: none, pictures: none, source: none, live_source: none, live_output: none },
   ],
 ];
 
+/** What is taken untouched, what is made of the rest, and of what nothing is. */
+function describeTaking(taking: VideoTaking): string {
+  const untouched = videoFrameFormats.filter((format) => taking(format) === 'untouched');
+  const made = videoFrameFormats.map(taking).find((taken) => taken !== 'untouched' && taken !== null);
+  const left = videoFrameFormats.filter((format) => taking(format) === null);
+  const { mode, screen, format } = typeof made === 'object' && made !== null ? made : noShape;
+  const size = screen === null ? '' : `${screen.width}×${screen.height} `;
+  const said = `${untouched.join(' ') || '-'}, else ${size}${mode}${format === undefined ? '' : ` ${format}`}`;
+  return left.length === 0 || left.length === videoFrameFormats.length
+    ? said
+    : `${said}, ${left.join(' ')} none`;
+}
+const noShape = { mode: 'nothing', screen: null, format: undefined };
+
 for (const [name, media, expected] of calls)
   test(`what passes untouched, and what is made of the rest: ${name}`, () => {
-    const { frames, pictures, source } = takingsOf(media);
-    const said = [frames, pictures, source].map(({ passes, shape }) => {
-      const screen = shape?.screen ? `${shape.screen.width}×${shape.screen.height} ` : '';
-      return `${passes ?? '-'}, else ${shape === null ? 'nothing' : screen + shape.mode}${shape?.format === undefined ? '' : ` ${shape.format}`}`;
-    });
-    assert.deepEqual(said, [expected.frames, expected.pictures, expected.source]);
+    const takings = Object.entries(takingsOf(media)).map(([kind, taking]) => [kind, describeTaking(taking)]);
+    assert.deepEqual(Object.fromEntries(takings), expected);
   });
 
 test('who takes the same pictures has one shape, so that they are made once', () => {
-  const { frames, pictures } = takingsOf(fitMedia);
-  assert.equal(frames.shape, pictures.shape);
+  const { frames, pictures, live_output: output } = takingsOf(fitMedia);
+  for (const taking of [pictures, output]) assert.equal(taking('i420'), frames('i420'));
   const auto = takingsOf(autoMedia);
-  assert.equal(auto.frames.shape, auto.source.shape);
+  for (const taking of [auto.source, auto.live_source]) assert.equal(taking('i420'), auto.frames('i420'));
+  const coded = takingsOf(h264Media);
+  assert.equal(coded.frames('mjpeg'), coded.live_output('mjpeg'));
 });

@@ -47,9 +47,9 @@ for (const [format, media] of [
 
 test('one packet is decoded at a time, once for all, and each has it as it takes it', async () => {
   const scene = new RelayScene(alawMedia);
-  const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.listener(() => opus)];
+  const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => opus).source];
   const silent = scene.viewer('output');
-  const another = scene.listener(() => ({ ...opus }));
+  const another = scene.liveViewer(() => ({ ...opus })).source;
   bridge.audio('1', 0, 'pcm');
   bridge.audio('2', 20, 'pcm');
   assert.equal(scene.soundTranscoder.taken.length, 1);
@@ -66,7 +66,7 @@ test('one packet is decoded at a time, once for all, and each has it as it takes
 test('who listens has sound only while it asks for some, and it costs the device no packet', async () => {
   const scene = new RelayScene(alawMedia);
   let asked: SoundShape | null = null;
-  const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.listener(() => asked)];
+  const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => asked).source];
   bridge.audio('1', 0);
   assert.deepEqual(scene.transcoders.openedSound, []);
   asked = opus;
@@ -82,7 +82,7 @@ test('who listens has sound only while it asks for some, and it costs the device
 
 test('a viewer hears a call whose device is not there', async () => {
   const scene = new RelayScene(alawMedia);
-  const [bridge, listener] = [scene.bridge(), scene.listener(() => opus)];
+  const [bridge, listener] = [scene.bridge(), scene.liveViewer(() => opus).source];
   bridge.audio('1');
   await scene.soundTranscoder.answer();
   assert.deepEqual(listener.texts, ['opus 48000/2 of 1']);
@@ -202,7 +202,7 @@ test('without a decoder, or an encoder for it, sound of another format is not su
 test('who listens to what can be made has it, where the device takes what cannot', async () => {
   const scene = new RelayScene(amrMedia);
   scene.transcoders.soundEncoders = ['opus'];
-  const [bridge, , listener] = [scene.bridge(), scene.device(), scene.listener(() => opus)];
+  const [bridge, , listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => opus).source];
   bridge.audio('1', 0, 'pcm');
   assert.deepEqual(scene.soundTranscoder.taken[0]?.targets, [opus]);
   await scene.soundTranscoder.answer();
@@ -294,7 +294,7 @@ test('a packet larger than all the sound that may wait is not decoded', () => {
 test('a slow viewer costs the device no sound, and a slow device no viewer', async () => {
   for (const isDeviceSlow of [false, true]) {
     const scene = new RelayScene(alawMedia);
-    const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.listener(() => opus)];
+    const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => opus).source];
     const quick: FakeLeg = isDeviceSlow ? listener : device;
     for (let at = 0; at <= 2000; at += 20) {
       bridge.audio(`${at}`, at, 'pcm');

@@ -1,0 +1,101 @@
+/** Who watches by WebRTC: the source as it comes and what the device is shown, beside each other. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { autoMedia, h264Media, RelayScene } from '../../../support/relay-scene.ts';
+
+test('a live viewer has H.264 as it comes, and the very picture that the device is shown', async () => {
+  const scene = new RelayScene();
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
+  bridge.video('h264', 'key', true, 7);
+  assert.deepEqual(viewer.source.texts, ['key'], 'it waits for no decoder');
+  await scene.transcoder.answer();
+  assert.deepEqual(viewer.output.messages, device.messages);
+  assert.deepEqual(viewer.output.texts, ['fit_screen of key']);
+  assert.equal(scene.transcoder.taken[0]?.shapes.length, 1, 'it is made once');
+  assert.deepEqual(scene.counts, { encoded: 1 });
+});
+
+test('JPEGs that the device takes as they come are both its source and its output', () => {
+  const scene = new RelayScene(autoMedia);
+  const [bridge, viewer] = [scene.bridge(), scene.liveViewer()];
+  scene.device();
+  bridge.video('mjpeg', 'picture', true);
+  assert.deepEqual([viewer.source.texts, viewer.output.texts], [['picture'], ['picture']]);
+});
+
+test('an output of H.264 comes once: as the source where it is the same, made where it is not', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
+  bridge.video('h264', 'key', true);
+  device.readAll();
+  viewer.source.readAll();
+  assert.deepEqual([viewer.source.texts, viewer.output.texts], [['key'], []]);
+  assert.deepEqual(scene.transcoders.needs, [], 'nothing is made');
+  bridge.video('mjpeg', 'picture', true);
+  await scene.transcoder.answer();
+  assert.deepEqual(viewer.source.texts, ['key', 'picture']);
+  assert.deepEqual(viewer.output.texts, ['h264 key of picture']);
+});
+
+test('of H.265 a live viewer has pictures in its size', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, viewer] = [scene.bridge(), scene.liveViewer()];
+  bridge.video('h265', 'key', true);
+  await scene.transcoder.answer();
+  assert.deepEqual([viewer.source.texts, viewer.output.texts], [['auto of key'], ['h264 key of key']]);
+});
+
+test('a live viewer is one viewer, and what it leaves goes with it', () => {
+  const scene = new RelayScene(h264Media);
+  const bridge = scene.bridge();
+  const viewer = scene.liveViewer();
+  assert.equal(scene.relay.view(scene.sessionId)?.viewers, 1);
+  bridge.video('mjpeg', 'picture', true);
+  assert.equal(scene.transcoders.live.length, 1);
+  viewer.source.leave();
+  viewer.source.leave();
+  assert.deepEqual([scene.relay.view(scene.sessionId)?.viewers, scene.transcoders.live.length], [0, 0]);
+  bridge.leave();
+  assert.equal(scene.relay.sessionCount, 0);
+});
+
+test('no load refuses a live viewer: it has what needs no worker', () => {
+  const scene = new RelayScene(h264Media);
+  const bridge = scene.bridge();
+  scene.transcoders.refusal = 'load';
+  const viewer = scene.liveViewer();
+  bridge.video('h264', 'key', true);
+  assert.deepEqual(viewer.source.texts, ['key']);
+});
+
+test('the bridge is asked for a key frame when a live viewer comes, and when it cannot go on, at most every 500 ms', () => {
+  const scene = new RelayScene();
+  const bridge = scene.bridge();
+  scene.device();
+  bridge.video('h264', 'key', true);
+  const viewer = scene.liveViewer();
+  assert.equal(bridge.keyFramesAsked, 1);
+  bridge.video('h264', 'next key', true);
+  for (let lost = 0; lost < 100; lost++) viewer.source.leg.wantKeyFrame();
+  assert.equal(bridge.keyFramesAsked, 1, 'too soon');
+  scene.clock.advance(500);
+  for (let lost = 0; lost < 100; lost++) viewer.source.leg.wantKeyFrame();
+  assert.equal(bridge.keyFramesAsked, 2);
+  viewer.source.leave();
+  scene.clock.advance(500);
+  viewer.source.leg.wantKeyFrame();
+  assert.equal(bridge.keyFramesAsked, 2, 'it has left');
+});
+
+test('a live viewer that does not read costs itself frames, and the device none', async () => {
+  const scene = new RelayScene();
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
+  for (let frame = 0; frame < 100; frame++) {
+    bridge.video('h264', `${frame}`, frame === 0, frame * 100);
+    await scene.transcoder.answer();
+    device.read();
+  }
+  assert.equal(device.texts.length, 100);
+  assert.deepEqual([viewer.source.texts, viewer.output.texts], [['0'], ['fit_screen of 0']]);
+  assert.deepEqual(scene.counts, { encoded: 100 });
+});
