@@ -31,7 +31,7 @@ const numbers = 2 ** 16;
 const ends: (() => void | Promise<void>)[] = [];
 const t: Ending = lastFirst({ after: (end) => void ends.push(end) });
 try {
-  for (const way of ['MJPEG'] as const) await measure(way);
+  for (const way of ['MJPEG', 'WebRTC'] as const) await measure(way);
 } finally {
   for (const end of ends.toReversed()) await end();
 }
@@ -110,35 +110,32 @@ async function measure(way: 'MJPEG' | 'WebRTC'): Promise<void> {
 }
 
 function play(bridge: BridgeLeg, sentMs: Map<number, number>): { readonly stop: () => Promise<void> } {
-  let isStopped = false;
-  const whenStopped = (async () => {
-    const engine = await openEngine();
-    if (!engine.ok) throw new Error(engine.error);
-    const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
-    const startedMs = nowMs();
-    for (let number = 0; !isStopped && number < numbers; number += 1) {
-      const coded = coder.code(stamped(number), size, number % framesPerSecond === 0);
-      if (coded === null) throw new Error('the engine made nothing of a picture');
-      const { isKeyFrame, payload } = coded;
-      const header = {
-        kind: 'video',
-        format: 'h264',
-        isKeyFrame,
-        ...size,
-        timestampMs: timestampOf(number),
-      } as const;
-      sentMs.set(number, nowMs());
-      bridge.frame(Buffer.concat([encodeFrameHeader(header), payload]));
-      await pause(Math.max(0, startedMs + timestampOf(number + 1) - nowMs()));
-    }
-    coder.close();
-  })();
+  const stopping = new AbortController();
+  const whenStopped = playOn(bridge, sentMs, stopping.signal);
   return {
     stop: () => {
-      isStopped = true;
+      stopping.abort();
       return whenStopped;
     },
   };
+}
+
+async function playOn(bridge: BridgeLeg, sentMs: Map<number, number>, stopping: AbortSignal): Promise<void> {
+  const engine = await openEngine();
+  if (!engine.ok) throw new Error(engine.error);
+  const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
+  const startedMs = nowMs();
+  for (let number = 0; !stopping.aborted && number < numbers; number += 1) {
+    const coded = coder.code(stamped(number), size, number % framesPerSecond === 0);
+    if (coded === null) throw new Error('the engine made nothing of a picture');
+    const { isKeyFrame, payload } = coded;
+    const timestampMs = timestampOf(number);
+    const header = { kind: 'video', format: 'h264', isKeyFrame, ...size, timestampMs } as const;
+    sentMs.set(number, nowMs());
+    bridge.frame(Buffer.concat([encodeFrameHeader(header), payload]));
+    await pause(Math.max(0, startedMs + timestampOf(number + 1) - nowMs()));
+  }
+  coder.close();
 }
 
 function timestampOf(number: number): number {

@@ -28,11 +28,11 @@ export function barrels(files: readonly SourceFile[]): string[] {
     .map(({ path }) => `${path} is a barrel`);
 }
 
-/** What reads the world around the process, and who may; `watch-script.ts` is run by a browser. */
+/** What reads the world around the process, and who may; the scripts of `gateways/watch` are run by a browser. */
 const worldly =
   /\bprocess\.env\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(?:Timeout|Interval)\b|['"]node:timers(?:\/promises)?['"]/g;
 const mayBeWorldly =
-  /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|gateways\/watch\/watch-script\.ts$|cli\/|tools\/)/;
+  /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|gateways\/watch\/(?:watch|live|stage)-script\.ts$|cli\/|tools\/)/;
 
 /** Time comes from the clock, the environment from the settings. */
 export function worldViolations(files: readonly SourceFile[]): string[] {

@@ -7,7 +7,15 @@ import type { ReservationRefusal } from '../../src/model/picture.ts';
 import type { UplinkWish } from '../../src/model/sound.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
-import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
+import type {
+  DeviceOutput,
+  JoinedLeg,
+  LegOutput,
+  LiveOutput,
+  PictureOutput,
+} from '../../src/media/relay/send-queue.ts';
+
+type JoinedOutput = DeviceOutput | LegOutput | PictureOutput | LiveOutput;
 
 interface CarriedFrame {
   readonly header: FrameHeader;
@@ -17,7 +25,7 @@ interface CarriedFrame {
 
 /** A leg as the relay sees it, and what it brought. */
 export class FakeJoinedLeg implements JoinedLeg {
-  readonly kind: 'device' | 'bridge' | 'source' | 'output';
+  readonly kind: 'device' | 'bridge' | 'source' | 'output' | 'live';
   readonly sessionId: SessionId;
   /** Of a viewer null. */
   readonly media: CallMedia | null;
@@ -26,14 +34,14 @@ export class FakeJoinedLeg implements JoinedLeg {
   keyFramesWanted = 0;
   readonly maxFpsWanted: number[] = [];
   leftTimes = 0;
-  readonly #out: DeviceOutput | LegOutput | PictureOutput;
+  readonly #out: JoinedOutput;
   readonly #happened: () => void;
 
   constructor(
     kind: FakeJoinedLeg['kind'],
     sessionId: SessionId,
     media: CallMedia | null,
-    out: DeviceOutput | LegOutput | PictureOutput,
+    out: JoinedOutput,
     happened: () => void,
   ) {
     this.kind = kind;
@@ -50,6 +58,11 @@ export class FakeJoinedLeg implements JoinedLeg {
 
   get pictureOutput(): PictureOutput {
     if (!('sendPicture' in this.#out)) throw new Error('it takes frames');
+    return this.#out;
+  }
+
+  get liveOutput(): LiveOutput {
+    if (!('source' in this.#out)) throw new Error('it takes one of them');
     return this.#out;
   }
 
@@ -113,6 +126,10 @@ export class FakeRelay implements LegRelay {
     return this.#join(what, sessionId, null, out);
   }
 
+  watchLive(sessionId: SessionId, out: LiveOutput): JoinedLeg {
+    return this.#keep('live', sessionId, null, out);
+  }
+
   /** The one that joined as the so-manieth, who is there or comes. */
   async leg(count = 1): Promise<FakeJoinedLeg> {
     await this.until(() => this.joined.length >= count);
@@ -130,13 +147,22 @@ export class FakeRelay implements LegRelay {
     kind: FakeJoinedLeg['kind'],
     sessionId: SessionId,
     media: CallMedia | null,
-    out: DeviceOutput | LegOutput | PictureOutput,
+    out: JoinedOutput,
   ): Result<JoinedLeg, ReservationRefusal> {
     if (this.joinRefusal !== null) return fail(this.joinRefusal);
+    return succeed(this.#keep(kind, sessionId, media, out));
+  }
+
+  #keep(
+    kind: FakeJoinedLeg['kind'],
+    sessionId: SessionId,
+    media: CallMedia | null,
+    out: JoinedOutput,
+  ): JoinedLeg {
     const leg = new FakeJoinedLeg(kind, sessionId, media, out, () => this.#happenings.emit('happened'));
     this.joined.push(leg);
     this.onJoining(leg);
     this.#happenings.emit('happened');
-    return succeed(leg);
+    return leg;
   }
 }

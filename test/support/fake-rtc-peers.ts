@@ -2,6 +2,7 @@
 import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
+  PictureChannel,
   RtcAgreement,
   RtcOpenRefusal,
   RtcPeer,
@@ -23,7 +24,7 @@ export class FakeRtcPeer implements RtcPeer {
   agreed: RtcAgreement;
   readonly offers: string[] = [];
   readonly fragments: string[] = [];
-  /** `video`, `audio` or `picture` with the payload in hex, and `command` with its number. */
+  /** `video`, `audio`, `picture` or `source` with the payload in hex, and `command` with its number. */
   readonly sent: string[] = [];
   /** To be called when video or a picture has gone out, oldest first. */
   readonly sending: (() => void)[] = [];
@@ -62,8 +63,8 @@ export class FakeRtcPeer implements RtcPeer {
     this.#send(`audio ${Buffer.from(packet).toString('hex')}`);
   }
 
-  sendPicture(jpeg: Uint8Array, sent: () => void): void {
-    this.#send(`picture ${Buffer.from(jpeg).toString('hex')}`);
+  sendPicture(jpeg: Uint8Array, sent: () => void, channel: PictureChannel = 'pictures'): void {
+    this.#send(`${channel === 'pictures' ? 'picture' : channel} ${Buffer.from(jpeg).toString('hex')}`);
     this.sending.push(sent);
   }
 

@@ -47,7 +47,7 @@ export function readLegRequest(request: IncomingMessage, asksForUpgrade: boolean
 }
 
 /** Without a slash at its end. */
-function pathOf({ url = '' }: IncomingMessage): string {
+export function pathOf({ url = '' }: IncomingMessage): string {
   const [target = ''] = url.split('?');
   return target.replace(/\/$/, '');
 }

@@ -11,7 +11,7 @@ export interface LegConnection {
 }
 
 /** The part of the relay that the legs use. */
-export type LegRelay = Pick<Relay, 'refusalOf' | 'joinDevice' | 'joinBridge' | 'watch'>;
+export type LegRelay = Pick<Relay, 'refusalOf' | 'joinDevice' | 'joinBridge' | 'watch' | 'watchLive'>;
 
 export interface MediaListenerContext {
   readonly clock: Clock;

@@ -195,7 +195,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
 }
 
 /** Of a message that the relay made, or has read before. */
-function readHeader(header: Uint8Array, payload: Uint8Array): FrameHeader | null {
+export function readHeader(header: Uint8Array, payload: Uint8Array): FrameHeader | null {
   const decoded = decodeFrameHeader(Buffer.concat([header, payload.subarray(0, 1)]));
   return decoded.ok ? decoded.value : null;
 }

@@ -17,8 +17,9 @@ import {
 } from '../../model/rtc-limits.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
 import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
-import { fragmentType, offerType, resourcePath, type RtcChange } from './rtc-request.ts';
+import { fragmentType, isViewerPath, offerType, resourcePath, type RtcChange } from './rtc-request.ts';
 import { RtcSession } from './rtc-session.ts';
+import { pathOf } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
 /** For browsers and clients of others. */
@@ -191,7 +192,7 @@ export class RtcEndpoint {
   #crossOrigin({ request }: UpgradeRequest): Headers {
     const { corsOrigins } = this.#settings;
     const { origin } = request.headers;
-    const isAny = corsOrigins.includes('*');
+    const isAny = corsOrigins.includes('*') || isViewerPath(pathOf(request));
     if (origin === undefined || (!isAny && !corsOrigins.includes(origin))) return isAny ? {} : varying;
     return {
       'Access-Control-Allow-Origin': isAny ? '*' : origin,

@@ -13,11 +13,9 @@ export interface RtcPreflight {
   readonly kind: 'preflight';
 }
 
-/** A device's. */
-export interface RtcOfferRequest {
-  readonly kind: 'whip';
-  readonly token: string;
-}
+/** A device's, or a viewer's. */
+export type RtcOfferRequest =
+  { readonly kind: 'whip'; readonly token: string } | { readonly kind: 'whep'; readonly ticket: string };
 
 export interface RtcChange {
   readonly kind: 'rtc-patch' | 'rtc-delete';
@@ -30,6 +28,7 @@ export interface RtcChange {
 type Read<Kind> = Result<Kind, HttpRefusal | LegRefusal>;
 
 const whipPath = '/media/v1/whip';
+const whepPath = '/media/v1/whep';
 
 export const offerType = 'application/sdp';
 export const fragmentType = 'application/trickle-ice-sdpfrag';
@@ -39,7 +38,12 @@ const sessionMethods = 'PATCH, DELETE, OPTIONS';
 
 /** `path`: without a slash at its end. */
 export function isRtcPath(path: string): boolean {
-  return path === whipPath || path.startsWith(`${whipPath}/`);
+  return path === whipPath || isViewerPath(path) || path.startsWith(`${whipPath}/`);
+}
+
+/** Whoever has a ticket may ask there, from whatever page: it is good for one offer, and browsers add nothing to it. */
+export function isViewerPath(path: string): boolean {
+  return path === whepPath;
 }
 
 /** Of the session resource of this id. */
@@ -52,16 +56,22 @@ export function readRtcRequest(
   path: string,
 ): Read<RtcPreflight | RtcOfferRequest | RtcChange> {
   if (request.method === 'OPTIONS') return succeed({ kind: 'preflight' });
-  return path === whipPath ? readOffer(request) : readChange(request, path.slice(whipPath.length + 1));
+  if (path !== whipPath && !isViewerPath(path)) return readChange(request, path.slice(whipPath.length + 1));
+  if (request.method !== 'POST') return fail(methodRefused(endpointMethods));
+  const credential = isViewerPath(path) ? readTicket(request) : readToken(request);
+  if (!credential.ok || isOfType(request, offerType)) return credential;
+  return fail(typeRefused(offerType, 'Accept-Post'));
 }
 
-function readOffer(request: IncomingMessage): Read<RtcOfferRequest> {
-  if (request.method !== 'POST') return fail(methodRefused(endpointMethods));
+function readToken(request: IncomingMessage): Read<RtcOfferRequest> {
   const token = bearerOf(request);
-  if (token === null) return fail('malformed');
-  return isOfType(request, offerType)
-    ? succeed({ kind: 'whip', token })
-    : fail(typeRefused(offerType, 'Accept-Post'));
+  return token === null ? fail('malformed') : succeed({ kind: 'whip', token });
+}
+
+function readTicket({ url = '' }: IncomingMessage): Read<RtcOfferRequest> {
+  const [, ...query] = url.split('?');
+  const [ticket, ...more] = new URLSearchParams(query.join('?')).getAll('ticket');
+  return ticket === undefined || more.length > 0 ? fail('ticket') : succeed({ kind: 'whep', ticket });
 }
 
 function readChange(request: IncomingMessage, resource: string): Read<RtcChange> {

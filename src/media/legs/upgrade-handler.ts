@@ -22,7 +22,8 @@ import { partsForDevices, partsForPeople, type PictureParts } from './picture-pa
 import { isRtcRequest, readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 import { RtcDeviceLeg } from './rtc-device-leg.ts';
-import type { RtcEndpoint } from './rtc-endpoint.ts';
+import type { RtcEndpoint, RtcLeg, RtcOffer } from './rtc-endpoint.ts';
+import { RtcViewerLeg } from './rtc-viewer-leg.ts';
 import { goElsewhere, refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg, type LegSide } from './socket-leg.ts';
 
@@ -56,7 +57,15 @@ export class UpgradeHandler {
     else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request);
     else if ('resource' in asked.value) void this.#deps.rtc.change(request, asked.value);
     else if (this.#checks >= this.#deps.checksMax || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
-    else void this.#receive(request, asked.value);
+    else this.#receiveUnlessRefused(request, asked.value);
+  }
+
+  /** A ticket is not used up where there is no WebRTC. */
+  #receiveUnlessRefused(request: UpgradeRequest, asked: LegRequest): void {
+    const isOffer = asked.kind === 'whip' || asked.kind === 'whep';
+    const refusal = isOffer ? this.#deps.rtc.refusalOf() : null;
+    if (refusal === null) void this.#receive(request, asked);
+    else this.#refuse(request, refusal);
   }
 
   #receive(request: UpgradeRequest, asked: LegRequest): Promise<void> {
@@ -79,28 +88,32 @@ export class UpgradeHandler {
           this.#openViewer(request, admission, asked.picture),
         );
       case 'whip':
-        return this.#receiveOffer(request, asked.token);
+        return this.#admit(request, service.admitDevice(asked.token), (admission) =>
+          this.#openRtcDevice(request, admission, asked.token),
+        );
+      case 'whep':
+        return this.#admit(request, service.admitViewer(asked.ticket), (admission) =>
+          this.#openRtcViewer(request, admission, asked.ticket),
+        );
     }
   }
 
-  #receiveOffer(request: UpgradeRequest, token: string): Promise<void> {
-    const { service, rtc } = this.#deps;
-    const refusal = rtc.refusalOf();
-    if (refusal !== null) {
-      this.#refuse(request, refusal);
-      return Promise.resolve();
-    }
-    return this.#admit(request, service.admitDevice(token), (admission) => {
-      void this.#openRtcDevice(request, admission, token);
-    });
-  }
-
-  async #openRtcDevice(request: UpgradeRequest, admission: DeviceAdmission, token: string): Promise<void> {
-    const { service, context, telemetry, rtc } = this.#deps;
+  #openRtcDevice(request: UpgradeRequest, admission: DeviceAdmission, token: string): void {
+    const { service, context } = this.#deps;
     if (!this.#canCarry(request, admission, 'frames')) return;
-    const makeLeg = (ended: () => void): RtcDeviceLeg =>
-      new RtcDeviceLeg({ admission, service, context, ended });
-    const offer = { key: admission.sessionId, credential: token, makeLeg };
+    const makeLeg = (ended: () => void): RtcLeg => new RtcDeviceLeg({ admission, service, context, ended });
+    void this.#offer(request, { key: admission.sessionId, credential: token, makeLeg });
+  }
+
+  /** The ticket is used up: the address of what it opened is all that a viewer needs. */
+  #openRtcViewer(request: UpgradeRequest, admission: ViewerAdmission, ticket: string): void {
+    const { service, context } = this.#deps;
+    const makeLeg = (ended: () => void): RtcLeg => new RtcViewerLeg({ admission, service, context, ended });
+    void this.#offer(request, { key: ticket, credential: null, makeLeg });
+  }
+
+  async #offer(request: UpgradeRequest, offer: RtcOffer): Promise<void> {
+    const { telemetry, rtc } = this.#deps;
     const refusal = await rtc.offer(request, offer, () => telemetry.mediaLogin('accepted'));
     if (refusal !== null) this.#refuse(request, refusal);
   }

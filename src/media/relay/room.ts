@@ -25,6 +25,7 @@ import { Direction } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
 import { Receiver, type ReceiverKind, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
+import { Viewers } from './viewers.ts';
 import { soundOfCall, soundSent, soundTaken } from './call-sound.ts';
 
 export interface RelayDeps {
@@ -57,8 +58,10 @@ export class Room {
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
   #askMaxFps: ((maxFps: number) => void) | null = null;
-  /** Of each what it receives: one picture, or by WebRTC both. */
-  readonly #viewers = new Set<readonly Receiver[]>();
+  readonly #viewers = new Viewers({
+    changed: () => this.#changed(),
+    wantKeyFrame: (receiver) => this.#downlink.video.wantKeyFrameFor(receiver),
+  });
 
   /** `emptied`: the last leg or viewer has left, or the first was refused. */
   constructor({ clock, telemetry, transcoders, maxFps }: RelayDeps, emptied: () => void) {
@@ -84,7 +87,7 @@ export class Room {
       mode: this.#media.resolution,
       hasDevice: this.#device !== null,
       hasBridge: this.#bridge !== null,
-      viewers: this.#viewers.size,
+      viewers: this.#viewers.count,
       source: this.#downlink.video.source.view(),
       output: this.#output.view(),
       ...this.#tally.view(),
@@ -175,12 +178,12 @@ export class Room {
   watch(what: 'output' | 'source', out: PictureOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#media === null ? null : this.#downlink.video.reservation.reserve(this.#media);
     if (refusal !== null) return fail(refusal);
-    return succeed(this.#addViewer([this.#viewing(what === 'output' ? 'pictures' : 'source', out)]));
+    return succeed(this.#viewers.join([this.#viewing(what === 'output' ? 'pictures' : 'source', out)]));
   }
 
   /** What has to be made for it is made while there is room; most of it passes. */
   watchLive({ source, output }: LiveOutput): JoinedLeg {
-    return this.#addViewer([this.#viewing('live_source', source), this.#viewing('live_output', output)]);
+    return this.#viewers.join([this.#viewing('live_source', source), this.#viewing('live_output', output)]);
   }
 
   #viewing(kind: ReceiverKind, out: ViewerOutput): Receiver {
@@ -189,30 +192,11 @@ export class Room {
     return new Receiver({ kind, isLeg: false, sendQueue, hears }, this.#takings[kind]);
   }
 
-  #addViewer(viewer: readonly Receiver[]): JoinedLeg {
-    this.#viewers.add(viewer);
-    this.#changed();
-    this.#bridge?.want();
-    return {
-      frame: () => undefined,
-      wants: () => undefined,
-      wantKeyFrame: () => {
-        if (!this.#viewers.has(viewer)) return;
-        for (const receiver of viewer) this.#downlink.video.wantKeyFrameFor(receiver);
-      },
-      wantMaxFps: () => undefined,
-      leave: () => {
-        if (!this.#viewers.delete(viewer)) return;
-        for (const { sendQueue } of viewer) sendQueue.close();
-        this.#changed();
-      },
-    };
-  }
-
   /** Makes room for a leg of a call of this media, as all in the session know it from then on. */
   #admit(media: CallMedia, takes: DeviceOutput['takes']): ReservationRefusal | null {
     const isNeeded = needsPictures(media, takes);
-    const refusal = isNeeded || this.#takesJpegs ? this.#downlink.video.reservation.reserve(media) : null;
+    const refusal =
+      isNeeded || this.#viewers.takeJpegs ? this.#downlink.video.reservation.reserve(media) : null;
     if (isNeeded && refusal !== null) {
       this.#changed();
       return refusal;
@@ -230,7 +214,7 @@ export class Room {
   #changed(): void {
     const device = this.#device?.receiver;
     const [down, up] = [this.#downlink.video, this.#uplink.video];
-    down.receivers = [...(device === undefined ? [] : [device]), ...Array.from(this.#viewers).flat()];
+    down.receivers = [...(device === undefined ? [] : [device]), ...this.#viewers.receivers];
     if (!this.#needsPictures() && !down.isPictured) down.reservation.release();
     if (this.#device === null || !up.isPictured) up.reservation.release();
     if (down.receivers.length > 0 || this.#bridge !== null) return;
@@ -239,13 +223,8 @@ export class Room {
     this.#emptied();
   }
 
-  /** Somebody takes nothing but JPEGs. */
-  get #takesJpegs(): boolean {
-    return this.#downlink.video.receivers.some(({ kind }) => kind === 'pictures' || kind === 'source');
-  }
-
   #needsPictures(): boolean {
-    if (this.#takesJpegs) return true;
+    if (this.#viewers.takeJpegs || this.#device?.receiver.kind === 'pictures') return true;
     const hasLeg = this.#device !== null || this.#bridge !== null;
     return hasLeg && this.#media !== null && isPictureCall(this.#media);
   }

@@ -19,6 +19,9 @@ export interface RtcPeers {
   close(): void;
 }
 
+/** `pictures`: what the device is shown; `source`: what the bridge sends, for a client that opens such a channel. */
+export type PictureChannel = 'pictures' | 'source';
+
 export interface RtcPeer {
   /** Once. The answer in SDP, with all our candidates; a refusal is a sentence for the client, and the peer is gone with it. */
   answer(offer: string): Promise<Result<string, string>>;
@@ -34,8 +37,8 @@ export interface RtcPeer {
   sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void;
   /** 20 ms in `agreed.audioDown`. */
   sendAudio(packet: Uint8Array, timestampMs: number): void;
-  /** A JPEG by the channel `pictures`; `sent` as of video. One larger than the client takes is left out. */
-  sendPicture(jpeg: Uint8Array, sent: () => void): void;
+  /** A JPEG by the channel, `pictures` if none is named; `sent` as of video. One larger than the client takes is left out. */
+  sendPicture(jpeg: Uint8Array, sent: () => void, channel?: PictureChannel): void;
   /** 16 bits, by the channel `commands`. */
   sendCommand(command: number): void;
   /** Of the client's encoder. */

@@ -5,3 +5,6 @@ export const rtcCommands = {
   /** From it, and to it: the call is over. */
   hangup: 0x2001,
 } as const;
+
+/** From a viewer, to whom sound is sent only while it wants some. */
+export const viewerCommands = { hear: 0x3000, mute: 0x3001 } as const;

@@ -1,0 +1,157 @@
+/**
+ * A viewer by WebRTC: what the phone sends as it comes, what the device is shown, and the sound while the viewer asks for it, in
+ * one connection. It sends nothing that reaches the call. Lifecycle: opening -> open -> closed. Source: RFC 9725, as WHEP
+ * takes it over; calls-and-media.md, Legs.
+ */
+import type { LegRefusal } from '../../model/call.ts';
+import type { SoundShape } from '../../model/sound.ts';
+import { viewerCommands } from '../../protocol/media/rtc-commands.ts';
+import type { CallLeg, LegService, OpenViewer, ViewerAdmission } from '../../core/ports/leg-service.ts';
+import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';
+import type { PictureChannel, RtcPeer } from '../webrtc/rtc-peer.ts';
+import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { RtcLeg } from './rtc-endpoint.ts';
+import { readHeader } from './rtc-device-leg.ts';
+
+export interface RtcViewerLegDeps {
+  readonly admission: ViewerAdmission;
+  readonly service: LegService;
+  readonly context: MediaListenerContext;
+  /** Called once, when it is gone, whoever ended it; never if it was not opened. */
+  readonly ended: () => void;
+}
+
+/** A leg that is open, and what it is open to. */
+interface Opened {
+  readonly peer: RtcPeer;
+  readonly viewer: OpenViewer;
+  readonly joined: JoinedLeg;
+}
+
+export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
+  readonly #deps: RtcViewerLegDeps;
+  #isClosed = false;
+  #opened: Opened | null = null;
+  #isConnected = false;
+  #hears = false;
+
+  /** What is sent from now on arrives. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** It asked for sound. None is made while nobody listens. */
+  get hears(): boolean {
+    return this.#hears;
+  }
+
+  constructor(deps: RtcViewerLegDeps) {
+    this.#deps = deps;
+  }
+
+  enter(peer: RtcPeer): LegRefusal | null {
+    const { admission, service, context } = this.#deps;
+    if (this.#isClosed) return 'unavailable';
+    const viewer = service.openViewer(admission, this);
+    if (viewer === null || this.#isClosed) return 'viewers';
+    const joined = context.relay.watchLive(admission.sessionId, {
+      source: new ViewedStream(this, peer, 'source'),
+      output: new ViewedStream(this, peer, 'pictures'),
+    });
+    this.#opened = { peer, viewer, joined };
+    context.rtcLegs.add(this);
+    return null;
+  }
+
+  /** The end is told by the close; the page asks for the rest. */
+  notify(): void {}
+
+  close(): void {
+    this.#leave()?.peer.close();
+  }
+
+  drop(): void {
+    this.close();
+  }
+
+  hangUp(): void {
+    this.gone();
+  }
+
+  /** Consent is asked for below. */
+  heartbeat(): void {}
+
+  /** Nothing could be shown before. */
+  connected(): void {
+    this.#isConnected = true;
+    this.#opened?.joined.wantKeyFrame();
+  }
+
+  video(): void {}
+
+  audio(): void {}
+
+  command(command: number): void {
+    if (command === viewerCommands.hear) this.#hears = true;
+    if (command === viewerCommands.mute) this.#hears = false;
+  }
+
+  keyFrameWanted(): void {
+    this.#opened?.joined.wantKeyFrame();
+  }
+
+  bitrate(): void {}
+
+  gone(): void {
+    const left = this.#leave();
+    left?.peer.close();
+    left?.viewer.gone();
+  }
+
+  /** Null: it was not open, or has left before. */
+  #leave(): Opened | null {
+    const opened = this.#opened;
+    this.#isClosed = true;
+    this.#opened = null;
+    if (opened === null) return null;
+    opened.joined.leave();
+    this.#deps.context.rtcLegs.delete(this);
+    this.#deps.context.rtcLegLeft();
+    this.#deps.ended();
+    return opened;
+  }
+}
+
+/** Source or output at one viewer: H.264 and sound by RTP, JPEGs by the channel. Sound comes with the source. */
+class ViewedStream implements LegOutput {
+  readonly #leg: RtcViewerLeg;
+  readonly #peer: RtcPeer;
+  readonly #channel: PictureChannel;
+
+  constructor(leg: RtcViewerLeg, peer: RtcPeer, channel: PictureChannel) {
+    this.#leg = leg;
+    this.#peer = peer;
+    this.#channel = channel;
+  }
+
+  get sound(): SoundShape | null {
+    const isHeard = this.#channel === 'source' && this.#leg.isConnected && this.#leg.hears;
+    return isHeard ? this.#peer.agreed.audioDown : null;
+  }
+
+  send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
+    const read = this.#leg.isConnected ? readHeader(header, payload) : null;
+    const { agreed } = this.#peer;
+    if (read?.kind === 'video' && read.format === 'h264' && agreed.videoDown)
+      this.#peer.sendVideo(payload, read.timestampMs, sent);
+    else if (read?.kind === 'video' && read.format === 'mjpeg' && agreed.pictures)
+      this.#peer.sendPicture(payload, sent, this.#channel);
+    else {
+      if (read?.kind === 'audio') this.#peer.sendAudio(payload, read.timestampMs);
+      queueMicrotask(sent);
+    }
+  }
+
+  /** Nobody sends here. */
+  askKeyFrame(): void {}
+}
