@@ -10,6 +10,7 @@ import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { BridgePlayback, noPlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
+import { openTone } from '../../src/tools/bridge/tone.ts';
 import { testFilm } from '../../src/tools/bridge/test-picture.ts';
 import { openFrameCoder } from '../../src/tools/bridge/frame-coder.ts';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
@@ -48,13 +49,20 @@ class TurnedPhone {
     const engine = await openEngine();
     assert.ok(engine.ok, 'an engine is needed');
     const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
+    const tone = openTone(engine.value, { format: 'alaw', rate: 8000, channels: 1 });
+    assert.ok(tone.ok);
     const onKeyFrameWanted = (): void => phone.#playback.wantKeyFrame();
     const leg = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session, onKeyFrameWanted });
     await leg.next('start');
     const phone: TurnedPhone = new TurnedPhone(t, leg, (playing) => {
       const show = { film: testFilm(), coder, framesPerSecond, sizeAt: () => playing.size };
       const sendQueue = { bufferedBytes: 0, frame: (bytes: Uint8Array) => playing.#send(bytes) };
-      return new BridgePlayback(new SystemClock(), { film: show, tone: null }, sendQueue, noPlaybackTally());
+      return new BridgePlayback(
+        new SystemClock(),
+        { film: show, tone: tone.value },
+        sendQueue,
+        noPlaybackTally(),
+      );
     });
     return phone;
   }
@@ -68,26 +76,66 @@ class TurnedPhone {
   }
 
   #send(bytes: Uint8Array): void {
-    if (this.#breaksNext) bytes.fill(0x5a, mediaFrameHeaderBytes);
-    this.#breaksNext = false;
+    const isVideo = bytes[0] === 1;
+    if (this.#breaksNext && isVideo) bytes.fill(0x5a, mediaFrameHeaderBytes);
+    if (isVideo) this.#breaksNext = false;
     this.leg.frame(bytes);
   }
 }
 
+/** The element that is seen of a stream, in the page. */
+function seen(stream: 'source' | 'output'): string {
+  return `document.querySelector('[data-stage="${stream}"] > :not([hidden])')`;
+}
+
 /** True in the page when both pictures have these sizes, and it says so. */
 function shows(source: string, output: string): string {
-  const picture = (id: string): string =>
-    `(({ naturalWidth, naturalHeight }) => naturalWidth + '×' + naturalHeight)(document.getElementById('${id}'))`;
+  const size = (stream: 'source' | 'output'): string =>
+    `((image) => (image.naturalWidth ?? image.videoWidth ?? image.width) + '×' +
+      (image.naturalHeight ?? image.videoHeight ?? image.height))(${seen(stream)} ?? {})`;
   return [
-    `${picture('source')} === '${source}'`,
-    `${picture('output')} === '${output}'`,
+    `${size('source')} === '${source}'`,
+    `${size('output')} === '${output}'`,
     `${text('source size')} === '${source}'`,
     `${text('output size')} === '${output}'`,
   ].join(' && ');
 }
 
+/** True in the page when the fifth of the eight bars of this stream is magenta. */
+function showsBars(stream: 'source' | 'output'): string {
+  return `((image) => {
+    const canvas = new OffscreenCanvas(80, 60);
+    const context = canvas.getContext('2d');
+    context.drawImage(image, 0, 0, 80, 60);
+    const [red, green, blue] = context.getImageData(45, 5, 1, 1).data;
+    return red > 150 && green < 60 && blue > 150;
+  })(${seen(stream)})`;
+}
+
 /** Neither picture is missing. */
 const noNotes = `[...document.querySelectorAll('[data-missing]')].every((note) => note.hidden)`;
+
+/** Resolves in the page to how loud the sound is that it plays, of 1. */
+const loudness = `(async () => {
+  const context = new AudioContext();
+  await context.resume();
+  const analyser = context.createAnalyser();
+  context.createMediaStreamSource(document.querySelector('audio').srcObject).connect(analyser);
+  const samples = new Float32Array(analyser.fftSize);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  analyser.getFloatTimeDomainData(samples);
+  await context.close();
+  return Math.max(...samples.map(Math.abs));
+})()`;
+
+const pressed = `document.querySelector('[data-sound]').getAttribute('aria-pressed')`;
+
+/** Clicks on the button, as a person does: a page may make no sound before. */
+async function pressSound(browser: Chromium): Promise<void> {
+  const place = `(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.querySelector('[data-sound]').getBoundingClientRect())`;
+  const [x, y] = await browser.evaluate<[number, number]>(place);
+  await browser.click(x, y);
+}
 
 function text(place: string): string {
   return `document.querySelector('[data-show="${place}"]').textContent`;
@@ -114,12 +162,13 @@ test('a person sees the source and the output of a call side by side, in their s
   const { token, peer_id: peerId } = json.data as { readonly token: string; readonly peer_id: string };
   const session = new URL(peerId).searchParams.get('x_session') ?? '';
   const ops = new OpsClient(`http://127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
-  const { url } = (await ops.change('/v1/calls/watch', { session })) as { readonly url: string };
+  const pageAddress = async (): Promise<string> =>
+    (await ops.change<{ readonly url: string }>('/v1/calls/watch', { session })).url;
 
   const browser = await Chromium.launch(t);
   // A phone is held to it first: there, too, nothing is cut off.
   await browser.resize(380, 800);
-  await browser.open(url);
+  await browser.open(await pageAddress());
   assert.equal(await browser.evaluate('location.href'), `http://127.0.0.1:${ports.ops}/watch`);
   await browser.until(`${text('state')} === 'issued'`);
 
@@ -133,6 +182,13 @@ test('a person sees the source and the output of a call side by side, in their s
   await browser.until(`${text('state')} === 'connected' && ${text('device')} === 'device connected'`);
   await browser.until(`parseFloat(${text('output rate')}) > 5 && parseFloat(${text('source bits')}) > 5`);
   await browser.until(`/^[0-9.]+ [/] [0-9.]+ ms$/.test(${text('frame')})`);
+  assert.deepEqual(
+    [await browser.evaluate(text('way')), await browser.evaluate(text('viewers'))],
+    ['WebRTC', '1'],
+  );
+  await browser.until(`${seen('source')}.getVideoPlaybackQuality().totalVideoFrames > 20`);
+  await browser.until(`${showsBars('source')} && ${showsBars('output')}`);
+  await browser.until(`/^[0-9]+ [/] [0-9]+ ms$/.test(${text('network')})`);
   const overflow = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
   assert.equal(await browser.evaluate(overflow), 0, 'a narrow window needs no scrolling to the side');
   const titleHeight = `document.querySelector('h1').getBoundingClientRect().height`;
@@ -142,6 +198,15 @@ test('a person sees the source and the output of a call side by side, in their s
   await browser.resize(1280, 800);
   const isCorruptionTold = `!document.querySelector('tr[data-result="undecodable"]').hidden`;
   assert.equal(await browser.evaluate(isCorruptionTold), false);
+
+  const isMuted = `document.querySelector('audio').srcObject.getAudioTracks()[0].muted`;
+  assert.equal(await browser.evaluate(isMuted), true, 'nobody has asked for sound, and none has come');
+  await pressSound(browser);
+  await browser.until(`${pressed} === 'true'`);
+  assert.ok((await browser.evaluate<number>(loudness)) > 0.05, 'the tone is heard');
+  await pressSound(browser);
+  await browser.until(`${pressed} === 'false'`);
+  assert.equal(await browser.evaluate(loudness), 0, 'and is over');
 
   phone.size = { width: 240, height: 320 };
   await browser.until(shows('240×320', '74×100'));
@@ -164,7 +229,15 @@ test('a person sees the source and the output of a call side by side, in their s
   t.after(() => again.terminate());
   const turned = await TurnedPhone.connect(t, media, session);
   turned.size = { width: 320, height: 240 };
-  await browser.until(`${shows('320×240', '132×100')} && ${text('viewers')} === '2' && ${noNotes}`, 20_000);
+  const live = `${text('way')} === 'WebRTC' && ${text('viewers')} === '1'`;
+  await browser.until(`${shows('320×240', '132×100')} && ${live} && ${noNotes}`, 20_000);
+  await browser.until(showsBars('output'));
+
+  await browser.before('delete window.RTCPeerConnection;');
+  await browser.open(await pageAddress());
+  const streamed = `${text('way')} === 'MJPEG' && ${text('viewers')} === '2'`;
+  await browser.until(`${shows('320×240', '132×100')} && ${streamed} && ${noNotes}`, 20_000);
+  assert.equal(await browser.evaluate(`document.querySelector('[data-sound]').disabled`), true);
 
   again.hangup();
   await browser.until(`${text('news')} === 'The call has ended: hangup_device.'`);

@@ -173,6 +173,12 @@ export class Chromium {
     await this.#command('Emulation.setDeviceMetricsOverride', metrics);
   }
 
+  /** A click of the mouse, where in the window. */
+  async click(x: number, y: number): Promise<void> {
+    for (const type of ['mousePressed', 'mouseReleased'])
+      await this.#command('Input.dispatchMouseEvent', { type, x, y, button: 'left', clickCount: 1 });
+  }
+
   /** PNG of what is seen. */
   async screenshot(): Promise<Buffer> {
     const { data } = (await this.#command('Page.captureScreenshot', { format: 'png' })) as { data: string };

@@ -16,7 +16,7 @@ import { MediaStreams } from './media-streams.ts';
 import { PeerChannels } from './peer-channels.ts';
 import { channelMessageBytesMax, RtcConnection, type RtcTransportSettings } from './rtc-connection.ts';
 import type { RtcEngine } from './rtc-engine.ts';
-import type { RtcAgreement, RtcPeer, RtcPeerOwner } from './rtc-peer.ts';
+import type { PictureChannel, RtcAgreement, RtcPeer, RtcPeerOwner } from './rtc-peer.ts';
 
 export interface MediaPeerDeps {
   readonly clock: Clock;
@@ -98,9 +98,9 @@ export class MediaPeer implements RtcPeer {
     if (this.#stage === 'open') this.#streams?.sendAudio(packet, timestampMs);
   }
 
-  sendPicture(jpeg: Uint8Array, sent: () => void): void {
+  sendPicture(jpeg: Uint8Array, sent: () => void, channel?: PictureChannel): void {
     if (this.#stage === 'ended' || this.#channels === null) sent();
-    else this.#channels.sendPicture(jpeg, sent);
+    else this.#channels.sendPicture(jpeg, sent, channel);
   }
 
   sendCommand(command: number): void {

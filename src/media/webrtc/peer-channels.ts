@@ -1,11 +1,14 @@
 /**
  * The data channels of one peer: `pictures`, a JPEG a message from this server, and `commands`, two bytes a message both
- * ways. This server opens both; one of the same label that the client opens takes its place. Others are closed.
+ * ways. This server opens both; one of the same label that the client opens takes its place. `source` is as `pictures`, for
+ * clients that open it. Others are closed.
  */
 import type { DataChannel } from 'node-datachannel';
 import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/rtc-limits.ts';
+import type { PictureChannel } from './rtc-peer.ts';
 
-const labels = ['pictures', 'commands'] as const;
+const ours = ['pictures', 'commands'] as const;
+const labels = [...ours, 'source'] as const;
 type Label = (typeof labels)[number];
 const commandBytes = 2;
 
@@ -21,15 +24,15 @@ export class PeerChannels {
   readonly #messageBytesMax: number;
   readonly #channels = new Map<Label, DataChannel>();
   #opened = 0;
-  /** Of the picture that was taken last; null: the next may come. */
-  #sent: (() => void) | null = null;
+  /** Of the pictures that were taken last, where the next may not come yet. */
+  readonly #sent = new Map<Label, () => void>();
   #isClosed = false;
 
   /** `messageBytesMax`: of what the client takes. */
   constructor(messageBytesMax: number, open: (label: string) => DataChannel, owner: PeerChannelsOwner) {
     this.#owner = owner;
     this.#messageBytesMax = messageBytesMax;
-    for (const label of labels) this.#use(label, open(label));
+    for (const label of ours) this.#use(label, open(label));
   }
 
   /** The client opened it. */
@@ -48,15 +51,16 @@ export class PeerChannels {
     const replaced = this.#channels.get(label);
     this.#use(label, channel);
     replaced?.close();
+    this.#drained(label);
   }
 
   /** `sent`: when the next may come. One that the client does not take, or that there is no channel for yet, is left out. */
-  sendPicture(jpeg: Uint8Array, sent: () => void): void {
-    const channel = this.#channels.get('pictures');
+  sendPicture(jpeg: Uint8Array, sent: () => void, label: PictureChannel = 'pictures'): void {
+    const channel = this.#channels.get(label);
     const isSent =
       jpeg.length <= this.#messageBytesMax && channel?.isOpen() === true && channel.sendMessageBinary(jpeg);
     if (!isSent || channel.bufferedAmount() <= rtcChannelBacklogBytes) sent();
-    else this.#sent = sent;
+    else this.#sent.set(label, sent);
   }
 
   sendCommand(command: number): void {
@@ -70,7 +74,7 @@ export class PeerChannels {
   close(): void {
     this.#isClosed = true;
     for (const channel of this.#channels.values()) channel.close();
-    this.#drained();
+    for (const label of labels) this.#drained(label);
   }
 
   #use(label: Label, channel: DataChannel): void {
@@ -78,9 +82,9 @@ export class PeerChannels {
     channel.onMessage((message) => this.#received(label, message));
     // The library frees a channel behind this call, and only if somebody asked for it.
     channel.onClosed(() => this.#closed(label, channel));
-    if (label !== 'pictures') return;
+    if (label === 'commands') return;
     channel.setBufferedAmountLowThreshold(rtcChannelBacklogBytes);
-    channel.onBufferedAmountLow(() => this.#drained());
+    channel.onBufferedAmountLow(() => this.#drained(label));
   }
 
   #received(label: Label, message: string | Buffer | ArrayBuffer): void {
@@ -95,12 +99,12 @@ export class PeerChannels {
     if (this.#channels.get(label) !== channel) return;
     this.#channels.delete(label);
     channel.close();
-    if (label === 'pictures') this.#drained();
+    this.#drained(label);
   }
 
-  #drained(): void {
-    const sent = this.#sent;
-    this.#sent = null;
+  #drained(label: Label): void {
+    const sent = this.#sent.get(label);
+    this.#sent.delete(label);
     sent?.();
   }
 }
