@@ -40,6 +40,7 @@ type Step =
   | { readonly what: 'audio'; readonly side: Side; readonly count: number; readonly everyMs: number }
   | { readonly what: 'answer'; readonly how: 'well' | 'corrupt' | 'unbuilt' | 'all well' }
   | { readonly what: 'absence' }
+  | { readonly what: 'wish'; readonly video: 'h264' | null }
   | { readonly what: 'pass'; readonly ms: number };
 
 const side = fc.constantFrom<Side[]>('bridge', 'bridge', 'device');
@@ -96,6 +97,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ what: fc.constant('absence') }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ what: fc.constant('wish'), video: fc.constantFrom('h264' as const, null) }),
+  },
   {
     weight: 2,
     arbitrary: fc.record({ what: fc.constant('pass'), ms: fc.constantFrom(1, 250, 499, 500, 900) }),
@@ -249,8 +254,13 @@ class Walk {
   #fault: unknown = null;
   #knowsMedia = false;
   #downFormat: 'h264' | 'mjpeg' | null = null;
+  #upFormat: 'h264' | 'mjpeg' | null = null;
+  /** Of the bridge that is there. */
+  #uplink: 'h264' | null = null;
   /** Something else was made H.264 for the device, and may be again. */
   #isConverted = false;
+  /** The same for the bridge. */
+  #isUpConverted = false;
 
   /** `seen`: how often the walks came to what. */
   constructor(media: CallMedia, seen: Map<string, number>, newRelay: NewRelay) {
@@ -340,6 +350,8 @@ class Walk {
         return await this.#answer(taken.how);
       case 'absence':
         return this.#missTheDevice();
+      case 'wish':
+        return this.#wish(taken.video);
       case 'pass':
         return this.clock.advance(taken.ms);
     }
@@ -361,7 +373,28 @@ class Walk {
       this.count('replaced');
       replaced.joined?.leave();
     }
+    if (kind === 'bridge') this.#uplink = null;
+    this.#changed(neededOne);
+  }
+
+  #wish(video: 'h264' | null): void {
+    const bridge = this.#on('bridge');
+    if (bridge === null) return;
+    const neededOne = this.#needsTranscoder;
+    this.#uplink = video;
+    bridge.joined?.wants({ audio: null, video });
+    this.#changed(neededOne);
+    this.count('wish');
+  }
+
+  #changed(neededOne: boolean): void {
     this.#isConverted = neededOne && this.#takesMade;
+    this.#isUpConverted &&= this.#wantsMade;
+  }
+
+  get #wantsMade(): boolean {
+    const isMade = this.#upFormat === 'mjpeg' && this.#uplink === 'h264';
+    return isMade && this.#on('bridge') !== null && this.#on('device') !== null;
   }
 
   /** The device takes H.264, and what came last is none. */
@@ -396,7 +429,7 @@ class Walk {
     const neededOne = this.#needsTranscoder;
     leg.isThere = false;
     leg.joined?.leave();
-    this.#isConverted = neededOne && this.#takesMade;
+    this.#changed(neededOne);
     if (this.#present.length === 0) this.#knowsMedia = false;
   }
 
@@ -428,6 +461,8 @@ class Walk {
       const number = direction.video.push({ isCoded, isKey, sender }) - 1;
       this.#bytes.get(direction)?.push(bytes);
       if (side === 'bridge') this.#downFormat = format;
+      else this.#upFormat = format;
+      this.#isUpConverted ||= side === 'device' && this.#wantsMade;
       this.#isConverted ||= side === 'bridge' && this.#takesMade;
       const timestampMs = this.clock.monotonicMs();
       this.#frame(
@@ -505,8 +540,9 @@ class Walk {
   }
 
   #judgeTranscoders(): void {
-    const expected = this.#needsTranscoder ? 1 : 0;
+    const expected = Number(this.#needsTranscoder) + Number(this.#isUpConverted);
     assert.equal(this.#transcoders.live.length, expected, 'who needs a transcoder has one, and nobody else');
+    if (this.#isUpConverted) this.count('made for the bridge');
   }
 
   get #needsTranscoder(): boolean {
@@ -541,7 +577,17 @@ for (const [name, media] of Object.entries(calls))
   test(`a call of ${name}: in order, within bounds, behind a gap a key frame, and every frame counted once`, async () => {
     const seen = new Map<string, number>();
     await fc.assert(walks(media, seen), { numRuns: 500 });
-    for (const what of ['sent', 'asked', 'transcoded', 'gap', 'sound dropped', 'replaced', 'ghost'])
+    for (const what of [
+      'sent',
+      'asked',
+      'transcoded',
+      'gap',
+      'sound dropped',
+      'replaced',
+      'ghost',
+      'wish',
+      'made for the bridge',
+    ])
       assert.ok((seen.get(what) ?? 0) > 5, `the walks came to: ${what} ${seen.get(what)} times`);
   });
 
