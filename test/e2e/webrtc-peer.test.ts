@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { liveConnections } from '../../src/media/webrtc/rtc-engine.ts';
-import { KeptOwner, openPeer, openPeers, RtcClient } from '../support/rtc-client.ts';
+import { KeptOwner } from '../support/kept-rtc-owner.ts';
+import { openPeer, openPeers, RtcClient } from '../support/rtc-client.ts';
 
 const key = Buffer.from('6742e01f0000000168ce06e20000000165888040', 'hex');
 const annexB = Buffer.concat([Buffer.from('00000001', 'hex'), key]);

@@ -19,50 +19,7 @@ import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
 import { openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
 import { findFreePort } from './free-port.ts';
-
-/** What an owner was told, each as one line. */
-export class KeptOwner implements RtcPeerOwner {
-  readonly told: string[] = [];
-  readonly #events = new EventEmitter();
-
-  connected(): void {
-    this.#tell('connected');
-  }
-
-  video(accessUnit: Uint8Array, isKey: boolean): void {
-    this.#tell(`video ${Buffer.from(accessUnit).toString('hex')}${isKey ? ' key' : ''}`);
-  }
-
-  audio(format: string, packet: Uint8Array): void {
-    this.#tell(`audio ${format} ${Buffer.from(packet).toString('hex')}`);
-  }
-
-  command(command: number): void {
-    this.#tell(`command 0x${command.toString(16)}`);
-  }
-
-  keyFrameWanted(): void {
-    this.#tell('key frame wanted');
-  }
-
-  bitrate(bitsPerSecond: number): void {
-    this.#tell(`bitrate ${bitsPerSecond}`);
-  }
-
-  gone(why: string): void {
-    this.#tell(`gone: ${why}`);
-  }
-
-  /** Resolves when it was told this, at once if it was before. */
-  async until(line: string): Promise<void> {
-    while (!this.told.includes(line)) await once(this.#events, 'told');
-  }
-
-  #tell(line: string): void {
-    this.told.push(line);
-    this.#events.emit('told');
-  }
-}
+import type { KeptOwner } from './kept-rtc-owner.ts';
 
 /** On a port of its own; closed behind the test. */
 export async function openPeers(t: Pick<TestContext, 'after'>, peersMax = 10): Promise<PeerSet> {

@@ -28,8 +28,10 @@ export class SendingRate {
 
   /** `fractionLost`: 0 to 1, since the last report; `sentBitsPerSecond`: in that time. */
   reported(fractionLost: number, sentBitsPerSecond: number): void {
+    // Nothing is known yet of what was sent.
+    if (sentBitsPerSecond === 0) return;
     if (fractionLost > lossHigh) {
-      const base = Math.min(this.#byLoss, Math.max(bitrateMin, sentBitsPerSecond));
+      const base = Math.min(this.#byLoss, sentBitsPerSecond);
       this.#byLoss = Math.max(bitrateMin, base * (1 - fractionLost / 2));
     } else if (fractionLost < lossLow) this.#byLoss *= growth;
     this.#tell();

@@ -1,0 +1,162 @@
+/** Offers of Chromium, and what is made of them; offers that cannot be taken, and the sentence for each. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { agree, soundShapeOf } from '../../src/media/webrtc/agreement.ts';
+import { advertised } from '../../src/media/webrtc/candidates.ts';
+import { readIceFragment } from '../../src/protocol/sdp/ice-fragment.ts';
+import { writeAnswer } from '../../src/protocol/sdp/media-answer.ts';
+import { readOffer } from '../../src/protocol/sdp/media-offer.ts';
+import { readFromRoot } from '../support/checkout.ts';
+
+const chromium = readFromRoot('test/fixtures/chromium-offer.sdp');
+
+const transport = {
+  ufrag: 'ours',
+  password: 'p'.repeat(22),
+  fingerprint: 'sha-256 AA:BB',
+  setup: 'active',
+  candidates: ['1 1 UDP 2114977791 192.0.2.7 8083 typ host'],
+};
+
+/** The answer's lines, or the sentence why there is none. */
+function answer(offer: string): string[] {
+  const read = readOffer(offer);
+  const agreement = read.ok ? agree(read.value) : read;
+  if (!agreement.ok) return [agreement.error];
+  const { sections } = agreement.value;
+  const ssrcs = { audio: 11, video: 22 };
+  return writeAnswer({ sections, transport, ssrcs, sourceName: 'name', messageBytesMax: 1000 }).split('\r\n');
+}
+
+/** Its media lines and directions. */
+function shapes(offer: string): string[] {
+  return answer(offer).filter((line) => /^m=|^a=(?:sendrecv|sendonly|recvonly|inactive)$/.test(line));
+}
+
+test('of what Chromium offers, Opus and the plainest H.264 are taken, both ways, and data channels', () => {
+  assert.deepEqual(shapes(chromium), [
+    'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+    'a=sendrecv',
+    'm=video 9 UDP/TLS/RTP/SAVPF 108',
+    'a=sendrecv',
+    'm=application 9 UDP/DTLS/SCTP webrtc-datachannel',
+  ]);
+  const lines = answer(chromium);
+  assert(lines.includes('a=group:BUNDLE 0 1 2'));
+  assert(lines.includes('a=fmtp:108 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f'));
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('a=rtcp-fb:')),
+    ['a=rtcp-fb:108 nack', 'a=rtcp-fb:108 nack pli', 'a=rtcp-fb:108 ccm fir', 'a=rtcp-fb:108 goog-remb'],
+  );
+  assert.deepEqual(
+    lines.filter((line) => line.startsWith('a=candidate:')),
+    ['a=candidate:1 1 UDP 2114977791 192.0.2.7 8083 typ host'],
+  );
+  assert(lines.includes('a=ssrc:22 cname:name'));
+});
+
+test('a client that only sends, or only receives, is answered in kind', () => {
+  assert.deepEqual(shapes(chromium.replaceAll('a=sendrecv', 'a=sendonly')).slice(0, 4), [
+    'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+    'a=recvonly',
+    'm=video 9 UDP/TLS/RTP/SAVPF 108',
+    'a=recvonly',
+  ]);
+  assert.equal(shapes(chromium.replaceAll('a=sendrecv', 'a=recvonly'))[1], 'a=sendonly');
+});
+
+test('A-law is taken where there is no Opus, also by its number alone', () => {
+  const alaw = chromium.replaceAll('opus/48000/2', 'speex/16000').replace(/^a=rtpmap:8 .*\r\n/m, '');
+  assert.deepEqual(shapes(alaw).slice(0, 1), ['m=audio 9 UDP/TLS/RTP/SAVPF 8']);
+  const read = readOffer(alaw);
+  const agreement = read.ok ? agree(read.value) : read;
+  assert(agreement.ok);
+  assert.deepEqual(soundShapeOf(agreement.value.audioDown), { format: 'alaw', rate: 8000, channels: 1 });
+});
+
+test('what is not carried is refused in its place, and the rest is taken', () => {
+  assert.deepEqual(shapes(chromium.replaceAll('packetization-mode=1', 'packetization-mode=0')).slice(2, 4), [
+    `m=video 0 UDP/TLS/RTP/SAVPF ${/^m=video 9 \S+ (.*)$/m.exec(chromium)?.[1]?.trim()}`,
+    'a=inactive',
+  ]);
+  assert(
+    answer(chromium.replaceAll('packetization-mode=1', 'packetization-mode=0')).includes(
+      'a=group:BUNDLE 0 2',
+    ),
+  );
+});
+
+test('of two sections of video one is sent by and one received by', () => {
+  const [head = '', audio = '', video = ''] = chromium.split(/(?=^m=)/m);
+  const second = video.replace('a=mid:1', 'a=mid:9');
+  const offer = (one: string, other: string): string =>
+    [
+      head.replace(/BUNDLE .*/, 'BUNDLE 0 1 9'),
+      audio,
+      video.replace('a=sendrecv', one),
+      second.replace('a=sendrecv', other),
+    ].join('');
+  assert.deepEqual(shapes(offer('a=sendonly', 'a=recvonly')).slice(2), [
+    'm=video 9 UDP/TLS/RTP/SAVPF 108',
+    'a=recvonly',
+    'm=video 9 UDP/TLS/RTP/SAVPF 108',
+    'a=sendonly',
+  ]);
+  assert.match(shapes(offer('a=sendrecv', 'a=sendrecv')).slice(4).join(), /^m=video 0 .*,a=inactive$/);
+});
+
+for (const [what, offer, sentence] of [
+  ['no SDP', 'hello', /^the offer is no session description: it begins with v=0$/],
+  ['no media', 'v=0\r\n', /^the offer has no media section$/],
+  [
+    'a media line that is none',
+    'v=0\r\nm=audio\r\n',
+    /a media line is a kind, a port, a protocol and formats$/,
+  ],
+  ['too many sections', `v=0\r\n${'m=audio 9 RTP 0\r\n'.repeat(17)}`, /it has at most 16 media sections$/],
+  ['no password', chromium.replaceAll(/^a=ice-pwd.*\r\n/gm, ''), /^the offer has no ice-ufrag and ice-pwd/],
+  [
+    'a password of other letters',
+    chromium.replaceAll(/^a=ice-pwd:.*/gm, `a=ice-pwd:${'"'.repeat(24)}`),
+    /ice-pwd/,
+  ],
+  ['an old fingerprint', chromium.replaceAll('sha-256', 'sha-1'), /^the offer has no fingerprint of sha-256/],
+  [
+    'a fingerprint cut short',
+    chromium.replaceAll(/(a=fingerprint:.*):..$/gm, '$1'),
+    /no fingerprint of sha-256/,
+  ],
+  [
+    'no bundle',
+    chromium.replace(/^a=group:BUNDLE.*\r\n/m, ''),
+    /^nothing of the offer is carried here: offer Opus/,
+  ],
+  [
+    'RTCP on a port of its own',
+    chromium.replaceAll('a=rtcp-mux\r\n', '').split('m=application')[0] ?? '',
+    /^nothing/,
+  ],
+] as const)
+  test(`an offer with ${what} is refused with a sentence`, () => {
+    assert.match(answer(offer).join('\n'), sentence);
+  });
+
+test('advertised addresses stand in place of the local ones, with the port that is bound', () => {
+  const local = ['1 1 UDP 2114977791 10.0.0.7 8083 typ host', '2 1 UDP 2114977535 fd00::7 8083 typ host'];
+  assert.deepEqual(advertised(local, []), local);
+  assert.deepEqual(advertised(local, ['192.0.2.1', '2001:db8::1']), [
+    '1 1 UDP 2130706303 192.0.2.1 8083 typ host',
+    '2 1 UDP 2130706175 2001:db8::1 8083 typ host',
+  ]);
+});
+
+test('a fragment names candidates, and the credentials that they belong to', () => {
+  const candidates =
+    'm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 UDP 1 192.0.2.1 9 typ host\r\n';
+  assert.deepEqual(readIceFragment(candidates), { ok: true, value: null });
+  const ice = { ufrag: 'abcd', password: 'x'.repeat(22) };
+  const named = `a=ice-ufrag:${ice.ufrag}\r\na=ice-pwd:${ice.password}\r\n${candidates}`;
+  assert.deepEqual(readIceFragment(named), { ok: true, value: ice });
+  assert.equal(readIceFragment('a=ice-ufrag:abcd\r\n').ok, false);
+  assert.equal(readIceFragment('hello').ok, false);
+});

@@ -1,0 +1,206 @@
+/** Streams of a peer, one end against the other over a wire that a test cuts: order, loss, feedback, reports and pace. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Agreement } from '../../../../src/media/webrtc/agreement.ts';
+import { MediaStreams } from '../../../../src/media/webrtc/media-streams.ts';
+import type { OfferedCodec } from '../../../../src/protocol/sdp/media-offer.ts';
+import { decodeRtcp, encodeBitrateMax, encodeReceiverReport } from '../../../../src/protocol/rtp/rtcp.ts';
+import { decodeRtp, isRtcp } from '../../../../src/protocol/rtp/rtp-packet.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { KeptOwner } from '../../../support/kept-rtc-owner.ts';
+
+const codec = (payloadType: number, name: string, clockRate: number): OfferedCodec => ({
+  payloadType,
+  name,
+  clockRate,
+  channels: 1,
+  parameters: new Map(),
+  feedback: new Set(),
+});
+const h264 = codec(96, 'h264', 90_000);
+const opus = codec(111, 'opus', 48_000);
+const agreement: Agreement = {
+  sections: [],
+  videoDown: h264,
+  videoUp: h264,
+  audioDown: opus,
+  audioUp: opus,
+  channels: null,
+};
+
+const unit = (type: number, bytes: number): Buffer =>
+  Buffer.concat([Buffer.from([0, 0, 0, 1, type]), Buffer.alloc(bytes, 0xaa)]);
+const key = unit(0x65, 3);
+const later = unit(0x41, 3);
+const shown = (bytes: Buffer, isKey = false): string =>
+  `video ${bytes.toString('hex')}${isKey ? ' key' : ''}`;
+
+/** Two ends that hear each other at once; `drops` says which packets of the first get lost. */
+function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
+  const clock = new DrivenClock();
+  const owners = [new KeptOwner(), new KeptOwner()] as const;
+  const sent: Buffer[] = [];
+  const answered: Buffer[] = [];
+  const make = (index: 0 | 1, send: (packet: Buffer) => void): MediaStreams =>
+    new MediaStreams(agreement, { clock, owner: owners[index], sourceName: 'test', send });
+  const server: MediaStreams = make(0, (packet) => {
+    sent.push(packet);
+    if (!drops(packet)) client.take(packet);
+  });
+  const client: MediaStreams = make(1, (packet) => {
+    answered.push(packet);
+    server.take(packet);
+  });
+  const pass = (ms: number): void => {
+    for (let i = 0; i < ms; i += 20) {
+      clock.advance(20);
+      for (const end of [server, client]) end.tick(clock.monotonicMs());
+    }
+  };
+  return {
+    clock,
+    server,
+    client,
+    sent,
+    answered,
+    pass,
+    told: owners.map(({ told }) => told) as [string[], string[]],
+  };
+}
+
+const nothing = (): void => undefined;
+
+test('pictures and sound come as they were sent', () => {
+  const { server, told } = twoEnds();
+  server.sendVideo(key, 1000, nothing);
+  server.sendAudio(Buffer.from('f801', 'hex'), 1000);
+  server.sendVideo(later, 1066, nothing);
+  assert.deepEqual(told[1], [shown(key, true), 'audio opus f801', shown(later)]);
+});
+
+test('a packet that is lost once is asked for and sent again, and nothing is missing', () => {
+  let losses = 1;
+  const { server, pass, told } = twoEnds(
+    (packet) => !isRtcp(packet) && packet[4] !== undefined && isSecond(packet) && losses-- > 0,
+  );
+  const large = unit(0x41, 3000);
+  server.sendVideo(key, 0, nothing);
+  server.sendVideo(large, 66, nothing);
+  server.sendVideo(later, 133, nothing);
+  assert.deepEqual(told[1], [shown(key, true)]);
+  pass(60);
+  assert.deepEqual(told[1], [shown(key, true), shown(large), shown(later)]);
+  assert.deepEqual(told[0], [], 'no key frame was asked for');
+});
+
+/** The second fragment of a unit. */
+function isSecond(packet: Buffer): boolean {
+  const payload = decodeRtp(packet)?.payload ?? packet;
+  return (payload[0] ?? 0) % 32 === 28 && ((payload[1] ?? 0) & 0xc0) === 0;
+}
+
+test('a packet that stays lost takes its picture with it, and those behind it up to the key frame that is asked for', () => {
+  const { server, pass, told, sent } = twoEnds((packet) => !isRtcp(packet) && isSecond(packet));
+  server.sendVideo(key, 0, nothing);
+  server.sendVideo(unit(0x41, 3000), 66, nothing);
+  server.sendVideo(later, 133, nothing);
+  pass(1000);
+  assert.deepEqual(told[1], [shown(key, true)]);
+  assert(told[0].includes('key frame wanted'));
+  const resent = sent.filter((packet) => !isRtcp(packet) && isSecond(packet)).length;
+  assert.equal(resent, 1 + 3, 'it was sent again as often as is allowed');
+  server.sendVideo(key, 1133, nothing);
+  assert.deepEqual(told[1].at(-1), shown(key, true));
+});
+
+test('packets out of order and twice come once and in order, across the end of the sequence numbers', () => {
+  const { server, client, sent, told } = twoEnds(() => true);
+  for (let i = 0; i < 70_000; i += 1) server.sendAudio(Buffer.from([1, i & 0xff]), i * 20);
+  const packets = sent.filter((packet) => !isRtcp(packet));
+  const from = packets.findIndex((packet, index) => index > 10 && decodeRtp(packet)?.sequence === 65_534);
+  assert(from > 0);
+  const window = packets.slice(from - 1, from + 5);
+  for (const index of [0, 2, 1, 2, 4, 3, 5, 0]) client.take(window[index] ?? Buffer.alloc(0));
+  assert.deepEqual(
+    told[1],
+    window.map((packet) => `audio opus ${Buffer.from(decodeRtp(packet)?.payload ?? []).toString('hex')}`),
+  );
+});
+
+test('a stream that goes on under another source begins anew with a key frame', () => {
+  const { client, told, pass } = twoEnds();
+  const other = twoEnds();
+  other.server.sendVideo(key, 0, nothing);
+  for (const packet of other.sent) client.take(packet);
+  const third = twoEnds();
+  third.server.sendVideo(later, 0, nothing);
+  third.server.sendVideo(key, 66, nothing);
+  for (const packet of third.sent) client.take(packet);
+  pass(20);
+  assert.deepEqual(told[1], [shown(key, true), shown(key, true)]);
+});
+
+test('both sides report each second what came, and a client is told its limit', () => {
+  let dropped = 0;
+  const { server, sent, answered, pass } = twoEnds((packet) => !isRtcp(packet) && dropped++ % 4 === 3);
+  for (let i = 0; i < 48; i += 1) {
+    server.sendAudio(Buffer.from([1, i]), i * 20);
+    pass(20);
+  }
+  pass(200);
+  const [report] = sent.filter(isRtcp).flatMap(decodeRtcp);
+  assert(report?.kind === 'sender_report');
+  assert(report.packets >= 48 && report.bytes === report.packets * 2);
+  const blocks = answered
+    .flatMap(decodeRtcp)
+    .flatMap((message) => ('blocks' in message ? message.blocks : []));
+  assert(
+    blocks.some(({ fractionLost }) => fractionLost >= 50 && fractionLost <= 70),
+    JSON.stringify(blocks),
+  );
+});
+
+test('what a client takes is told when it says so, and when its reports show loss', () => {
+  const { server, pass, told } = twoEnds();
+  const { video } = server.ssrcs;
+  server.take(encodeBitrateMax(1, video, 400_000));
+  server.take(encodeBitrateMax(1, video, 410_000));
+  server.take(encodeBitrateMax(1, video + 1, 100_000));
+  assert.deepEqual(told[0], ['bitrate 400000']);
+  server.sendVideo(unit(0x65, 25_000), 0, nothing);
+  pass(1000);
+  told[0].length = 0;
+  const block = {
+    ssrc: video,
+    fractionLost: 128,
+    lost: 9,
+    highestSequence: 9,
+    jitter: 0,
+    lastReport: 0,
+    sinceLastReport: 0,
+  };
+  server.take(encodeReceiverReport({ ssrc: 1, blocks: [block] }));
+  const [rate = 0] = told[0].map((line) => Number(/^bitrate (\d+)$/.exec(line)?.[1]));
+  assert(rate > 140_000 && rate < 170_000, `three quarters of the 200 kbit/s that were sent: ${rate}`);
+});
+
+test('a large picture leaves at a pace, and the next one may come when the last packet has left', () => {
+  const { server, sent, pass } = twoEnds(() => true);
+  let isSent = false;
+  server.sendVideo(unit(0x65, 200_000), 0, () => (isSent = true));
+  const atOnce = sent.length;
+  assert(atOnce > 10 && atOnce < 40 && !isSent);
+  pass(100);
+  assert(!isSent);
+  pass(120);
+  assert(isSent);
+  assert(sent.filter((packet) => !isRtcp(packet)).length > 180);
+});
+
+test('a peer that is closed lets go of the picture on its way', () => {
+  const { server } = twoEnds();
+  let isSent = false;
+  server.sendVideo(unit(0x65, 200_000), 0, () => (isSent = true));
+  server.close();
+  assert(isSent);
+});
