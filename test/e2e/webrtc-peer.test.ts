@@ -1,9 +1,19 @@
 /** A WebRTC peer with a client of another stack on real sockets: pictures, sound, channels, what is lost, and the end. */
 import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
 import { test } from 'node:test';
-import { liveConnections } from '../../src/media/webrtc/rtc-engine.ts';
+import {
+  GenericNack,
+  PictureLossIndication,
+  RtcpPayloadSpecificFeedback,
+  RtcpTransportLayerFeedback,
+} from 'werift';
+import { liveConnections, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
+import { rtcConnectingPerAddressMax, rtcConnectMsMax } from '../../src/model/rtc-limits.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
 import { KeptOwner } from '../support/kept-rtc-owner.ts';
 import { openPeer, openPeers, RtcClient } from '../support/rtc-client.ts';
+import { chanceFrom } from '../support/seeded-random.ts';
 
 const key = Buffer.from('6742e01f0000000168ce06e20000000165888040', 'hex');
 const annexB = Buffer.concat([Buffer.from('00000001', 'hex'), key]);
@@ -44,4 +54,128 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   assert.equal(liveConnections(), 1);
   peer.close();
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
+});
+
+test('a client of data channels alone is answered, and when it closes the peer is gone', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const peer = openPeer(peers, owner);
+  const engine = await openRtcEngine();
+  assert(engine.ok);
+  const client = new engine.value.library.PeerConnection('client', { iceServers: [] });
+  t.after(() => client.close());
+  // The library frees a connection behind this call, and only if somebody asked for it.
+  client.onStateChange(() => undefined);
+  const offered = new Promise<string>((resolve) => {
+    client.onGatheringStateChange((state) => {
+      if (state === 'complete') resolve(client.localDescription()?.sdp ?? '');
+    });
+  });
+  const commands = client.createDataChannel('commands');
+  t.after(() => commands.close());
+  const opened = new Promise<void>((resolve) => commands.onOpen(resolve));
+  commands.onClosed(() => undefined);
+  const answer = await peer.answer(await offered);
+  assert(answer.ok);
+  client.setRemoteDescription(answer.value, 'answer');
+  await opened;
+  commands.sendMessageBinary(Buffer.from('2001', 'hex'));
+  await owner.until('command 0x2001');
+  client.close();
+  await owner.until('gone: the client has ended the connection, or does not answer');
+  assert.deepEqual([peers.count, liveConnections()], [0, 0]);
+});
+
+test('a client that asks for what it missed is sent it again, and one that lost a picture is heard', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  const peer = openPeer(peers, owner);
+  await client.connect(peer, owner);
+  peer.sendVideo(Buffer.from('000000016588', 'hex'), 0, () => undefined);
+  await client.until('video 6588');
+  const [first] = client.packets;
+  client.came.length = 0;
+  await client.feedBack(({ ssrc, sequence }) => [
+    new RtcpTransportLayerFeedback({
+      feedback: new GenericNack({ senderSsrc: 1, mediaSourceSsrc: ssrc, lost: [sequence] }),
+    }),
+    new RtcpPayloadSpecificFeedback({
+      feedback: new PictureLossIndication({ senderSsrc: 1, mediaSsrc: ssrc }),
+    }),
+  ]);
+  await owner.until('key frame wanted');
+  await client.until('video 6588');
+  assert.equal(client.packets.at(-1)?.packet.header.sequenceNumber, first?.packet.header.sequenceNumber);
+});
+
+test('candidates that are trickled are taken, ICE is not restarted, and the connection stays', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  const peer = openPeer(peers, owner);
+  await client.connect(peer, owner);
+  const offer = client.connection.localDescription?.sdp ?? '';
+  const lines = offer
+    .split('\r\n')
+    .filter((line) => /^a=ice-(?:ufrag|pwd)/.test(line))
+    .slice(0, 2);
+  const candidate =
+    'm=audio 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=candidate:1 1 UDP 1 10.1.2.3 9 typ host\r\n';
+  assert.deepEqual(peer.patch(`${lines.join('\r\n')}\r\n${candidate}`), { ok: true, value: null });
+  const restart = peer.patch(`a=ice-ufrag:fresh\r\na=ice-pwd:${'q'.repeat(24)}\r\n${candidate}`);
+  assert(!restart.ok);
+  assert.match(restart.error, /^ICE is not restarted here: .* another offer with the same token$/);
+  peer.sendAudio(Buffer.from('f8aa', 'hex'), 0);
+  await client.until('audio f8aa');
+});
+
+test('a client that floods is closed with the reason', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  await client.connect(openPeer(peers, owner), owner);
+  for (let i = 0; i < 200; i += 1) client.send('commands', Buffer.from('2001', 'hex'));
+  await owner.until('gone: a client sends 20 messages a second at most, and 100 at once');
+  assert.equal(liveConnections(), 0);
+});
+
+test('a connection that is never made is given up, and of one address only so many wait', async (t) => {
+  const clock = new DrivenClock();
+  const peers = await openPeers(t, 1000, clock);
+  const client = await RtcClient.open(t);
+  const offer = await client.offer();
+  const owners = Array.from({ length: rtcConnectingPerAddressMax }, () => new KeptOwner());
+  const answers = await Promise.all(owners.map((owner) => openPeer(peers, owner).answer(offer)));
+  assert(answers.every(({ ok }) => ok));
+  assert.deepEqual(peers.open('127.0.0.1', new KeptOwner()), { ok: false, error: 'busy' });
+  assert.equal(peers.open('192.0.2.9', new KeptOwner()).ok, true);
+  clock.advance(rtcConnectMsMax);
+  assert.deepEqual(owners[0]?.told, ['gone: no connection was made within 20 s']);
+  assert.deepEqual([peers.count, liveConnections()], [0, 0]);
+  assert.equal(peers.open('127.0.0.1', new KeptOwner()).ok, true);
+});
+
+test('garbage on the UDP port disturbs nobody, and the next client connects', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  const peer = openPeer(peers, owner);
+  await client.connect(peer, owner);
+  const attacker = createSocket('udp4');
+  t.after(() => attacker.close());
+  const chance = chanceFrom(0x57e8);
+  const heads = ['000100002112a442', '16fefd0000000000', '8060000100000001', '80c80006', ''];
+  const port = client.remotePort;
+  for (let i = 0; i < 3000; i += 1) {
+    const body = Buffer.from(Array.from({ length: chance.below(200) }, () => chance.below(256)));
+    const packet = Buffer.concat([Buffer.from(heads[chance.below(heads.length)] ?? '', 'hex'), body]);
+    await new Promise((resolve) => attacker.send(packet, port, '127.0.0.1', resolve));
+  }
+  peer.sendAudio(Buffer.from('f8aa', 'hex'), 0);
+  await client.until('audio f8aa');
+  const next = await RtcClient.open(t);
+  const nextOwner = new KeptOwner();
+  await next.connect(openPeer(peers, nextOwner), nextOwner);
+  assert.deepEqual(owner.told, ['connected']);
 });

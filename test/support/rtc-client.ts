@@ -13,7 +13,9 @@ import {
   useH264,
   useOPUS,
   type RTCDataChannel,
+  type RtcpPacket,
 } from 'werift';
+import type { Clock } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
@@ -22,11 +24,15 @@ import { findFreePort } from './free-port.ts';
 import type { KeptOwner } from './kept-rtc-owner.ts';
 
 /** On a port of its own; closed behind the test. */
-export async function openPeers(t: Pick<TestContext, 'after'>, peersMax = 10): Promise<PeerSet> {
+export async function openPeers(
+  t: Pick<TestContext, 'after'>,
+  peersMax = 10,
+  clock: Clock = new SystemClock(),
+): Promise<PeerSet> {
   const port = await findFreePort('127.0.0.1');
   const transport = { host: '127.0.0.1', ports: { first: port, last: port } };
   const settings = { findTransport: () => transport, advertise: [], peersMax };
-  const peers = new PeerSet(settings, new SystemClock(), await openRtcEngine());
+  const peers = new PeerSet(settings, clock, await openRtcEngine());
   t.after(() => peers.close());
   return peers;
 }
@@ -117,6 +123,21 @@ export class RtcClient {
 
   send(label: string, message: Buffer): void {
     this.#channels.get(label)?.send(message);
+  }
+
+  /** Feedback about the stream of the packet that came last. */
+  async feedBack(
+    make: (last: { readonly ssrc: number; readonly sequence: number }) => RtcpPacket[],
+  ): Promise<void> {
+    const header = this.packets.at(-1)?.packet.header;
+    if (header === undefined) throw new Error('nothing came');
+    const [transport] = this.connection.dtlsTransports;
+    await transport?.sendRtcp(make({ ssrc: header.ssrc, sequence: header.sequenceNumber }));
+  }
+
+  /** Of the answer's candidate. */
+  get remotePort(): number {
+    return Number(/^a=candidate:(?:\S+ ){5}(\d+)/m.exec(this.connection.remoteDescription?.sdp ?? '')?.[1]);
   }
 
   async until(line: string): Promise<void> {
