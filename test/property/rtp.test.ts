@@ -1,0 +1,90 @@
+/** RTP: what is packetized comes together again, in whatever order it arrives within the window, whatever its numbers. */
+import { test } from 'node:test';
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { ReorderWindow } from '../../src/media/webrtc/reorder-window.ts';
+import { H264Assembler, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
+import { decodeRtcp, encodeNack } from '../../src/protocol/rtp/rtcp.ts';
+import { decodeRtp, encodeRtp, type RtpPacket } from '../../src/protocol/rtp/rtp-packet.ts';
+
+const unit = fc
+  .tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 400 }))
+  .map(([type, rest]) => Buffer.concat([Buffer.from([0x60 | type]), rest]));
+
+test('units of an access unit come back from their packets, of whatever size', () => {
+  fc.assert(
+    fc.property(
+      fc.array(unit, { minLength: 1, maxLength: 12 }),
+      fc.integer({ min: 4, max: 300 }),
+      (units, max) => {
+        const payloads = packetizeH264(units, max);
+        assert(payloads.every(({ length }) => length <= max));
+        const assembler = new H264Assembler(1_000_000);
+        for (const payload of payloads) assembler.push(payload);
+        const annexB = Buffer.concat(units.flatMap((bytes) => [Buffer.from([0, 0, 0, 1]), bytes]));
+        assert.deepEqual(Buffer.from(assembler.take() ?? []), annexB);
+      },
+    ),
+  );
+});
+
+test('a packet that is written is read as it was', () => {
+  const packet = fc.record({
+    payloadType: fc.integer({ min: 0, max: 127 }),
+    marker: fc.boolean(),
+    sequence: fc.integer({ min: 0, max: 0xffff }),
+    timestamp: fc.integer({ min: 0, max: 0xffff_ffff }),
+    ssrc: fc.integer({ min: 0, max: 0xffff_ffff }),
+    payload: fc.uint8Array({ maxLength: 50 }),
+  });
+  fc.assert(
+    fc.property(packet, (given) => {
+      const read = decodeRtp(encodeRtp(given));
+      assert(read !== null);
+      assert.deepEqual({ ...read, payload: [...read.payload] }, { ...given, payload: [...given.payload] });
+    }),
+  );
+});
+
+const numbered = (sequence: number): RtpPacket => ({
+  payloadType: 96,
+  marker: false,
+  sequence: sequence & 0xffff,
+  timestamp: 0,
+  ssrc: 1,
+  payload: new Uint8Array(1),
+});
+
+test('packets come once and in order, and those that stay away are named and given up', () => {
+  const arrivals = fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 120 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 0xffff }), arrivals, (start, offsets) => {
+      const window = new ReorderWindow(300);
+      const order = [0, ...offsets];
+      const came = order.flatMap((offset) => window.push(numbered(start + offset), 0));
+      const highest = Math.max(...order);
+      const missing = Array.from({ length: highest }, (_, offset) => offset).filter(
+        (offset) => !order.includes(offset),
+      );
+      assert.deepEqual(new Set(window.ask(100)), new Set(missing.map((offset) => (start + offset) & 0xffff)));
+      came.push(...window.tick(1000));
+      const offsetsSeen = came.flatMap((item) => (item === 'lost' ? [] : [(item.sequence - start) & 0xffff]));
+      assert.deepEqual(
+        offsetsSeen,
+        [...new Set(order)].sort((one, other) => one - other),
+      );
+      assert.equal(came.includes('lost'), missing.length > 0);
+      assert.deepEqual(window.ask(2000), []);
+    }),
+  );
+});
+
+test('a NACK names exactly the packets that it was made of', () => {
+  const sequences = fc.uniqueArray(fc.integer({ min: 0, max: 300 }), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 0xffff }), sequences, (start, offsets) => {
+      const given = offsets.sort((one, other) => one - other).map((offset) => (start + offset) & 0xffff);
+      assert.deepEqual(decodeRtcp(encodeNack(1, 2, given)), [{ kind: 'nack', ssrc: 2, sequences: given }]);
+    }),
+  );
+});
