@@ -1,5 +1,10 @@
 /** The doctor's checks of a server that runs here, by its own probe, and else of the addresses that it would listen on. */
-import { hasOwnListener, listenerNames } from '../../server/config/settings-schema.ts';
+import {
+  hasOwnListener,
+  listenerNames,
+  type ListenerName,
+  type Settings,
+} from '../../server/config/settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
 import { findListenProblem } from '../../server/config/start-checks.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
@@ -16,8 +21,19 @@ export async function checkListeners({ settings, dataDirectory }: CommandContext
   if (pid !== null)
     return [warn(serverCheck, `process ${pid} is starting or stopping`, 'look again in a moment')];
   const own = listenerNames.filter((name) => hasOwnListener(settings, name));
-  const addresses = await Promise.all(own.map((name) => checkAddress(name, settings[name].listen)));
+  const listens = own.flatMap((name) => listensOf(settings, name));
+  const addresses = await Promise.all(listens.map(({ name, address }) => checkAddress(name, address)));
   return [ok(serverCheck, 'none runs on this data directory'), ...addresses];
+}
+
+/** Several media processes listen one above the other. */
+function listensOf(
+  settings: Settings,
+  name: ListenerName,
+): { readonly name: ListenerName; readonly address: ListenAddress }[] {
+  const { host, port } = settings[name].listen;
+  const length = name === 'media' && port > 0 ? settings.media.processes : 1;
+  return Array.from({ length }, (_, n) => ({ name, address: { host, port: port + n } }));
 }
 
 const serverCheck = 'server';

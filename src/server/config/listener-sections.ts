@@ -173,7 +173,21 @@ export const mediaSection = section({
   ...tlsSettings,
 })
   .superRefine(pairedTlsFiles)
-  .superRefine(linkedElsewhere);
+  .superRefine(linkedElsewhere)
+  .superRefine(portsForAll);
+
+/** Several children listen one above the other. */
+function portsForAll(
+  given: { readonly process: string; readonly processes: number; readonly listen: ListenAddress },
+  context: z.core.$RefinementCtx,
+): void {
+  const { process, processes, listen } = given;
+  if (process !== 'child' || listen.port === 0 || listen.port + processes - 1 <= portMax) return;
+  const message = `at most ${portMax + 1 - processes}, since media.processes is ${processes}: each listens one port above the last`;
+  context.addIssue({ code: 'custom', path: ['listen'], input: null, message });
+}
+
+const portMax = 65_535;
 
 /** A server that waits for its media process has a place and a key to wait with. */
 function linkedElsewhere(

@@ -48,6 +48,8 @@ test('variables of the environment set them, too', () => {
 for (const bad of [
   'media.process=thread',
   'media.workers=-1',
+  'media.processes=0',
+  'media.processes=17',
   'media.load_max=0',
   'media.load_max=1.5',
   'media.quality=0',
@@ -61,6 +63,13 @@ for (const bad of [
       (error) => error instanceof SettingsError && error.message.includes(bad.split('=')[0] ?? ''),
     );
   });
+
+test('several children need a port each', () => {
+  const twoAt = (port: number) => load([`media.listen=127.0.0.1:${port}`, 'media.processes=2']).media;
+  assert.throws(() => twoAt(65_535), /media\.listen.*at most 65534, since media\.processes is 2/);
+  assert.equal(twoAt(65_534).processes, 2);
+  assert.equal(twoAt(0).processes, 2, 'free ones are found');
+});
 
 test('what the media process is told is of the media section, whole', () => {
   const settings = load([

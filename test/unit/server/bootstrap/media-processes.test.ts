@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { test } from 'node:test';
+import { MediaPlacement } from '../../../../src/core/calls/media-placement.ts';
+import { MediaProcesses } from '../../../../src/server/bootstrap/media-processes.ts';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
+import { orderForRoom } from '../../../support/call-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeCarrier } from '../../../support/fake-carriers.ts';
+import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
+import { bridgeKey, LegServiceScene } from '../../../support/leg-service-scene.ts';
+
+class ProcessesScene {
+  readonly clock = new DrivenClock();
+  readonly scene = new LegServiceScene();
+  readonly processes: MediaProcesses;
+
+  constructor(count = 2) {
+    const { clock, scene } = this;
+    const { directory, service, tickets, pool, keys } = scene;
+    const settings = loadSettings({ env: {}, overrides: [`media.processes=${count}`] });
+    const placement = new MediaPlacement({ directory, capacity: () => this.processes.capacity() });
+    directory.follow(placement);
+    const deps = { settings, clock, service, tickets, pool, keys, placement };
+    this.processes = new MediaProcesses({ ...deps, log: new FakeLog(), telemetry: new FakeTelemetry() });
+  }
+
+  /** `pid`: also its identity. */
+  async comes(process: number, pid: number): Promise<FakeCarrier> {
+    const carrier = new FakeCarrier(this.clock, pid);
+    const attached = this.processes.connections[process]?.attach(carrier.link, null, () => undefined);
+    await this.settle();
+    carrier.listen(9000 + process);
+    await attached;
+    return carrier;
+  }
+
+  async settle(): Promise<void> {
+    for (let i = 0; i < 6; i += 1) await turn();
+  }
+
+  isUp(process: number): boolean {
+    return this.processes.connections[process]?.isTaken === true;
+  }
+}
+
+test('devices are told the media process of their call: by its room first, then by its legs', async () => {
+  const scene = new ProcessesScene();
+  const { processes } = scene;
+  assert.equal(processes.urlOf(null), 'ws://127.0.0.1:8083', 'before any has come: where it is to listen');
+  await scene.comes(0, 100);
+  await scene.comes(1, 101);
+  const [one, two] = [await scene.scene.newCall(), await scene.scene.newCall(orderForRoom('room-2'))];
+  const told = new Set([processes.urlOf(one.call), processes.urlOf(two.call)]);
+  assert.deepEqual(told, new Set(['ws://127.0.0.1:9000', 'ws://127.0.0.1:9001']));
+  assert.equal(scene.scene.directory.connectBridge(one.call, new FakeCallLeg(1)), true);
+  assert.equal(processes.urlOf(one.call), 'ws://127.0.0.1:9001');
+  assert.equal(processes.originOf(one.call), 'http://127.0.0.1:9001');
+});
+
+test('a leg that comes to another process than its call is told which, and the ticket of a viewer stays good', async () => {
+  const scene = new ProcessesScene();
+  const carriers = [await scene.comes(0, 100), await scene.comes(1, 101)] as const;
+  const { call, token } = await scene.scene.newCall();
+  assert.equal(scene.scene.directory.connectBridge(call, new FakeCallLeg(1)), true);
+  const [here, there] = carriers.map(({ end }) => end.service);
+  assert(here !== undefined && there !== undefined);
+  const place = {
+    host: '127.0.0.1',
+    port: 9001,
+    certificate: null,
+    origin: 'http://127.0.0.1:9001',
+  };
+  const ticket = scene.scene.ticket(call);
+  for (const admission of [
+    await here.admitDevice(token),
+    await here.admitBridge(bridgeKey, call),
+    await here.admitViewer(ticket),
+  ])
+    assert.deepEqual(admission, { ok: false, error: place });
+  for (const admission of [
+    await there.admitDevice(token),
+    await there.admitBridge(bridgeKey, call),
+    await there.admitViewer(ticket),
+    await here.admitBridge(bridgeKey, null),
+  ])
+    assert.ok(admission.ok);
+});
+
+test('a media process that comes again by another link loses the one it had', async () => {
+  const scene = new ProcessesScene();
+  await scene.comes(0, 100);
+  await scene.comes(1, 100);
+  await scene.settle();
+  assert.deepEqual([scene.isUp(0), scene.isUp(1)], [false, true]);
+});
+
+test('another one does not', async () => {
+  const scene = new ProcessesScene();
+  await scene.comes(0, 100);
+  await scene.comes(1, 101);
+  await scene.settle();
+  assert.deepEqual([scene.isUp(0), scene.isUp(1)], [true, true]);
+});
