@@ -23,7 +23,7 @@ export const framesPerSecondMax = 60;
  * A connection that was asked for has this long until ICE and DTLS are done; of one address (IPv6: one /64) and of
  * all together at most so many wait for that, and beyond it another is refused.
  */
-export const rtcConnectMsMax = 20_000;
+export const rtcConnectMsMax = 15_000;
 export const rtcConnectingPerAddressMax = 32;
 export const rtcConnectingMax = 256;
 /** Of RTP behind its header, so that a packet with SRTP, UDP and IPv6 passes a link of 1280 bytes. */

@@ -37,13 +37,13 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   peer.sendCommand(0x2000);
   await sent;
   await client.until('audio f8aabb');
-  await client.until('commands 2000');
+  await client.until('commands 00200000');
   await client.until('video 7800046742e01f000468ce06e2000465888040');
 
   client.sendVideo(65_535, 1000, Buffer.from('6588', 'hex'));
   client.sendVideo(0, 4000, Buffer.from('4199', 'hex'));
   client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
-  client.send('commands', Buffer.from('2001', 'hex'));
+  client.send('commands', Buffer.from('01200000', 'hex'));
   await owner.until('video 000000016588 key');
   await owner.until('video 000000014199');
   await owner.until('audio opus f80102');

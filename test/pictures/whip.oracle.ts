@@ -125,7 +125,7 @@ test('calls by WebRTC: Chromium, which takes H.264 and pictures, and the WHIP mu
       `the page, as it was seen: ${file}; ${JSON.stringify(seen)}; to the bridge: ${JSON.stringify(phone.leg.counts)}`,
     );
     assert.equal(seen.width, size.width);
-    assert.deepEqual(seen.commands, ['2000']);
+    assert.deepEqual(seen.commands, ['00200000']);
     assert.ok(seen.patches.every((status) => status === 204));
     assert.deepEqual([[...phone.came.video], [...phone.came.audio]], [['h264'], ['opus']]);
     assert.ok(phone.came.keyFrames > 0);
@@ -142,7 +142,7 @@ test('calls by WebRTC: Chromium, which takes H.264 and pictures, and the WHIP mu
     const seen = await figures(browser, ({ pictures, picture }) => pictures > 20 && picture !== '0×0');
     assert.deepEqual([seen.picture, seen.framesDecoded], ['132×100', 0]);
     phone.leg.report('ended');
-    await figures(browser, ({ commands }) => commands.includes('2001'));
+    await figures(browser, ({ commands }) => commands.includes('01200000'));
     assert.deepEqual(browser.problems, []);
   });
 

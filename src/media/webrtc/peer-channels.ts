@@ -1,5 +1,5 @@
 /**
- * The data channels of one peer: `pictures`, a JPEG a message from this server, and `commands`, two bytes a message both
+ * The data channels of one peer: `pictures`, a JPEG a message from this server, and `commands`, four bytes a message both
  * ways. This server opens both; one of the same label that the client opens takes its place. `source` is as `pictures`, for
  * clients that open it. Others are closed.
  */
@@ -10,7 +10,7 @@ import type { PictureChannel } from './rtc-peer.ts';
 const ours = ['pictures', 'commands'] as const;
 const labels = [...ours, 'source'] as const;
 type Label = (typeof labels)[number];
-const commandBytes = 2;
+const commandBytes = 4;
 
 export interface PeerChannelsOwner {
   command(command: number): void;
@@ -67,7 +67,7 @@ export class PeerChannels {
     const channel = this.#channels.get('commands');
     if (channel?.isOpen() !== true) return;
     const bytes = Buffer.alloc(commandBytes);
-    bytes.writeUInt16BE(command);
+    bytes.writeUInt32LE(command);
     channel.sendMessageBinary(bytes);
   }
 
@@ -92,7 +92,7 @@ export class PeerChannels {
     const bytes = typeof message === 'string' ? Buffer.from(message) : Buffer.from(message as ArrayBuffer);
     if (!this.#owner.takesMessage(bytes.length) || label !== 'commands' || bytes.length !== commandBytes)
       return;
-    this.#owner.command(bytes.readUInt16BE());
+    this.#owner.command(bytes.readUInt32LE());
   }
 
   #closed(label: Label, channel: DataChannel): void {

@@ -39,7 +39,7 @@ export interface RtcPeer {
   sendAudio(packet: Uint8Array, timestampMs: number): void;
   /** A JPEG by the channel, `pictures` if none is named; `sent` as of video. One larger than the client takes is left out. */
   sendPicture(jpeg: Uint8Array, sent: () => void, channel?: PictureChannel): void;
-  /** 16 bits, by the channel `commands`. */
+  /** 32 bits, by the channel `commands`. */
   sendCommand(command: number): void;
   /** Of the client's encoder. */
   askKeyFrame(): void;
