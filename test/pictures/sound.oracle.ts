@@ -26,7 +26,7 @@ const [startMs, endMs] = [400, 100];
 const chords = [amrTones, [617, 1511]];
 
 /** Decibels that are kept by each format, the sine above the rest; through both formats of a pair the rest adds up. */
-const snrMin = { pcm: 60, alaw: 33, opus: 15, amr: 12 };
+const snrMin = { pcm: 60, alaw: 33, opus: 12, amr: 12 };
 /** Of the level, how much it may be off. */
 const levelOff = { pcm: 0.01, alaw: 0.01, opus: 0.15, amr: 0.3 };
 /** Decibels of a channel's own tone above the other channel's. */
