@@ -3,7 +3,7 @@
  * in Chromium, by MJPEG and by WebRTC. Each picture has its number drawn in black and white squares, which the browser reads
  * from what it shows at every repaint. Server, bridge, device and browser share the machine, and its clock.
  *
- *   node --import tsx bench/glass-to-glass.ts [seconds]
+ *   npm run bench:glass [seconds]
  */
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';

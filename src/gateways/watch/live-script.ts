@@ -22,7 +22,11 @@ async function openLive(link, owner) {
     channel.binaryType = 'arraybuffer';
     channel.onmessage = ({ data }) => owner.picture(name, data);
   }
-  connection.ontrack = ({ track }) => owner.track(track);
+  connection.ontrack = ({ track, receiver }) => {
+    /* Shown when it comes, not when it would flow best. */
+    if (track.kind === 'video') receiver.jitterBufferTarget = 0;
+    owner.track(track);
+  };
   for (const kind of ['video', 'audio']) connection.addTransceiver(kind, { direction: 'recvonly' });
   try {
     await connection.setLocalDescription();

@@ -55,7 +55,7 @@ export function watchPage(call: CallSession, key: string, nonce: string): Html {
             ${workFigure('rebuilds', 'rebuilds', 'scalers and encoders made anew, since a size changed')}
             ${workFigure('key frames requested', 'keys', 'whole pictures asked for, where others need one to begin with')}
             ${workFigure('viewers', 'viewers', 'at most two of a call at once: a page is one by WebRTC, two by MJPEG')}
-            ${workFigure('way to this page', 'network', 'by WebRTC: there and back, and how long sound or video then waits to be shown')}
+            ${workFigure('way to this page', 'network', 'by WebRTC: there and back, and how long video then waits to be shown')}
           </dl>
         </section>
       </div>
