@@ -4,6 +4,7 @@ import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { PacketTranscoder } from '../../../../src/media/codec/packet-transcoder.ts';
 import { parseAmr } from '../../../../src/media/sound/amr-frames.ts';
 import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../../../src/model/sound.ts';
+import { amrFixture } from '../../../support/amr-files.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 import { channelOf, findTone, sine } from '../../../support/sines.ts';
 
@@ -190,4 +191,20 @@ soundTest('targets that are asked for no more are freed, and asked for again mad
   assert.ok(liveNatives().codecContexts < both.codecContexts);
   transcoder.take(pcm(2, wide), wide, [opusWide, pcmNarrow]);
   assert.deepEqual(liveNatives(), both);
+});
+
+soundTest('between words AMR sends noise and nothing, which are silence and not broken', (transcoder) => {
+  const frames = amrFixture('narrow');
+
+  const results = frames.map((payload, index) => {
+    const packet: SoundPacket = { format: 'amr', timestampMs: index * 20, payload };
+    return transcoder.take(packet, narrow, [pcmNarrow]);
+  });
+
+  assert.ok(results.every(({ drop }) => drop === null));
+  assert.deepEqual(
+    times(results),
+    range(frames.length).map((index) => index * 20),
+  );
+  assert.ok(samplesOf(results.slice(-20)).every((sample) => sample === 0));
 });
