@@ -34,6 +34,11 @@ export function roomOf({ workers }: Pick<MediaCapacity, 'workers'>): number {
   return workers.reduce((sum, { room }) => sum + room, 0);
 }
 
+/** The share of a worker's time that no call is counted with, summed over its workers. */
+export function freeTimeOf({ workers }: Pick<MediaCapacity, 'workers'>): number {
+  return workers.reduce((sum, { taken }) => sum + Math.max(0, 1 - taken), 0);
+}
+
 /** What sound can be made as whichever of them a call comes to; null: none is known. */
 export function soundEncodersOf(
   processes: readonly Pick<MediaCapacity, 'soundEncoders'>[],

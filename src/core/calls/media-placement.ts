@@ -6,7 +6,7 @@
  */
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
-import { roomOf, type MediaCapacity } from '../../model/media-capacity.ts';
+import { freeTimeOf, roomOf, type MediaCapacity } from '../../model/media-capacity.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
 
@@ -49,7 +49,8 @@ export class MediaPlacement implements CallFollower {
     const up = this.#deps.capacity();
     if (up.length < 2) return up.map(({ process }) => process);
     const held = this.#deps.directory.processOf(sessionId);
-    const rank = (each: MediaCapacity): number => (each.process === held ? Infinity : this.#roomLeft(each));
+    const timeLeft = this.#timeLeftAmong(up);
+    const rank = (each: MediaCapacity): number => (each.process === held ? Infinity : timeLeft(each));
     return up.toSorted((one, other) => byRank(rank(other), rank(one))).map(({ process }) => process);
   }
 
@@ -85,21 +86,29 @@ export class MediaPlacement implements CallFollower {
     this.#expected.set(process, this.#expectedAt(process) - 1);
   }
 
-  /** Of those with equal room the preferred one, then the one with the fewest calls. */
+  /** Of those with equal time left the preferred one, then the one with the fewest calls. */
   #best(up: readonly MediaCapacity[], preferred: number | null): number | null {
     const liked = up.find(({ process }) => process === preferred);
-    if (liked !== undefined && this.#roomLeft(liked) > 0) return liked.process;
+    if (liked !== undefined && roomOf(liked) > this.#unknownAt(liked.process)) return liked.process;
+    const timeLeft = this.#timeLeftAmong(up);
     const [best] = up.toSorted(
       (one, other) =>
-        byRank(this.#roomLeft(other), this.#roomLeft(one)) ||
+        byRank(timeLeft(other), timeLeft(one)) ||
         Number(other.process === preferred) - Number(one.process === preferred) ||
         this.#calls(one) - this.#calls(other),
     );
     return best?.process ?? null;
   }
 
-  #roomLeft(capacity: MediaCapacity): number {
-    return roomOf(capacity) - this.#unknownAt(capacity.process);
+  /**
+   * The time that workers have left when what their figures know nothing of has come. Time is compared, and not room: each
+   * process tells its room in calls like its own.
+   */
+  #timeLeftAmong(up: readonly MediaCapacity[]): (capacity: MediaCapacity) => number {
+    const freeTime = up.reduce((sum, each) => sum + freeTimeOf(each), 0);
+    const room = up.reduce((sum, each) => sum + roomOf(each), 0);
+    const ofOneCall = room === 0 ? shareUnknown : freeTime / room;
+    return (each) => freeTimeOf(each) - this.#unknownAt(each.process) * ofOneCall;
   }
 
   #calls({ process, sessions }: MediaCapacity): number {
@@ -115,7 +124,12 @@ export class MediaPlacement implements CallFollower {
   }
 }
 
+/** Of a worker's time, for a call, where none has room by which it could be told. */
+const shareUnknown = 0.05;
+/** Sums of shares differ by less where they are the same. */
+const shareError = 1e-9;
+
 /** Also of infinite ones. */
 function byRank(one: number, other: number): number {
-  return one === other ? 0 : one - other;
+  return one === other || Math.abs(one - other) < shareError ? 0 : one - other;
 }

@@ -9,6 +9,8 @@ import { FakeCallLeg } from '../../../support/fakes.ts';
 class PlacementScene extends CallScene {
   /** Of those that are up, by their numbers. */
   readonly rooms = new Map<number, number>();
+  /** Where each call takes more than elsewhere, and room is told in those. */
+  largeAt: number | null = null;
   readonly placement: MediaPlacement;
   #calls = 0;
 
@@ -39,7 +41,7 @@ class PlacementScene extends CallScene {
 
   #capacity(): MediaCapacity[] {
     return [...this.rooms].map(([process, room]) => {
-      const worker = { busy: 0, taken: 0, room };
+      const worker = { busy: 0, taken: 1 - room / 10, room: process === this.largeAt ? room / 5 : room };
       return {
         process,
         address: '',
@@ -59,11 +61,17 @@ test('a call goes where there is the most room, and those that are on their way 
   assert.deepEqual(places, [1, 1, 0, 1, 0, 1]);
 });
 
+test('it is the time of the workers that counts, however large the calls are by which each tells its room', () => {
+  const scene = new PlacementScene(9, 5);
+  scene.largeAt = 0;
+  assert.equal(scene.placement.placeOf(scene.newCall()), 0);
+});
+
 test('a call that was placed stays there while there is room, whoever asks', () => {
   const scene = new PlacementScene(5, 4);
   const call = scene.newCall();
   assert.equal(scene.placement.placeOf(call), 0);
-  scene.rooms.set(1, 50);
+  scene.rooms.set(1, 9);
   assert.deepEqual([scene.placement.placeOf(call), scene.placement.placeOf(call, 1)], [0, 0]);
   scene.rooms.set(0, 0);
   assert.equal(scene.placement.placeOf(call), 1, 'and goes where there is some when that is over');
