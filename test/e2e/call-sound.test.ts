@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
-import { openSoundEncoder } from '../../src/media/codec/sound-encoder.ts';
-import type { AudioFrameFormat, SoundShape } from '../../src/model/sound.ts';
+import { encodableSound, openSoundEncoder } from '../../src/media/codec/sound-encoder.ts';
+import { encodingOf, type AudioFrameFormat, type SoundShape } from '../../src/model/sound.ts';
+import { askCredentials } from '../support/call-actions.ts';
 import { engineTest } from '../support/engine-test.ts';
 import type { MediaPeer } from '../support/media-peer.ts';
 import { channelOf, findTone, sine, sineLevel } from '../support/sines.ts';
@@ -172,5 +173,21 @@ engineTest(
     const isHeard = (frame: Buffer): boolean => readWireFrame(frame).timestamp === 100_000 + heard.toMs;
     for (let seen = 0; !device.frames.some(isHeard); seen += 1) await device.framesCome(seen + 1);
     assert.ok(device.frames.every((frame) => readWireFrame(frame).format === audioFormats.alaw));
+  },
+);
+
+engineTest(
+  'credentials say in msg what sound will not be converted, and nothing where all is',
+  async (engine) => {
+    const encoders = encodableSound(engine);
+    for (const shape of [...devices, ...[8000, 16_000].map((rate) => ({ format: 'amr', rate }) as const)]) {
+      const { format, rate } = shape;
+      const body = { ...silent, msg_room_id: `${format}-${rate}`, down_audio_mt: format, audio_rate: rate };
+      const { json } = await askCredentials(server, body);
+      const said = `success, but no sound is converted to ${format} of ${rate} Hz here, for want of an encoder: the device hears what the bridge sends as ${format}`;
+      assert.equal(json.code, 0);
+      assert.equal(json['msg'], encoders.includes(encodingOf(shape)) ? 'success' : said);
+      assert.deepEqual(Object.keys(json.data ?? {}), ['peer_id', 'token', 'media_url']);
+    }
   },
 );

@@ -1,6 +1,6 @@
 /**
- * A transcoder of sound without an engine: a packet lies with it until the test answers it, and its payload is moved away,
- * as it would be. What is made of a packet is text that says of which payload it was made, and as what.
+ * A transcoder of sound without an engine: a packet lies with it until the test answers it. What is made of a packet is text
+ * that says of which payload it was made, and as what.
  */
 import assert from 'node:assert/strict';
 import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../src/model/sound.ts';
@@ -24,8 +24,7 @@ export class FakeSoundTranscoder implements SoundTranscoder {
   take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
     assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
     assert.ok(!this.isWorking, 'one packet at a time');
-    const payload = structuredClone(packet.payload, { transfer: [packet.payload.buffer] });
-    this.taken.push({ packet: { ...packet, payload }, assumed, targets });
+    this.taken.push({ packet, assumed, targets });
     return new Promise((resolve) => (this.#answer = resolve));
   }
 

@@ -69,9 +69,7 @@ export class SoundRoute {
         isCounted: hearer === hearers[0],
       });
     if (passing.length === hearers.length) return;
-    const payload = passing.length > 0 ? new Uint8Array(packet.payload) : packet.payload;
-    const isCounted = passing[0] !== hearers[0];
-    this.#convert({ ...packet, payload, assumed, isCounted });
+    this.#convert({ ...packet, assumed, isCounted: passing[0] !== hearers[0] });
   }
 
   /** Nothing is made any more. */
