@@ -288,6 +288,7 @@ test('the leg carries frames of the relay by RTP and by the channel of pictures,
   assert.deepEqual(peer.sent, ['video 07', 'command 2000', 'picture 07', 'audio 07']);
   assert.deepEqual(sent, ['video', 'video', 'audio']);
   peer.sending.forEach((done) => done());
+  await Promise.resolve();
   assert.equal(sent.length, 5);
   assert.deepEqual(leg.reports, [{ kind: 'progress', state: 'connected' }]);
 });
@@ -312,6 +313,18 @@ test('what the client sends comes to the relay as frames, and keeps the call ali
   scene.clock.advance(legSilenceMsMax / 2);
   await scene.service.until(() => leg.signs.length === 3);
   assert.deepEqual(leg.signs, ['media', 'media', 'ping']);
+});
+
+test('a client that only sends counts as connected when a bridge is there to have it', async () => {
+  scene.rtcPeers.agreed = { ...scene.rtcPeers.agreed, audioDown: null, videoDown: false, pictures: false };
+  const { peer, leg } = await connectSession();
+  const send = (): void => peer.owner.audio('opus', Uint8Array.of(9), 60);
+  send();
+  assert.deepEqual(leg.reports, []);
+  await scene.startBridge();
+  send();
+  send();
+  assert.deepEqual(leg.reports, [{ kind: 'progress', state: 'connected' }]);
 });
 
 test('key frames are asked for both ways', async () => {

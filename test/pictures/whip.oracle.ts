@@ -158,6 +158,7 @@ test('calls by WebRTC: Chromium, which takes H.264 and pictures, and the WHIP mu
     sender.stderr.on('data', (text: Buffer) => (printed += text.toString()));
     const [code] = (await once(sender, 'close')) as [number | null];
     assert.equal(code, 0, printed);
+    await phone.leg.until(({ type, state }) => type === 'state' && state === 'connected');
     assert.equal(await phone.ended(), 'hangup_device');
     const { videoFrames, audioPackets } = phone.leg.counts;
     t.diagnostic(`from FFmpeg: ${videoFrames} frames of 45 and ${audioPackets} packets of 150`);

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import type { ReservationRefusal } from '../../src/model/picture.ts';
+import type { MediaView, ReservationRefusal } from '../../src/model/picture.ts';
 import type { UplinkWish } from '../../src/model/sound.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
@@ -101,6 +101,12 @@ export class FakeRelay implements LegRelay {
   /** Told of everybody who joins, before he knows. */
   onJoining: (joining: FakeJoinedLeg) => void = () => undefined;
   readonly #happenings = new EventEmitter().setMaxListeners(0);
+
+  /** Only whether there is a bridge is told, by somebody who joined as one. */
+  view(): MediaView | null {
+    const hasBridge = this.joined.some(({ kind }) => kind === 'bridge');
+    return { hasBridge } as MediaView;
+  }
 
   refusalOf(): ReservationRefusal | null {
     return this.refusal;

@@ -11,7 +11,10 @@ export interface LegConnection {
 }
 
 /** The part of the relay that the legs use. */
-export type LegRelay = Pick<Relay, 'refusalOf' | 'joinDevice' | 'joinBridge' | 'watch' | 'watchLive'>;
+export type LegRelay = Pick<
+  Relay,
+  'refusalOf' | 'joinDevice' | 'joinBridge' | 'watch' | 'watchLive' | 'view'
+>;
 
 export interface MediaListenerContext {
   readonly clock: Clock;

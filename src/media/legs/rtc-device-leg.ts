@@ -98,14 +98,19 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
 
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
     const decoded = this.#isConnected ? readHeader(header, payload) : null;
-    if (decoded === null || this.#peer === null) return queueMicrotask(sent);
+    const done = (): void => queueMicrotask(sent);
+    if (decoded === null || this.#peer === null) return done();
     const { agreed } = this.#peer;
-    if (decoded.kind === 'audio' && decoded.format === agreed.audioDown?.format)
-      this.#sendAudio(this.#peer, payload, decoded.timestampMs, sent);
-    else if (decoded.format === 'h264' && agreed.videoDown)
-      this.#sendVideo(payload, decoded.timestampMs, sent);
-    else if (decoded.format === 'mjpeg' && agreed.pictures) this.#sendPicture(payload, sent);
-    else queueMicrotask(sent);
+    const { format, timestampMs } = decoded;
+    if (decoded.kind === 'audio' && format === agreed.audioDown?.format) {
+      this.#peer.sendAudio(payload, timestampMs);
+      done();
+    } else if (format === 'h264' && agreed.videoDown) {
+      this.#frameRate.sent(payload.length);
+      this.#peer.sendVideo(payload, timestampMs, done);
+    } else if (format === 'mjpeg' && agreed.pictures) this.#peer.sendPicture(payload, done);
+    else return done();
+    this.#flowed();
   }
 
   askKeyFrame(): void {
@@ -144,24 +149,14 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     left?.side.gone();
   }
 
-  #sendAudio(peer: RtcPeer, packet: Uint8Array, timestampMs: number, sent: () => void): void {
-    peer.sendAudio(packet, timestampMs);
-    queueMicrotask(sent);
-    this.#flowed();
+  /** It takes nothing, and its bridge has what it sends. */
+  #isHeard({ agreed }: RtcPeer): boolean {
+    if (agreed.audioDown !== null || agreed.videoDown || agreed.pictures) return false;
+    const { admission, context } = this.#deps;
+    return context.relay.view(admission.sessionId)?.hasBridge === true;
   }
 
-  #sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void {
-    this.#frameRate.sent(accessUnit.length);
-    this.#peer?.sendVideo(accessUnit, timestampMs, sent);
-    this.#flowed();
-  }
-
-  #sendPicture(jpeg: Uint8Array, sent: () => void): void {
-    this.#peer?.sendPicture(jpeg, sent);
-    this.#flowed();
-  }
-
-  /** Media that its bridge sent has reached it: the call is connected, whether or not somebody says so. */
+  /** Media flows: the call is connected, whether or not somebody says so. */
   #flowed(): void {
     if (this.#state === 'connected' || this.#opened === null) return;
     this.#state = 'connected';
@@ -178,6 +173,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     if (this.#opened === null) return;
     this.#opened.side.alive('media');
     this.#opened.joined.frame(header, payload, encodeFrameHeader(header));
+    if (this.#state !== 'connected' && this.#isHeard(this.#opened.peer)) this.#flowed();
   }
 
   /** Null: it was not open, or has left before. */

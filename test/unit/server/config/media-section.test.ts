@@ -26,6 +26,19 @@ test('a server that waits for its media process names where it waits, and its ke
     );
 });
 
+test('ice servers are told as links, those with a password with it, and one of another form is refused', () => {
+  const servers = 'media.ice_servers=stun:a.example:3478,turn:b.example:3478?transport=tcp user secret';
+  assert.deepEqual(mediaProcessSettings(load([servers])).legs.rtc, {
+    corsOrigins: ['*'],
+    iceServers: [
+      '<stun:a.example:3478>; rel="ice-server"',
+      '<turn:b.example:3478?transport=tcp>; rel="ice-server"; username="user"; credential="secret"; credential-type="password"',
+    ],
+  });
+  for (const bad of ['http://a.example', 'turn:a.example user', 'stun:a>b', 'turn:a.example user "x"'])
+    assert.throws(() => load([`media.ice_servers=${bad}`]), SettingsError, bad);
+});
+
 test('a server that starts its media process needs neither', () => {
   const { media } = load([]);
   assert.deepEqual([media.process, media.link_listen, media.link_key_file], ['child', null, null]);
