@@ -51,8 +51,11 @@ export const rtcReorderMsMax = { video: 300, audio: 60 } as const;
 /** A missing packet is asked for again not sooner than this, and only so often. */
 export const rtcNackMsMin = 60;
 export const rtcNacksMax = 4;
-/** Packets kept for whoever asks for them again, of each stream, and how often one is sent again. */
-export const rtcPacketsKept = 512;
+/**
+ * Packets of video kept for whoever asks for them again, a second of 2.5 Mbit/s, and how often one is sent again. Sound would
+ * come too late.
+ */
+export const rtcPacketsKept = 256;
 export const rtcResendsMax = 3;
 /** Timestamps that stray so far from the time they come begin a new time line. */
 export const rtcTimestampJumpMsMax = 5000;

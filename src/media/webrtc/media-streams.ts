@@ -52,8 +52,8 @@ export class MediaStreams {
     this.#deps = deps;
     this.#agreement = agreement;
     this.#reportedMs = nowMs;
-    this.#audioDown = new StreamSender(outgoing(agreement.audioDown));
-    this.#videoDown = new StreamSender(outgoing(agreement.videoDown));
+    this.#audioDown = new StreamSender(outgoing(agreement.audioDown), false);
+    this.#videoDown = new StreamSender(outgoing(agreement.videoDown), true);
     this.#videoUp = this.#makeVideoUp(agreement.videoUp);
     const audioUp = this.#makeAudioUp(agreement.audioUp);
     this.#incoming = new Map([

@@ -24,6 +24,7 @@ const ntpEpochSeconds = 2_208_988_800;
 export class StreamSender {
   readonly ssrc = randomBytes(4).readUInt32BE();
   readonly #codec: OutgoingCodec;
+  readonly #isKept: boolean;
   #sequence = randomBytes(2).readUInt16BE();
   readonly #timestampBase = randomBytes(4).readUInt32BE();
   /** By sequence number, modulo the number kept. */
@@ -31,8 +32,10 @@ export class StreamSender {
   #packets = 0;
   #bytes = 0;
 
-  constructor(codec: OutgoingCodec) {
+  /** `isKept`: its packets may be asked for again. */
+  constructor(codec: OutgoingCodec, isKept: boolean) {
     this.#codec = codec;
+    this.#isKept = isKept;
   }
 
   /** The packets of a frame; the last is marked if `marksEnd`. */
@@ -44,7 +47,7 @@ export class StreamSender {
       const sequence = this.#sequence;
       this.#sequence = (sequence + 1) & 0xffff;
       const bytes = encodeRtp({ payloadType, marker, sequence, timestamp, ssrc: this.ssrc, payload });
-      this.#kept[sequence % rtcPacketsKept] = { sequence, bytes, resends: 0 };
+      if (this.#isKept) this.#kept[sequence % rtcPacketsKept] = { sequence, bytes, resends: 0 };
       return bytes;
     });
   }
