@@ -112,7 +112,7 @@ function noteView({ viewers, source }) {
 }
 
 function showElement({ name, stage, image, video, canvas }, isJpeg) {
-  const isVideo = !isJpeg && (name === 'source' || main.dataset.output === 'h264');
+  const isVideo = name === 'source' ? !isJpeg : main.dataset.output === 'h264';
   const shown = live === null ? image : isVideo ? video : canvas;
   for (const element of stage.children) element.hidden = element !== shown;
   const isMissing = live === null && missing.has(name);
