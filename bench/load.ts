@@ -1,6 +1,6 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|sound|processes|hops|fleet|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
+ * dead-webhook|calls|media|media-calls|sound|leg-transports|processes|hops|fleet|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
  * no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
@@ -17,6 +17,7 @@ import { measureGreatFleet } from './load/great-fleet.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
 import { measureHostile } from './load/hostile.ts';
 import { measureHops } from './load/hops.ts';
+import { measureLegTransports } from './load/leg-transports.ts';
 import { measureLogins } from './load/logins.ts';
 import { measureMediaCalls } from './load/media-calls.ts';
 import { measureMedia } from './load/media.ts';
@@ -45,6 +46,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   media: measureMedia,
   'media-calls': measureMediaCalls,
   sound: measureSound,
+  'leg-transports': measureLegTransports,
   processes: measureProcesses,
   hops: measureHops,
   fleet: measureGreatFleet,

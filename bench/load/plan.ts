@@ -54,6 +54,7 @@ export interface Plan {
     readonly sessions: number;
   };
   readonly sound: { readonly seconds: number };
+  readonly legTransports: { readonly legs: number; readonly seconds: number };
   readonly mediaCalls: {
     readonly formats: readonly ('mjpeg' | 'h264')[];
     readonly framesPerPhotograph: number;
@@ -138,6 +139,7 @@ export function fullPlan(runs: number): Plan {
     },
     media: { framesPerPhotograph: 30, repeats: 18, sessions: 2 },
     sound: { seconds: 300 },
+    legTransports: { legs: 20, seconds: 10 },
     mediaCalls: {
       formats: ['mjpeg', 'h264'],
       framesPerPhotograph: 30,
@@ -187,6 +189,7 @@ export const smokePlan: Plan = {
   },
   media: { framesPerPhotograph: 2, repeats: 2, sessions: 2 },
   sound: { seconds: 10 },
+  legTransports: { legs: 2, seconds: 1 },
   mediaCalls: {
     formats: ['h264'],
     framesPerPhotograph: 2,
