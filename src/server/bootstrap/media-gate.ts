@@ -86,14 +86,18 @@ export class MediaGate {
     const { process } = connection;
     try {
       const { host, port } = await connection.attach(link, null, (fault) => this.#ended(process, fault));
-      log.info({ process, address: formatListenAddress({ host, port }) }, 'a media process elsewhere is up');
+      log.info(
+        { media_process: process, address: formatListenAddress({ host, port }) },
+        'a media process elsewhere is up',
+      );
     } catch (error) {
-      log.error({ process, err: error }, 'a media process elsewhere came and does not listen');
+      log.error({ media_process: process, err: error }, 'a media process elsewhere came and does not listen');
     }
   }
 
   #ended(process: number, fault: string | null): void {
-    if (!this.#isShut) this.#deps.log.warn({ process, fault }, 'the media process elsewhere is gone');
+    if (!this.#isShut)
+      this.#deps.log.warn({ media_process: process, fault }, 'the media process elsewhere is gone');
   }
 }
 

@@ -138,7 +138,10 @@ class MediaSupervisor implements MediaSupply {
       throw notStarted(isGone ? how : messageOf(error), error);
     }
     const startMs = Math.round(clock.monotonicMs() - startedMs);
-    log.info({ process, pid: carrier.pid, port: this.#port, start_ms: startMs }, 'the media process is up');
+    log.info(
+      { media_process: process, pid: carrier.pid, port: this.#port, start_ms: startMs },
+      'the media process is up',
+    );
     if (!this.#isStopping) spare?.prepare();
     void carrier.ended.then((how) => this.#lost(carrier, how, startedMs));
   }
@@ -176,7 +179,7 @@ class MediaSupervisor implements MediaSupply {
     const livedMs = Math.round(clock.monotonicMs() - startedMs);
     const waitMs = this.#restarts.died(livedMs >= soundLifeMs);
     const why = this.#linkFault ?? how;
-    const fields = { process, pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
+    const fields = { media_process: process, pid, why, how, lived_ms: livedMs, restart_ms: waitMs };
     log.error(fields, 'the media process died; it is started again');
     this.#restarts.startAfter(
       waitMs,

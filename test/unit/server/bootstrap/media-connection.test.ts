@@ -221,7 +221,10 @@ test('a media process that comes with the key is taken, and its going is told', 
   await scene.logged('a media process elsewhere is up');
   assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
   await viewer.end.end();
-  assert.deepEqual(await scene.logged('the media process elsewhere is gone'), { process: 0, fault: null });
+  assert.deepEqual(await scene.logged('the media process elsewhere is gone'), {
+    media_process: 0,
+    fault: null,
+  });
   assert.equal(scene.connection.isTaken, false);
 });
 

@@ -114,7 +114,7 @@ test('a media process is started with the settings, and its place is known', asy
   });
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged('the media process is up'), [
-    { process: 0, pid: 100, port: listeningPort, start_ms: 0 },
+    { media_process: 0, pid: 100, port: listeningPort, start_ms: 0 },
   ]);
 });
 
@@ -134,7 +134,7 @@ test('of several one that dies is started again on its own port, and the others 
     scene.connections.map(({ address }) => address?.port),
     [listeningPort, undefined],
   );
-  assert.equal(scene.logged(died)[0]?.['process'], 1);
+  assert.equal(scene.logged(died)[0]?.['media_process'], 1);
   scene.supervisor.close();
   assert.ok(first.asked.includes('killed'));
 });
@@ -163,7 +163,7 @@ test('one that dies is replaced at once, on the port that it had', async () => {
   await scene.settle();
   assert.deepEqual(scene.connection.address, { host: '127.0.0.1', port: listeningPort });
   assert.deepEqual(scene.logged(died), [
-    { process: 0, pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
+    { media_process: 0, pid: 100, why: 'SIGSEGV', how: 'SIGSEGV', lived_ms: 1000, restart_ms: 0 },
   ]);
 });
 
