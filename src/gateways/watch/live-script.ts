@@ -70,9 +70,9 @@ function connected(connection) {
   });
 }
 
-/* 16 bits, big endian. */
+/* 32 bits, little endian. */
 function sendCommand(channel, command) {
-  const send = () => channel.send(new Uint8Array([command >> 8, command & 0xff]));
+  const send = () => channel.send(new Uint8Array([command & 0xff, command >> 8, 0, 0]));
   if (channel.readyState === 'open') send();
   else channel.onopen = send;
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { createContext, Script } from 'node:vm';
 import { liveScript } from '../../../../src/gateways/watch/live-script.ts';
 import { stageScript } from '../../../../src/gateways/watch/stage-script.ts';
+import { viewerCommands } from '../../../../src/protocol/media/rtc-commands.ts';
 
 interface Element {
   hidden: boolean;
@@ -46,4 +47,15 @@ test('without WebRTC both are pictures of a stream', () => {
   for (const device of ['h264', 'mjpeg'])
     for (const source of ['h264', 'h265'])
       assert.deepEqual(shown('MJPEG', device, source), ['image', 'image']);
+});
+
+test('the page asks for sound, and for none, in the bytes of the commands that a viewer has', () => {
+  const sent: number[] = [];
+  const channel = { readyState: 'open', send: (bytes: Uint8Array) => sent.push(...bytes) };
+  new Script(`${liveScript}
+    for (const command of [soundCommands.on, soundCommands.off]) sendCommand(channel, command);`).runInContext(
+    createContext({ channel }),
+  );
+  const commands = [0, 4].map((at) => Buffer.from(sent).readUInt32LE(at));
+  assert.deepEqual([sent.length, commands], [8, [viewerCommands.hear, viewerCommands.mute]]);
 });
