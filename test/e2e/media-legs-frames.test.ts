@@ -354,28 +354,6 @@ test('a bridge that comes for a session which cannot be carried is closed as med
   assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
 });
 
-test('calls that cannot be carried are not put to idle bridges, which the log says once a second', async () => {
-  const bridge = await scene.connectBridge();
-  const opened = await service.leg();
-  relay.refusal = 'engine';
-  const assign = { kind: 'assign', sessionId: service.sessionId, media: callMedia } as const;
-  opened.leg.notify(assign);
-  opened.leg.notify(assign);
-  clock.advance(1000);
-  opened.leg.notify(assign);
-  relay.refusal = null;
-  opened.leg.notify(assign);
-  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
-  assert.deepEqual(opened.answers, [false, false, false]);
-  assert.deepEqual(
-    scene.log.lines.map(({ level, fields }) => [level, fields]),
-    [
-      ['warn', { refusal: 'engine' }],
-      ['warn', { refusal: 'engine' }],
-    ],
-  );
-});
-
 test('a reader of pictures who takes nothing of one for two heartbeats is cut; one who takes some stays', async () => {
   const stream = await scene.watch();
   stream.answer.pause();
