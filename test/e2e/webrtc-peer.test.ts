@@ -79,7 +79,7 @@ test('a client of data channels alone is answered, and when it closes the peer i
   assert(answer.ok);
   client.setRemoteDescription(answer.value, 'answer');
   await opened;
-  commands.sendMessageBinary(Buffer.from('2001', 'hex'));
+  commands.sendMessageBinary(Buffer.from('01200000', 'hex'));
   await owner.until('command 0x2001');
   client.close();
   await owner.until('gone: the client has ended the connection, or does not answer');
@@ -135,7 +135,7 @@ test('a client that floods is closed with the reason', async (t) => {
   const owner = new KeptOwner();
   const client = await RtcClient.open(t);
   await client.connect(openPeer(peers, owner), owner);
-  for (let i = 0; i < 200; i += 1) client.send('commands', Buffer.from('2001', 'hex'));
+  for (let i = 0; i < 200; i += 1) client.send('commands', Buffer.from('01200000', 'hex'));
   await owner.until('gone: a client sends 20 messages a second at most, and 100 at once');
   assert.equal(liveConnections(), 0);
 });
@@ -151,9 +151,19 @@ test('a connection that is never made is given up, and of one address only so ma
   assert.deepEqual(peers.open('127.0.0.1', new KeptOwner()), { ok: false, error: 'busy' });
   assert.equal(peers.open('192.0.2.9', new KeptOwner()).ok, true);
   clock.advance(rtcConnectMsMax);
-  assert.deepEqual(owners[0]?.told, ['gone: no connection was made within 20 s']);
+  assert.deepEqual(owners[0]?.told, [`gone: no connection was made within ${rtcConnectMsMax / 1000} s`]);
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
   assert.equal(peers.open('127.0.0.1', new KeptOwner()).ok, true);
+});
+
+test('a peer that is closed while it answers says so, and leaves nothing', async (t) => {
+  const peers = await openPeers(t);
+  const client = await RtcClient.open(t);
+  const peer = openPeer(peers, new KeptOwner());
+  const answer = peer.answer(await client.offer());
+  peer.close();
+  assert.deepEqual(await answer, { ok: false, error: 'the connection cannot be made: it was closed' });
+  assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 
 test('garbage on the UDP port disturbs nobody, and the next client connects', async (t) => {

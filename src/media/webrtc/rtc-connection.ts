@@ -42,6 +42,8 @@ export class RtcConnection {
   readonly #owner: RtcConnectionOwner;
   #track: Track | null = null;
   #stage: 'new' | 'connected' | 'closed' = 'new';
+  /** Of the start that is under way. */
+  #giveUp: (error: Error) => void = () => undefined;
 
   /** Throws when the library cannot. */
   constructor(engine: RtcEngine, { host, ports }: RtcTransportSettings, owner: RtcConnectionOwner) {
@@ -57,7 +59,7 @@ export class RtcConnection {
     });
   }
 
-  /** Once. Rejects, with the library's reason, when it cannot; does not settle when it is closed before. */
+  /** Once. Rejects, with the library's reason, when it cannot or is closed before. */
   start(remote: RemoteTransport): Promise<LocalTransport> {
     const connection = this.#connection;
     connection.onStateChange((state) => this.#changed(state));
@@ -67,6 +69,7 @@ export class RtcConnection {
       else this.#owner.channel(channel);
     });
     return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
       connection.onGatheringStateChange((state) => {
         if (state !== 'complete' || this.#stage === 'closed') return;
         const local = readLocal(connection.localDescription()?.sdp ?? '');
@@ -94,6 +97,7 @@ export class RtcConnection {
     this.#stage = 'closed';
     // Else its calls are held until the garbage collector comes.
     this.#track?.close();
+    this.#giveUp(new Error('it was closed'));
     closeConnection(this.#connection);
   }
 

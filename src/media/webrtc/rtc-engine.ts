@@ -2,9 +2,11 @@
  * The library of WebRTC, loaded when it is asked for: the package is an optional dependency, and all but WebRTC runs
  * without it. Its connections are made and closed here alone, and counted: the garbage collector does not end them.
  */
+import { createRequire } from 'node:module';
 import type * as Library from 'node-datachannel';
 import type { PeerConnection, RtcConfig } from 'node-datachannel';
 import { assert } from '../../lib/assert.ts';
+import { isCutShort } from '../codec/engine-file.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 
 export interface RtcEngine {
@@ -18,9 +20,27 @@ export function liveConnections(): number {
   return live.size;
 }
 
+/** The path of the library's binary; null: there is none, or it is not where npm puts it. */
+export function findLibraryFile(): string | null {
+  const { resolve } = createRequire(import.meta.url);
+  for (const libc of ['gnu', 'musl'])
+    try {
+      return resolve(`@node-datachannel/${process.platform}-${process.arch}-${libc}/node_datachannel.node`);
+    } catch {
+      // The next one.
+    }
+  return null;
+}
+
+async function loadLibrary(): Promise<typeof Library> {
+  const file = findLibraryFile();
+  if (file !== null && isCutShort(file)) throw new Error(`${file} is cut short`);
+  return import('node-datachannel');
+}
+
 /** The sentence says what to do where there is none. Never rejects. The library prints nothing. */
 export async function openRtcEngine(
-  load: () => Promise<typeof Library> = () => import('node-datachannel'),
+  load: () => Promise<typeof Library> = loadLibrary,
 ): Promise<Result<RtcEngine, string>> {
   try {
     return succeed({ library: await load() });
