@@ -1,13 +1,19 @@
 /**
- * One call of the soak: its bridge plays films of changing sizes, its device looks at every picture, and either may lose its
- * connection and come again.
+ * One call of the soak: its bridge plays films of changing sizes, its device looks at every picture, both hear each other
+ * where its kind has sound, and either may lose its connection and come again.
  */
-import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
+import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { CallMedia, Size } from '../../src/model/call.ts';
 import { jpegSize } from '../../src/media/geometry/jpeg.ts';
 import { planPicture } from '../../src/media/geometry/picture-plan.ts';
+import { describeFrame } from '../../src/media/geometry/source-frame.ts';
+import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { Chance } from '../support/seeded-random.ts';
-import { filmSizes, type Film } from './media-films.ts';
+import { connectByWebSocket, connectByWhip, type SoakDevice } from './media-device.ts';
+import { Ear } from './media-ear.ts';
+import { filmSizes, type Film, type FilmLibraries } from './media-films.ts';
+import type { CallKind } from './media-kinds.ts';
+import type { Sounds } from './media-sounds.ts';
 
 export const framesPerSecond = 15;
 
@@ -20,85 +26,204 @@ export interface CallAccess {
   readonly screen: Size;
 }
 
+export interface SoakCallDeps {
+  readonly kind: CallKind;
+  readonly films: FilmLibraries;
+  readonly sounds: Sounds;
+  readonly chance: Chance;
+  /** Of another call each time. */
+  issue(): Promise<CallAccess>;
+}
+
 /** Where a message has its timestamp. */
 const timestampOffset = 8;
+/** Of the changes, so many are the end of a call. */
+const changes = ['device', 'device', 'bridge', 'bridge', 'bridge', 'restart', 'end'] as const;
 
 export class SoakCall {
   /** All good ones, and what was wrong with others. */
-  pictures = 0;
+  readonly pictures = { down: 0, up: 0 };
   readonly complaints: string[] = [];
-  readonly #access: CallAccess;
-  readonly #films: readonly Film[];
-  readonly #chance: Chance;
-  readonly #sizes: ReadonlySet<string>;
+  readonly kind: CallKind;
+  /** Of the device and of the bridge; none: the call is silent. */
+  readonly ears: readonly Ear[];
+  readonly #deps: SoakCallDeps;
+  #access: CallAccess | null = null;
+  #sizes: ReadonlySet<string> = new Set();
   /** Null: it is coming. */
-  #device: DeviceLeg | null = null;
+  #device: SoakDevice | null = null;
+  /** What the former ones still hear is not listened to: each counts its timestamps from elsewhere. */
+  #deviceTurn = 0;
   #bridge: BridgeLeg | null = null;
   #film: Film = [];
   #shown = 0;
   #sent = 0;
+  #said = 0;
 
-  constructor(access: CallAccess, films: readonly Film[], chance: Chance) {
-    this.#access = access;
-    this.#films = films;
-    this.#chance = chance;
-    const { mode, screen } = access;
+  constructor(deps: SoakCallDeps) {
+    const { device, sound } = deps.kind;
+    this.#deps = deps;
+    const [downs, ups] = [sound?.rtc ?? sound?.device, sound?.bridgeTakes];
+    const name = (leg: string): string => `a ${leg} of a ${device} call`;
+    this.kind = deps.kind;
+    this.ears =
+      downs === undefined || ups === undefined
+        ? []
+        : [new Ear(name('device'), downs), new Ear(name('bridge'), ups)];
+  }
+
+  /** Packets of sound each leg has said. */
+  get said(): number {
+    return this.#said;
+  }
+
+  async begin(): Promise<void> {
+    this.#access = await this.#deps.issue();
+    const { mode, screen } = this.#access;
     const outputs = filmSizes.map((size) => planPicture(size, { mode, screen })?.output);
     this.#sizes = new Set(outputs.map(inWords));
+    await this.#connectDevice();
+    await this.#connectBridge();
   }
 
-  async connectDevice(): Promise<void> {
-    const { url, token } = this.#access;
-    await this.#device?.terminate();
+  /** Loses a leg that comes again, or ends and begins anew. */
+  async change(): Promise<void> {
+    switch (changes[this.#deps.chance.below(changes.length)]) {
+      case 'device':
+        return this.#connectDevice();
+      case 'bridge':
+        return this.#connectBridge();
+      case 'restart': {
+        const wrong = (await this.#device?.restart()) ?? null;
+        if (wrong !== null) this.complaints.push(wrong);
+        return;
+      }
+      default:
+        await this.hangUp();
+        return this.begin();
+    }
+  }
+
+  show(): void {
+    const { upVideo } = this.kind;
+    this.#sent += 1;
+    const timestampMs = Math.round((this.#sent * 1000) / framesPerSecond);
+    if (this.#shown >= this.#film.length) this.#beginFilm();
+    const down = stamped(this.#film[this.#shown], timestampMs);
+    this.#shown += 1;
+    if (down !== null) this.#bridge?.frame(down);
+    if (upVideo === null) return;
+    const [film = []] = this.#deps.films[upVideo].slice(-1);
+    const up = stamped(film[this.#sent % film.length], timestampMs);
+    if (up !== null) this.#device?.show(up, timestampMs);
+  }
+
+  say(): void {
+    const { sound } = this.kind;
+    if (sound === null) return;
+    this.#said += 1;
+    const { sounds } = this.#deps;
+    this.#bridge?.frame(sounds.messageAt(sound.bridgeSends, this.#said));
+    this.#device?.say(sounds.messageAt(sound.rtc ?? sound.device, this.#said), this.#said);
+  }
+
+  async hangUp(): Promise<void> {
+    const [device, bridge] = [this.#device, this.#bridge];
     this.#device = null;
-    this.#device = await DeviceLeg.connect({ url, token, onFrame: (_header, jpeg) => this.#look(jpeg) });
+    await Promise.all([device?.hangUp(), bridge?.closed]);
+    this.#bridge = null;
   }
 
-  async connectBridge(): Promise<void> {
-    const { url, bridgeKey: key, session } = this.#access;
+  async #connectDevice(): Promise<void> {
+    const access = this.#accessNow;
+    const isRtc = this.kind.device === 'webrtc';
+    const [deviceEar, bridgeEar] = this.ears;
+    const turn = (this.#deviceTurn += 1);
+    const former = this.#device;
+    this.#device = null;
+    if (isRtc) deviceEar?.beginStretch();
+    // One that its successor replaces, or one that is gone.
+    const isReplaced = this.#deps.chance.below(2) === 0;
+    if (!isReplaced) await former?.leave();
+    const senses = {
+      picture: (format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>) => this.#look(format, bytes),
+      sound: (...heard: Parameters<Ear['take']>) => {
+        if (this.#deviceTurn === turn) deviceEar?.take(...heard);
+      },
+    };
+    const device = await (isRtc ? connectByWhip : connectByWebSocket)(access, senses);
+    if (isRtc) bridgeEar?.beginStretch();
+    this.#device = device;
+    if (isReplaced) await former?.leave();
+  }
+
+  async #connectBridge(): Promise<void> {
+    const { url, bridgeKey: key, session } = this.#accessNow;
+    const { sound, upVideo } = this.kind;
     await this.#bridge?.terminate();
     this.#bridge = null;
+    // Until its wish is heard it is given what the device sends.
+    let isAskedFor = false;
     const bridge = await BridgeLeg.connect({
       url,
       key,
       session,
       onKeyFrameWanted: () => this.#beginFilm(),
+      onFrame: (header, payload) => {
+        if (isAskedFor) this.#receive(header, payload);
+      },
     });
     await bridge.next('start');
     bridge.report('connected');
+    bridge.take({ audio: sound?.bridgeTakes ?? null, video: upVideo === null ? null : 'h264' });
+    await bridge.ping();
+    isAskedFor = true;
     this.#beginFilm();
     this.#bridge = bridge;
   }
 
-  sendNext(): void {
-    const bridge = this.#bridge;
-    if (bridge === null) return;
-    if (this.#shown >= this.#film.length) this.#beginFilm();
-    const message = this.#film[this.#shown];
-    this.#shown += 1;
-    this.#sent += 1;
-    message?.writeUInt32BE(Math.round((this.#sent * 1000) / framesPerSecond), timestampOffset);
-    if (message !== undefined) bridge.frame(message);
-  }
-
-  async hangUp(): Promise<void> {
-    this.#device?.hangup();
-    await Promise.all([this.#device?.closed, this.#bridge?.closed]);
+  get #accessNow(): CallAccess {
+    if (this.#access === null) throw new Error('the call has not begun');
+    return this.#access;
   }
 
   /** Another size as likely as not, from its key frame on. */
   #beginFilm(): void {
-    this.#film = this.#films[this.#chance.below(this.#films.length)] ?? [];
+    const { films, chance } = this.#deps;
+    const choices = films[this.kind.film];
+    this.#film = choices[chance.below(choices.length)] ?? [];
     this.#shown = 0;
   }
 
-  #look(jpeg: Uint8Array): void {
-    const size = inWords(jpegSize(jpeg));
-    if (this.#sizes.has(size)) this.pictures += 1;
-    else this.complaints.push(`a picture of ${size} for ${this.#access.mode}`);
+  #look(format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>): void {
+    const { downVideo } = this.kind;
+    const size = format === 'mjpeg' ? jpegSize(bytes) : sizeOfH264(bytes);
+    const isRight = size === 'between' || this.#sizes.has(inWords(size));
+    if (format === downVideo && isRight) this.pictures.down += 1;
+    else this.complaints.push(`${downVideo} came as ${format} of ${inWords(size)}`);
+  }
+
+  #receive(header: FrameHeader, payload: Uint8Array): void {
+    if (header.kind === 'audio') return this.ears[1]?.take(header.format, header.timestampMs, payload);
+    const size = header.format === 'h264' ? sizeOfH264(new Uint8Array(payload)) : null;
+    if (size === 'between' || inWords(size) === inWords(filmSizes.at(-1))) this.pictures.up += 1;
+    else this.complaints.push(`H.264 of the device came as ${header.format} of ${inWords(size)}`);
   }
 }
 
-function inWords(size: Size | null | undefined): string {
+function stamped(message: Buffer | undefined, timestampMs: number): Buffer | null {
+  message?.writeUInt32BE(timestampMs, timestampOffset);
+  return message ?? null;
+}
+
+/** Of a key frame, which tells it; `between`: two of them. */
+function sizeOfH264(payload: Uint8Array<ArrayBuffer>): Size | 'between' | null {
+  const frame = { format: 'h264', isKeyFrame: false, width: 0, height: 0, payload } as const;
+  const { size, isKey } = describeFrame(frame);
+  return isKey ? size : 'between';
+}
+
+function inWords(size: Size | 'between' | null | undefined): string {
+  if (size === 'between') return size;
   return size === null || size === undefined ? 'no size' : `${size.width}x${size.height}`;
 }

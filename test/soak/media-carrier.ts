@@ -1,7 +1,7 @@
 /** Starts the soak's media process for the server that it belongs to, and looks at it from outside. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../../src/lib/assert.ts';
@@ -9,6 +9,33 @@ import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
 import { leakVariable, mediaQuestion, type MediaSample } from './media-question.ts';
 
 const file = fileURLToPath(new URL('./media-process.ts', import.meta.url));
+
+/** What the process holds, how much of each: native objects of all workers by their kinds, and what is its own. */
+export const kindsHeld = [
+  'packets',
+  'frames',
+  'codecContexts',
+  'graphs',
+  'resamplers',
+  'inputs',
+  'peers',
+  'timers',
+  'descriptors',
+] as const;
+/** `peers`: WebRTC connections. `descriptors`: sockets of TCP and UDP among them. */
+export type MediaLook = Readonly<Record<(typeof kindsHeld)[number], number>>;
+
+const nothing = Object.fromEntries(kindsHeld.map((kind) => [kind, 0])) as MediaLook;
+
+/** The same of each kind of two looks. */
+export function combine(
+  one: MediaLook,
+  other: MediaLook,
+  of: (count: number, otherCount: number) => number,
+): MediaLook {
+  const counts = kindsHeld.map((kind) => [kind, of(one[kind], other[kind])]);
+  return Object.fromEntries(counts) as MediaLook;
+}
 
 export class SoakMedia {
   readonly #leaks: boolean;
@@ -45,15 +72,18 @@ export class SoakMedia {
     return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
   }
 
-  /** Native objects of all workers. */
-  async countNatives(): Promise<number> {
+  async look(): Promise<MediaLook> {
     const child = this.#child;
     assert(child !== null, 'what is asked is there');
     const answered = once(child, 'message') as Promise<[MediaSample]>;
     child.send(mediaQuestion);
-    const [{ natives }] = await answered;
+    const [{ natives, peers, timers }] = await answered;
+    const own = { peers, timers, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
     return natives
-      .flatMap((census) => Object.values(census ?? {}))
-      .reduce((sum: number, count: number) => sum + count, 0);
+      .map((census): MediaLook => ({ ...nothing, ...census }))
+      .reduce((sum, ofWorker) => combine(sum, ofWorker, (some, more) => some + more), {
+        ...nothing,
+        ...own,
+      });
   }
 }

@@ -1,29 +1,34 @@
 /**
  * The canary's worker: does what the real one does, and with every 25th picture loses two frames, as a person might who
- * forgets to free: one that was counted when it was made, and one that was not. With 300 pictures a second that is 36 MiB a
+ * forgets to free: one that was counted when it was made, and one that was not; with every 250th packet of sound a resampler. With 300 pictures a second that is 36 MiB a
  * second; the shortest canary compares moments that are two seconds apart.
  */
 import { assert } from '../../src/lib/assert.ts';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
-import { makeFrame } from '../../src/media/codec/native-census.ts';
+import { makeFrame, makeResampler } from '../../src/media/codec/native-census.ts';
 import { i420Bytes } from '../../src/media/geometry/source-frame.ts';
-import { takeFrame as takeFrameWell } from '../../src/media/transcoding/transcoder-worker.ts';
-import type { FrameTask } from '../../src/media/transcoding/transcoder-task.ts';
+import {
+  takeFrame as takeFrameWell,
+  takeSound as takeSoundWell,
+} from '../../src/media/transcoding/transcoder-worker.ts';
+import type { FrameTask, SoundTask } from '../../src/media/transcoding/transcoder-task.ts';
 
 export {
   closeAll,
   closeSession,
   countNatives,
   startEngine,
-  takeSound,
 } from '../../src/media/transcoding/transcoder-worker.ts';
 
 const framesBetweenLeaks = 25;
+const packetsBetweenLeaks = 250;
+const resampledRate = 16_000;
 const size = { width: 1920, height: 1080 };
 const opening = openEngine();
 /** The garbage collector would find what nothing refers to. */
 const lost: unknown[] = [];
 let frames = 0;
+let packets = 0;
 
 export async function takeFrame(task: FrameTask): Promise<unknown> {
   const engine = await opening;
@@ -31,6 +36,15 @@ export async function takeFrame(task: FrameTask): Promise<unknown> {
   frames += 1;
   if (frames % framesBetweenLeaks === 0) lost.push(makeFrame(engine.value), loseUncounted(engine.value));
   return takeFrameWell(task);
+}
+
+export async function takeSound(task: SoundTask): Promise<unknown> {
+  const engine = await opening;
+  assert(engine.ok, 'the soak has an engine');
+  packets += 1;
+  if (packets % packetsBetweenLeaks === 0)
+    lost.push(makeResampler(engine.value, task.assumed, resampledRate));
+  return takeSoundWell(task);
 }
 
 /** Pixels that FFmpeg has copied. */

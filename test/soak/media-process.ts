@@ -2,27 +2,48 @@
  * The media process of the soak: put together as the server's own, with one more ear: it tells what is alive in its workers
  * when it is asked. As a canary its workers leak.
  */
+import { openSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import { startMediaServer } from '../../src/media/process/media-server.ts';
 import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
+import { liveConnections, makeConnection, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
 import { leakVariable, type MediaSample } from './media-question.ts';
 
 const linkDescriptor = 3;
 const leakingWorker = new URL('./media-leaking-worker.ts', import.meta.url);
 
+const leakedTimerMs = 1000;
+const leakedDescriptors = 4;
+
 const clock = new SystemClock();
 const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: () => process.exit(0) });
 const { log } = end;
+const isCanary = process.env[leakVariable] !== undefined;
 let pool: TranscoderPool | null = null;
 
 process.on('SIGINT', () => undefined);
 process.on('message', () => void answer());
+// Behind the first look, which is of what is there without calls.
+process.once('message', () => process.once('message', () => isCanary && void leak()));
 
 async function answer(): Promise<void> {
-  const sample: MediaSample = { natives: (await pool?.countNatives()) ?? [] };
+  const timers = process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout');
+  const sample: MediaSample = {
+    natives: (await pool?.countNatives()) ?? [],
+    peers: liveConnections(),
+    timers: timers.length,
+  };
   process.send?.(sample);
+}
+
+/** What is none of the workers'. */
+async function leak(): Promise<void> {
+  const engine = await openRtcEngine();
+  if (engine.ok) makeConnection(engine.value, { iceServers: [] });
+  for (let leaked = 0; leaked < leakedDescriptors; leaked += 1) openSync('/dev/null', 'r');
+  clock.every(leakedTimerMs, () => undefined);
 }
 
 function die(sentence: string): void {
@@ -37,7 +58,7 @@ await startMediaServer(settings, {
   log,
   end,
   openTranscoders: async (workers) => {
-    const leaks = process.env[leakVariable] !== undefined && { workerFile: leakingWorker };
+    const leaks = isCanary && { workerFile: leakingWorker };
     pool = await TranscoderPool.open({ ...workers, clock, log, onWedged: die, ...leaks });
     return pool;
   },

@@ -1,14 +1,17 @@
 /**
  * Calls at a real server for a while, and what is to be said against its media process afterwards: pictures that did not
- * come or were wrong, natives that outlived their calls, memory that grew.
+ * come or were wrong, sound that did not come or drifted, what outlived its call, memory that grew.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { framesPerSecond, SoakCall } from './media-call.ts';
-import { SoakMedia } from './media-carrier.ts';
+import type { Ear } from './media-ear.ts';
+import { combine, kindsHeld, SoakMedia, type MediaLook } from './media-carrier.ts';
 import { makeFilms } from './media-films.ts';
+import { kindOf } from './media-kinds.ts';
 import { SoakServer } from './media-server.ts';
+import { packetsPerSecond, Sounds } from './media-sounds.ts';
 
 export interface SoakPlan {
   readonly engine: Engine;
@@ -20,11 +23,15 @@ export interface SoakPlan {
 }
 
 export interface SoakReport {
-  readonly pictures: number;
-  readonly reconnections: number;
-  readonly nativesMax: number;
-  /** When every call had ended. */
-  readonly nativesLeft: number;
+  readonly pictures: { readonly down: number; readonly up: number };
+  readonly packetsHeard: number;
+  /** Of stretches that are long enough to tell it from a busy machine, and of others. */
+  readonly driftMs: Ear['driftMs'];
+  readonly changes: number;
+  /** Of each kind, of one moment or another. */
+  readonly most: MediaLook;
+  /** When every call had ended, beyond what was there before the first. */
+  readonly left: MediaLook;
   readonly residentMiB: { readonly first: number; readonly last: number };
   readonly grownMiB: number;
   /** Empty: nothing was wrong. */
@@ -36,14 +43,31 @@ const mebibyte = 1024 * 1024;
 const warmUpShare = 0.5;
 const warmUpSecondsMax = 60;
 /**
- * Between the first third of what is behind the warm-up and the last. What the collectors of two threads may be late by; in
- * ten minutes of 20 calls it is less than 200 bytes a frame.
+ * Between the first third of what is behind the warm-up and the last. In ten minutes of 20 calls it is less than 200 bytes a
+ * frame. The heaps of two threads grow for most of a minute until they are collected as wholes: a short run sees that alone.
  */
-const grownMiBMax = 24;
-/** Decoder, packets, frames, scaler and encoder of one call, twice: while a leg comes back, the old ones may still go. */
-const nativesPerCallMax = 16;
-const reconnectionsPerSecond = 1;
-const sliceMs = 1000 / framesPerSecond;
+const grownMiBMax = { long: 24, short: 20, shortPerCall: 2 };
+const longSecondsMin = 2 * warmUpSecondsMax;
+/**
+ * Of one call, as some come back while the old ones still go: decoders, scalers, resamplers and encoders of the video and of the
+ * sound both ways, and sockets of two legs.
+ */
+const heldPerCallMax: MediaLook = {
+  packets: 6,
+  frames: 8,
+  codecContexts: 6,
+  graphs: 2,
+  resamplers: 3,
+  inputs: 0,
+  peers: 2,
+  timers: 2,
+  descriptors: 4,
+};
+/** What stays when all calls have ended: a pipe that the library of WebRTC opens with its first connection. */
+const keptMax: Partial<MediaLook> = { descriptors: 2 };
+const changesPerSecond = 1;
+/** The last seconds, in which nothing changes: what is heard then is whole. */
+const restSeconds = 3;
 /** What the media process may take to free what calls had. */
 const freeingMsMax = 5000;
 const lookMs = 50;
@@ -53,23 +77,35 @@ export async function soakMedia(plan: SoakPlan): Promise<SoakReport> {
   const complaints: string[] = [];
   const server = await SoakServer.start(media, plan.calls, (line) => complaints.push(line));
   try {
-    const calls = await beginCalls(server, plan);
-    const soak = new Soak(plan, media, calls);
+    const before = await media.look();
+    const sounds = new Sounds(plan.engine);
+    const calls = await beginCalls(server, plan, sounds);
+    const soak = new Soak(plan, media, calls, before);
     await soak.run();
+    complaints.push(...soak.judgeMedia(sounds));
     return await soak.end(complaints);
   } finally {
     await server.stop();
   }
 }
 
-async function beginCalls(server: SoakServer, plan: SoakPlan): Promise<readonly SoakCall[]> {
-  const films = makeFilms(plan.engine);
+async function beginCalls(
+  server: SoakServer,
+  { engine, calls: count, seed }: SoakPlan,
+  sounds: Sounds,
+): Promise<readonly SoakCall[]> {
+  const films = makeFilms(engine);
   const calls: SoakCall[] = [];
-  for (let index = 0; index < plan.calls; index += 1) {
-    const kv = index % 2 === 0 ? films.h264 : films.mjpeg;
-    const call = new SoakCall(await server.issue(index), kv, chanceFrom(plan.seed + index));
-    await call.connectDevice();
-    await call.connectBridge();
+  for (let index = 0; index < count; index += 1) {
+    let room = 0;
+    const call = new SoakCall({
+      kind: kindOf(index),
+      films,
+      sounds,
+      chance: chanceFrom(seed + index),
+      issue: () => server.issue(index, (room += 1)),
+    });
+    await call.begin();
     calls.push(call);
   }
   return calls;
@@ -79,92 +115,133 @@ class Soak {
   readonly #plan: SoakPlan;
   readonly #media: SoakMedia;
   readonly #calls: readonly SoakCall[];
+  readonly #before: MediaLook;
   readonly #chance: Chance;
   readonly #residentBytes: number[] = [];
-  #nativesMax = 0;
-  #reconnections = 0;
+  #most: MediaLook;
+  #changes = 0;
   /** By call, when the last quarter begins. */
-  #picturesBefore: readonly number[] = [];
+  #picturesBefore: readonly SoakCall['pictures'][] = [];
 
-  constructor(plan: SoakPlan, media: SoakMedia, calls: readonly SoakCall[]) {
+  constructor(plan: SoakPlan, media: SoakMedia, calls: readonly SoakCall[], before: MediaLook) {
     this.#plan = plan;
     this.#media = media;
     this.#calls = calls;
+    this.#before = before;
+    this.#most = before;
     this.#chance = chanceFrom(plan.seed);
   }
 
   async run(): Promise<void> {
     const { seconds } = this.#plan;
-    const stopSending = this.#send();
+    const stops = [
+      this.#everyOne(framesPerSecond, (call) => call.show()),
+      this.#everyOne(packetsPerSecond, (call) => call.say()),
+    ];
     try {
       for (let second = 0; second < seconds; second += 1) {
         if (second === Math.floor((seconds * 3) / 4))
-          this.#picturesBefore = this.#calls.map(({ pictures }) => pictures);
+          this.#picturesBefore = this.#calls.map(({ pictures }) => ({ ...pictures }));
         const turn = sleep(1000);
-        await this.#reconnect();
+        if (second < seconds - restSeconds) await this.#change();
         this.#residentBytes.push(this.#media.residentBytes());
-        this.#nativesMax = Math.max(this.#nativesMax, await this.#media.countNatives());
+        const look = await this.#media.look();
+        this.#most = combine(this.#most, look, Math.max);
         await turn;
       }
     } finally {
-      stopSending();
+      for (const stop of stops) stop();
     }
+  }
+
+  /** What was seen and heard. */
+  judgeMedia(sounds: Sounds): readonly string[] {
+    const blind = this.#calls.filter(({ kind, pictures }, index) => {
+      const before = this.#picturesBefore[index];
+      const isUpSeen = kind.upVideo === null || pictures.up > (before?.up ?? 0);
+      return pictures.down <= (before?.down ?? 0) || !isUpSeen;
+    });
+    const said = blind.length > 0 ? [`${blind.length} calls had no pictures towards the end`] : [];
+    for (const { ears, said: sent, complaints } of this.#calls)
+      said.push(...complaints.slice(0, 1), ...ears.flatMap((ear) => ear.judge(sent, sounds)));
+    return said;
   }
 
   /** The calls hang up. */
   async end(complaints: string[]): Promise<SoakReport> {
-    const silent = this.#calls.filter(
-      ({ pictures }, index) => pictures <= (this.#picturesBefore[index] ?? 0),
-    );
-    if (silent.length > 0) complaints.push(`${silent.length} calls had no pictures towards the end`);
-    complaints.push(...this.#calls.flatMap((call) => call.complaints.slice(0, 1)));
     await Promise.all(this.#calls.map((call) => call.hangUp()));
-    const nativesLeft = await this.#countLeft();
-    if (nativesLeft > 0) complaints.push(`${nativesLeft} natives outlived their calls`);
-    if (this.#nativesMax > this.#calls.length * nativesPerCallMax)
-      complaints.push(`${this.#nativesMax} natives for ${this.#calls.length} calls`);
+    const left = await this.#lookLeft();
+    for (const kind of kindsHeld) {
+      if (left[kind] > (keptMax[kind] ?? 0)) complaints.push(`${left[kind]} ${kind} outlived their calls`);
+      if (this.#most[kind] - this.#before[kind] > this.#calls.length * heldPerCallMax[kind])
+        complaints.push(`${this.#most[kind]} ${kind} for ${this.#calls.length} calls`);
+    }
     if (!this.#media.isAlive) complaints.push('the media process died');
     const resident = residentOf(this.#residentBytes);
     const grownMiB = resident.last - resident.first;
-    if (grownMiB > grownMiBMax) complaints.push(`memory grew by ${grownMiB.toFixed(1)} MiB`);
+    if (grownMiB > this.#grownMiBMax) complaints.push(`memory grew by ${grownMiB.toFixed(1)} MiB`);
+    const ears = this.#calls.flatMap((call) => call.ears);
     return {
-      pictures: this.#calls.reduce((sum, { pictures }) => sum + pictures, 0),
-      reconnections: this.#reconnections,
-      nativesMax: this.#nativesMax,
-      nativesLeft,
+      pictures: {
+        down: sum(this.#calls.map(({ pictures }) => pictures.down)),
+        up: sum(this.#calls.map(({ pictures }) => pictures.up)),
+      },
+      packetsHeard: sum(ears.map(({ packets }) => packets)),
+      driftMs: {
+        long: Math.max(0, ...ears.map(({ driftMs }) => driftMs.long)),
+        short: Math.max(0, ...ears.map(({ driftMs }) => driftMs.short)),
+      },
+      changes: this.#changes,
+      most: this.#most,
+      left,
       residentMiB: resident,
       grownMiB,
       complaints,
     };
   }
 
-  /** Each call 15 a second, all evenly over the time. */
-  #send(): () => void {
+  get #grownMiBMax(): number {
+    const { long, short, shortPerCall } = grownMiBMax;
+    return this.#plan.seconds < longSecondsMin ? short + shortPerCall * this.#calls.length : long;
+  }
+
+  /** Each call so often, all evenly over the time. */
+  #everyOne(perSecond: number, run: (call: SoakCall) => void): () => void {
     const startMs = performance.now();
-    let sent = 0;
+    const perMs = (perSecond * this.#calls.length) / 1000;
+    let done = 0;
     const timer = setInterval(() => {
-      const due = Math.floor(((performance.now() - startMs) / sliceMs) * this.#calls.length);
-      for (; sent < due; sent += 1) this.#calls[sent % this.#calls.length]?.sendNext();
+      const due = Math.floor((performance.now() - startMs) * perMs);
+      for (; done < due; done += 1) {
+        const call = this.#calls[done % this.#calls.length];
+        if (call !== undefined) run(call);
+      }
     }, 1);
     return () => clearInterval(timer);
   }
 
-  async #reconnect(): Promise<void> {
-    for (let left = reconnectionsPerSecond; left > 0; left -= 1) {
-      const call = this.#calls[this.#chance.below(this.#calls.length)];
-      await (this.#chance.below(2) === 0 ? call?.connectDevice() : call?.connectBridge());
-      this.#reconnections += 1;
+  async #change(): Promise<void> {
+    for (let left = changesPerSecond; left > 0; left -= 1) {
+      await this.#calls[this.#chance.below(this.#calls.length)]?.change();
+      this.#changes += 1;
     }
   }
 
-  async #countLeft(): Promise<number> {
-    let left = await this.#media.countNatives();
-    for (let waitedMs = 0; left > 0 && waitedMs < freeingMsMax; waitedMs += lookMs) {
+  async #lookLeft(): Promise<MediaLook> {
+    const beyond = async (): Promise<MediaLook> =>
+      combine(await this.#media.look(), this.#before, (now, before) => now - before);
+    let left = await beyond();
+    const isLeft = (): boolean => kindsHeld.some((kind) => left[kind] > (keptMax[kind] ?? 0));
+    for (let waitedMs = 0; isLeft() && waitedMs < freeingMsMax; waitedMs += lookMs) {
       await sleep(lookMs);
-      left = await this.#media.countNatives();
+      left = await beyond();
     }
     return left;
   }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((all, count) => all + count, 0);
 }
 
 /** In the first and the last third behind the warm-up, MiB. */

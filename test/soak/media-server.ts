@@ -8,6 +8,7 @@ import { startServer, type RunningServer } from '../../src/server/bootstrap/serv
 import { loadSettings } from '../../src/server/config/settings.ts';
 import { freeListens } from '../support/server-process.ts';
 import type { CallAccess } from './media-call.ts';
+import { alaw, kindOf } from './media-kinds.ts';
 import type { SoakMedia } from './media-carrier.ts';
 
 const credential = { accessKeyId: 'AKsoak', secretKey: 'a secret of the soak', appId: '2818153' };
@@ -17,6 +18,7 @@ const shapes = [
   { mode: 'fill_screen', screen: { width: 160, height: 100 } },
   { mode: 'auto', screen: { width: 640, height: 480 } },
 ] as const;
+const [, , untouched] = shapes;
 
 export class SoakServer {
   readonly #server: RunningServer;
@@ -56,22 +58,26 @@ export class SoakServer {
     this.#client = new ReveilleClient({ origin: `http://${server.listeners.api}`, credential });
   }
 
-  /** What a call takes part by: `index` is that of its device, and chooses the shape of its pictures. */
-  async issue(index: number): Promise<CallAccess> {
-    const { mode, screen } = shapes[index % shapes.length] ?? shapes[0];
+  /** What the call in this room of the device takes part by; `index` chooses the shape of its pictures, too. */
+  async issue(index: number, room: number): Promise<CallAccess> {
+    const { downVideo, upVideo, sound } = kindOf(index);
+    const { mode, screen } = (downVideo === 'mjpeg' ? shapes[index % shapes.length] : null) ?? untouched;
+    const { format, rate, channels } = sound?.device ?? alaw;
     const issued = await this.#client.issueCallCredentials({
       device_id: deviceIdOf(index),
       msg_session_key: 'a session key',
-      msg_room_id: `room-${index}`,
+      msg_room_id: `room-${index}-${room}`,
       msg_session_token: 'a server token',
       msg_app_id: 'wx0123456789abcdef',
       msg_model_id: 'model_1',
-      down_video_mt: 'mjpeg',
+      down_video_mt: downVideo,
+      up_video_mt: upVideo ?? 'none',
       screen_width: screen.width,
       screen_height: screen.height,
       video_res_mode: mode,
-      audio_rate: 8000,
-      audio_channels: 1,
+      down_audio_mt: format,
+      audio_rate: rate,
+      audio_channels: channels,
     });
     if (!issued.ok) throw new Error(`no credentials: ${issued.code} ${issued.message}`);
     const session = new URL(issued.data.peer_id).searchParams.get('x_session') ?? '';

@@ -58,6 +58,12 @@ async function openStunServer(t: Pick<TestContext, 'after'>): Promise<number> {
   return socket.address().port;
 }
 
+/** Where what comes goes, in place of being kept. */
+export interface RtcClientSink {
+  packet(kind: string, packet: RtpPacket): void;
+  message(label: string, bytes: Buffer): void;
+}
+
 export class RtcClient {
   readonly connection: RTCPeerConnection;
   readonly video = new MediaStreamTrack({ kind: 'video' });
@@ -65,6 +71,7 @@ export class RtcClient {
   /** Payloads that came, by kind, in hex, and messages by the label of their channel. */
   readonly came: string[] = [];
   readonly packets: { readonly kind: string; readonly packet: RtpPacket }[] = [];
+  readonly #sink: RtcClientSink;
   readonly #channels = new Map<string, RTCDataChannel>();
   readonly #events = new EventEmitter();
 
@@ -72,13 +79,18 @@ export class RtcClient {
   static async open(
     t: Pick<TestContext, 'after'>,
     labels: readonly string[] = ['pictures', 'commands'],
+    sink?: RtcClientSink,
   ): Promise<RtcClient> {
-    const client = new RtcClient(await openStunServer(t), labels);
+    const client = new RtcClient(await openStunServer(t), labels, sink);
     t.after(() => client.connection.close());
     return client;
   }
 
-  private constructor(stunPort: number, labels: readonly string[]) {
+  private constructor(stunPort: number, labels: readonly string[], sink?: RtcClientSink) {
+    this.#sink = sink ?? {
+      packet: (kind, packet) => this.#keepPacket(kind, packet),
+      message: (label, bytes) => this.#keep(`${label} ${bytes.toString('hex')}`),
+    };
     this.connection = new RTCPeerConnection({
       bundlePolicy: 'max-bundle',
       iceUseIpv6: false,
@@ -88,10 +100,7 @@ export class RtcClient {
     for (const track of [this.video, this.audio]) {
       const transceiver = this.connection.addTransceiver(track, { direction: 'sendrecv' });
       transceiver.onTrack.subscribe((incoming) => {
-        incoming.onReceiveRtp.subscribe((packet) => {
-          this.packets.push({ kind: track.kind, packet });
-          this.#keep(`${track.kind} ${packet.payload.toString('hex')}`);
-        });
+        incoming.onReceiveRtp.subscribe((packet) => this.#sink.packet(track.kind, packet));
       });
     }
     this.connection.onDataChannel.subscribe((channel) => this.#take(channel));
@@ -147,7 +156,12 @@ export class RtcClient {
   #take(channel: RTCDataChannel): void {
     // This server opens one of each label, too; the one opened here goes before it.
     if (!this.#channels.has(channel.label)) this.#channels.set(channel.label, channel);
-    channel.onMessage.subscribe((message) => this.#keep(`${channel.label} ${message.toString('hex')}`));
+    channel.onMessage.subscribe((message) => this.#sink.message(channel.label, Buffer.from(message)));
+  }
+
+  #keepPacket(kind: string, packet: RtpPacket): void {
+    this.packets.push({ kind, packet });
+    this.#keep(`${kind} ${packet.payload.toString('hex')}`);
   }
 
   #keep(line: string): void {

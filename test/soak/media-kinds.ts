@@ -1,0 +1,70 @@
+/**
+ * What kinds of calls the soak has. Of ten calls six have sound both ways, converted both ways; of these two have devices by
+ * WebRTC, one of pictures and one of H.264, and one sends JPEGs to a bridge that takes H.264.
+ */
+import type { SoundShape } from '../../src/model/sound.ts';
+
+export interface CallKind {
+  readonly device: 'websocket' | 'webrtc';
+  /** The bridge's. */
+  readonly film: 'h264' | 'mjpeg';
+  readonly downVideo: 'h264' | 'mjpeg';
+  /** Whatever it is, the bridge takes H.264. Null: the device shows nothing. */
+  readonly upVideo: 'h264' | 'mjpeg' | null;
+  readonly sound: CallSound | null;
+}
+
+/** As credentials have it. */
+interface IssuedSound extends SoundShape {
+  readonly format: 'alaw' | 'amr' | 'opus';
+  readonly rate: 8000 | 16_000;
+  readonly channels: 1;
+}
+
+/** No way has the same format at both ends. */
+export interface CallSound {
+  readonly device: IssuedSound;
+  /** What the device takes and sends, if not that. */
+  readonly rtc?: SoundShape;
+  readonly bridgeSends: SoundShape;
+  readonly bridgeTakes: SoundShape;
+}
+
+export const alaw: IssuedSound = { format: 'alaw', rate: 8000, channels: 1 };
+const amr: IssuedSound = { format: 'amr', rate: 8000, channels: 1 };
+const opus: IssuedSound = { format: 'opus', rate: 16_000, channels: 1 };
+const pcm: SoundShape = { format: 'pcm', rate: 8000, channels: 1 };
+const rtc: SoundShape = { format: 'opus', rate: 48_000, channels: 1 };
+
+const picturesOf = {
+  h264: { device: 'websocket', film: 'h264', downVideo: 'mjpeg', upVideo: null, sound: null },
+  mjpeg: { device: 'websocket', film: 'mjpeg', downVideo: 'mjpeg', upVideo: null, sound: null },
+} as const satisfies Record<string, CallKind>;
+
+const kinds: readonly CallKind[] = [
+  { ...picturesOf.h264, sound: { device: alaw, bridgeSends: opus, bridgeTakes: pcm } },
+  { ...picturesOf.mjpeg, upVideo: 'mjpeg', sound: { device: amr, bridgeSends: alaw, bridgeTakes: opus } },
+  {
+    ...picturesOf.h264,
+    device: 'webrtc',
+    sound: { device: alaw, rtc, bridgeSends: alaw, bridgeTakes: pcm },
+  },
+  picturesOf.mjpeg,
+  {
+    device: 'webrtc',
+    film: 'h264',
+    downVideo: 'h264',
+    upVideo: 'h264',
+    sound: { device: alaw, rtc, bridgeSends: pcm, bridgeTakes: alaw },
+  },
+  picturesOf.h264,
+  { ...picturesOf.mjpeg, sound: { device: opus, bridgeSends: { ...pcm, rate: 16_000 }, bridgeTakes: alaw } },
+  picturesOf.h264,
+  picturesOf.mjpeg,
+  { ...picturesOf.h264, sound: { device: alaw, bridgeSends: amr, bridgeTakes: amr } },
+];
+
+/** The first five are one of each. */
+export function kindOf(index: number): CallKind {
+  return kinds[index % kinds.length] ?? picturesOf.h264;
+}
