@@ -18,6 +18,7 @@ import {
   type SoundShape,
 } from '../../model/sound.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
+import { describeSound, type SoundSource } from '../sound/sound-source.ts';
 import { AudioQueue } from './media-queues.ts';
 import type { SendQueue } from './send-queue.ts';
 import type { FrameTally } from './session-stats.ts';
@@ -28,8 +29,8 @@ export interface Hearer {
   readonly sendQueue: SendQueue;
 }
 
-interface SoundSource extends SoundPacket {
-  /** Of a format that does not tell its own. */
+interface WaitingSound extends SoundPacket {
+  /** Its own, where it tells. */
   readonly assumed: SampleShape;
   /** What becomes of it here is what becomes of the packet. */
   readonly isCounted: boolean;
@@ -45,7 +46,9 @@ export interface SoundRouteDeps {
 
 export class SoundRoute {
   readonly #deps: SoundRouteDeps;
-  readonly #waiting: AudioQueue<SoundSource>;
+  readonly #waiting: AudioQueue<WaitingSound>;
+  /** The last AMR, whose band the next one likely has. */
+  #amr: SoundSource | null = null;
   #transcoder: SoundTranscoder | null = null;
   #refusal: 'load' | 'unsupported' = 'load';
   #refusedAtMs = Number.NEGATIVE_INFINITY;
@@ -56,8 +59,9 @@ export class SoundRoute {
     this.#waiting = new AudioQueue((packet) => this.#lost(packet, 'slow_leg'));
   }
 
-  /** Somebody hears it. `headerBytes`: with which it is passed on. */
-  take(packet: SoundPacket, headerBytes: Uint8Array, assumed: SampleShape): void {
+  /** Somebody hears it. `headerBytes`: with which it is passed on. `otherwise`: its shape where it does not tell. */
+  take(packet: SoundPacket, headerBytes: Uint8Array, otherwise: SampleShape): void {
+    const assumed = this.#shapeOf(packet, otherwise);
     const hearers = this.#deps.hearers();
     const passing = hearers.filter(({ sound }) => passes(packet, assumed, sound));
     for (const hearer of passing)
@@ -81,7 +85,14 @@ export class SoundRoute {
     this.#transcoder = null;
   }
 
-  #convert(packet: SoundSource): void {
+  /** AMR that cannot be read is taken for what is assumed. */
+  #shapeOf(packet: SoundPacket, assumed: SampleShape): SampleShape {
+    const told = packet.format === 'amr' ? describeSound(packet, assumed, this.#amr) : null;
+    this.#amr = told ?? this.#amr;
+    return told ?? assumed;
+  }
+
+  #convert(packet: WaitingSound): void {
     if (packet.payload.length > audioBytesWaitingMax) return this.#lost(packet, 'too_large');
     this.#waiting.push(packet);
     this.#takeNext();
@@ -101,7 +112,7 @@ export class SoundRoute {
 
   async #transcode(
     transcoder: SoundTranscoder,
-    packet: SoundSource,
+    packet: WaitingSound,
     targets: readonly SoundShape[],
   ): Promise<void> {
     this.#stage = 'working';
@@ -114,7 +125,7 @@ export class SoundRoute {
     this.#takeNext();
   }
 
-  #deliver(packet: SoundSource, targets: readonly SoundShape[], { packets, drop }: SoundResult): void {
+  #deliver(packet: WaitingSound, targets: readonly SoundShape[], { packets, drop }: SoundResult): void {
     const hearers = this.#deps.hearers();
     if (hearers.length === 0) this.#lost(packet, 'no_receiver');
     for (const [place, { sound: shape, sendQueue }] of hearers.entries()) {
@@ -130,7 +141,7 @@ export class SoundRoute {
   }
 
   /** What is to be made of it, each once. */
-  #targetsOf(packet: SoundSource, hearers: readonly Hearer[]): readonly SoundShape[] {
+  #targetsOf(packet: WaitingSound, hearers: readonly Hearer[]): readonly SoundShape[] {
     const targets: SoundShape[] = [];
     for (const { sound: shape } of hearers) {
       if (shape === 'any' || passes(packet, packet.assumed, shape)) continue;
@@ -152,7 +163,7 @@ export class SoundRoute {
     return this.#refusal;
   }
 
-  #lost({ isCounted }: SoundSource, why: MediaFrameResult): void {
+  #lost({ isCounted }: WaitingSound, why: MediaFrameResult): void {
     if (isCounted) this.#deps.tally.frame(why);
   }
 
@@ -168,7 +179,9 @@ function noneFor(hearers: readonly Hearer[]): 'no_receiver' | 'unsupported' {
 /** Whether nothing is to be done to it. */
 function passes({ format }: SoundPacket, assumed: SampleShape, shape: SoundShape | 'any'): boolean {
   if (shape === 'any') return true;
-  return format === shape.format && (tellsItsShape(format) || isAlike(assumed, shape));
+  if (format !== shape.format) return false;
+  if (format === 'amr') return assumed.rate === shape.rate;
+  return format === 'opus' || isAlike(assumed, shape);
 }
 
 /** A-law and PCM are samples alone. */

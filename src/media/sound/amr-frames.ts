@@ -11,6 +11,7 @@ const dataBytes: Record<AmrBand, readonly number[]> = {
   narrow: [12, 13, 15, 17, 19, 20, 26, 31, 5],
   wide: [17, 23, 32, 36, 40, 46, 50, 58, 60, 5],
 };
+const framesMax = soundPacketMsMax / soundBlockMs;
 /** Speech that was lost, of wide band, and a frame of nothing. */
 const [lostKind, emptyKind] = [14, 15];
 
@@ -31,11 +32,11 @@ function parseBand(payload: Uint8Array<ArrayBuffer>, band: AmrBand): AmrPacket |
   for (let at = 0; at < payload.length;) {
     const kind = ((payload[at] ?? 0) >> 3) & 15;
     const bytes = frameBytes(kind, band);
-    if (bytes === null || at + bytes > payload.length) return null;
+    if (bytes === null || at + bytes > payload.length || frames.length === framesMax) return null;
     frames.push(isSpeech(kind, band) ? payload.subarray(at, at + bytes) : null);
     at += bytes;
   }
-  return frames.length === 0 || frames.length * soundBlockMs > soundPacketMsMax ? null : { band, frames };
+  return frames.length === 0 ? null : { band, frames };
 }
 
 /** With its octet; null: it is of no kind. */

@@ -45,6 +45,27 @@ for (const [format, media] of [
     assert.deepEqual(scene.transcoders.openedSound, []);
   });
 
+/** A frame of each band: its octet, and data of the length that only that band has. */
+const [narrowFrame, wideFrame] = [`<${'n'.repeat(31)}`, `D${'w'.repeat(60)}`];
+
+test('AMR of the other band is another format: it is made anew', async () => {
+  for (const [audioRate, same, other] of [
+    [8000, narrowFrame, wideFrame],
+    [16_000, wideFrame, narrowFrame],
+  ] as const) {
+    const scene = new RelayScene({ ...amrMedia, audioRate });
+    scene.transcoders.soundEncoders = ['amr', 'amr_wide'];
+    const [bridge, device] = [scene.bridge(), scene.device()];
+    bridge.audio(same, 0, 'amr');
+    bridge.audio(other, 20, 'amr');
+    await scene.soundTranscoder.answer();
+    bridge.audio(same, 40, 'amr');
+    device.readAll();
+    assert.deepEqual(device.texts, [same, `amr ${audioRate}/1 of ${other}`, same]);
+    assert.deepEqual(scene.counts, { audio: 2, transcoded: 1 });
+  }
+});
+
 test('one packet is decoded at a time, once for all, and each has it as it takes it', async () => {
   const scene = new RelayScene(alawMedia);
   const [bridge, device, listener] = [scene.bridge(), scene.device(), scene.liveViewer(() => opus).source];

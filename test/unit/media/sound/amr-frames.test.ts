@@ -38,3 +38,10 @@ test('what is cut, has something behind it, is of a reserved kind, empty or too 
   assert.notEqual(lengths(speech(25)), null);
   assert.equal(lengths(speech(26)), null);
 });
+
+test('a flood of empty frames is not read to its end', () => {
+  const endless = new Proxy(new Uint8Array(1000).fill(15 << 3), {
+    get: (bytes, at) => (at === '26' ? assert.fail('it is too long by then') : Reflect.get(bytes, at, bytes)),
+  });
+  assert.equal(parseAmr(endless, 'narrow'), null);
+});
