@@ -24,6 +24,8 @@ export class PeerChannels {
   readonly #messageBytesMax: number;
   readonly #channels = new Map<Label, DataChannel>();
   #opened = 0;
+  /** The one that was sent last: channels open behind the connection, and the client's own behind ours. */
+  #command: number | null = null;
   /** Of the pictures that were taken last, where the next may not come yet. */
   readonly #sent = new Map<Label, () => void>();
   #isClosed = false;
@@ -63,12 +65,10 @@ export class PeerChannels {
     else this.#sent.set(label, sent);
   }
 
+  /** Goes out again on a channel that opens later. */
   sendCommand(command: number): void {
-    const channel = this.#channels.get('commands');
-    if (channel?.isOpen() !== true) return;
-    const bytes = Buffer.alloc(commandBytes);
-    bytes.writeUInt32LE(command);
-    channel.sendMessageBinary(bytes);
+    this.#command = command;
+    this.#sendCommand();
   }
 
   close(): void {
@@ -82,9 +82,21 @@ export class PeerChannels {
     channel.onMessage((message) => this.#received(label, message));
     // The library frees a channel behind this call, and only if somebody asked for it.
     channel.onClosed(() => this.#closed(label, channel));
-    if (label === 'commands') return;
+    if (label === 'commands') {
+      if (channel.isOpen()) this.#sendCommand();
+      else channel.onOpen(() => this.#sendCommand());
+      return;
+    }
     channel.setBufferedAmountLowThreshold(rtcChannelBacklogBytes);
     channel.onBufferedAmountLow(() => this.#drained(label));
+  }
+
+  #sendCommand(): void {
+    const channel = this.#channels.get('commands');
+    if (this.#command === null || channel?.isOpen() !== true) return;
+    const bytes = Buffer.alloc(commandBytes);
+    bytes.writeUInt32LE(this.#command);
+    channel.sendMessageBinary(bytes);
   }
 
   #received(label: Label, message: string | Buffer | ArrayBuffer): void {
