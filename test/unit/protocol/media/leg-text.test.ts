@@ -106,6 +106,7 @@ test('the close codes of the page, and the words that go with them', () => {
       '4401 revoked',
       '4409 replaced',
       '4503 draining',
+      '4503 moved',
       '1009 too_large',
       '4400 malformed',
       '4429 too_much',
