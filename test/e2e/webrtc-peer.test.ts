@@ -56,6 +56,19 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 
+test('a command goes out again on a channel that the client opens later', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t, ['pictures']);
+  const peer = openPeer(peers, owner);
+  await client.connect(peer, owner);
+  peer.sendCommand(0x2000);
+  await client.until('commands 00200000');
+  client.came.length = 0;
+  client.openChannel('commands');
+  await client.until('commands 00200000');
+});
+
 test('a client of data channels alone is answered, and when it closes the peer is gone', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();

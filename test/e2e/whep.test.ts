@@ -71,7 +71,7 @@ function send(out: { send: FakeJoinedLeg['frameOutput']['send'] }, header: Uint8
 
 test('a ticket opens the whole call for a page of any origin, once', async () => {
   const { path, leg, joined } = await watch();
-  assert.match(path, /^\/media\/v1\/whip\/[\w-]{24}$/);
+  assert.match(path, /^\/media\/v1\/whep\/[\w-]{24}$/);
   assert.deepEqual([leg.kind, joined.kind, joined.sessionId], ['viewer', 'live', scene.service.sessionId]);
   assert.equal(scene.telemetry.count('media login accepted'), 1);
   assert.equal((await postOffer()).status, '401 Unauthorized');
@@ -82,6 +82,10 @@ test('a browser is told beforehand that a page of any origin may ask, and of whi
   const allowed = async (path: string): Promise<string | null> =>
     (await ask(`OPTIONS ${path}`)).headers.get('access-control-allow-origin') ?? null;
   assert.deepEqual([await allowed(endpoint), await allowed('/media/v1/whip')], ['*', null]);
+  assert.deepEqual(
+    [await allowed(`${endpoint}/session`), await allowed('/media/v1/whip/session')],
+    ['*', null],
+  );
   const refused = await postOffer('?ticket=unknown');
   assert.deepEqual(
     [refused.status, refused.headers.get('access-control-allow-origin')],

@@ -125,7 +125,8 @@ test('calls by WebRTC: Chromium, which takes H.264 and pictures, and the WHIP mu
       `the page, as it was seen: ${file}; ${JSON.stringify(seen)}; to the bridge: ${JSON.stringify(phone.leg.counts)}`,
     );
     assert.equal(seen.width, size.width);
-    assert.deepEqual(seen.commands, ['00200000']);
+    // On the channel of each side, when one opens behind the other.
+    assert.deepEqual(new Set(seen.commands), new Set(['00200000']));
     assert.ok(seen.patches.every((status) => status === 204));
     assert.deepEqual([[...phone.came.video], [...phone.came.audio]], [['h264'], ['opus']]);
     assert.ok(phone.came.keyFrames > 0);

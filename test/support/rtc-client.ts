@@ -104,7 +104,11 @@ export class RtcClient {
       });
     }
     this.connection.onDataChannel.subscribe((channel) => this.#take(channel));
-    for (const label of labels) this.#take(this.connection.createDataChannel(label));
+    for (const label of labels) this.openChannel(label);
+  }
+
+  openChannel(label: string): void {
+    this.#take(this.connection.createDataChannel(label));
   }
 
   async offer(): Promise<string> {

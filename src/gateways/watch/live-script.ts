@@ -28,21 +28,24 @@ async function openLive(link, owner) {
     owner.track(track);
   };
   for (const kind of ['video', 'audio']) connection.addTransceiver(kind, { direction: 'recvonly' });
+  let session = null;
   try {
     await connection.setLocalDescription();
     const { sdp } = connection.localDescription;
     const headers = { 'Content-Type': 'application/sdp' };
     const answer = await fetch(link, { method: 'POST', headers, body: sdp });
     if (!answer.ok) throw new Error(answer.statusText);
-    const open = connected(connection);
-    await connection.setRemoteDescription({ type: 'answer', sdp: await answer.text() });
-    await open;
+    session = new URL(answer.headers.get('Location'), answer.url);
+    const description = { type: 'answer', sdp: await answer.text() };
+    await Promise.all([connected(connection), connection.setRemoteDescription(description)]);
   } catch {
     connection.close();
+    /* The server would count it as a viewer until its own time is up. */
+    if (session !== null) await fetch(session, { method: 'DELETE' }).catch(() => undefined);
     return null;
   }
   connection.onconnectionstatechange = () => {
-    if (connection.connectionState !== 'disconnected') owner.gone();
+    if (['failed', 'closed'].includes(connection.connectionState)) owner.gone();
   };
   return {
     close: () => {

@@ -17,7 +17,7 @@ import {
 } from '../../model/rtc-limits.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
 import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
-import { fragmentType, isViewerPath, offerType, resourcePath, type RtcChange } from './rtc-request.ts';
+import { fragmentType, isViewerPath, offerType, type RtcChange } from './rtc-request.ts';
 import { RtcSession } from './rtc-session.ts';
 import { pathOf } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
@@ -161,7 +161,7 @@ export class RtcEndpoint {
     whenOpen();
     await this.#heard();
     const headers = {
-      Location: resourcePath(id),
+      Location: `${pathOf(request.request)}/${id}`,
       ETag: session.etag,
       'Content-Type': offerType,
       ...this.#links,

@@ -38,17 +38,16 @@ const sessionMethods = 'PATCH, DELETE, OPTIONS';
 
 /** `path`: without a slash at its end. */
 export function isRtcPath(path: string): boolean {
-  return path === whipPath || isViewerPath(path) || path.startsWith(`${whipPath}/`);
+  return isAtOrBelow(whipPath, path) || isViewerPath(path);
 }
 
 /** Whoever has a ticket may ask there, from whatever page: it is good for one offer, and browsers add nothing to it. */
 export function isViewerPath(path: string): boolean {
-  return path === whepPath;
+  return isAtOrBelow(whepPath, path);
 }
 
-/** Of the session resource of this id. */
-export function resourcePath(id: string): string {
-  return `${whipPath}/${id}`;
+function isAtOrBelow(endpoint: string, path: string): boolean {
+  return path === endpoint || path.startsWith(`${endpoint}/`);
 }
 
 export function readRtcRequest(
@@ -56,7 +55,7 @@ export function readRtcRequest(
   path: string,
 ): Read<RtcPreflight | RtcOfferRequest | RtcChange> {
   if (request.method === 'OPTIONS') return succeed({ kind: 'preflight' });
-  if (path !== whipPath && !isViewerPath(path)) return readChange(request, path.slice(whipPath.length + 1));
+  if (path !== whipPath && path !== whepPath) return readChange(request, path.slice(whipPath.length + 1));
   if (request.method !== 'POST') return fail(methodRefused(endpointMethods));
   const credential = isViewerPath(path) ? readTicket(request) : readToken(request);
   if (!credential.ok || isOfType(request, offerType)) return credential;

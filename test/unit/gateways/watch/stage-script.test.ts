@@ -1,4 +1,4 @@
-/** Which element of the watch page a stream is shown in, by what the source is and what the device takes. */
+/** The watch page's connection by WebRTC, and the element that each stream is shown in. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createContext, Script } from 'node:vm';
@@ -58,4 +58,77 @@ test('the page asks for sound, and for none, in the bytes of the commands that a
   );
   const commands = [0, 4].map((at) => Buffer.from(sent).readUInt32LE(at));
   assert.deepEqual([sent.length, commands], [8, [viewerCommands.hear, viewerCommands.mute]]);
+});
+
+type State = 'connected' | 'disconnected' | 'failed';
+
+interface OpenedLive {
+  readonly live: unknown;
+  /** Requests, by method and URL. */
+  readonly asked: readonly string[];
+  /** How often the page has been told that the connection is gone by then. */
+  readonly become: (next: State) => number;
+}
+
+/** A connection of the page that comes to this state, and then to others as the test says. */
+async function openLive(state: State): Promise<OpenedLive> {
+  const asked: string[] = [];
+  let gone = 0;
+  let become: (next: State) => void = () => assert.fail('there is no connection');
+  class Connection {
+    connectionState = 'new';
+    onconnectionstatechange = (): void => undefined;
+    readonly localDescription = { sdp: 'v=0' };
+    constructor() {
+      become = (next) => {
+        this.connectionState = next;
+        this.onconnectionstatechange();
+      };
+    }
+    createDataChannel = (): object => ({});
+    addTransceiver = (): void => undefined;
+    setLocalDescription = async (): Promise<void> => undefined;
+    setRemoteDescription = async (): Promise<void> => become(state);
+    close = (): void => undefined;
+  }
+  const ask = async (url: string | URL, { method }: { readonly method: string }): Promise<object> => {
+    asked.push(`${method} ${String(url)}`);
+    const headers = new Map([['Location', '/media/v1/whep/session']]);
+    return { ok: true, url: String(url), headers, text: async () => 'v=0' };
+  };
+  const owner = { gone: () => (gone += 1), track: assert.fail, picture: assert.fail };
+  const timers = { setTimeout: () => 0, clearTimeout: () => undefined };
+  const context = createContext({
+    window: { RTCPeerConnection: Connection },
+    RTCPeerConnection: Connection,
+    fetch: ask,
+    owner,
+    URL,
+    ...timers,
+  });
+  const opening = new Script(`${liveScript} openLive('https://media.example/media/v1/whep?ticket=t', owner)`);
+  const live: unknown = await opening.runInContext(context);
+  return {
+    live,
+    asked,
+    become: (next) => {
+      become(next);
+      return gone;
+    },
+  };
+}
+
+test('a connection that is disturbed for a moment is kept, and one that is lost is told', async () => {
+  const { live, become } = await openLive('connected');
+  assert.ok(live !== null);
+  assert.deepEqual([become('disconnected'), become('connected'), become('failed')], [0, 0, 1]);
+});
+
+test('a connection that cannot be made is ended at the server, which counts it as a viewer', async () => {
+  const { live, asked } = await openLive('failed');
+  assert.equal(live, null);
+  assert.deepEqual(asked, [
+    'POST https://media.example/media/v1/whep?ticket=t',
+    'DELETE https://media.example/media/v1/whep/session',
+  ]);
 });
