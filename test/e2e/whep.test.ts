@@ -138,6 +138,20 @@ test('H.264 goes by RTP, pictures by the channel of their stream, and nothing be
   assert.equal(joined.keyFramesWanted, 2);
 });
 
+test('H.264 of both streams goes out one behind the other, as when a bridge changes its format', async () => {
+  const { peer, joined } = await watch();
+  peer.owner.connected();
+  const [fromSource, fromOutput] = [joined.liveOutput.source, joined.liveOutput.output].map((stream) =>
+    send(stream, video('h264')),
+  );
+  assert.deepEqual(peer.sent, ['video beef'], 'the peer has not sent it yet');
+  peer.sending.shift()?.();
+  await fromSource;
+  assert.deepEqual(peer.sent, ['video beef', 'video beef']);
+  peer.sending.shift()?.();
+  await fromOutput;
+});
+
 test('what the browser does not take is left out, and holds nothing up', async () => {
   scene.rtcPeers.agreed = { ...scene.rtcPeers.agreed, videoDown: false, pictures: false };
   const { peer, joined } = await watch();

@@ -34,6 +34,9 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   #opened: Opened | null = null;
   #isConnected = false;
   #hears = false;
+  #isSendingVideo = false;
+  /** Of the other stream, while one sends. */
+  #nextVideo: (() => void) | null = null;
 
   /** What is sent from now on arrives. */
   get isConnected(): boolean {
@@ -61,6 +64,22 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
     this.#opened = { peer, viewer, joined };
     context.rtcLegs.add(this);
     return null;
+  }
+
+  /** Both streams may have H.264, one behind the other, and the peer takes an access unit at a time. */
+  sendVideo(peer: RtcPeer, accessUnit: Uint8Array, timestampMs: number, sent: () => void): void {
+    const send = (): void => {
+      this.#isSendingVideo = true;
+      peer.sendVideo(accessUnit, timestampMs, () => {
+        this.#isSendingVideo = false;
+        const next = this.#nextVideo;
+        this.#nextVideo = null;
+        next?.();
+        sent();
+      });
+    };
+    if (this.#isSendingVideo) this.#nextVideo = send;
+    else send();
   }
 
   /** The end is told by the close; the page asks for the rest. */
@@ -142,13 +161,14 @@ class ViewedStream implements LegOutput {
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
     const read = this.#leg.isConnected ? readHeader(header, payload) : null;
     const { agreed } = this.#peer;
+    const done = (): void => queueMicrotask(sent);
     if (read?.kind === 'video' && read.format === 'h264' && agreed.videoDown)
-      this.#peer.sendVideo(payload, read.timestampMs, sent);
+      this.#leg.sendVideo(this.#peer, payload, read.timestampMs, done);
     else if (read?.kind === 'video' && read.format === 'mjpeg' && agreed.pictures)
-      this.#peer.sendPicture(payload, sent, this.#channel);
+      this.#peer.sendPicture(payload, done, this.#channel);
     else {
       if (read?.kind === 'audio') this.#peer.sendAudio(payload, read.timestampMs);
-      queueMicrotask(sent);
+      done();
     }
   }
 
