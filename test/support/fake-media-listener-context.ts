@@ -1,4 +1,5 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's context. */
+import type { Socket } from 'node:net';
 import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
 import type { LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -49,6 +50,7 @@ export class FakeMediaListenerContext implements MediaListenerContext {
   readonly legs = new Set<LegConnection>();
   readonly rtcLegs = new Set<LegConnection>();
   readonly leaving = new Set<LegConnection>();
+  readonly forwarded = new Set<Socket>();
   readonly floods: string[] = [];
 
   rtcLegLeft(): void {}

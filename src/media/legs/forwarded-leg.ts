@@ -6,7 +6,7 @@
 import { connect as connectPlain, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Cancel } from '../../lib/clock.ts';
-import { legAdmissionMsMax, legSilenceMsMax } from '../../model/limits.ts';
+import { legAdmissionMsMax, legLingerMsMax, legSilenceMsMax } from '../../model/limits.ts';
 import type { LegPlace } from '../../core/ports/leg-service.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
@@ -16,6 +16,7 @@ export class ForwardedLeg implements LegConnection {
   readonly #context: MediaListenerContext;
   readonly #there: Socket;
   readonly #giveUp: Cancel;
+  #stopLingering: Cancel = () => undefined;
   #isOver = false;
 
   /** It is among the legs of the context from then on. `failed`: the process is not reached, and nothing was answered. */
@@ -24,17 +25,20 @@ export class ForwardedLeg implements LegConnection {
     this.#context = context;
     this.#there = connectTo(place, () => this.#passOn());
     this.#giveUp = context.clock.after(legAdmissionMsMax, () => this.#there.destroy());
-    request.request.socket.once('close', () => this.drop());
+    context.legs.add(this);
+    context.forwarded.add(this.#there);
+    request.request.socket.once('close', () => this.#clientGone());
     this.#there.on('error', () => undefined);
     this.#there.once('close', () => {
-      this.#leave();
-      // Behind what it has sent; the client is still asking where it was not reached at all.
+      context.forwarded.delete(this.#there);
+      if (!this.#leave()) return;
+      // The client is still asking where the process was not reached at all.
       if (request.isAsking) failed();
-      else request.request.socket.destroySoon();
+      else this.#linger();
     });
   }
 
-  /** The process that has the call asks its legs for a sign of life; TCP keep-alive asks that process. */
+  /** The process that has the call asks its legs for a sign of life, and TCP keep-alive asks both ends. */
   heartbeat(): void {}
 
   drop(): void {
@@ -49,11 +53,26 @@ export class ForwardedLeg implements LegConnection {
     this.#request.forward(this.#there);
   }
 
-  #leave(): void {
-    if (this.#isOver) return;
+  /** The process that has the call has hung up. A client that does not read the rest in time is cut. */
+  #linger(): void {
+    this.#context.leaving.add(this);
+    this.#stopLingering = this.#context.clock.after(legLingerMsMax, () => this.#request.cut());
+    this.#request.request.socket.destroySoon();
+  }
+
+  #clientGone(): void {
+    this.#context.leaving.delete(this);
+    this.#stopLingering();
+    this.drop();
+  }
+
+  /** False: it has left before. */
+  #leave(): boolean {
+    if (this.#isOver) return false;
     this.#isOver = true;
     this.#giveUp();
     this.#context.legs.delete(this);
+    return true;
   }
 }
 

@@ -1,4 +1,5 @@
 /** The context that the listener gives its legs: one object for all. */
+import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Relay } from '../relay/relay.ts';
 
@@ -25,6 +26,8 @@ export interface MediaListenerContext {
   readonly rtcLegs: Set<LegConnection>;
   /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;
+  /** Connections to other media processes, by which legs are passed on: descriptors beside those of the clients. */
+  readonly forwarded: Set<Socket>;
   /** One of `rtcLegs` is no longer there. */
   rtcLegLeft(): void;
   /** A leg was closed for sending too much. `fault`: of what, in a sentence. */

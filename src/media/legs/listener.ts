@@ -72,6 +72,7 @@ export class MediaListener {
       legs: new Set(),
       rtcLegs: new Set(),
       leaving: new Set(),
+      forwarded: new Set(),
       rtcLegLeft: () => this.#checkDrained(),
       reportFlood: (fault) => this.#reportFlood(fault),
     };
@@ -121,9 +122,9 @@ export class MediaListener {
     return this.#context.legs.size + this.#context.rtcLegs.size;
   }
 
-  /** Descriptors held, including those of peers that have not sent a request yet or are leaving. */
+  /** Descriptors held, including those of peers that have not sent a request yet or are leaving, and of legs passed on. */
   get socketCount(): number {
-    return this.#connections.size;
+    return this.#connections.size + this.#context.forwarded.size;
   }
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
@@ -173,7 +174,7 @@ export class MediaListener {
   /** False: a connection that just came is one too many. */
   #mayStay(): boolean {
     const { legs, leaving } = this.#context;
-    const pending = this.socketCount - legs.size - leaving.size;
+    const pending = this.#connections.size - legs.size - leaving.size;
     return pending <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
   }
 

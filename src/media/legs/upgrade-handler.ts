@@ -223,8 +223,7 @@ export class UpgradeHandler {
       this.#refuse(request, goElsewhere(`${refusal.origin}${request.request.url ?? ''}`));
     else {
       const failed = (): void => this.#refuse(request, 'unavailable');
-      const { context } = this.#deps;
-      context.legs.add(new ForwardedLeg(request, refusal, context, failed));
+      void new ForwardedLeg(request, refusal, this.#deps.context, failed);
     }
   }
 

@@ -191,9 +191,16 @@ export class UpgradeRequest {
   }
 }
 
-function headOf({ method, url, rawHeaders }: IncomingMessage): Buffer {
-  const lines = rawHeaders.map((text, n) => (n % 2 === 0 ? `${text}: ` : `${text}\r\n`));
-  return Buffer.from(`${method} ${url} HTTP/1.1\r\n${lines.join('')}${forwardedHeader}: 1\r\n\r\n`, 'latin1');
+/** Of a body, which is not passed on: nothing here takes one but WebRTC's resources, which are not passed on either. */
+const bodyHeaders: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'expect']);
+
+/** In its own version of HTTP, by which the answer is written. */
+function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  const lines = rawHeaders.flatMap((name, n) =>
+    n % 2 === 1 || bodyHeaders.has(name.toLowerCase()) ? [] : `${name}: ${rawHeaders[n + 1]}\r\n`,
+  );
+  const first = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  return Buffer.from(`${first}${lines.join('')}${forwardedHeader}: 1\r\n\r\n`, 'latin1');
 }
 
 function cut(this: Socket): void {
