@@ -61,6 +61,10 @@ export class WatchScene implements WatchDeps {
     return 'https://media.example:8083';
   }
 
+  mediaOrigins(): readonly string[] {
+    return ['https://media.example:8083', 'https://media.example:8084'];
+  }
+
   add(change: Partial<CallSession> = {}): SessionId {
     const session = callSession(change);
     this.live.set(session.sessionId, session);

@@ -35,6 +35,8 @@ export interface WatchDeps {
   opsOrigin(): string;
   /** The same of the media listener of the call, such as `https://media.example:8083`. */
   mediaOrigin(sessionId: SessionId): string;
+  /** Those of all media processes, to any of which a call may come. */
+  mediaOrigins(): readonly string[];
 }
 
 /** The media process, asked about a call. */
@@ -172,7 +174,8 @@ function openPage(deps: WatchDeps, ticket: string): OpsAnswer {
     return pageAnswer(401, noWatchPage('This address is used up, or older than a minute.', nonce), { nonce });
   const call = deps.calls.find(sessionId);
   if (call === null) return pageAnswer(404, noWatchPage('This call has ended.', nonce), { nonce });
-  const media = new URL(deps.mediaOrigin(sessionId)).origin;
+  const origins = [deps.mediaOrigin(sessionId), ...deps.mediaOrigins()];
+  const media = [...new Set(origins.map((origin) => new URL(origin).origin))].join(' ');
   return pageAnswer(200, watchPage(call, deps.keys.issue(sessionId), nonce), { nonce, media });
 }
 
@@ -216,7 +219,7 @@ function giveLive(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnswer {
 interface PagePolicy {
   /** The nonce of the page's own script and style: no other runs. */
   readonly nonce: string;
-  /** The origin of its pictures and its sound; left out: it has none. */
+  /** The origins of its pictures and its sound; left out: it has none. */
   readonly media?: string;
 }
 

@@ -108,6 +108,7 @@ export class CallService {
       keys: keysOfPages,
       opsOrigin: () => `http://${formatListenAddress(reachableHere(deps.opsAddress()))}`,
       mediaOrigin: (sessionId: SessionId) => this.mediaProcesses.originOf(sessionId),
+      mediaOrigins: () => this.mediaProcesses.origins(),
     };
     this.routes = [...callRoutes(routeDeps), ...watchRoutes(routeDeps)];
     this.viewerRoutes = watchViewerRoutes(routeDeps);

@@ -58,6 +58,13 @@ export class MediaProcesses {
     return mediaOrigin(settings, this.#connectionFor(sessionId)?.lastReach ?? nowhere);
   }
 
+  /** Those of all that have said where they are. */
+  origins(): readonly string[] {
+    return this.connections.flatMap(({ lastReach }) =>
+      lastReach === null ? [] : mediaOrigin(this.#deps.settings, lastReach),
+    );
+  }
+
   /** Null: no leg of it is connected, or its media process does not answer. */
   view(sessionId: SessionId): Promise<MediaView | null> {
     return this.#connectionFor(sessionId)?.view(sessionId) ?? Promise.resolve(null);

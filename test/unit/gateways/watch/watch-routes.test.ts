@@ -148,17 +148,18 @@ test('a call that has ended meanwhile has no page', async () => {
   assert.match(refused.body, /This call has ended/);
 });
 
-test('nothing runs in the page but its own script, and pictures and sound come from the media listener alone', async () => {
+test('nothing runs in the page but its own script, and pictures and sound come from the media listeners alone', async () => {
   const scene = new WatchScene();
   const session = scene.add();
   const nonces = new Set<string>();
+  const origins = 'https://media.example:8083 https://media.example:8084';
   for (const { headers = {}, body } of [await openPage(scene, session), await openPage(scene, session)]) {
     const [, nonce = ''] =
       /script-src 'nonce-([\w-]{22})'/.exec(headers['Content-Security-Policy'] ?? '') ?? [];
     assert.equal(
       headers['Content-Security-Policy'],
       `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; ` +
-        "img-src https://media.example:8083; connect-src 'self' https://media.example:8083; base-uri 'none'; " +
+        `img-src ${origins}; connect-src 'self' ${origins}; base-uri 'none'; ` +
         "form-action 'none'; frame-ancestors 'none'",
     );
     assert.equal(headers['Referrer-Policy'], 'no-referrer');
