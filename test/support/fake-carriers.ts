@@ -36,9 +36,9 @@ export class FakeCarrier implements MediaCarrier {
     );
   }
 
-  listen(port: number): void {
+  listen(port: number, host = '127.0.0.1', advertise: string | null = null): void {
     const process: MediaProcess = {
-      advertise: null,
+      advertise,
       reloadTls: () => this.asked.push('reload TLS'),
       drain: () => {
         this.asked.push('drain');
@@ -47,7 +47,7 @@ export class FakeCarrier implements MediaCarrier {
       view: () => null,
       counts: () => mediaCounts,
     };
-    this.end.ready({ host: '127.0.0.1', port }, process);
+    this.end.ready({ host, port }, process);
   }
 
   fail(sentence: string): void {

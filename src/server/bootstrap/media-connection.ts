@@ -101,7 +101,7 @@ export class MediaConnection {
     this.#end = end;
     this.#address = null;
     try {
-      const { address, advertise } = await this.#inTime(end.listening);
+      const { address, advertise } = reachOf(settings, await this.#inTime(end.listening));
       if (this.#end !== end) throw new Error('it hung up as soon as it listened');
       this.#address = address;
       this.#lastReach = { process, address, advertise };
@@ -162,4 +162,11 @@ export class MediaConnection {
     this.#address = null;
     this.#instance = null;
   }
+}
+
+/** Where one listens that was given its settings they say themselves, but for a free port: it may be in a stranger's hand. */
+function reachOf(settings: MediaProcessSettings | null, told: MediaListening): MediaListening {
+  if (settings === null) return told;
+  const { legs, advertise } = settings;
+  return { address: { host: legs.host, port: legs.port === 0 ? told.address.port : legs.port }, advertise };
 }

@@ -8,6 +8,8 @@ import { linkHeartbeatMs, mediaStartMsMax, mediaStopMsMax } from '../../../../sr
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { MediaGate, readLinkKey } from '../../../../src/server/bootstrap/media-gate.ts';
+import { mediaProcessSettings } from '../../../../src/server/config/derived-settings.ts';
+import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
@@ -91,6 +93,18 @@ test('one that has come is asked and told, until its link ends', async () => {
   assert.deepEqual([front.address, front.isTaken, front.capacity()], [null, false, null]);
   assert.deepEqual(scene.ends, [null]);
   assert.equal(clock.pendingTimers, 0);
+});
+
+test('of one that was given its settings no other place is believed', async () => {
+  const scene = new GatewaysScene();
+  const { front, carrier } = scene;
+  const settings = mediaProcessSettings(loadSettings({ env: {}, overrides: ['media.listen=127.0.0.1:0'] }));
+  const attaching = front.attach(carrier.link, settings, () => undefined);
+  await scene.settle();
+  carrier.listen(8083, '192.0.2.1', 'https://another.example');
+  assert.deepEqual(await attaching, { host: '127.0.0.1', port: 8083 });
+  const address = { host: '127.0.0.1', port: 8083 };
+  assert.deepEqual(front.lastReach, { process: 0, address, advertise: null });
 });
 
 test('its owner is told that it has come, each time that it tells its load, and that it is gone', async () => {
