@@ -134,7 +134,7 @@ function declareMediaGauges(labelledGauge: GaugeInstruments['labelledGauge'], so
     'worker',
     () => byWorker(({ taken }) => taken),
   );
-  labelledGauge('reveille_media_room', 'Calls that each media process has room for.', 'process', () =>
+  labelledGauge('reveille_media_room', 'Calls that each media process has room for.', 'media_process', () =>
     Object.fromEntries(sources.mediaCapacity().map((capacity) => [capacity.process, roomOf(capacity)])),
   );
 }

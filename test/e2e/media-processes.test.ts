@@ -164,7 +164,7 @@ test('the metrics tell of each media process', async () => {
   const metrics = await metricsOf(scene.server);
   assert.equal(metric(metrics, 'reveille_media_up'), 2);
   for (const process of [0, 1])
-    assert.notEqual(metric(metrics, `reveille_media_room{process="${process}"}`), null, `${process}`);
+    assert.notEqual(metric(metrics, `reveille_media_room{media_process="${process}"}`), null, `${process}`);
 });
 
 test(

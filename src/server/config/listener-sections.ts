@@ -176,15 +176,27 @@ export const mediaSection = section({
   .superRefine(linkedElsewhere)
   .superRefine(portsForAll);
 
-/** Several children listen one above the other. */
+/** Several children listen one above the other, each also for WebRTC where that has one port. */
 function portsForAll(
-  given: { readonly process: string; readonly processes: number; readonly listen: ListenAddress },
+  given: {
+    readonly process: string;
+    readonly processes: number;
+    readonly listen: ListenAddress;
+    readonly rtc_port: number | null;
+  },
   context: z.core.$RefinementCtx,
 ): void {
-  const { process, processes, listen } = given;
-  if (process !== 'child' || listen.port === 0 || listen.port + processes - 1 <= portMax) return;
-  const message = `at most ${portMax + 1 - processes}, since media.processes is ${processes}: each listens one port above the last`;
-  context.addIssue({ code: 'custom', path: ['listen'], input: null, message });
+  const { process, processes, listen, rtc_port: rtcPort } = given;
+  if (process !== 'child') return;
+  const lastPort = portMax + 1 - processes;
+  for (const [name, port] of [
+    ['listen', listen.port],
+    ['rtc_port', rtcPort ?? 0],
+  ] as const) {
+    if (port <= lastPort) continue;
+    const message = `at most ${lastPort}, since media.processes is ${processes}: each listens one port above the last`;
+    context.addIssue({ code: 'custom', path: [name], input: null, message });
+  }
 }
 
 const portMax = 65_535;

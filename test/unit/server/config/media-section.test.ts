@@ -78,8 +78,10 @@ for (const bad of [
   });
 
 test('several children need a port each', () => {
-  const twoAt = (port: number) => load([`media.listen=127.0.0.1:${port}`, 'media.processes=2']).media;
+  const twoAt = (port: number, rtcPort = 9000) =>
+    load([`media.listen=127.0.0.1:${port}`, `media.rtc_port=${rtcPort}`, 'media.processes=2']).media;
   assert.throws(() => twoAt(65_535), /media\.listen.*at most 65534, since media\.processes is 2/);
+  assert.throws(() => twoAt(8083, 65_535), /media\.rtc_port.*at most 65534/);
   assert.equal(twoAt(65_534).processes, 2);
   assert.equal(twoAt(0).processes, 2, 'free ones are found');
 });
