@@ -13,17 +13,19 @@ import { answerQuestions } from './ipc.ts';
 
 const port = await findFreePort('127.0.0.1');
 const transport = { host: '127.0.0.1', ports: { first: port, last: port } };
-const settings = { findTransport: () => transport, advertise: [], peersMax: 1000 };
+const settings = {
+  findTransport: () => transport,
+  advertise: [],
+  peersMax: 1000,
+  connectingPerAddressMax: 1000,
+};
 const peers = new PeerSet(settings, new SystemClock(), await openRtcEngine());
-let peersMade = 0;
 
 const nothing = (): void => undefined;
 
-/** Each as from an address of its own: connections that are not made yet are bounded by address. */
 function openEcho(): RtcPeer {
-  peersMade += 1;
   let isSending = false;
-  const opened = peers.open(`10.0.0.${peersMade % 256}`, {
+  const opened = peers.open('127.0.0.1', {
     connected: nothing,
     video: (accessUnit, _isKey, timestampMs) => {
       if (isSending) return;
@@ -55,7 +57,7 @@ answerQuestions<EchoProtocol>(echoService, {
   },
   answer: async (offer) => {
     const answer = await openEcho().answer(offer);
-    if (!answer.ok) throw new Error(answer.error);
+    if (!answer.ok) throw new Error(answer.error.sentence);
     return answer.value;
   },
   spent: () => {

@@ -20,14 +20,16 @@ export const rtcFrameRateAskMsMin = 2000;
 export const framesPerSecondMax = 60;
 
 /**
- * A connection that was asked for has this long until ICE and DTLS are done; of one address (IPv6: one /64) and of
- * all together at most so many wait for that, and beyond it another is refused.
+ * A connection that was asked for has this long until ICE and DTLS are done; of one address (IPv6: one /64; not behind a
+ * proxy) and of all together at most so many wait for that, and beyond it another is refused.
  */
 export const rtcConnectMsMax = 15_000;
 export const rtcConnectingPerAddressMax = 32;
 export const rtcConnectingMax = 256;
 /** Of RTP behind its header, so that a packet with SRTP, UDP and IPv6 passes a link of 1280 bytes. */
 export const rtcPayloadBytesMax = 1100;
+/** Of one access unit: payloads that it comes in, and NAL units; with more it is broken. */
+export const rtcPiecesMax = 4096;
 /**
  * What one client may send, by rates with a burst; beyond any of them it is closed. A call's 2.5 Mbit/s of video and its
  * sound are 300 packets a second; the burst is what a network that stood still for some seconds hands over at once.
@@ -53,12 +55,15 @@ export const rtcNackMsMin = 60;
 export const rtcNacksMax = 4;
 /**
  * Packets of video kept for whoever asks for them again, a second of 2.5 Mbit/s, and how often one is sent again. Sound would
- * come too late.
+ * come too late. No more are heard of in one request.
  */
 export const rtcPacketsKept = 256;
 export const rtcResendsMax = 3;
 /** Timestamps that stray so far from the time they come begin a new time line. */
 export const rtcTimestampJumpMsMax = 5000;
+/** Pictures of a client are moved to its sound by no more than this, and by so much from one to the next. */
+export const rtcAlignMsMax = 1000;
+export const rtcAlignStepMsMax = 5;
 /** Timers of all connections run so often: packets that are missing, and those that wait for their turn. */
 export const rtcTickMs = 20;
 /** Reports of both sides. */

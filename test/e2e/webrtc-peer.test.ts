@@ -175,7 +175,8 @@ test('a peer that is closed while it answers says so, and leaves nothing', async
   const peer = openPeer(peers, new KeptOwner());
   const answer = peer.answer(await client.offer());
   peer.close();
-  assert.deepEqual(await answer, { ok: false, error: 'the connection cannot be made: it was closed' });
+  const sentence = 'the connection cannot be made: it was closed';
+  assert.deepEqual(await answer, { ok: false, error: { status: 503, sentence } });
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 

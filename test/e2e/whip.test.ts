@@ -157,6 +157,21 @@ test('without WebRTC, or with as many connections as may be, an offer is answere
   assert.deepEqual([scene.rtcPeers.count, scene.listener.legCount], [0, 0]);
 });
 
+test('an offer that cannot be answered here, and a client that is answered and does not connect, are logged', async () => {
+  scene.rtcPeers.fault = { status: 503, sentence: 'the connection cannot be made: the port is taken' };
+  assertProblem(await postOffer(), 503, /the port is taken/);
+  scene.rtcPeers.fault = null;
+  for (const trouble of ['unmade', 'flood', undefined] as const)
+    (await openSession()).peer.owner.gone(`because of ${trouble}`, trouble);
+  assert.deepEqual(
+    scene.log.lines.map(({ message, fields }) => [message, fields]),
+    [
+      ['a WebRTC connection was not made', { fault: 'because of unmade' }],
+      ['a leg sent too much and was closed', { fault: 'because of flood' }],
+    ],
+  );
+});
+
 test('candidates are taken with the entity tag of the session, whichever of several is named', async () => {
   const session = await openSession();
   for (const tag of [session.etag, '*', `"other", ${session.etag}`]) {

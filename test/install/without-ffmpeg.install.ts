@@ -1,10 +1,10 @@
 /**
  * An installation from a clean clone that leaves FFmpeg out as README says, and what becomes of one whose binaries are damaged or
- * missing: FFmpeg's, the server works without; lmdb's, every command says what is missing.
+ * missing: without FFmpeg's, or WebRTC's, the server works; without lmdb's, every command says what is missing.
  */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { existsSync, renameSync, truncateSync } from 'node:fs';
+import { existsSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -96,6 +96,26 @@ test('without FFmpeg a server of a clean clone starts and says once what is miss
     warningOf(await servedLog(t)),
     /the package node-av, which has FFmpeg, is not installed \(npm ci/,
   );
+});
+
+test('a binary of WebRTC that is cut short, or is missing, keeps no server from starting', async (t) => {
+  if (process.platform !== 'linux') return t.skip('elsewhere the loader says so');
+  const webRtcLines = async (): Promise<string[]> => {
+    const lines = (await servedLog(t)).map(({ msg }) => msg);
+    assert(lines.includes('ready'), JSON.stringify(lines));
+    return lines.filter((msg) => msg.startsWith('there is no WebRTC here'));
+  };
+  const binary = join(
+    clone,
+    `node_modules/@node-datachannel/linux-${process.arch}-gnu/node_datachannel.node`,
+  );
+  truncateSync(binary, 1_000_000);
+  const [cutShort = '', ...more] = await webRtcLines();
+  assert.match(cutShort, /node_datachannel\.node is cut short$/);
+  rmSync(binary);
+  const [missing = '', ...others] = await webRtcLines();
+  assert.match(missing, /\(npm ci installs it\): Cannot find /);
+  assert.deepEqual([more, others], [[], []]);
 });
 
 test('without the binary of lmdb every command says what is missing, and what mends it', async () => {

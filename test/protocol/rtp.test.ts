@@ -16,6 +16,7 @@ import {
   RtpHeader,
   RtpPacket,
 } from 'werift';
+import { rtcPacketsKept, rtcPiecesMax } from '../../src/model/rtc-limits.ts';
 import { H264Assembler, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
 import {
   decodeRtcp,
@@ -56,6 +57,24 @@ for (const [what, bytes] of [
   ['with padding of no bytes', 'a0600001000000010000000100'],
 ] as const)
   test(`a packet ${what} is none`, () => assert.equal(decodeRtp(hex(bytes)), null));
+
+test('a picture of too many pieces is broken, and so is one that is only units of a byte; the next one is whole', () => {
+  const assembler = new H264Assembler(1_000_000);
+  for (let i = 0; i <= rtcPiecesMax; i += 1) assembler.push(hex('01aa'));
+  assert.equal(assembler.take(), null);
+  const unitsOfOneByte = Buffer.concat([hex('18'), Buffer.alloc(3 * (rtcPiecesMax + 1), hex('000101'))]);
+  assembler.push(unitsOfOneByte);
+  assert.equal(assembler.take(), null);
+  assembler.push(hex('6588'));
+  assert.deepEqual(assembler.take(), new Uint8Array(hex('000000016588')));
+});
+
+test('a NACK of more than is kept is heard up to that', () => {
+  const every17th = Array.from({ length: 300 }, (_, index) => index * 17);
+  const [nack] = decodeRtcp(encodeNack(1, 2, every17th));
+  assert(nack?.kind === 'nack');
+  assert.deepEqual(nack.sequences, every17th.slice(0, rtcPacketsKept));
+});
 
 test('RTP is written as another stack writes it', () => {
   const fields = { payloadType: 102, marker: true, timestamp: 0xfffffff0, ssrc: 7 };

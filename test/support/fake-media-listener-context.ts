@@ -51,11 +51,11 @@ export class FakeMediaListenerContext implements MediaListenerContext {
   readonly rtcLegs = new Set<LegConnection>();
   readonly leaving = new Set<LegConnection>();
   readonly forwarded = new Set<Socket>();
-  readonly floods: string[] = [];
+  readonly troubles: string[] = [];
 
   rtcLegLeft(): void {}
 
-  reportFlood(fault: string): void {
-    this.floods.push(fault);
+  report(trouble: string, fault: string): void {
+    this.troubles.push(`${trouble}: ${fault}`);
   }
 }

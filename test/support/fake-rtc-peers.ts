@@ -4,6 +4,7 @@ import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   PictureChannel,
   RtcAgreement,
+  RtcAnswerRefusal,
   RtcOpenRefusal,
   RtcPeer,
   RtcPeerOwner,
@@ -39,12 +40,12 @@ export class FakeRtcPeer implements RtcPeer {
     this.agreed = peers.agreed;
   }
 
-  async answer(offer: string): Promise<Result<string, string>> {
+  async answer(offer: string): Promise<Result<string, RtcAnswerRefusal>> {
     this.offers.push(offer);
     await this.#peers.held;
-    if (offer.startsWith('v=0')) return succeed('v=0 the answer');
+    if (offer.startsWith('v=0') && this.#peers.fault === null) return succeed('v=0 the answer');
     this.close();
-    return fail('this is no SDP');
+    return fail(this.#peers.fault ?? { status: 422, sentence: 'this is no SDP' });
   }
 
   patch(fragment: string): Result<null, string> {
@@ -92,6 +93,8 @@ export class FakeRtcPeers implements RtcPeers {
   /** Why none is opened; null: one is. */
   refusal: RtcOpenRefusal | null = null;
   agreed = everything;
+  /** Why no offer is answered; null: those that are SDP are. */
+  fault: RtcAnswerRefusal | null = null;
   /** What answers wait for. */
   held: Promise<void> = Promise.resolve();
   readonly opened: FakeRtcPeer[] = [];

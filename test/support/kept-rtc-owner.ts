@@ -4,17 +4,21 @@ import type { RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 
 export class KeptOwner implements RtcPeerOwner {
   readonly told: string[] = [];
+  /** Of the last that came. */
+  readonly timesMs = { video: 0, audio: 0 };
   readonly #events = new EventEmitter();
 
   connected(): void {
     this.#tell('connected');
   }
 
-  video(accessUnit: Uint8Array, isKey: boolean): void {
+  video(accessUnit: Uint8Array, isKey: boolean, timestampMs: number): void {
+    this.timesMs.video = timestampMs;
     this.#tell(`video ${Buffer.from(accessUnit).toString('hex')}${isKey ? ' key' : ''}`);
   }
 
-  audio(format: string, packet: Uint8Array): void {
+  audio(format: string, packet: Uint8Array, timestampMs: number): void {
+    this.timesMs.audio = timestampMs;
     this.#tell(`audio ${format} ${Buffer.from(packet).toString('hex')}`);
   }
 

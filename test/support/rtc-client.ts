@@ -20,6 +20,7 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
 import { openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
+import { rtcConnectingPerAddressMax } from '../../src/model/rtc-limits.ts';
 import { findFreePort } from './free-port.ts';
 import type { KeptOwner } from './kept-rtc-owner.ts';
 
@@ -31,7 +32,12 @@ export async function openPeers(
 ): Promise<PeerSet> {
   const port = await findFreePort('127.0.0.1');
   const transport = { host: '127.0.0.1', ports: { first: port, last: port } };
-  const settings = { findTransport: () => transport, advertise: [], peersMax };
+  const settings = {
+    findTransport: () => transport,
+    advertise: [],
+    peersMax,
+    connectingPerAddressMax: rtcConnectingPerAddressMax,
+  };
   const peers = new PeerSet(settings, clock, await openRtcEngine());
   t.after(() => peers.close());
   return peers;
@@ -119,7 +125,7 @@ export class RtcClient {
   /** Offers, takes the answer, and waits until the peer's owner is told of the connection. */
   async connect(peer: RtcPeer, owner: KeptOwner): Promise<void> {
     const answer = await peer.answer(await this.offer());
-    if (!answer.ok) throw new Error(answer.error);
+    if (!answer.ok) throw new Error(answer.error.sentence);
     await this.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
     await owner.until('connected');
   }

@@ -36,6 +36,7 @@ export async function checkMachine(
     await checkFrontEnd(),
     await checkStorePackage(),
     await checkEngine(settings.media.process),
+    await checkRtc(settings.media),
     checkClock(clock.wallMs()),
     checkOpenFiles(settings.sleep.max_sessions, machine.openFilesMax),
     ...checkReceiveBuffers(settings, machine.receiveBufferMax),
@@ -89,6 +90,17 @@ async function checkEngine(mediaProcess: Settings['media']['process']): Promise<
     engine.error,
     'without it calls are carried whose pictures need no conversion, others are refused',
   );
+}
+
+/** As above. */
+async function checkRtc({ process, webrtc }: Settings['media']): Promise<Finding> {
+  const check = 'webrtc';
+  if (process !== 'child') return ok(check, `not needed here: media.process is ${process}`);
+  if (!webrtc) return ok(check, 'switched off: media.webrtc');
+  const { openRtcEngine } = await import('../../media/webrtc/rtc-engine.ts');
+  const engine = await openRtcEngine();
+  if (engine.ok) return ok(check, 'its library loads');
+  return warn(check, engine.error, 'without it devices and people connect by WebSocket and HTTP alone');
 }
 
 /** This release was not there before. */

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Relay } from '../relay/relay.ts';
+import type { RtcTrouble } from '../webrtc/rtc-peer.ts';
 
 /** A connected leg, as the listener sees it. */
 export interface LegConnection {
@@ -30,6 +31,6 @@ export interface MediaListenerContext {
   readonly forwarded: Set<Socket>;
   /** One of `rtcLegs` is no longer there. */
   rtcLegLeft(): void;
-  /** A leg was closed for sending too much. `fault`: of what, in a sentence. */
-  reportFlood(fault: string): void;
+  /** For the log. `fault`: what was wrong, in a sentence. */
+  report(trouble: RtcTrouble, fault: string): void;
 }

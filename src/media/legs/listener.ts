@@ -14,7 +14,7 @@ import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
 import type { MediaListenerContext, LegRelay } from './listener-context.ts';
 import { RtcEndpoint, type RtcSettings } from './rtc-endpoint.ts';
-import type { RtcPeers } from '../webrtc/rtc-peer.ts';
+import type { RtcPeers, RtcTrouble } from '../webrtc/rtc-peer.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
 
 export interface MediaLegsSettings {
@@ -36,6 +36,10 @@ export interface MediaLegsSettings {
 const heartbeatMs = legSilenceMsMax / 2;
 /** The shortest time between two log lines of the same kind. */
 const reportMsMin = 1000;
+const troubles: Readonly<Record<RtcTrouble, string>> = {
+  flood: 'a leg sent too much and was closed',
+  unmade: 'a WebRTC connection was not made',
+};
 
 export interface MediaListenerDeps {
   readonly clock: Clock;
@@ -60,7 +64,7 @@ export class MediaListener {
   #drained: () => void = () => undefined;
   #stopHeartbeats: Cancel = () => undefined;
   #isHeartbeatDue = false;
-  readonly #reportedMs = { silence: -Infinity, flood: -Infinity };
+  readonly #reportedMs = { silence: -Infinity, flood: -Infinity, unmade: -Infinity };
 
   /** Throws when TLS is asked for and its files are not in order. */
   constructor(settings: MediaLegsSettings, deps: MediaListenerDeps) {
@@ -74,7 +78,7 @@ export class MediaListener {
       leaving: new Set(),
       forwarded: new Set(),
       rtcLegLeft: () => this.#checkDrained(),
-      reportFlood: (fault) => this.#reportFlood(fault),
+      report: (trouble, fault) => this.#report(trouble, fault),
     };
     const upgradeHandler = new UpgradeHandler({
       ...deps,
@@ -202,11 +206,11 @@ export class MediaListener {
     if (this.#mayReport('silence')) this.#deps.log.error({}, 'legs of calls cannot be judged in time');
   }
 
-  #reportFlood(fault: string): void {
-    if (this.#mayReport('flood')) this.#deps.log.warn({ fault }, 'a leg sent too much and was closed');
+  #report(trouble: RtcTrouble, fault: string): void {
+    if (this.#mayReport(trouble)) this.#deps.log.warn({ fault }, troubles[trouble]);
   }
 
-  #mayReport(what: 'silence' | 'flood'): boolean {
+  #mayReport(what: 'silence' | RtcTrouble): boolean {
     const nowMs = this.#deps.clock.monotonicMs();
     if (nowMs - this.#reportedMs[what] < reportMsMin) return false;
     this.#reportedMs[what] = nowMs;

@@ -9,7 +9,7 @@ import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../pr
 import { rtcCommands } from '../../protocol/media/rtc-commands.ts';
 import type { CallLeg, DeviceAdmission, LegService, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';
-import type { RtcPeer } from '../webrtc/rtc-peer.ts';
+import type { RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
 import type { RtcLeg } from './rtc-endpoint.ts';
 import { FrameRateWish } from './frame-rate-wish.ts';
@@ -143,7 +143,8 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     this.#frameRate.allow(bitsPerSecond);
   }
 
-  gone(): void {
+  gone(why: string, trouble?: RtcTrouble): void {
+    if (trouble !== undefined) this.#deps.context.report(trouble, why);
     const left = this.#leave();
     left?.peer.close();
     left?.side.gone();

@@ -150,7 +150,7 @@ export class RtcEndpoint {
     if (!opened.ok) return opened.error === 'busy' ? 'busy' : 'webrtc';
     const peer = opened.value;
     const answer = await peer.answer(body.toString('utf8'));
-    if (!answer.ok) return refuse(request, { status: 422, sentence: answer.error });
+    if (!answer.ok) return refuse(request, answer.error);
     const refusal = request.isAsking ? leg.enter(peer) : null;
     if (!request.isAsking || refusal !== null) {
       peer.close();

@@ -8,7 +8,7 @@ import type { SoundShape } from '../../model/sound.ts';
 import { viewerCommands } from '../../protocol/media/rtc-commands.ts';
 import type { CallLeg, LegService, OpenViewer, ViewerAdmission } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';
-import type { PictureChannel, RtcPeer } from '../webrtc/rtc-peer.ts';
+import type { PictureChannel, RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';
 import type { RtcLeg } from './rtc-endpoint.ts';
 import { readHeader } from './rtc-device-leg.ts';
@@ -94,7 +94,7 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   }
 
   hangUp(): void {
-    this.gone();
+    this.gone('its page has ended it');
   }
 
   /** Consent is asked for below. */
@@ -121,7 +121,8 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
 
   bitrate(): void {}
 
-  gone(): void {
+  gone(why: string, trouble?: RtcTrouble): void {
+    if (trouble !== undefined) this.#deps.context.report(trouble, why);
     const left = this.#leave();
     left?.peer.close();
     left?.viewer.gone();

@@ -186,7 +186,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     const side = this.#side;
     const { code, reason } = faultCloses.tooMuch;
     if (this.#leave()) {
-      this.#context.reportFlood(fault);
+      this.#context.report('flood', fault);
       this.#context.leaving.add(this);
       this.#outbox.say(encodeLegError(fault));
     }

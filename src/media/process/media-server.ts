@@ -57,7 +57,7 @@ export async function startMediaServer(
   const { legs, webrtc } = settings;
   try {
     const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-    const rtcPeers = await openRtcPeers(webrtc, legs.host, () => listener.address.port, clock);
+    const rtcPeers = await openRtcPeers(webrtc, legs, () => listener.address.port, clock);
     if (rtcPeers.missing !== null) log.info({}, rtcPeers.missing);
     const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
     const listener = new MediaListener(legs, deps);

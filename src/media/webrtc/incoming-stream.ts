@@ -21,6 +21,7 @@ import { ReorderWindow, type InOrder } from './reorder-window.ts';
 
 /** What is done with the packets of one source, in order. */
 interface PacketSink {
+  readonly clock: StreamClock;
   take(item: InOrder, nowMs: number): void;
 }
 
@@ -29,6 +30,8 @@ interface Source {
   readonly window: ReorderWindow;
   readonly reception: Reception;
   readonly sink: PacketSink;
+  /** The last; null: none came. */
+  report: SenderReport | null;
 }
 
 export interface IncomingStreamDeps {
@@ -55,7 +58,22 @@ export class IncomingStream {
   }
 
   reportCame(report: SenderReport, nowMs: number): void {
-    if (this.#source?.ssrc === report.ssrc) this.#source.reception.reportCame(report, nowMs);
+    if (this.#source?.ssrc !== report.ssrc) return;
+    this.#source.reception.reportCame(report, nowMs);
+    this.#source.report = report;
+  }
+
+  /** Its milliseconds less those of the client's clock, by the last report. Null: there is none, or it tells no time. */
+  get aheadMs(): number | null {
+    const { report = null, sink } = this.#source ?? {};
+    const atMs = report === null ? null : (sink?.clock.find(report.timestamp) ?? null);
+    if (report === null || atMs === null || report.ntpSeconds === 0) return null;
+    return atMs - (report.ntpSeconds + report.ntpFraction / 2 ** 32) * 1000;
+  }
+
+  /** Its times are to be later by so much. */
+  move(byMs: number): void {
+    this.#source?.sink.clock.move(byMs);
   }
 
   /** Gives up what was waited for; the feedback to send now, null: none. */
@@ -86,7 +104,8 @@ export class IncomingStream {
   #begin(ssrc: number): Source {
     const { kind, clockRate, makeSink } = this.#deps;
     const window = new ReorderWindow(rtcReorderMsMax[kind]);
-    const source = { ssrc, window, reception: new Reception(ssrc, clockRate), sink: makeSink() };
+    const reception = new Reception(ssrc, clockRate);
+    const source = { ssrc, window, reception, sink: makeSink(), report: null };
     this.#source = source;
     return source;
   }
@@ -94,17 +113,17 @@ export class IncomingStream {
 
 /** Sound: each packet is one frame. */
 export class SoundSink implements PacketSink {
-  readonly #clock: StreamClock;
+  readonly clock: StreamClock;
   readonly #deliver: (payload: Uint8Array<ArrayBuffer>, timestampMs: number) => void;
 
   constructor(clockRate: number, deliver: (payload: Uint8Array<ArrayBuffer>, timestampMs: number) => void) {
-    this.#clock = new StreamClock(clockRate);
+    this.clock = new StreamClock(clockRate);
     this.#deliver = deliver;
   }
 
   take(item: InOrder, nowMs: number): void {
     if (item === 'lost' || item.payload.length === 0) return;
-    this.#deliver(new Uint8Array(item.payload), this.#clock.toMs(item.timestamp, nowMs));
+    this.#deliver(new Uint8Array(item.payload), this.clock.toMs(item.timestamp, nowMs));
   }
 }
 
@@ -116,7 +135,7 @@ export interface VideoSinkOwner {
 
 export class VideoSink implements PacketSink {
   readonly #owner: VideoSinkOwner;
-  readonly #clock: StreamClock;
+  readonly clock: StreamClock;
   readonly #assembler = new H264Assembler(mediaMessageBytesMax);
   /** Of the access unit that is gathered. */
   #timestamp: number | null = null;
@@ -126,7 +145,7 @@ export class VideoSink implements PacketSink {
   #askedMs = -Infinity;
 
   constructor(clockRate: number, owner: VideoSinkOwner) {
-    this.#clock = new StreamClock(clockRate);
+    this.clock = new StreamClock(clockRate);
     this.#owner = owner;
   }
 
@@ -146,7 +165,7 @@ export class VideoSink implements PacketSink {
 
   #finish(nowMs: number): void {
     const accessUnit = this.#assembler.take();
-    const timestampMs = this.#clock.toMs(this.#timestamp ?? 0, nowMs);
+    const timestampMs = this.clock.toMs(this.#timestamp ?? 0, nowMs);
     const isWhole = accessUnit !== null && !this.#isBroken;
     this.#timestamp = null;
     this.#isBroken = false;

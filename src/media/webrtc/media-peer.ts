@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
-import { rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/rtc-limits.ts';
+import { rtcChannelsMax, rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/rtc-limits.ts';
 import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
 import { readOffer, type IceCredentials, type MediaOffer } from '../../protocol/sdp/media-offer.ts';
@@ -16,7 +16,14 @@ import { MediaStreams } from './media-streams.ts';
 import { PeerChannels } from './peer-channels.ts';
 import { channelMessageBytesMax, RtcConnection, type RtcTransportSettings } from './rtc-connection.ts';
 import type { RtcEngine } from './rtc-engine.ts';
-import type { PictureChannel, RtcAgreement, RtcPeer, RtcPeerOwner } from './rtc-peer.ts';
+import type {
+  PictureChannel,
+  RtcAgreement,
+  RtcAnswerRefusal,
+  RtcPeer,
+  RtcPeerOwner,
+  RtcTrouble,
+} from './rtc-peer.ts';
 
 export interface MediaPeerDeps {
   readonly clock: Clock;
@@ -58,23 +65,26 @@ export class MediaPeer implements RtcPeer {
     return this.#agreed;
   }
 
-  async answer(offer: string): Promise<Result<string, string>> {
+  async answer(offer: string): Promise<Result<string, RtcAnswerRefusal>> {
     const answer = await this.#tryAnswer(offer);
     if (!answer.ok) this.close();
     return answer;
   }
 
-  async #tryAnswer(text: string): Promise<Result<string, string>> {
+  async #tryAnswer(text: string): Promise<Result<string, RtcAnswerRefusal>> {
+    const refused = (sentence: string) => fail({ status: 422, sentence } as const);
     if (Buffer.byteLength(text) > rtcOfferBytesMax)
-      return fail(`an offer is at most ${rtcOfferBytesMax} bytes`);
+      return refused(`an offer is at most ${rtcOfferBytesMax} bytes`);
     const offer = readOffer(text);
-    if (!offer.ok) return offer;
+    if (!offer.ok) return refused(offer.error);
     const agreement = agree(offer.value);
-    if (!agreement.ok) return agreement;
+    if (!agreement.ok) return refused(agreement.error);
     try {
       return succeed(await this.#connect(offer.value, agreement.value));
     } catch (error) {
-      return fail(`the connection cannot be made: ${messageOf(error)}`);
+      const sentence = `the connection cannot be made: ${messageOf(error)}`;
+      this.end(sentence, 'unmade');
+      return fail({ status: 503, sentence });
     }
   }
 
@@ -126,10 +136,10 @@ export class MediaPeer implements RtcPeer {
   }
 
   /** Closed, and its owner is told. */
-  end(why: string): void {
+  end(why: string, trouble?: RtcTrouble): void {
     if (this.#stage === 'ended') return;
     this.close();
-    this.#deps.owner.gone(why);
+    this.#deps.owner.gone(why, trouble);
   }
 
   async #connect(offer: MediaOffer, agreement: Agreement): Promise<string> {
@@ -185,7 +195,7 @@ export class MediaPeer implements RtcPeer {
       {
         command: (command) => this.#deps.owner.command(command),
         takesMessage: (bytes) => this.#takes('message', bytes),
-        tooManyChannels: () => this.end('the client opens too many data channels'),
+        tooManyChannels: () => this.end(`a client opens ${rtcChannelsMax} data channels at most`, 'flood'),
       },
     );
   }
@@ -197,7 +207,7 @@ export class MediaPeer implements RtcPeer {
   /** False: it was one too many, and the peer has ended. */
   #takes(kind: 'packet' | 'message', bytes: number): boolean {
     const fault = this.#allowance.take(kind, bytes, this.#deps.clock.monotonicMs());
-    if (fault !== null) this.end(fault);
+    if (fault !== null) this.end(fault, 'flood');
     return fault === null;
   }
 
@@ -224,6 +234,6 @@ function guarded(owner: RtcPeerOwner, isOpen: () => boolean): RtcPeerOwner {
     command: ifOpen((command) => owner.command(command)),
     keyFrameWanted: ifOpen(() => owner.keyFrameWanted()),
     bitrate: ifOpen((bitsPerSecond) => owner.bitrate(bitsPerSecond)),
-    gone: ifOpen((why) => owner.gone(why)),
+    gone: ifOpen((...values) => owner.gone(...values)),
   };
 }

@@ -3,7 +3,12 @@
  * the reports and feedback of both. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
  */
 import type { Clock } from '../../lib/clock.ts';
-import { rtcPayloadBytesMax, rtcReportMs, rtcVideoBitrateMax } from '../../model/rtc-limits.ts';
+import {
+  rtcAlignMsMax,
+  rtcPayloadBytesMax,
+  rtcReportMs,
+  rtcVideoBitrateMax,
+} from '../../model/rtc-limits.ts';
 import type { AudioFrameFormat } from '../../model/sound.ts';
 import { packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
 import {
@@ -38,6 +43,7 @@ export class MediaStreams {
   readonly #videoDown: StreamSender;
   readonly #incoming: ReadonlyMap<number, IncomingStream>;
   readonly #videoUp: IncomingStream | null;
+  readonly #audioUp: IncomingStream | null;
   readonly #pacer: VideoPacer;
   readonly #rate: SendingRate;
   #videoBytes = 0;
@@ -55,10 +61,10 @@ export class MediaStreams {
     this.#audioDown = new StreamSender(outgoing(agreement.audioDown), false);
     this.#videoDown = new StreamSender(outgoing(agreement.videoDown), true);
     this.#videoUp = this.#makeVideoUp(agreement.videoUp);
-    const audioUp = this.#makeAudioUp(agreement.audioUp);
+    this.#audioUp = this.#makeAudioUp(agreement.audioUp);
     this.#incoming = new Map([
       ...entryOf(agreement.videoUp, this.#videoUp),
-      ...entryOf(agreement.audioUp, audioUp),
+      ...entryOf(agreement.audioUp, this.#audioUp),
     ]);
     this.#pacer = new VideoPacer((packet) => {
       this.#videoBytes += packet.length;
@@ -148,6 +154,7 @@ export class MediaStreams {
     switch (message.kind) {
       case 'sender_report':
         for (const stream of this.#incoming.values()) stream.reportCame(message, nowMs);
+        this.#align();
         this.#hearBlocks(message.blocks);
         break;
       case 'receiver_report':
@@ -165,6 +172,13 @@ export class MediaStreams {
         if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#rate.said(message.bitsPerSecond);
         break;
     }
+  }
+
+  /** Each stream counts from its first packet: pictures are moved to where the client's clock has them beside the sound. */
+  #align(): void {
+    const [seenMs, heardMs] = [this.#videoUp?.aheadMs ?? null, this.#audioUp?.aheadMs ?? null];
+    if (seenMs === null || heardMs === null || Math.abs(heardMs - seenMs) > rtcAlignMsMax) return;
+    this.#videoUp?.move(heardMs - seenMs);
   }
 
   #hearBlocks(blocks: readonly ReportBlock[]): void {

@@ -5,6 +5,7 @@
  */
 import type { DataChannel } from 'node-datachannel';
 import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/rtc-limits.ts';
+import { dismiss, trySend } from './rtc-connection.ts';
 import type { PictureChannel } from './rtc-peer.ts';
 
 const ours = ['pictures', 'commands'] as const;
@@ -41,15 +42,12 @@ export class PeerChannels {
   take(channel: DataChannel): void {
     this.#opened += 1;
     if (this.#opened > rtcChannelsMax) {
+      dismiss(channel);
       this.#owner.tooManyChannels();
       return;
     }
     const label = labels.find((known) => known === channel.getLabel());
-    if (label === undefined) {
-      channel.onClosed(() => undefined);
-      channel.close();
-      return;
-    }
+    if (label === undefined) return dismiss(channel);
     const replaced = this.#channels.get(label);
     this.#use(label, channel);
     replaced?.close();
@@ -59,8 +57,7 @@ export class PeerChannels {
   /** `sent`: when the next may come. One that the client does not take, or that there is no channel for yet, is left out. */
   sendPicture(jpeg: Uint8Array, sent: () => void, label: PictureChannel = 'pictures'): void {
     const channel = this.#channels.get(label);
-    const isSent =
-      jpeg.length <= this.#messageBytesMax && channel?.isOpen() === true && channel.sendMessageBinary(jpeg);
+    const isSent = channel !== undefined && jpeg.length <= this.#messageBytesMax && trySend(channel, jpeg);
     if (!isSent || channel.bufferedAmount() <= rtcChannelBacklogBytes) sent();
     else this.#sent.set(label, sent);
   }
@@ -93,10 +90,10 @@ export class PeerChannels {
 
   #sendCommand(): void {
     const channel = this.#channels.get('commands');
-    if (this.#command === null || channel?.isOpen() !== true) return;
+    if (this.#command === null || channel === undefined) return;
     const bytes = Buffer.alloc(commandBytes);
     bytes.writeUInt32LE(this.#command);
-    channel.sendMessageBinary(bytes);
+    trySend(channel, bytes);
   }
 
   #received(label: Label, message: string | Buffer | ArrayBuffer): void {

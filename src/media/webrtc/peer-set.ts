@@ -23,26 +23,31 @@ export interface PeerSetSettings {
   readonly findTransport: () => RtcTransportSettings;
   readonly advertise: readonly string[];
   readonly peersMax: number;
+  /** Those of one address that are not connected yet. */
+  readonly connectingPerAddressMax: number;
 }
 
 /**
- * With the library loaded. `settings`: null where WebRTC is switched off. `host`: of the listener of legs, which UDP is bound
- * to, too; `findPort`: its port, whose number is taken where the settings name none. Never rejects.
+ * With the library loaded. `settings`: null where WebRTC is switched off. `legs`: of their listener, whose host UDP is bound
+ * to, too, and behind a proxy all clients have one address; `findPort`: its port, whose number is taken where the settings
+ * name none. Never rejects.
  */
 export async function openRtcPeers(
   settings: MediaProcessSettings['webrtc'],
-  host: string,
+  legs: Pick<MediaProcessSettings['legs'], 'host' | 'handshakesPerAddressMax'>,
   findPort: () => number,
   clock: Clock,
 ): Promise<RtcPeers> {
   const engine = settings === null ? fail('WebRTC is switched off: media.webrtc') : await openRtcEngine();
   const { ports = null, advertise = [], peersMax = 0 } = settings ?? {};
-  const bound = await findBindAddress(host);
+  const bound = await findBindAddress(legs.host);
+  const isProxied = legs.handshakesPerAddressMax === 0;
+  const connectingPerAddressMax = isProxied ? rtcConnectingMax : rtcConnectingPerAddressMax;
   const findTransport = (): RtcTransportSettings => {
     const port = findPort();
     return { host: bound, ports: ports ?? { first: port, last: port } };
   };
-  return new PeerSet({ findTransport, advertise, peersMax }, clock, engine);
+  return new PeerSet({ findTransport, advertise, peersMax, connectingPerAddressMax }, clock, engine);
 }
 
 /** Null: all of them, which is what the library does with none. A name that leads nowhere was refused by the listener before. */
@@ -98,7 +103,7 @@ export class PeerSet implements RtcPeers {
       onEnd: () => this.#remove(peer),
     });
     const giveUp = this.#clock.after(rtcConnectMsMax, () =>
-      peer.end(`no connection was made within ${rtcConnectMsMax / 1000} s`),
+      peer.end(`no connection was made within ${rtcConnectMsMax / 1000} s`, 'unmade'),
     );
     this.#connecting.set(peer, { group, giveUp });
     this.#add(peer);
@@ -113,7 +118,7 @@ export class PeerSet implements RtcPeers {
     if (this.#peers.size >= this.#settings.peersMax || this.#connecting.size >= rtcConnectingMax)
       return false;
     const ofGroup = [...this.#connecting.values()].filter((connecting) => connecting.group === group);
-    return ofGroup.length < rtcConnectingPerAddressMax;
+    return ofGroup.length < this.#settings.connectingPerAddressMax;
   }
 
   #add(peer: MediaPeer): void {

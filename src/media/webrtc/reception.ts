@@ -2,7 +2,7 @@
  * One incoming stream as its receiver sees it: its losses and jitter for the reports, and its timestamps as
  * milliseconds. Source: RFC 3550, 6.4.1 and A.3, A.8.
  */
-import { rtcTimestampJumpMsMax } from '../../model/rtc-limits.ts';
+import { rtcAlignStepMsMax, rtcTimestampJumpMsMax } from '../../model/rtc-limits.ts';
 import type { ReportBlock, SenderReport } from '../../protocol/rtp/rtcp.ts';
 import { sequenceDistance, timestampDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 
@@ -67,19 +67,32 @@ export class Reception {
 export class StreamClock {
   readonly #clockRate: number;
   #last: { readonly timestamp: number; readonly ms: number } | null = null;
+  /** By which it is still to be moved. */
+  #owedMs = 0;
 
   constructor(clockRate: number) {
     this.#clockRate = clockRate;
   }
 
-  /** One that jumps too far, either way, begins anew at the time that it came. */
+  /** In 32 bits, as frames have it. One that jumps too far, either way, begins anew at the time that it came. */
   toMs(timestamp: number, nowMs: number): number {
-    const last = this.#last;
-    const stepMs =
-      last === null ? 0 : (timestampDistance(last.timestamp, timestamp) * 1000) / this.#clockRate;
-    const ms =
-      last === null || Math.abs(last.ms + stepMs - nowMs) > rtcTimestampJumpMsMax ? nowMs : last.ms + stepMs;
+    const expected = this.find(timestamp);
+    const isJump = expected === null || Math.abs(expected - nowMs) > rtcTimestampJumpMsMax;
+    const stepMs = Math.min(rtcAlignStepMsMax, Math.max(-rtcAlignStepMsMax, this.#owedMs));
+    if (!isJump) this.#owedMs -= stepMs;
+    const ms = isJump ? nowMs : expected + stepMs;
     this.#last = { timestamp, ms };
-    return Math.round(ms);
+    return Math.round(ms) >>> 0;
+  }
+
+  /** Where a timestamp would be, by the last one. Null: none came. */
+  find(timestamp: number): number | null {
+    if (this.#last === null) return null;
+    return this.#last.ms + (timestampDistance(this.#last.timestamp, timestamp) * 1000) / this.#clockRate;
+  }
+
+  /** From now on it is to be later by so much, in steps that let no time go back. */
+  move(byMs: number): void {
+    this.#owedMs = byMs;
   }
 }

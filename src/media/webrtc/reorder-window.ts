@@ -22,6 +22,8 @@ export class ReorderWindow {
   readonly #waitMsMax: number;
   /** The sequence number that comes next; null: none came yet. */
   #next: number | null = null;
+  /** Behind the highest that came. */
+  #end = 0;
   readonly #held = new Map<number, RtpPacket>();
   readonly #missing = new Map<number, Missing>();
 
@@ -31,13 +33,13 @@ export class ReorderWindow {
 
   /** What can be handed on now, in order. */
   push(packet: RtpPacket, nowMs: number): InOrder[] {
-    this.#next ??= packet.sequence;
+    if (this.#next === null) return this.#restart(packet);
     const ahead = sequenceDistance(this.#next, packet.sequence);
     if (Math.abs(ahead) >= rtcReorderPacketsMax) return [...this.#giveUp(), ...this.#restart(packet)];
     if (ahead < 0 || this.#held.has(packet.sequence)) return [];
     this.#missing.delete(packet.sequence);
     this.#held.set(packet.sequence, packet);
-    this.#noteMissing(ahead, nowMs);
+    this.#noteMissing(packet.sequence, nowMs);
     return this.#release();
   }
 
@@ -64,14 +66,12 @@ export class ReorderWindow {
     return sequences;
   }
 
-  /** Those between the next one and the one that is `ahead` of it that are not there. Newest last, by the map's order. */
-  #noteMissing(ahead: number, nowMs: number): void {
-    if (this.#next === null) return;
-    for (let i = 0; i < ahead; i += 1) {
-      const sequence = (this.#next + i) & 0xffff;
-      if (this.#held.has(sequence) || this.#missing.has(sequence)) continue;
-      this.#missing.set(sequence, { sinceMs: nowMs, askedMs: -Infinity, asks: 0 });
-    }
+  /** Those that were passed over by one higher than all before. Newest last, by the map's order. */
+  #noteMissing(highest: number, nowMs: number): void {
+    if (sequenceDistance(this.#end, highest) < 0) return;
+    for (; this.#end !== highest; this.#end = (this.#end + 1) & 0xffff)
+      this.#missing.set(this.#end, { sinceMs: nowMs, askedMs: -Infinity, asks: 0 });
+    this.#end = (highest + 1) & 0xffff;
   }
 
   #release(): RtpPacket[] {
@@ -100,7 +100,8 @@ export class ReorderWindow {
 
   #restart(packet: RtpPacket): RtpPacket[] {
     this.#missing.clear();
-    this.#next = (packet.sequence + 1) & 0xffff;
+    this.#end = (packet.sequence + 1) & 0xffff;
+    this.#next = this.#end;
     return [packet];
   }
 }

@@ -65,7 +65,7 @@ export class RtcConnection {
     connection.onStateChange((state) => this.#changed(state));
     connection.onTrack((track) => this.#takeTrack(track));
     connection.onDataChannel((channel) => {
-      if (this.#stage === 'closed') channel.close();
+      if (this.#stage === 'closed') dismiss(channel);
       else this.#owner.channel(channel);
     });
     return new Promise((resolve, reject) => {
@@ -83,9 +83,7 @@ export class RtcConnection {
 
   /** False: it is not connected, or the network takes nothing. */
   send(packet: Buffer): boolean {
-    return (
-      this.#stage === 'connected' && this.#track?.isOpen() === true && this.#track.sendMessageBinary(packet)
-    );
+    return this.#stage === 'connected' && this.#track !== null && trySend(this.#track, packet);
   }
 
   openChannel(label: string): DataChannel {
@@ -124,6 +122,26 @@ export class RtcConnection {
       this.#owner.ended();
     }
   }
+}
+
+interface LibrarySender {
+  isOpen(): boolean;
+  sendMessageBinary(bytes: Uint8Array): boolean;
+}
+
+/** False: it is not open, or takes nothing. The library throws where a thread of its own closes it at this moment. */
+export function trySend(to: LibrarySender, bytes: Uint8Array): boolean {
+  try {
+    return to.isOpen() && to.sendMessageBinary(bytes);
+  } catch {
+    return false;
+  }
+}
+
+/** Closes one that nobody wants. The library frees it behind its last call, and only if somebody asked for that. */
+export function dismiss(channel: DataChannel): void {
+  channel.onClosed(() => undefined);
+  channel.close();
 }
 
 /** One media section, `m`, that stands for all, and one of data channels, `d`. */

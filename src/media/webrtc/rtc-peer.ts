@@ -9,6 +9,15 @@ import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
 /** `busy`: there are as many as may be, or as many of this address that have not connected. `unavailable`: no library, or switched off. */
 export type RtcOpenRefusal = 'busy' | 'unavailable';
 
+/** Of an offer: 422, or of this server: 503. The sentence is for the client. */
+export interface RtcAnswerRefusal {
+  readonly status: 422 | 503;
+  readonly sentence: string;
+}
+
+/** What the operator is told of: the client sent too much, or no connection was made. */
+export type RtcTrouble = 'flood' | 'unmade';
+
 export interface RtcPeers {
   readonly count: number;
   /** The sentence says what to do where WebRTC is not to be had; null: it is. */
@@ -23,8 +32,8 @@ export interface RtcPeers {
 export type PictureChannel = 'pictures' | 'source';
 
 export interface RtcPeer {
-  /** Once. The answer in SDP, with all our candidates; a refusal is a sentence for the client, and the peer is gone with it. */
-  answer(offer: string): Promise<Result<string, string>>;
+  /** Once. The answer in SDP, with all our candidates; with a refusal the peer is gone. */
+  answer(offer: string): Promise<Result<string, RtcAnswerRefusal>>;
   /**
    * A fragment of RFC 8840: candidates of the client, which need no answer (null). One that restarts ICE is refused with a
    * sentence, and the connection stays as it is.
@@ -70,5 +79,5 @@ export interface RtcPeerOwner {
   keyFrameWanted(): void;
   /** What the client takes of video, as it says or as its reports of loss show. */
   bitrate(bitsPerSecond: number): void;
-  gone(why: string): void;
+  gone(why: string, trouble?: RtcTrouble): void;
 }

@@ -87,6 +87,6 @@ export class StreamSender {
 
   #timestampAt(timestampMs: number): number {
     const ticks = Math.round((timestampMs * this.#codec.clockRate) / 1000);
-    return (this.#timestampBase + (ticks % 2 ** 32)) % 2 ** 32;
+    return (this.#timestampBase + ticks) >>> 0;
   }
 }

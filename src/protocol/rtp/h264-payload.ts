@@ -2,6 +2,7 @@
  * H.264 in RTP packets, packetization mode 1: the NAL units of an access unit to payloads, and payloads back to NAL units.
  * Source: RFC 6184, 5.6, 5.7.1 (STAP-A) and 5.8 (FU-A).
  */
+import { rtcPiecesMax } from '../../model/rtc-limits.ts';
 
 const typeMask = 0x1f;
 const stapA = 24;
@@ -66,6 +67,7 @@ export class H264Assembler {
   /** Of a unit that comes in fragments; null: none does. */
   #fragments: Uint8Array[] | null = null;
   #bytes = 0;
+  #payloads = 0;
   #isBroken = false;
 
   /** `bytesMax`: of an access unit; a larger one is broken. */
@@ -75,7 +77,8 @@ export class H264Assembler {
 
   push(payload: Uint8Array): void {
     this.#bytes += payload.length;
-    if (this.#bytes > this.#bytesMax) this.#isBroken = true;
+    this.#payloads += 1;
+    if (this.#bytes > this.#bytesMax || this.#payloads > rtcPiecesMax) this.#isBroken = true;
     if (this.#isBroken || payload.length === 0) return;
     const type = (payload[0] ?? 0) & typeMask;
     if (type === fuA) this.#pushFragment(payload);
@@ -92,6 +95,7 @@ export class H264Assembler {
     this.#units = [];
     this.#fragments = null;
     this.#bytes = 0;
+    this.#payloads = 0;
     this.#isBroken = false;
     return accessUnit;
   }
@@ -101,7 +105,8 @@ export class H264Assembler {
     while (at < payload.length) {
       const length = ((payload[at] ?? 0) << 8) | (payload[at + 1] ?? 0);
       const start = at + lengthBytes;
-      if (length === 0 || start + length > payload.length) {
+      const isTooMuch = this.#units.length >= rtcPiecesMax;
+      if (length === 0 || start + length > payload.length || isTooMuch) {
         this.#isBroken = true;
         return;
       }

@@ -2,6 +2,7 @@
  * RTCP: compound packets to the messages in them, as far as this server acts on them, and its own to bytes. What it does
  * not know is passed over. Source: RFC 3550, 6; RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
  */
+import { rtcPacketsKept } from '../../model/rtc-limits.ts';
 
 /** What one side received of a stream. */
 export interface ReportBlock {
@@ -121,10 +122,11 @@ function decodeBlocks(view: DataView, from: number, count: number): ReportBlock[
   return blocks;
 }
 
-/** Each item names a packet, and by a mask the 16 behind it. */
+/** Each item names a packet, and by a mask the 16 behind it. What stands behind as many as are kept is passed over. */
 function decodeNack(view: DataView): Feedback {
   const sequences: number[] = [];
   for (let at = feedbackHeadBytes; at + 4 <= view.byteLength; at += 4) {
+    if (sequences.length >= rtcPacketsKept) break;
     const first = view.getUint16(at);
     const mask = view.getUint16(at + 2);
     sequences.push(first);

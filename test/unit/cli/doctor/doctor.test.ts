@@ -46,6 +46,14 @@ test('too few open files for the sessions that were asked for are a warning, non
   assert.deepEqual(await states('open files', { openFilesMax: 1024 }, set), ['fail']);
 });
 
+test('the library of WebRTC is tried where the media process would load it', async () => {
+  const library = async (set: string): Promise<string[]> =>
+    (await found('webrtc', {}, [set])).map((finding) => `${finding.state} ${finding.found}`);
+  assert.deepEqual(await library('media.webrtc=true'), ['ok its library loads']);
+  assert.deepEqual(await library('media.webrtc=false'), ['ok switched off: media.webrtc']);
+  assert.deepEqual(await library('media.process=none'), ['ok not needed here: media.process is none']);
+});
+
 test('receive buffers that fill a read of the front end are a warning, where strangers reach it', async () => {
   for (const [host, receiveBufferMax, said] of [
     ['0.0.0.0', 6_291_456, ['warn']],

@@ -370,7 +370,7 @@ test('a leg that says more than it may is told so and closed, and none of the re
   assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, unread']);
   assert.deepEqual([opened.answers.length, opened.goneTimes], [legTextsBurstMax, 1]);
   assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
-  assert.deepEqual(context.floods, ['a leg sends 5 texts a second at most, and 150 at once']);
+  assert.deepEqual(context.troubles, ['flood: a leg sends 5 texts a second at most, and 150 at once']);
   goOn();
   assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
@@ -401,7 +401,7 @@ test('a leg that was told to go and floods is not read any more', () => {
   leg.close('ended');
   for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.pinged();
   assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, unread']);
-  assert.deepEqual([opened.goneTimes, context.floods], [0, []]);
+  assert.deepEqual([opened.goneTimes, context.troubles], [0, []]);
 });
 
 test('a call that can be carried is offered to the bridge, whose answer is its own', async () => {

@@ -64,6 +64,7 @@ function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
     sent,
     answered,
     pass,
+    timesMs: owners[1].timesMs,
     told: owners.map(({ told }) => told) as [string[], string[]],
   };
 }
@@ -195,6 +196,31 @@ test('a large picture leaves at a pace, and the next one may come when the last 
   pass(120);
   assert(isSent);
   assert(sent.filter((packet) => !isRtcp(packet)).length > 180);
+});
+
+/** Pictures that come later than the sound of the same moment, for some seconds; by how much they are said to be later at last. */
+function lateness(lateMs: number): number {
+  const { server, pass, timesMs } = twoEnds();
+  for (let atMs = 0; atMs < 4000 + lateMs; atMs += 20) {
+    server.sendAudio(Buffer.of(1), atMs);
+    if (atMs >= lateMs) server.sendVideo(key, atMs - lateMs, nothing);
+    pass(20);
+  }
+  return timesMs.video + lateMs - timesMs.audio;
+}
+
+test('pictures that come later than their sound are moved to it by the reports, unless the clocks have nothing in common', () => {
+  assert.deepEqual([0, 300, 1500].map(lateness), [0, 0, 1500]);
+});
+
+test('times of frames have 32 bits, however long the process has run', () => {
+  const { clock, server, timesMs } = twoEnds();
+  clock.advance(2 ** 32 - clock.monotonicMs() - 20);
+  for (const timestampMs of [0, 20, 40]) {
+    server.sendAudio(Buffer.of(1), timestampMs);
+    clock.advance(20);
+  }
+  assert.equal(timesMs.audio, 20);
 });
 
 test('a peer that is closed lets go of the picture on its way', () => {
