@@ -15,6 +15,8 @@ const hash = Infinity;
 /** Pictures in a row that had the same parts, after which one that has only some of these lacks the others. */
 const alikeMin = 8;
 const pictureParametersMax = 63;
+/** Slices of a picture at the highest level, and its hash. Source: ITU-T H.265, table A.8. */
+const partsMax = 601;
 
 export class PictureParts {
   /** Blocks of a picture, of which slices begin at one; 0: not known. */
@@ -41,6 +43,7 @@ export class PictureParts {
         if (begin === 0) parts = [];
         parts.push(begin);
       }
+      if (parts.length > partsMax) return false;
     }
     return parts.length === 0 || this.#judge(parts);
   }

@@ -19,13 +19,13 @@ function pictureParameters(id = 0, hasDependent = false): Buffer {
 /** One that begins at this block, and goes by these picture parameters. */
 function slice(
   begin: number,
-  { type = types.slice, id = 0, isDependent = null as boolean | null } = {},
+  { type = types.slice, id = 0, isDependent = null as boolean | null, placeBits = 7 } = {},
 ): Buffer {
   const bits = new BitWriter().fixed(Number(begin === 0), 1);
   if (type === types.key) bits.fixed(0, 1);
   bits.unsigned(id);
   if (begin > 0 && isDependent !== null) bits.fixed(Number(isDependent), 1);
-  if (begin > 0) bits.fixed(begin, 7);
+  if (begin > 0) bits.fixed(begin, placeBits);
   return unit(type, bits.fixed(0x5555, 16));
 }
 
@@ -70,6 +70,12 @@ test('a sender that slices no more costs itself one picture', () => {
 test('a sender that slices by bytes, each picture anew, is taken at its word', () => {
   const pictures = Array.from({ length: 20 }, (_, n) => [slice(0), slice(10 + n), slice(40 + n)]);
   assert.ok(judged(key, ...pictures, [slice(0)], [slice(0), slice(33)]).every(Boolean));
+});
+
+test('more slices than a picture has at any level are damage, and are not compared with each other', () => {
+  const large = h265ParameterSet({ coded: [512, 512], blockSide: 16 });
+  const slices = Array.from({ length: 602 }, (_, n) => slice(n, { placeBits: 10 }));
+  assert.deepEqual(judged([large, pictureParameters(), ...slices.slice(0, 601)], slices), [true, false]);
 });
 
 test('a hash that is missing behind a picture is a part of it', () => {
