@@ -1,7 +1,7 @@
 /**
  * The encoder of narrow-band AMR: OpenCORE's, compiled to JavaScript, from the optional package recorder-core, because
- * FFmpeg as node-av has it brings none. It is loaded when it is first asked for, and keeps to memory of its own. Source:
- * docs/adr/0015.
+ * FFmpeg as node-av has it brings none. It is loaded when it is first asked for, which holds up its thread once, for 0.2 s: what
+ * waits meanwhile is within the queues. It keeps to memory of its own. Source: docs/adr/0015.
  */
 import { createRequire } from 'node:module';
 import { assert } from '../../lib/assert.ts';
@@ -18,12 +18,14 @@ interface AmrPackage {
 
 const load = createRequire(import.meta.url);
 const corePath = 'recorder-core';
+const missing =
+  'AMR is not encoded here: the package recorder-core, which has an encoder, is not installed (npm ci installs it)';
 const enginePath = 'recorder-core/src/engine/beta-amr-engine.js';
 
-/** Whether the package is installed. */
-export function hasAmrLibrary(): boolean {
+/** Whether the package is installed. `from`: where it is looked for. */
+export function hasAmrLibrary(from: Pick<NodeJS.Require, 'resolve'> = load): boolean {
   try {
-    load.resolve(enginePath);
+    from.resolve(enginePath);
     return true;
   } catch {
     return false;
@@ -32,6 +34,7 @@ export function hasAmrLibrary(): boolean {
 
 /** Throws where the package is not installed. */
 export function openAmrStream(kilobitsPerSecond: number): AmrStream {
+  if (!hasAmrLibrary()) throw new Error(missing);
   const core: AmrPackage = load(corePath);
   load(enginePath);
   const stream = core.AMR.GetEncoder(kilobitsPerSecond);

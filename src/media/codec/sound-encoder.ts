@@ -41,12 +41,15 @@ const opusBitRates: ReadonlyMap<number, number> = new Map([
 /** The highest: what AMR saves is heard. */
 const [amrNarrowBitRate, amrWideBitRate] = [12_200, 23_850];
 
-/** What the engine makes packets of. */
-export function encodableSound({ av, constants }: Engine): readonly SoundEncoding[] {
+/** What the engine makes packets of. `hasLibrary`: for the AMR that it does not. */
+export function encodableSound(
+  { av, constants }: Engine,
+  hasLibrary = hasAmrLibrary(),
+): readonly SoundEncoding[] {
   const has = (encoder: FFEncoderCodec): boolean => av.Codec.findEncoderByName(encoder) !== null;
   const isThere: Readonly<Record<SoundEncoding, boolean>> = {
     alaw: true,
-    amr: has(constants.FF_ENCODER_LIBOPENCORE_AMRNB) || hasAmrLibrary(),
+    amr: has(constants.FF_ENCODER_LIBOPENCORE_AMRNB) || hasLibrary,
     opus: has(constants.FF_ENCODER_LIBOPUS),
     pcm: true,
     amr_wide: has(constants.FF_ENCODER_LIBVO_AMRWBENC),
