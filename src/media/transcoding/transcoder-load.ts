@@ -83,8 +83,10 @@ export class FrameCost {
 export class SessionLoad {
   readonly #window: BusyWindow;
   #kept: number;
+  readonly kind: 'pictures' | 'sound';
 
-  constructor(clock: Clock, reserved: number) {
+  constructor(clock: Clock, reserved: number, kind: SessionLoad['kind'] = 'pictures') {
+    this.kind = kind;
     this.#window = new BusyWindow(clock);
     this.#kept = reserved;
   }

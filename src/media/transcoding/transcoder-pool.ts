@@ -89,7 +89,7 @@ export class TranscoderPool implements Transcoders {
     const thread = this.#findThread(soundShareFirst);
     if (thread === null) return fail(this.#refusal());
     this.#sessions += 1;
-    const load = new SessionLoad(this.#options.clock, soundShareFirst);
+    const load = new SessionLoad(this.#options.clock, soundShareFirst, 'sound');
     return succeed(new SoundSession(this.#sessions, thread, load));
   }
 
@@ -132,14 +132,11 @@ export class TranscoderPool implements Transcoders {
     this.#cancelLooks = clock.every(threadLookMs, () => this.#look());
   }
 
-  /** Of the calls that are carried now, on the average. */
+  /** Of the calls that are carried now, on the average; beside their pictures their sound takes next to nothing. */
   #usualShare(): number {
-    let [taken, sessions] = [0, 0];
-    for (const thread of this.#threads) {
-      taken += thread.load;
-      sessions += thread.sessions;
-    }
-    return sessions === 0 || taken === 0 ? this.#cost.share(usualNeed) : taken / sessions;
+    const shares = this.#threads.flatMap((thread) => thread.pictureShares);
+    const taken = shares.reduce((sum, share) => sum + share, 0);
+    return taken === 0 ? this.#cost.share(usualNeed) : taken / shares.length;
   }
 
   /** Where the load is least of those with room. */

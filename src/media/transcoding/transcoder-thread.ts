@@ -110,9 +110,9 @@ export class TranscoderThread {
     return Math.max(1, Math.min(byTime, transcodersPerWorkerMax - this.#sessions));
   }
 
-  /** Those that are carried. */
-  get sessions(): number {
-    return this.#loads.size;
+  /** Of each session with pictures that is carried. */
+  get pictureShares(): readonly number[] {
+    return Array.from(this.#loads).flatMap(({ kind, share }) => (kind === 'pictures' ? [share] : []));
   }
 
   addSession(load: SessionLoad): void {

@@ -10,6 +10,7 @@ import {
 import { fail } from '../../../../src/lib/result.ts';
 import type { SoundTranscoder } from '../../../../src/core/ports/transcoders.ts';
 import type { SoundResult } from '../../../../src/model/sound.ts';
+import { soundShareFirst } from '../../../../src/model/sound-limits.ts';
 import { lostFrame, lostSound } from '../../../../src/media/transcoding/transcoder-task.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame, type FrameScript } from '../../../support/frame-script.ts';
@@ -185,8 +186,9 @@ test('the room of each worker is told in calls like those that are carried, or l
 test('a worker of which calls have taken a part has room for the rest of its time', async () => {
   await scene.open();
   scene.sessions(3);
+  const sounds = [soundSession(), soundSession()];
   const [worker = assert.fail()] = scene.pool.workers();
-  assert.ok(Math.abs(worker.taken - 0.3) < 0.001, `${worker.taken}`);
+  assert.ok(Math.abs(worker.taken - 0.3 - sounds.length * soundShareFirst) < 0.001, `${worker.taken}`);
   assert.deepEqual([worker.room, worker.busy], [5, 0]);
   scene.sessions(5);
   assert.equal(refusal(), 'load');
