@@ -222,10 +222,10 @@ test('a key that is revoked ends it, and says so', async (t) => {
   assert.deepEqual(played, ['play', 'stop']);
 });
 
-test('what the listener did not understand is told', async (t) => {
+test('what the listener did not understand, or cannot do, is told', async (t) => {
   const { leg, running, told } = await openCall(t);
   leg.say({ type: 'error', message: 'the state is …' });
   leg.socket.close(1000, 'ended');
   await running;
-  assert.ok(told.includes('trouble: the listener did not understand: the state is …'));
+  assert.ok(told.includes('trouble: the listener says: the state is …'));
 });

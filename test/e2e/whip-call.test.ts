@@ -86,9 +86,7 @@ test('a call by WHIP: media both ways, candidates, a media process that dies, an
 
   await endMediaProcess(scene);
   assert.equal((await changeSession(scene, answer, token, { method: 'DELETE' })).status, 404);
-  const clientAgain = await RtcClient.open(t);
-  const again = await whip(scene, clientAgain, token);
-  await clientAgain.until('commands 00200000');
+  const again = await whip(scene, await RtcClient.open(t), token);
   const bridgeAgain = await join();
   assert.equal((await changeSession(scene, again, token, { method: 'DELETE' })).status, 200);
   const ended = await bridgeAgain.until(({ type, state }) => type === 'state' && state === 'ended');

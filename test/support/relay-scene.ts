@@ -35,6 +35,7 @@ export interface SentMessage {
 export class FakeOutput implements LegOutput, PictureOutput {
   readonly messages: SentMessage[] = [];
   keyFramesAsked = 0;
+  readonly goneWithout: string[] = [];
   #sent: (() => void) | null = null;
 
   get texts(): readonly string[] {
@@ -211,5 +212,6 @@ function legOutput(out: FakeOutput): LegOutput {
   return {
     send: (header, payload, sent) => out.send(header, payload, sent),
     askKeyFrame: () => out.askKeyFrame(),
+    goesWithout: (what, why) => out.goneWithout.push(`${what} ${why}`),
   };
 }

@@ -13,7 +13,12 @@ import {
   mediaPiecesMax,
   legBacklogBytesMax,
 } from '../../model/limits.ts';
-import { faultCloses, encodeKeyFrameWanted, encodeMaxFpsWanted } from '../../protocol/media/leg-text.ts';
+import {
+  faultCloses,
+  encodeKeyFrameWanted,
+  encodeMaxFpsWanted,
+  encodeUplinkError,
+} from '../../protocol/media/leg-text.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
 
 /** The receiver of a socket's events; never called within a call of its own to the socket. */
@@ -150,6 +155,10 @@ export class LegOutbox implements LegOutput {
 
   askMaxFps(maxFps: number): void {
     this.say(encodeMaxFpsWanted(maxFps));
+  }
+
+  goesWithout(what: 'audio' | 'video', why: 'load' | 'unsupported'): void {
+    this.say(encodeUplinkError(what, why));
   }
 
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {

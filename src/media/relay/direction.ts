@@ -51,9 +51,9 @@ export class Direction {
   }
 
   #hearers(): Hearer[] {
-    return this.video.receivers.flatMap(({ hears, sendQueue }) => {
+    return this.video.receivers.flatMap(({ hears, sendQueue, goesWithout }) => {
       const sound = hears();
-      return sound === null ? [] : [{ sound, sendQueue }];
+      return sound === null ? [] : [{ sound, sendQueue, goesWithout }];
     });
   }
 }

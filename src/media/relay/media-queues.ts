@@ -54,9 +54,9 @@ export class VideoQueue<Video extends WaitingVideo> {
     return this.#waiting.some(({ format, isKey }) => isKey && !standsAlone(format));
   }
 
-  /** Another frame that stands alone would push the oldest out. */
+  /** Another frame that stands alone would push the oldest out; a coded one, made for it, would only be late. */
   get hasPicturesEnough(): boolean {
-    return this.#pictures >= picturesWaitingMax;
+    return this.#waiting.length >= picturesWaitingMax;
   }
 
   push(video: Video): void {
@@ -81,7 +81,7 @@ export class VideoQueue<Video extends WaitingVideo> {
   }
 
   #pushPicture(video: Video): void {
-    if (this.hasPicturesEnough) this.#dropOldestPicture();
+    if (this.#pictures >= picturesWaitingMax) this.#dropOldestPicture();
     this.#waiting.push(video);
     this.#pictures += 1;
   }

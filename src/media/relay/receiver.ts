@@ -5,7 +5,7 @@
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { standsAlone } from './media-queues.ts';
-import type { SendQueue } from './send-queue.ts';
+import type { GoesWithout, SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SoundShape, UplinkWish } from '../../model/sound.ts';
@@ -17,19 +17,28 @@ export class Receiver {
   readonly sendQueue: SendQueue;
   /** The sound that it takes now: `any`: as it comes; null: none. */
   readonly hears: () => SoundShape | 'any' | null;
+  /** Told each time that something is not made for it. */
+  readonly goesWithout: GoesWithout | undefined;
   /** By the media of the call; who watches may be there before it is known. */
   taking: VideoTaking;
   /** What its last video was; null: it has had none. */
   #last: 'passed' | 'shown' | null = null;
 
   constructor(
-    { kind, isLeg, sendQueue, hears }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'hears'>,
+    {
+      kind,
+      isLeg,
+      sendQueue,
+      hears,
+      goesWithout,
+    }: Pick<Receiver, 'kind' | 'isLeg' | 'sendQueue' | 'hears'> & Partial<Pick<Receiver, 'goesWithout'>>,
     taking: VideoTaking,
   ) {
     this.kind = kind;
     this.isLeg = isLeg;
     this.sendQueue = sendQueue;
     this.hears = hears;
+    this.goesWithout = goesWithout;
     this.taking = taking;
   }
 

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Result, fail, succeed } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/picture.ts';
-import { asItComes, type SoundShape } from '../../model/sound.ts';
+import type { SoundShape } from '../../model/sound.ts';
 import {
   type DeviceOutput,
   type JoinedLeg,
@@ -18,22 +18,18 @@ import {
   type ViewerOutput,
 } from './send-queue.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { Transcoders } from '../../core/ports/transcoders.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { isPictureCall, needsPictures } from './transcoder-reservation.ts';
+import { isPictureCall, needsPictures, type ReservationDeps } from './transcoder-reservation.ts';
+import { BridgeUplink } from './bridge-uplink.ts';
 import { Direction } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
-import { Receiver, type ReceiverKind, nothingTaken, takingsOf, uplinkTaking } from './receiver.ts';
+import { Receiver, type ReceiverKind, nothingTaken, takingsOf } from './receiver.ts';
 import { Viewers } from './viewers.ts';
 import { soundOfCall, soundSent, soundTaken } from './call-sound.ts';
 
-export interface RelayDeps {
-  readonly clock: Clock;
-  readonly transcoders: Transcoders;
+export interface RelayDeps extends ReservationDeps {
   readonly telemetry: MediaTelemetry;
-  /** Of the pictures that are made. */
-  readonly maxFps: number;
 }
 
 interface Device {
@@ -64,12 +60,11 @@ export class Room {
   });
 
   /** `emptied`: the last leg or viewer has left, or the first was refused. */
-  constructor({ clock, telemetry, transcoders, maxFps }: RelayDeps, emptied: () => void) {
-    this.#clock = clock;
+  constructor(deps: RelayDeps, emptied: () => void) {
+    this.#clock = deps.clock;
     this.#emptied = emptied;
-    this.#tally = new FrameTally(telemetry);
-    this.#output = new StreamMeter(clock);
-    const deps = { clock, transcoders, maxFps };
+    this.#tally = new FrameTally(deps.telemetry);
+    this.#output = new StreamMeter(deps.clock);
     this.#downlink = new Direction(deps, this.#tally, {
       wantKeyFrame: () => this.#bridge?.want(),
       sound: () => soundOfCall(this.#media),
@@ -138,9 +133,12 @@ export class Room {
     const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
     const sendQueue = sendQueueOf(out, this.#settled);
-    let wish = asItComes;
-    const hears = () => wish.audio ?? 'any';
-    const receiver = new Receiver({ kind: 'frames', isLeg: true, sendQueue, hears }, uplinkTaking(wish));
+    const uplink = new BridgeUplink(out);
+    const { hears, goesWithout } = uplink;
+    const receiver = new Receiver(
+      { kind: 'frames', isLeg: true, sendQueue, hears, goesWithout },
+      uplink.video,
+    );
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
     this.#uplink.video.leg?.sendQueue.close();
     this.#uplink.video.receivers = [receiver];
@@ -154,10 +152,10 @@ export class Room {
       frame: (header, payload, headerBytes) => {
         if (this.#bridge === bridge) this.#downlink.take(bridge, header, payload, headerBytes);
       },
-      wants: (uplink) => {
+      wants: (wish) => {
         if (this.#bridge !== bridge) return;
-        wish = uplink;
-        receiver.taking = uplinkTaking(uplink);
+        uplink.wants(wish);
+        receiver.taking = uplink.video;
         this.#changed();
       },
       wantKeyFrame: () => {

@@ -19,7 +19,12 @@ export interface LegOutput {
   askKeyFrame(): void;
   /** The text `max_fps_wanted`; left out where there is nobody to ask. */
   askMaxFps?(maxFps: number): void;
+  /** The text `error`: what a bridge asked for by `uplink` is not made; left out where nobody is told. */
+  goesWithout?: GoesWithout;
 }
+
+/** `load`: no worker has time now; `unsupported`: this machine cannot make it. */
+export type GoesWithout = (what: 'audio' | 'video', why: 'load' | 'unsupported') => void;
 
 /** As above. */
 export interface PictureOutput {
@@ -113,7 +118,7 @@ export class SendQueue {
     this.#video = new VideoQueue((video, why) => owner.settled(video, why));
   }
 
-  /** A picture made now would push another one out. */
+  /** A picture made now would push another one out, or only wait. */
   get hasPicturesEnough(): boolean {
     return this.#video.hasPicturesEnough;
   }

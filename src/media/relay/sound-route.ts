@@ -4,9 +4,10 @@
  * Source: calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { SoundTranscoder, Transcoders } from '../../core/ports/transcoders.ts';
 import { audioBytesWaitingMax } from '../../model/limits.ts';
-import { soundRetryMsMin } from '../../model/sound-limits.ts';
+import { soundBurstMs, soundRetryMsMin, soundShareMax } from '../../model/sound-limits.ts';
 import type { MediaFrameResult } from '../../model/picture.ts';
 import {
   encodingOf,
@@ -20,14 +21,19 @@ import {
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeSound, type SoundSource } from '../sound/sound-source.ts';
 import { AudioQueue } from './media-queues.ts';
-import type { SendQueue } from './send-queue.ts';
+import type { GoesWithout, SendQueue } from './send-queue.ts';
 import type { FrameTally } from './session-stats.ts';
 
 export interface Hearer {
   /** What it takes; `any`: sound as it comes. */
   readonly sound: SoundShape | 'any';
   readonly sendQueue: SendQueue;
+  /** Left out: it is not told. */
+  readonly goesWithout?: GoesWithout | undefined;
 }
+
+/** Milliseconds of a worker. */
+const work: Rate = { perSecond: soundShareMax * 1000, burst: soundBurstMs };
 
 interface WaitingSound extends SoundPacket {
   /** Its own, where it tells. */
@@ -53,9 +59,12 @@ export class SoundRoute {
   #refusal: 'load' | 'unsupported' = 'load';
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   #stage: 'free' | 'working' | 'closed' = 'free';
+  /** What it may still take of its worker. */
+  readonly #work: TokenBucket;
 
   constructor(deps: SoundRouteDeps) {
     this.#deps = deps;
+    this.#work = fullBucket(work, deps.clock.monotonicMs());
     this.#waiting = new AudioQueue((packet) => this.#lost(packet, 'slow_leg'));
   }
 
@@ -105,7 +114,7 @@ export class SoundRoute {
       const hearers = this.#deps.hearers();
       const targets = this.#targetsOf(packet, hearers);
       const transcoder = targets.length === 0 ? noneFor(hearers) : this.#transcoderNow();
-      if (typeof transcoder === 'string') this.#lost(packet, transcoder);
+      if (typeof transcoder === 'string') this.#loseFor(hearers, packet, transcoder);
       else void this.#transcode(transcoder, packet, targets);
     }
   }
@@ -120,6 +129,7 @@ export class SoundRoute {
     const result = await transcoder.take({ format, timestampMs, payload }, packet.assumed, targets);
     if (this.#isClosed) return this.#lost(packet, 'no_receiver');
     this.#stage = 'free';
+    takeToken(this.#work, result.workMs);
     this.#deps.tally.rebuilt(result.rebuilds);
     this.#deliver(packet, targets, result);
     this.#takeNext();
@@ -143,24 +153,37 @@ export class SoundRoute {
   /** What is to be made of it, each once. */
   #targetsOf(packet: WaitingSound, hearers: readonly Hearer[]): readonly SoundShape[] {
     const targets: SoundShape[] = [];
-    for (const { sound: shape } of hearers) {
+    for (const { sound: shape, goesWithout } of hearers) {
       if (shape === 'any' || passes(packet, packet.assumed, shape)) continue;
       const canBeMade = this.#deps.transcoders.soundEncoders.includes(encodingOf(shape));
-      if (canBeMade && !targets.some((target) => isSame(target, shape))) targets.push(shape);
+      if (!canBeMade) goesWithout?.('audio', 'unsupported');
+      else if (!targets.some((target) => isSame(target, shape))) targets.push(shape);
     }
     return targets;
   }
 
   /** Who was refused is not asked for again at every packet. */
   #transcoderNow(): SoundTranscoder | 'load' | 'unsupported' {
-    if (this.#transcoder !== null) return this.#transcoder;
     const nowMs = this.#deps.clock.monotonicMs();
+    if (waitForToken(this.#work, work, nowMs) > 0) return 'load';
+    if (this.#transcoder !== null) return this.#transcoder;
     if (nowMs - this.#refusedAtMs < soundRetryMsMin) return this.#refusal;
     const opened = this.#deps.transcoders.openSound();
     if (opened.ok) return (this.#transcoder = opened.value);
     this.#refusedAtMs = nowMs;
     this.#refusal = opened.error === 'load' ? 'load' : 'unsupported';
     return this.#refusal;
+  }
+
+  #loseFor(
+    hearers: readonly Hearer[],
+    packet: WaitingSound,
+    why: 'load' | 'unsupported' | 'no_receiver',
+  ): void {
+    this.#lost(packet, why);
+    if (why === 'no_receiver') return;
+    for (const { sound, goesWithout } of hearers)
+      if (!passes(packet, packet.assumed, sound)) goesWithout?.('audio', why);
   }
 
   #lost({ isCounted }: WaitingSound, why: MediaFrameResult): void {

@@ -25,6 +25,8 @@ export class TranscoderReservation {
   readonly #audience: PictureAudience;
   #pipeline: PicturePipeline | null = null;
   #triedAtMs = Number.NEGATIVE_INFINITY;
+  /** Of the last try. */
+  #refusal: ReservationRefusal | null = null;
 
   constructor(deps: ReservationDeps, audience: PictureAudience) {
     this.#deps = deps;
@@ -34,6 +36,11 @@ export class TranscoderReservation {
   /** Null: no pictures are made. */
   get pipeline(): PicturePipeline | null {
     return this.#pipeline;
+  }
+
+  /** Why there is none, where one was asked for. */
+  get refusal(): ReservationRefusal | null {
+    return this.#refusal;
   }
 
   /** Whether `reserve` would refuse. */
@@ -67,6 +74,7 @@ export class TranscoderReservation {
 
   #open(need: TranscodingNeed): ReservationRefusal | null {
     const opened = this.#deps.transcoders.open(need);
+    this.#refusal = opened.ok ? null : opened.error;
     if (!opened.ok) return opened.error;
     this.#pipeline = new PicturePipeline(opened.value, this.#audience, this.#deps.maxFps);
     return null;

@@ -120,10 +120,13 @@ export class VideoDirection implements PictureAudience {
   }
 
   /** How large coded video is, and so what it takes, is told by its key frames. */
-  #goWithout({ size, isKey }: SourceVideo, isCounted: boolean): void {
+  #goWithout({ format, size, isKey }: SourceVideo, isCounted: boolean): void {
     const lacksKey = size === null && !isKey;
-    if (lacksKey) this.wantKeyFrame();
-    if (isCounted) this.#tally.frame(lacksKey ? 'no_key_frame' : 'unsupported');
+    const why = this.reservation.refusal === 'load' ? 'load' : 'unsupported';
+    if (isCounted) this.#tally.frame(lacksKey ? 'no_key_frame' : why);
+    if (lacksKey) return this.wantKeyFrame();
+    for (const receiver of this.receivers)
+      if (receiver.shapeOf(format) !== null) receiver.goesWithout?.('video', why);
   }
 
   /** Null: there is none for now. */

@@ -50,6 +50,15 @@ export function encodeMaxFpsWanted(maxFps: number): string {
   return JSON.stringify({ type: 'max_fps_wanted', max_fps: maxFps });
 }
 
+/** To a bridge: what it asked for by `uplink` is not made, and why. */
+export function encodeUplinkError(what: 'audio' | 'video', why: 'load' | 'unsupported'): string {
+  return encodeLegError(
+    why === 'load'
+      ? `no worker has time to make the ${what} of the uplink: what comes otherwise is dropped, and it is tried again each second`
+      : `the ${what} of the uplink cannot be made here: what comes otherwise is dropped; ask for another, or for null`,
+  );
+}
+
 function encodeStart(room: CallRoom, request: VideoRequest | null, media: CallMedia): string {
   return JSON.stringify({
     type: 'start',

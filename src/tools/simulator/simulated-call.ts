@@ -107,10 +107,7 @@ export class SimulatedCall implements FrameSink {
 
   #hear(news: LegText): void {
     const { logger } = this.#deps;
-    if (news.type === 'error') {
-      const said = `the listener did not understand: ${String(news['message'])}`;
-      return logger.trouble(said);
-    }
+    if (news.type === 'error') return logger.trouble(`the listener says: ${String(news['message'])}`);
     const { state, reason } = news as StateText;
     const why = reason === null ? '' : `, ${reason}`;
     logger.notify('state', { session: this.session, state, reason }, `told: the call is ${state}${why}`);

@@ -107,7 +107,54 @@ test('video that load refused is tried again each second, and made as soon as a 
   bridge.video('mjpeg', 'at last', true);
   await scene.transcoder.answer();
   assert.deepEqual(device.texts, ['h264 key of at last']);
-  assert.deepEqual(scene.counts, { unsupported: 20, encoded: 1 });
+  assert.deepEqual(scene.counts, { load: 20, encoded: 1 });
+});
+
+test('a bridge is told once that its uplink is not made, and why, and again when it asks anew', () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  const send = (): void => {
+    scene.clock.advance(1000);
+    device.video('mjpeg', 'a picture', true);
+    device.audio('sound');
+  };
+  const pcm = { format: 'pcm', rate: 16_000, channels: 1 } as const;
+  scene.transcoders.refusal = 'load';
+  send();
+  bridge.leg.wants({ audio: pcm, video: 'h264' });
+  send();
+  send();
+  assert.deepEqual(bridge.goneWithout, ['video load', 'audio load']);
+  scene.transcoders.refusal = 'engine';
+  bridge.leg.wants({ audio: pcm, video: 'h264' });
+  send();
+  scene.transcoders.refusal = null;
+  scene.transcoders.soundEncoders = ['alaw'];
+  bridge.leg.wants({ audio: pcm, video: null });
+  send();
+  assert.deepEqual(bridge.goneWithout.slice(2), [
+    'video unsupported',
+    'audio unsupported',
+    'audio unsupported',
+  ]);
+  assert.deepEqual(device.goneWithout, []);
+});
+
+test('a leg that does not keep up with H.264 made for it misses frames, and needs no key frame for it', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  for (let n = 0; n < 40; n++) {
+    scene.clock.advance(100);
+    bridge.video('mjpeg', `${n}`, true);
+    if (scene.transcoder.isWorking) await scene.transcoder.answer();
+  }
+  device.readAll();
+  scene.clock.advance(100);
+  bridge.video('mjpeg', 'last', true);
+  await scene.transcoder.answer();
+  device.readAll();
+  assert.deepEqual(device.texts, ['h264 key of 0', 'h264 of 1', 'h264 of 2', 'h264 of last']);
+  assert.deepEqual(scene.counts, { encoded: 4, slow_leg: 37 });
 });
 
 test('who watched before the legs came has pictures as soon as load allows them', async () => {
@@ -441,8 +488,8 @@ test('a bridge that cannot go on without a key frame has one made, or the device
     if (n === 3) bridge.leg.wantKeyFrame();
     device.video('mjpeg', `${n}`, true, n * 100);
     await scene.transcoder.answer(n === 3 ? { drop: 'undecodable' } : {});
+    bridge.readAll();
   }
-  bridge.readAll();
   assert.deepEqual(bridge.texts, ['key', 'h264 key of 1', 'h264 of 2', 'h264 key of 4']);
   assert.equal(device.keyFramesAsked, 1);
 });
@@ -462,16 +509,17 @@ test('a device that cannot go on without a key frame has one made, or the bridge
   assert.deepEqual(device.texts, ['key', 'h264 key of 1', 'h264 key of 2']);
 });
 
-test('a bridge that does not keep up with what is made for it goes on at a key frame, which is made', async () => {
+test('a device that does not keep up with what is made for somebody else, too, goes on at a key frame, which is made', async () => {
   const scene = new RelayScene(h264Media);
-  const [bridge, device] = [scene.bridge(), scene.device()];
-  bridge.leg.wants({ audio: null, video: 'h264' });
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
   for (let n = 0; n < 34; n++) {
-    device.video('mjpeg', `${n}`, true, n * 100);
+    bridge.video('mjpeg', `${n}`, true, n * 100);
     await scene.transcoder.answer();
+    viewer.output.readAll();
   }
-  bridge.readAll();
-  assert.deepEqual(bridge.texts, ['h264 key of 0', 'h264 key of 32', 'h264 of 33']);
+  device.readAll();
+  assert.deepEqual(device.texts, ['h264 key of 0', 'h264 key of 32', 'h264 of 33']);
+  assert.equal(viewer.output.texts.length, 34);
   assert.deepEqual(scene.counts, { encoded: 3, slow_leg: 31 });
 });
 

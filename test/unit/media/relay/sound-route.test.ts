@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
 import { audioBytesWaitingMax } from '../../../../src/model/limits.ts';
-import { soundRetryMsMin } from '../../../../src/model/sound-limits.ts';
+import { soundBurstMs, soundRetryMsMin } from '../../../../src/model/sound-limits.ts';
 import type { SoundShape } from '../../../../src/model/sound.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import { madeOf } from '../../../support/fake-sound-transcoder.ts';
@@ -301,6 +301,22 @@ test('of tiny packets no more than a hundred wait, and of timestamps that jump n
   assert.deepEqual(scene.counts, { slow_leg: 250 });
   await scene.soundTranscoder.answer();
   assert.equal(scene.soundTranscoder.taken.at(-1)?.packet.timestampMs, 2 ** 31);
+});
+
+test('sound that takes too much of its worker is dropped beyond its share, and goes on when that is there again', async () => {
+  const scene = new RelayScene(alawMedia);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  bridge.audio('dear', 0, 'pcm');
+  await scene.soundTranscoder.answer({ workMs: soundBurstMs });
+  bridge.audio('too much', 20, 'pcm');
+  bridge.audio('as it is', 40);
+  assert.equal(scene.soundTranscoder.isWorking, false);
+  scene.clock.advance(20);
+  bridge.audio('again', 60, 'pcm');
+  await scene.soundTranscoder.answer();
+  device.readAll();
+  assert.deepEqual(device.texts, ['alaw 8000/1 of dear', 'as it is', 'alaw 8000/1 of again']);
+  assert.deepEqual(scene.counts, { transcoded: 2, load: 1, audio: 1 });
 });
 
 test('a packet larger than all the sound that may wait is not decoded', () => {

@@ -1,0 +1,31 @@
+/** The wish of a bridge for what it takes of the device, and what it was told of it that is not made. Source: calls-and-media.md, Legs. */
+import { asItComes, type SoundShape, type UplinkWish } from '../../model/sound.ts';
+import { uplinkTaking, type VideoTaking } from './receiver.ts';
+import type { GoesWithout, LegOutput } from './send-queue.ts';
+
+export class BridgeUplink {
+  readonly #out: LegOutput;
+  #wish = asItComes;
+  readonly #told = new Set<string>();
+
+  constructor(out: LegOutput) {
+    this.#out = out;
+  }
+
+  readonly hears = (): SoundShape | 'any' => this.#wish.audio ?? 'any';
+
+  get video(): VideoTaking {
+    return uplinkTaking(this.#wish);
+  }
+
+  wants(wish: UplinkWish): void {
+    this.#wish = wish;
+    this.#told.clear();
+  }
+
+  /** Once for each wish. */
+  readonly goesWithout: GoesWithout = (what, why) => {
+    if (!this.#told.has(what)) this.#out.goesWithout?.(what, why);
+    this.#told.add(what);
+  };
+}
