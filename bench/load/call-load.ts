@@ -26,13 +26,20 @@ interface Played {
 export class CallLoad {
   readonly #server: ReveilleServer;
   readonly #service: LocalLegService<LegsProtocol>;
+  readonly #hasSound: boolean;
   readonly #mediaPid: number;
   readonly #legsPid: number;
   #sessions: readonly string[] = [];
 
-  constructor(server: ReveilleServer, service: LocalLegService<LegsProtocol>, legs: Child) {
+  constructor(
+    server: ReveilleServer,
+    service: LocalLegService<LegsProtocol>,
+    legs: Child,
+    hasSound: boolean,
+  ) {
     this.#server = server;
     this.#service = service;
+    this.#hasSound = hasSound;
     this.#mediaPid = childOf(server.child.process.pid ?? NaN, 'media/process/main');
     this.#legsPid = legs.process.pid ?? NaN;
   }
@@ -48,7 +55,8 @@ export class CallLoad {
   async growTo(calls: number): Promise<number> {
     const { httpPort, mediaPort } = this.#server;
     const more = calls - this.#sessions.length;
-    if (more > 0) this.#sessions = await this.#service.ask('connect', { httpPort, mediaPort, calls: more });
+    const asked = { httpPort, mediaPort, calls: more, hasSound: this.#hasSound };
+    if (more > 0) this.#sessions = await this.#service.ask('connect', asked);
     return this.#sessions.length;
   }
 

@@ -19,7 +19,7 @@ let frames: readonly Buffer[] = [];
 const calls: PlayedCall[] = [];
 
 /** False: the media process has no room for it. */
-async function begin(client: ReveilleClient, mediaPort: number): Promise<boolean> {
+async function begin(client: ReveilleClient, mediaPort: number, hasSound: boolean): Promise<boolean> {
   const deviceId = deviceIdOf(calls.length);
   const issued = await client.issueCallCredentials({
     device_id: deviceId,
@@ -37,7 +37,7 @@ async function begin(client: ReveilleClient, mediaPort: number): Promise<boolean
   });
   if (!issued.ok) throw new Error(`no credentials: ${issued.code} ${issued.message}`);
   try {
-    calls.push(await PlayedCall.connect(`ws://127.0.0.1:${mediaPort}`, issued.data, frames));
+    calls.push(await PlayedCall.connect(`ws://127.0.0.1:${mediaPort}`, issued.data, frames, hasSound));
     return true;
   } catch (error) {
     if (error instanceof LegRefused && error.status === 503) return false;
@@ -52,10 +52,10 @@ answerQuestions<LegsProtocol>(legsService, {
     );
     return frames.length;
   },
-  connect: async ({ httpPort, mediaPort, calls: count }) => {
+  connect: async ({ httpPort, mediaPort, calls: count, hasSound }) => {
     const origin = `http://127.0.0.1:${httpPort}`;
     const client = new ReveilleClient({ origin, credential: backendCredential });
-    for (let left = count; left > 0 && (await begin(client, mediaPort)); left -= 1);
+    for (let left = count; left > 0 && (await begin(client, mediaPort, hasSound)); left -= 1);
     client.close();
     return calls.map(({ session }) => session);
   },

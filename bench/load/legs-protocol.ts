@@ -24,7 +24,10 @@ export type LegsProtocol = {
    * So many more calls, each of a device of its own. Gives the sessions of all there are then; fewer came of it where the
    * media process had no room.
    */
-  connect: { take: { httpPort: number; mediaPort: number; calls: number }; give: readonly string[] };
+  connect: {
+    take: { httpPort: number; mediaPort: number; calls: number; hasSound: boolean };
+    give: readonly string[];
+  };
   /** All calls send for so many seconds, their frames evenly over the time, and go on where they stood. */
   play: { take: number; give: LegsReading };
 };

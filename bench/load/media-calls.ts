@@ -17,8 +17,12 @@ import { ratio, Samples } from './samples.ts';
 import { startReveille, type ReveilleServer } from './servers.ts';
 import { Trouble } from './trouble.ts';
 
-const formatNames = { mjpeg: 'MJPEG', h264: 'H.264' } as const;
-type Format = keyof typeof formatNames;
+const kinds = {
+  mjpeg: { name: 'MJPEG', clip: 'mjpeg', hasSound: false },
+  h264: { name: 'H.264', clip: 'h264', hasSound: false },
+  'h264-sound': { name: 'H.264 and sound', clip: 'h264', hasSound: true },
+} as const;
+type Kind = keyof typeof kinds;
 const source = { width: 640, height: 480 };
 const [, expectation] = ofLandscape;
 /** Of the issue. */
@@ -31,7 +35,9 @@ export async function measureMediaCalls(plan: Plan): Promise<Figure> {
   const study = new MediaCallStudy(plan);
   try {
     const sources = { mjpeg: await clips.clip('mjpeg', source), h264: await clips.clip('h264', source) };
-    await interleave(plan.mediaCalls.formats, plan.runs, (format) => study.measure(format, sources[format]));
+    await interleave(plan.mediaCalls.kinds, plan.runs, (kind) =>
+      study.measure(kind, sources[kinds[kind].clip]),
+    );
     return study.describe();
   } finally {
     clips.remove();
@@ -47,8 +53,8 @@ class MediaCallStudy {
     this.#plan = mediaCalls;
   }
 
-  async measure(format: Format, clip: Clip): Promise<void> {
-    this.#samples.add(rows.steps(format), { cpuShare: await this.#stepsShare(clip) });
+  async measure(kind: Kind, clip: Clip): Promise<void> {
+    this.#samples.add(rows.steps(kind), { cpuShare: await this.#stepsShare(clip) });
     const legs = new Child({ entry: new URL('./legs-process.ts', import.meta.url), core: loadCore });
     legs.process.stdout?.resume();
     let server: ReveilleServer | null = null;
@@ -56,7 +62,7 @@ class MediaCallStudy {
       server = await startReveille({ devices: this.#plan.callsMax, env: carryingEnv });
       const service = legs.service<LegsProtocol>(legsService);
       await service.ask('load', clip.file);
-      await this.#measureCalls(new CallLoad(server, service, legs), format);
+      await this.#measureCalls(new CallLoad(server, service, legs, kinds[kind].hasSound), kind);
     } finally {
       await legs.stop();
       await server?.stop();
@@ -78,12 +84,12 @@ class MediaCallStudy {
     }
   }
 
-  async #measureCalls(load: CallLoad, format: Format): Promise<void> {
+  async #measureCalls(load: CallLoad, kind: Kind): Promise<void> {
     const { warmUpSeconds, seconds, calls } = this.#plan;
     await sleep(warmUpSeconds * 1000);
     const idle = await load.idleShare(warmUpSeconds);
     for (const count of [1, calls]) {
-      const name = rows.calls(format, count);
+      const name = rows.calls(kind, count);
       if ((await load.growTo(count)) < count) this.#trouble.add(`${name}: not all were let in`);
       await load.play(warmUpSeconds);
       const { reading, cpuShare, loadShare } = await load.play(seconds);
@@ -96,9 +102,9 @@ class MediaCallStudy {
         p99: p99Ms,
         loadBusy: loadShare * 100,
       });
-      this.#samples.add(rows.work(format, count), await load.workTimes());
+      this.#samples.add(rows.work(kind, count), await load.workTimes());
     }
-    this.#samples.add(rows.held(format), await this.#findMost(load));
+    this.#samples.add(rows.held(kind), await this.#findMost(load));
   }
 
   /** How many calls are carried whose frames are not late; more and more are begun until some are. */
@@ -117,13 +123,14 @@ class MediaCallStudy {
   }
 
   describe(): Figure {
-    const { formats, seconds, calls, callsPerLevel, levelSeconds } = this.#plan;
+    const { kinds: measured, seconds, calls, callsPerLevel, levelSeconds } = this.#plan;
     return {
       name: 'media-calls',
       title: 'Calls at the media process',
       notes: [
         `${source.width}×${source.height} natural clips to 320×240 fit, ${framesPerSecond} frames a second from each bridge, ${seconds} s ` +
           'after a warm-up; a real server and its media process on one core, the legs in one process on the other.',
+        'With sound: the bridge sends and takes PCM, the device A-law, 8 kHz, a packet every 20 ms each way, all of it converted.',
         'Core share of a call: CPU-seconds a second of the whole media process, less those of an idle one, by the number of calls; ' +
           `against decoding, scaling and encoding the same clip in a loop on one thread of the same core, times ${framesPerSecond}.`,
         'Latency: from the frame’s going out at the bridge leg to its picture at the device leg, both legs’ own work and the ' +
@@ -141,11 +148,11 @@ class MediaCallStudy {
         { metric: 'loadBusy', title: 'load busy %', digits: 0 },
       ],
       samples: this.#samples,
-      targets: formats.flatMap((format) => [
-        this.#target('cpuShare', rows.calls(format, calls), rows.steps(format), costRatioMax),
+      targets: measured.flatMap((kind) => [
+        this.#target('cpuShare', rows.calls(kind, calls), rows.steps(kind), costRatioMax),
         ...[1, calls].flatMap((count) =>
           ['p50', 'p99'].map((metric) =>
-            this.#target(metric, rows.calls(format, count), rows.work(format, count), latencyRatioMax),
+            this.#target(metric, rows.calls(kind, count), rows.work(kind, count), latencyRatioMax),
           ),
         ),
       ]),
@@ -165,8 +172,8 @@ class MediaCallStudy {
 }
 
 const rows = {
-  steps: (format: Format) => `${formatNames[format]}: decode, scale, encode alone`,
-  calls: (format: Format, count: number) => `${formatNames[format]}: ${count} call${count === 1 ? '' : 's'}`,
-  work: (format: Format, count: number) => `${rows.calls(format, count)}, the worker alone`,
-  held: (format: Format) => `${formatNames[format]}: the most calls held`,
+  steps: (kind: Kind) => `${kinds[kind].name}: decode, scale, encode alone`,
+  calls: (kind: Kind, count: number) => `${kinds[kind].name}: ${count} call${count === 1 ? '' : 's'}`,
+  work: (kind: Kind, count: number) => `${rows.calls(kind, count)}, the worker alone`,
+  held: (kind: Kind) => `${kinds[kind].name}: the most calls held`,
 };

@@ -56,7 +56,7 @@ export interface Plan {
   readonly sound: { readonly seconds: number };
   readonly legTransports: { readonly legs: number; readonly seconds: number };
   readonly mediaCalls: {
-    readonly formats: readonly ('mjpeg' | 'h264')[];
+    readonly kinds: readonly ('mjpeg' | 'h264' | 'h264-sound')[];
     readonly framesPerPhotograph: number;
     /** Nothing is measured in them: code is compiled, buffers find their size. */
     readonly warmUpSeconds: number;
@@ -141,7 +141,7 @@ export function fullPlan(runs: number): Plan {
     sound: { seconds: 300 },
     legTransports: { legs: 20, seconds: 10 },
     mediaCalls: {
-      formats: ['mjpeg', 'h264'],
+      kinds: ['mjpeg', 'h264', 'h264-sound'],
       framesPerPhotograph: 30,
       warmUpSeconds: 4,
       seconds: 20,
@@ -191,7 +191,7 @@ export const smokePlan: Plan = {
   sound: { seconds: 10 },
   legTransports: { legs: 2, seconds: 1 },
   mediaCalls: {
-    formats: ['h264'],
+    kinds: ['h264-sound'],
     framesPerPhotograph: 2,
     warmUpSeconds: 0.5,
     seconds: 1,

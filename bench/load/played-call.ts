@@ -1,6 +1,7 @@
-/** A call played in software at a real server: a bridge that sends a clip, and a device that takes pictures. */
+/** A call played in software at a real server: a bridge that sends a clip, a device that takes pictures, and sound both ways. */
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { LatencyRecorder } from './latency.ts';
+import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { framesPerSecond } from './legs-protocol.ts';
 
 /** Of a development key, which every server of this figure has. */
@@ -9,21 +10,49 @@ export const bridgeKey = 'key-of-the-bridges-of-benchmarks';
 /** Where a message has its timestamp. */
 const timestampOffset = 8;
 
+const packetMs = 20;
+const samplesPerPacket = 160;
+/** What is converted costs the same, whatever is heard. */
+const packets = {
+  bridge: soundMessage('pcm', Buffer.alloc(2 * samplesPerPacket)),
+  device: soundMessage('alaw', Buffer.alloc(samplesPerPacket, 0xd5)),
+};
+
+function soundMessage(format: 'pcm' | 'alaw', payload: Buffer): Buffer {
+  return Buffer.concat([encodeFrameHeader({ kind: 'audio', format, timestampMs: 0 }), payload]);
+}
+
+interface Playing {
+  readonly session: string;
+  readonly bridge: BridgeLeg;
+  readonly device: DeviceLeg;
+  readonly messages: readonly Buffer[];
+  readonly hasSound: boolean;
+  readonly sentAt: Map<number, number>;
+}
+
 export class PlayedCall {
   readonly session: string;
   /** Where it tells what each picture took. */
   latencies: LatencyRecorder | null = null;
   readonly #messages: readonly Buffer[];
   readonly #bridge: BridgeLeg;
+  readonly #device: DeviceLeg;
   /** When the frame of a timestamp went out; those whose picture has come are gone. */
   readonly #sentAt: Map<number, number>;
   #sent = 0;
+  readonly #hasSound: boolean;
+  #soundSentMs = 0;
 
-  /** `messages`: headers and payloads, the first of a key frame. Rejects with LegRefused when it is not let in. */
+  /**
+   * `messages`: headers and payloads, the first of a key frame. With sound, the bridge sends and takes PCM, the device A-law.
+   * Rejects with LegRefused when it is not let in.
+   */
   static async connect(
     url: string,
     issued: { readonly peer_id: string; readonly token: string },
     messages: readonly Buffer[],
+    hasSound: boolean,
   ): Promise<PlayedCall> {
     const session = new URL(issued.peer_id).searchParams.get('x_session') ?? '';
     const sentAt = new Map<number, number>();
@@ -31,26 +60,24 @@ export class PlayedCall {
     const device = await DeviceLeg.connect({
       url,
       token: issued.token,
-      onFrame: ({ timestampMs }) => {
-        if (call !== null) call.#pictureCame(timestampMs);
+      onFrame: ({ kind, timestampMs }) => {
+        if (call !== null && kind === 'video') call.#pictureCame(timestampMs);
       },
     });
     const bridge = await BridgeLeg.connect({ url, key: bridgeKey, session });
     await bridge.next('start');
+    if (hasSound) bridge.take({ audio: { format: 'pcm', rate: 8000, channels: 1 } });
     bridge.report('connected');
     await device.next('state');
-    return (call = new PlayedCall(session, bridge, messages, sentAt));
+    return (call = new PlayedCall({ session, bridge, device, messages, hasSound, sentAt }));
   }
 
-  private constructor(
-    session: string,
-    bridge: BridgeLeg,
-    messages: readonly Buffer[],
-    sentAt: Map<number, number>,
-  ) {
+  private constructor({ session, bridge, device, messages, hasSound, sentAt }: Playing) {
     this.session = session;
     this.#bridge = bridge;
+    this.#device = device;
     this.#messages = messages;
+    this.#hasSound = hasSound;
     this.#sentAt = sentAt;
   }
 
@@ -63,6 +90,18 @@ export class PlayedCall {
     message.writeUInt32BE(timestampMs, timestampOffset);
     this.#sentAt.set(timestampMs, performance.now());
     this.#bridge.frame(message);
+    if (this.#hasSound) this.#soundUpTo(timestampMs);
+  }
+
+  #soundUpTo(timestampMs: number): void {
+    for (; this.#soundSentMs <= timestampMs; this.#soundSentMs += packetMs)
+      for (const [leg, packet] of [
+        [this.#bridge, packets.bridge],
+        [this.#device, packets.device],
+      ] as const) {
+        packet.writeUInt32BE(this.#soundSentMs, timestampOffset);
+        leg.frame(packet);
+      }
   }
 
   #pictureCame(timestampMs: number): void {
