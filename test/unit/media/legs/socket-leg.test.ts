@@ -261,6 +261,17 @@ test('what the relay has for the leg goes out as one message, and is over when i
   assert.equal(socket.said.at(-1), '{"type":"key_frame_wanted"}');
 });
 
+test('a bridge reads why its uplink is not made, and stays', () => {
+  enter();
+  const { frameOutput } = carried();
+  frameOutput.goesWithout?.('audio', 'load');
+  frameOutput.goesWithout?.('video', 'unsupported');
+  const [load = '', unsupported = ''] = socket.said;
+  assert.match(load, /"error".*no worker has time to make the audio of the uplink.*tried again each second"/);
+  assert.match(unsupported, /"error".*the video of the uplink cannot be made here.*or for null"/);
+  assert.equal(socket.isCut, false);
+});
+
 const largePayload = Buffer.alloc(1024 * 1024);
 
 test('a frame on its way to a slow reader is not among what it has to read to stay', () => {
