@@ -1,13 +1,15 @@
 /** A WebRTC peer with a client of another stack on real sockets: pictures, sound, channels, what is lost, and the end. */
 import assert from 'node:assert/strict';
-import { createSocket } from 'node:dgram';
-import { test } from 'node:test';
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { test, type TestContext } from 'node:test';
 import {
   GenericNack,
   PictureLossIndication,
   RtcpPayloadSpecificFeedback,
   RtcpTransportLayerFeedback,
 } from 'werift';
+import { SystemClock } from '../../src/lib/system-clock.ts';
 import { liveConnections, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
 import { rtcConnectingPerAddressMax, rtcConnectMsMax } from '../../src/model/rtc-limits.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
@@ -178,6 +180,53 @@ test('a peer that is closed while it answers says so, and leaves nothing', async
   const sentence = 'the connection cannot be made: it was closed';
   assert.deepEqual(await answer, { ok: false, error: { status: 503, sentence } });
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
+});
+
+/** Another program's UDP socket. Rejects when the port is not free. */
+async function bindUdp(port = 0): Promise<Socket> {
+  const socket = createSocket('udp4').bind(port, '127.0.0.1');
+  await once(socket, 'listening');
+  return socket;
+}
+
+/** The number of a port that another program has, above one that nobody has. */
+async function portAboveAFreeOne(t: TestContext): Promise<number> {
+  for (;;) {
+    const socket = await bindUdp();
+    t.after(() => socket.close());
+    const { port } = socket.address();
+    const below = await bindUdp(port - 1).catch(() => null);
+    if (below === null) continue;
+    below.close();
+    await once(below, 'close');
+    return port;
+  }
+}
+
+test('a UDP port of another program is said to be in use, and ends nothing', async (t) => {
+  const port = await portAboveAFreeOne(t);
+  const peers = await openPeers(t, 10, new SystemClock(), { first: port, last: port });
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  const answer = await openPeer(peers, owner).answer(await client.offer());
+  const sentence = `the connection cannot be made: UDP port ${port} is in use, or cannot be had`;
+  assert.deepEqual(answer, { ok: false, error: { status: 503, sentence } });
+  assert.deepEqual([owner.told, peers.count, liveConnections()], [[`gone: ${sentence}`], 0, 0]);
+});
+
+test('of a range each connection has a port that is free, and beyond them another is refused', async (t) => {
+  const port = await portAboveAFreeOne(t);
+  const range = { first: port - 1, last: port };
+  const peers = await openPeers(t, 10, new SystemClock(), range);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  const peer = openPeer(peers, owner);
+  await client.connect(peer, owner);
+  assert.equal(client.remotePort, port - 1);
+  const offer = await (await RtcClient.open(t)).offer();
+  const refused = await openPeer(peers, new KeptOwner()).answer(offer);
+  assert(!refused.ok);
+  assert.match(refused.error.sentence, /no UDP port of \d+-\d+ is free$/);
 });
 
 test('garbage on the UDP port disturbs nobody, and the next client connects', async (t) => {

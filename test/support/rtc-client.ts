@@ -19,6 +19,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
+import type { RtcTransportSettings } from '../../src/media/webrtc/udp-ports.ts';
 import { openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
 import { rtcConnectingPerAddressMax } from '../../src/model/rtc-limits.ts';
 import { findFreePort } from './free-port.ts';
@@ -29,9 +30,10 @@ export async function openPeers(
   t: Pick<TestContext, 'after'>,
   peersMax = 10,
   clock: Clock = new SystemClock(),
+  range?: RtcTransportSettings['ports'],
 ): Promise<PeerSet> {
   const port = await findFreePort('127.0.0.1');
-  const transport = { host: '127.0.0.1', ports: { first: port, last: port } };
+  const transport = { host: '127.0.0.1', ports: range ?? { first: port, last: port } };
   const settings = {
     findTransport: () => transport,
     advertise: [],

@@ -14,7 +14,7 @@ import { advertised } from './candidates.ts';
 import { ClientAllowance } from './client-allowance.ts';
 import { MediaStreams } from './media-streams.ts';
 import { PeerChannels } from './peer-channels.ts';
-import { channelMessageBytesMax, RtcConnection, type RtcTransportSettings } from './rtc-connection.ts';
+import { channelMessageBytesMax, RtcConnection } from './rtc-connection.ts';
 import type { RtcEngine } from './rtc-engine.ts';
 import type {
   PictureChannel,
@@ -24,11 +24,12 @@ import type {
   RtcPeerOwner,
   RtcTrouble,
 } from './rtc-peer.ts';
+import type { UdpPort, UdpPorts } from './udp-ports.ts';
 
 export interface MediaPeerDeps {
   readonly clock: Clock;
   readonly engine: RtcEngine;
-  readonly transport: RtcTransportSettings;
+  readonly ports: UdpPorts;
   /** Addresses that candidates name in place of the local ones; empty: those. */
   readonly advertise: readonly string[];
   readonly owner: RtcPeerOwner;
@@ -52,6 +53,7 @@ export class MediaPeer implements RtcPeer {
   #stage: 'open' | 'ended' = 'open';
   #ice: IceCredentials | null = null;
   #agreed = nothingAgreed;
+  #port: UdpPort | null = null;
   #connection: RtcConnection | null = null;
   #streams: MediaStreams | null = null;
   #channels: PeerChannels | null = null;
@@ -132,6 +134,7 @@ export class MediaPeer implements RtcPeer {
     this.#streams?.close();
     this.#channels?.close();
     this.#connection?.close();
+    this.#port?.release();
     this.#deps.onEnd();
   }
 
@@ -143,9 +146,9 @@ export class MediaPeer implements RtcPeer {
   }
 
   async #connect(offer: MediaOffer, agreement: Agreement): Promise<string> {
-    const { clock, engine, transport, advertise, owner } = this.#deps;
+    const { clock, engine, advertise, owner } = this.#deps;
     const sourceName = randomUUID();
-    const connection = new RtcConnection(engine, transport, {
+    const connection = new RtcConnection(engine, await this.#takePort(), {
       packet: (bytes) => this.#takePacket(bytes),
       channel: (channel) => this.#channels?.take(channel),
       connected: () => this.#connected(),
@@ -183,6 +186,14 @@ export class MediaPeer implements RtcPeer {
       sourceName,
       messageBytesMax: channelMessageBytesMax,
     });
+  }
+
+  async #takePort(): Promise<UdpPort> {
+    const port = await this.#deps.ports.take();
+    this.#port = port;
+    if (this.#stage === 'open') return port;
+    port.release();
+    throw new Error('it was closed');
   }
 
   #openChannels(connection: RtcConnection, { channels }: Agreement): void {

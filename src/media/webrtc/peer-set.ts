@@ -15,9 +15,9 @@ import {
 import { addressKey } from '../../lib/connection-limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaPeer } from './media-peer.ts';
-import type { RtcTransportSettings } from './rtc-connection.ts';
 import { openRtcEngine, type RtcEngine } from './rtc-engine.ts';
 import type { RtcOpenRefusal, RtcPeer, RtcPeerOwner, RtcPeers } from './rtc-peer.ts';
+import { UdpPorts, type RtcTransportSettings } from './udp-ports.ts';
 
 export interface PeerSetSettings {
   readonly findTransport: () => RtcTransportSettings;
@@ -70,6 +70,7 @@ export class PeerSet implements RtcPeers {
   readonly #clock: Clock;
   /** The error: why there is none. */
   readonly #engine: Result<RtcEngine, string>;
+  readonly #ports: UdpPorts | null;
   readonly #peers = new Set<MediaPeer>();
   readonly #connecting = new Map<MediaPeer, Connecting>();
   #stopTicking: Cancel = () => undefined;
@@ -78,6 +79,7 @@ export class PeerSet implements RtcPeers {
     this.#settings = settings;
     this.#clock = clock;
     this.#engine = engine;
+    this.#ports = engine.ok ? new UdpPorts(engine.value, settings.findTransport) : null;
   }
 
   get count(): number {
@@ -89,15 +91,14 @@ export class PeerSet implements RtcPeers {
   }
 
   open(address: string, owner: RtcPeerOwner): Result<RtcPeer, RtcOpenRefusal> {
-    if (!this.#engine.ok) return fail('unavailable');
+    if (!this.#engine.ok || this.#ports === null) return fail('unavailable');
     const group = addressKey(address);
     if (!this.#hasRoom(group)) return fail('busy');
-    const { findTransport, advertise } = this.#settings;
     const peer = new MediaPeer({
       clock: this.#clock,
       engine: this.#engine.value,
-      transport: findTransport(),
-      advertise,
+      ports: this.#ports,
+      advertise: this.#settings.advertise,
       owner,
       onConnected: () => this.#settle(peer),
       onEnd: () => this.#remove(peer),
@@ -112,6 +113,7 @@ export class PeerSet implements RtcPeers {
 
   close(): void {
     for (const peer of this.#peers) peer.end('the server is stopping');
+    this.#ports?.close();
   }
 
   #hasRoom(group: string): boolean {

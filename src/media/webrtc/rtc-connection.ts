@@ -9,13 +9,7 @@ import type { DtlsParameters, IceCredentials } from '../../protocol/sdp/media-of
 import type { LocalTransport } from '../../protocol/sdp/media-answer.ts';
 import { attributeOf, parseSessionDescription } from '../../protocol/sdp/session-description.ts';
 import { closeConnection, makeConnection, type RtcEngine } from './rtc-engine.ts';
-
-export interface RtcTransportSettings {
-  /** An address to bind; null: every one. */
-  readonly host: string | null;
-  /** UDP: one that all connections share, or a range of which each takes one. */
-  readonly ports: { readonly first: number; readonly last: number };
-}
+import type { UdpPort } from './udp-ports.ts';
 
 export interface RtcConnectionOwner {
   /** RTP or RTCP, in memory of its own. */
@@ -46,14 +40,14 @@ export class RtcConnection {
   #giveUp: (error: Error) => void = () => undefined;
 
   /** Throws when the library cannot. */
-  constructor(engine: RtcEngine, { host, ports }: RtcTransportSettings, owner: RtcConnectionOwner) {
+  constructor(engine: RtcEngine, { host, port, isShared }: UdpPort, owner: RtcConnectionOwner) {
     this.#owner = owner;
     this.#connection = makeConnection(engine, {
       iceServers: [],
       disableAutoNegotiation: true,
-      enableIceUdpMux: ports.first === ports.last,
-      portRangeBegin: ports.first,
-      portRangeEnd: ports.last,
+      enableIceUdpMux: isShared,
+      portRangeBegin: port,
+      portRangeEnd: port,
       maxMessageSize: channelMessageBytesMax,
       ...(host === null ? {} : { bindAddress: host }),
     });

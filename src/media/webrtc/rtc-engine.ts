@@ -52,6 +52,16 @@ export async function openRtcEngine(
   }
 }
 
+/** Keeps a UDP port for the connections that share it, until what it returns is called. Throws when it cannot be had. */
+export function holdUdpPort({ library }: RtcEngine, host: string | null, port: number): () => void {
+  try {
+    const listener = new library.IceUdpMuxListener(port, host ?? undefined);
+    return () => listener.stop();
+  } catch {
+    throw new Error(`UDP port ${port} is in use, or cannot be had`);
+  }
+}
+
 /** Throws when the library cannot. */
 export function makeConnection({ library }: RtcEngine, config: RtcConfig): PeerConnection {
   const connection = new library.PeerConnection('peer', config);
