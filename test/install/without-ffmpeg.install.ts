@@ -114,7 +114,7 @@ test('a binary of WebRTC that is cut short, or is missing, keeps no server from 
   assert.match(cutShort, /node_datachannel\.node is cut short$/);
   rmSync(binary);
   const [missing = '', ...others] = await webRtcLines();
-  assert.match(missing, /\(npm ci installs it\): Cannot find /);
+  assert.match(missing, /\(npm ci installs it\): Cannot load native addon/);
   assert.deepEqual([more, others], [[], []]);
 });
 
