@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
-import type { SoundShape } from '../../src/model/sound.ts';
+import type { SoundShape } from '../../src/model/media/sound.ts';
 import { opusFile } from '../../test/support/ogg.ts';
 import { timeFfmpegRun } from '../peers/ffmpeg.ts';
 import { nameOfPair, soundPairs, speechPackets, type SoundPair } from '../support/speech.ts';

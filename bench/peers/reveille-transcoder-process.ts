@@ -5,7 +5,7 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
 import type { Expectation } from '../../test/pictures/reference.ts';

@@ -1,5 +1,5 @@
 /** sharp, one picture after the other. */
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 import { readFrames } from '../../test/pictures/sources.ts';
 import { answerQuestions } from '../load/ipc.ts';
 import { PictureMeter } from '../load/picture-meter.ts';

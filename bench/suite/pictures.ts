@@ -9,7 +9,7 @@ import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 import { traitsOf, type FilterChain } from '../../src/media/codec/filter-chain.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import { JpegEncoder, buildScaler } from '../../src/media/codec/picture-maker.ts';
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 import type { Transcoder } from '../../src/core/ports/transcoders.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';

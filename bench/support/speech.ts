@@ -1,7 +1,7 @@
 /** Something like speech, in the formats of calls: a voice of many tones that rises and falls, and breathes. */
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
-import type { SampleShape, SoundShape } from '../../src/model/sound.ts';
+import type { SampleShape, SoundShape } from '../../src/model/media/sound.ts';
 import { chanceFrom } from '../../test/support/seeded-random.ts';
 
 export interface SoundPair {

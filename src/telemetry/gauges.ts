@@ -7,7 +7,7 @@ import { countOpenFiles } from '../lib/open-files-count.ts';
 import { readVersion } from '../lib/package-version.ts';
 import type { LiveCallState } from '../model/call.ts';
 import type { MemberState } from '../model/cluster.ts';
-import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media-capacity.ts';
+import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media/media-capacity.ts';
 
 export interface MetricSources {
   /** Sleep sessions open now. */

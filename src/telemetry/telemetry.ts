@@ -4,7 +4,7 @@
  */
 import { callEndReasons, legRefusals } from '../model/call.ts';
 import { eventTypes } from '../model/events.ts';
-import { mediaFrameResults } from '../model/picture.ts';
+import { mediaFrameResults } from '../model/media/picture.ts';
 import { signalEndReasons, signalRefusals } from '../model/signal.ts';
 import { sleepEndReasons, sleepRefusals } from '../model/sleep.ts';
 

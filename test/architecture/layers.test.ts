@@ -21,6 +21,10 @@ test('no imports go in a circle', () => {
   assert.deepEqual(importCycles(sources), []);
 });
 
+test('no folder holds more files, or lies deeper, than a reader takes in', () => {
+  assert.deepEqual(folderViolations(sources), []);
+});
+
 test('no file is a barrel', () => {
   assert.deepEqual(barrels(sources), []);
 });

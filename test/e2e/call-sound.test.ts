@@ -7,7 +7,7 @@ import { after, before } from 'node:test';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
 import { encodableSound, openSoundEncoder } from '../../src/media/codec/sound-encoder.ts';
-import { encodingOf, type AudioFrameFormat, type SoundShape } from '../../src/model/sound.ts';
+import { encodingOf, type AudioFrameFormat, type SoundShape } from '../../src/model/media/sound.ts';
 import { askCredentials } from '../support/call-actions.ts';
 import { engineTest } from '../support/engine-test.ts';
 import type { MediaPeer } from '../support/media-peer.ts';

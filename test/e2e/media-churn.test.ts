@@ -7,7 +7,7 @@ import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, PictureOutput } from '../../src/media/relay/send-queue.ts';
 import { Relay } from '../../src/media/relay/relay.ts';

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import type { CallSide } from '../../src/model/call.ts';
 import { mediaMessageBytesMax } from '../../src/model/limits.ts';
-import type { ReservationRefusal } from '../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../src/model/media/picture.ts';
 import type { MediaListener } from '../../src/media/legs/listener.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';

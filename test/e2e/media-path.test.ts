@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import type { Size } from '../../src/model/call.ts';
-import type { PictureShape, SourceFrame } from '../../src/model/picture.ts';
+import type { PictureShape, SourceFrame } from '../../src/model/media/picture.ts';
 import {
   fillScreen,
   fitScreen,

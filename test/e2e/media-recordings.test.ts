@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
-import type { VideoFrameFormat } from '../../src/model/picture.ts';
+import type { VideoFrameFormat } from '../../src/model/media/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { issueCall } from '../support/call-actions.ts';

@@ -11,7 +11,7 @@ import {
 } from 'werift';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { liveConnections, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
-import { rtcConnectingPerAddressMax, rtcConnectMsMax } from '../../src/model/rtc-limits.ts';
+import { rtcConnectingPerAddressMax, rtcConnectMsMax } from '../../src/model/media/rtc-limits.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { KeptOwner } from '../support/kept-rtc-owner.ts';
 import { openPeer, openPeers, RtcClient } from '../support/rtc-client.ts';

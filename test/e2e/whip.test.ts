@@ -10,7 +10,7 @@ import {
   rtcOfferBytesMax,
   rtcOffersBurstMax,
   rtcPatchesBurstMax,
-} from '../../src/model/rtc-limits.ts';
+} from '../../src/model/media/rtc-limits.ts';
 import { decodeFrameHeader, encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import type { FakeOpenLeg } from '../support/fake-leg-service.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
-import type { FrameResult } from '../../src/model/picture.ts';
+import type { FrameResult } from '../../src/model/media/picture.ts';
 import { fuzzCodec } from '../support/codec-fuzz.ts';
 import { makeTranscoder } from '../support/coded-frames.ts';
 import { engineTest } from '../support/engine-test.ts';

@@ -7,8 +7,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Size } from '../../src/model/call.ts';
-import type { VideoFrameFormat } from '../../src/model/picture.ts';
-import type { FrameDescription } from '../../src/model/picture.ts';
+import type { VideoFrameFormat } from '../../src/model/media/picture.ts';
+import type { FrameDescription } from '../../src/model/media/picture.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import { h264ParameterSet, h265ParameterSet } from '../support/parameter-sets.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test, type TestContext } from 'node:test';
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { decodeByDjpeg, meanDifference } from '../support/pixel-map.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';

@@ -2,7 +2,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Size } from '../../src/model/call.ts';
-import type { PictureShape } from '../../src/model/picture.ts';
+import type { PictureShape } from '../../src/model/media/picture.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { splitPlanes, type Planes } from '../support/planes.ts';
 import type { Matrix, Range, Source } from './sources.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, test, type TestContext } from 'node:test';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
-import type { SoundPacket, SoundShape } from '../../src/model/sound.ts';
+import type { SoundPacket, SoundShape } from '../../src/model/media/sound.ts';
 import { amrFile, amrFixture, amrTones } from '../support/amr-files.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { opusFile, opusPackets } from '../support/ogg.ts';

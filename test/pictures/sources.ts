@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Size } from '../../src/model/call.ts';
-import type { SourceFrame, VideoFrameFormat } from '../../src/model/picture.ts';
+import type { SourceFrame, VideoFrameFormat } from '../../src/model/media/picture.ts';
 import { runTool } from '../support/debian-tools.ts';
 import type { FilmName, FilmLibrary } from './films.ts';
 

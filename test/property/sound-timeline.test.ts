@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { SoundTimeline, type SoundBlock } from '../../src/media/sound/sound-timeline.ts';
-import { soundBlockMs, soundJumpMs, soundPacketMsMax } from '../../src/model/sound-limits.ts';
+import { soundBlockMs, soundJumpMs, soundPacketMsMax } from '../../src/model/media/sound-limits.ts';
 
 const minutes = 10;
 /** A sound that is told from the silence around it, once in so long. */

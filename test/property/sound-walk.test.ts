@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { audioFrameFormats, type AudioFrameFormat, type SoundShape } from '../../src/model/sound.ts';
+import { audioFrameFormats, type AudioFrameFormat, type SoundShape } from '../../src/model/media/sound.ts';
 import { audioOnlyMedia } from '../support/call-scene.ts';
 import { madeOf } from '../support/fake-sound-transcoder.ts';
 import { RelayScene, type FakeLeg } from '../support/relay-scene.ts';

@@ -16,7 +16,7 @@ import {
   RtpHeader,
   RtpPacket,
 } from 'werift';
-import { rtcPacketsKept, rtcPiecesMax } from '../../src/model/rtc-limits.ts';
+import { rtcPacketsKept, rtcPiecesMax } from '../../src/model/media/rtc-limits.ts';
 import { H264Assembler, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
 import {
   decodeRtcp,

@@ -2,8 +2,8 @@
 import { assert } from '../../src/lib/assert.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
-import type { SoundShape } from '../../src/model/sound.ts';
-import { soundBlockMs } from '../../src/model/sound-limits.ts';
+import type { SoundShape } from '../../src/model/media/sound.ts';
+import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { openTone } from '../../src/tools/bridge/tone.ts';
 import { findTone, sineLevel } from '../support/sines.ts';

@@ -1,6 +1,6 @@
 /** What may come instead of a good frame. */
 import assert from 'node:assert/strict';
-import { videoFrameFormats, type SourceFrame } from '../../src/model/picture.ts';
+import { videoFrameFormats, type SourceFrame } from '../../src/model/media/picture.ts';
 import type { Chance } from './seeded-random.ts';
 
 /** As large as a message of a leg may be. */

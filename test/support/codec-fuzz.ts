@@ -10,7 +10,7 @@ import type { Clock } from '../../src/lib/clock.ts';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import type { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
 import { liveNatives } from '../../src/media/codec/native-census.ts';
-import { mediaFrameResults, type FrameResult, type SourceFrame } from '../../src/model/picture.ts';
+import { mediaFrameResults, type FrameResult, type SourceFrame } from '../../src/model/media/picture.ts';
 import { h264 } from '../../src/media/geometry/h264-stream.ts';
 import { describeCodedFrame } from '../../src/media/geometry/nal-units.ts';
 import { jpegSize } from '../../src/media/geometry/jpeg.ts';

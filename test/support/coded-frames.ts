@@ -17,7 +17,7 @@ import type {
   PictureShape,
   SourceFrame,
   VideoFrameFormat,
-} from '../../src/model/picture.ts';
+} from '../../src/model/media/picture.ts';
 import { movingPicture } from './moving-picture.ts';
 
 export const ownSize: PictureShape = { mode: 'auto', screen: null };

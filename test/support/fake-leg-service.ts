@@ -12,7 +12,7 @@ import {
   type DeviceId,
   type SessionId,
 } from '../../src/model/ids.ts';
-import type { ReservationRefusal } from '../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../src/model/media/picture.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,

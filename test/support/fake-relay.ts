@@ -3,8 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import type { MediaView, ReservationRefusal } from '../../src/model/picture.ts';
-import type { UplinkWish } from '../../src/model/sound.ts';
+import type { MediaView, ReservationRefusal } from '../../src/model/media/picture.ts';
+import type { UplinkWish } from '../../src/model/media/sound.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type {

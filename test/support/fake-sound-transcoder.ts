@@ -3,7 +3,7 @@
  * that says of which payload it was made, and as what.
  */
 import assert from 'node:assert/strict';
-import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../src/model/sound.ts';
+import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../src/model/media/sound.ts';
 import type { SoundTranscoder } from '../../src/core/ports/transcoders.ts';
 
 interface TakenSound {

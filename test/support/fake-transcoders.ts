@@ -12,9 +12,9 @@ import type {
   Picture,
   PictureShape,
   SourceFrame,
-} from '../../src/model/picture.ts';
-import type { WorkerLoad } from '../../src/model/media-capacity.ts';
-import { soundEncodings, type SoundEncoding } from '../../src/model/sound.ts';
+} from '../../src/model/media/picture.ts';
+import type { WorkerLoad } from '../../src/model/media/media-capacity.ts';
+import { soundEncodings, type SoundEncoding } from '../../src/model/media/sound.ts';
 import type {
   SoundTranscoder,
   Transcoder,

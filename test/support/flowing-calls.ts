@@ -2,7 +2,7 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { BridgeLeg, DeviceLeg, LegRefused, type MediaLeg } from '../../src/tools/simulator/media-leg.ts';
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 
 /** Between two attempts of a peer that finds nobody, or is told to come again. */

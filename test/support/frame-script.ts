@@ -1,5 +1,5 @@
 /** The test's side of scripted-transcoder: frames that say what becomes of them. */
-import type { SourceFrame } from '../../src/model/picture.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
 
 export interface FrameScript {
   /** What the work is said to have taken. */

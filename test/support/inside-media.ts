@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../src/lib/clock.ts';
 import { fail, succeed } from '../../src/lib/result.ts';
-import type { FrameResult } from '../../src/model/picture.ts';
+import type { FrameResult } from '../../src/model/media/picture.ts';
 import { startMediaServer, type RunningMediaServer } from '../../src/media/process/media-server.ts';
 import { MediaEnd } from '../../src/media/link/media-end.ts';
 import type { Transcoders } from '../../src/core/ports/transcoders.ts';

@@ -3,7 +3,7 @@ import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { IdleBridge, type BridgeCandidate } from '../../src/core/calls/offered-call.ts';
 import type { CallOrder, CallSession } from '../../src/model/call.ts';
 import type { ApplicationId, DeviceId, SessionId } from '../../src/model/ids.ts';
-import type { ReservationRefusal } from '../../src/model/picture.ts';
+import type { ReservationRefusal } from '../../src/model/media/picture.ts';
 import { CallScene, orderForRoom } from './call-scene.ts';
 import { FakeCallLeg, FakeLog, FakePlacement, testApp } from './fakes.ts';
 

@@ -3,8 +3,12 @@ import assert from 'node:assert/strict';
 import { succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
-import type { ReservationRefusal, MediaFrameResult, VideoFrameFormat } from '../../src/model/picture.ts';
-import type { AudioFrameFormat, SoundShape } from '../../src/model/sound.ts';
+import type {
+  ReservationRefusal,
+  MediaFrameResult,
+  VideoFrameFormat,
+} from '../../src/model/media/picture.ts';
+import type { AudioFrameFormat, SoundShape } from '../../src/model/media/sound.ts';
 import {
   decodeFrameHeader,
   encodeFrameHeader,

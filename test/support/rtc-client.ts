@@ -21,7 +21,7 @@ import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
 import type { RtcTransportSettings } from '../../src/media/webrtc/udp-ports.ts';
 import { openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
-import { rtcConnectingPerAddressMax } from '../../src/model/rtc-limits.ts';
+import { rtcConnectingPerAddressMax } from '../../src/model/media/rtc-limits.ts';
 import { findFreePort } from './free-port.ts';
 import type { KeptOwner } from './kept-rtc-owner.ts';
 

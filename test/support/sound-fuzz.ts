@@ -12,7 +12,7 @@ import {
   type SoundPacket,
   type SoundResult,
   type SoundShape,
-} from '../../src/model/sound.ts';
+} from '../../src/model/media/sound.ts';
 import { amrFixture } from './amr-files.ts';
 import { chanceFrom, type Chance } from './seeded-random.ts';
 import { findTones, sine } from './sines.ts';

@@ -1,7 +1,7 @@
 /** One call as those see it who show it to people: what is asked of the server, and what it answers. */
 import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import { mediaFrameResults, type MediaView } from '../../src/model/picture.ts';
+import { mediaFrameResults, type MediaView } from '../../src/model/media/picture.ts';
 import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewers.ts';
 import type { WatchDeps } from '../../src/gateways/watch/watch-routes.ts';
 import { callSession } from './call-scene.ts';

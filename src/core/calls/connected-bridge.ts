@@ -7,7 +7,7 @@ import { IdleBridge, type BridgeCandidate } from './offered-call.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { AliveSign, CallReport, CallSession, LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { OpenBridgeLeg, PlacedLeg } from '../ports/leg-service.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { mayServe, type BridgeRights } from './leg-admission.ts';

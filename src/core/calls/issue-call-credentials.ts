@@ -17,7 +17,7 @@ import { comeAgain, refusal, type CallCredentialsCode, type Refusal } from '../.
 import type { MemberId } from '../../model/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
-import { encodingOf, type SoundEncoding } from '../../model/sound.ts';
+import { encodingOf, type SoundEncoding } from '../../model/media/sound.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice } from '../../model/peer.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';

@@ -6,7 +6,7 @@
  */
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
-import { freeTimeOf, roomOf, type MediaCapacity } from '../../model/media-capacity.ts';
+import { freeTimeOf, roomOf, type MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
 

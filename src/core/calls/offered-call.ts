@@ -5,7 +5,7 @@
 import type { Cancel } from '../../lib/clock.ts';
 import type { CallSession } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { LineKey, Waiter } from '../devices/application-lines.ts';
 
 /** What a call without a bridge waits for; `load`, `engine`: the media processes with idle bridges cannot carry it. */

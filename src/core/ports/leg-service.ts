@@ -12,7 +12,7 @@ import type {
   LegCloseReason,
   LegMessage,
 } from '../../model/call.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 
 /** A leg of a call, or an idle bridge, as the calls see it. Made and owned by the media legs. */

@@ -4,15 +4,21 @@
  */
 import type { Result } from '../../lib/result.ts';
 import type { Size } from '../../model/call.ts';
-import type { WorkerLoad } from '../../model/media-capacity.ts';
-import type { SoundEncoding, SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/sound.ts';
+import type { WorkerLoad } from '../../model/media/media-capacity.ts';
+import type {
+  SoundEncoding,
+  SampleShape,
+  SoundPacket,
+  SoundResult,
+  SoundShape,
+} from '../../model/media/sound.ts';
 import type {
   FrameDescription,
   FrameResult,
   PictureShape,
   ReservationRefusal,
   SourceFrame,
-} from '../../model/picture.ts';
+} from '../../model/media/picture.ts';
 
 /** What a call will take, as far as it can be told before its first frame. */
 export interface TranscodingNeed {

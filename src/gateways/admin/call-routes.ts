@@ -11,7 +11,7 @@ import type { WaitsFor } from '../../core/calls/offered-call.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import { roomOf, type MediaCapacity } from '../../model/media-capacity.ts';
+import { roomOf, type MediaCapacity } from '../../model/media/media-capacity.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewers.ts';
 import {

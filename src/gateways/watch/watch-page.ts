@@ -1,6 +1,6 @@
 /** The page that shows a call: the source from the phone beside the output to the device, and the figures of both. */
 import type { CallSession, ResolutionMode, Size } from '../../model/call.ts';
-import { mediaFrameResults, type MediaFrameResult } from '../../model/picture.ts';
+import { mediaFrameResults, type MediaFrameResult } from '../../model/media/picture.ts';
 import { Html, html } from './html-text.ts';
 import { watchScript } from './watch-script.ts';
 import { watchStyle } from './watch-style.ts';

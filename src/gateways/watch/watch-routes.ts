@@ -11,7 +11,7 @@ import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ViewerTickets, WatchKeys, WatchedCall } from '../../core/calls/viewers.ts';
 import { encodeCall, type CallJson, noTicket, unknownSession, pictureLink } from '../admin/call-routes.ts';
-import type { MediaView, StreamView } from '../../model/picture.ts';
+import type { MediaView, StreamView } from '../../model/media/picture.ts';
 import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
 import { type AdminReply, type AdminRoute, changeRoute, readRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';

@@ -10,7 +10,7 @@ import type {
   PictureShape,
   SourceFrame,
   FrameContent,
-} from '../../model/picture.ts';
+} from '../../model/media/picture.ts';
 import { type Reduction, reductionFor } from '../geometry/picture-plan.ts';
 import { i420Bytes, parameterSpan, type CodedFormat } from '../geometry/source-frame.ts';
 import type { Engine } from './engine.ts';

@@ -15,7 +15,7 @@ import type {
   PictureShape,
   SourceFrame,
   VideoFrameFormat,
-} from '../../model/picture.ts';
+} from '../../model/media/picture.ts';
 import { exceeds } from '../geometry/picture-plan.ts';
 import { CodedSource, type FrameSource, type SourceStep, PlanarSource, JpegSource } from './frame-source.ts';
 import type { Engine } from './engine.ts';

@@ -13,7 +13,7 @@ import type {
   SoftwareResampleContext,
 } from 'node-av/lib';
 import { assert } from '../../lib/assert.ts';
-import type { SampleShape } from '../../model/sound.ts';
+import type { SampleShape } from '../../model/media/sound.ts';
 import { channelLayoutOf, type Engine } from './engine.ts';
 
 const packets = new Set<Packet>();

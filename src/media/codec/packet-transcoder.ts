@@ -11,7 +11,7 @@ import {
   type SoundPacket,
   type SoundResult,
   type SoundShape,
-} from '../../model/sound.ts';
+} from '../../model/media/sound.ts';
 import { describeSound, type SoundSource } from '../sound/sound-source.ts';
 import { type SoundBlock, SoundTimeline } from '../sound/sound-timeline.ts';
 import type { Engine } from './engine.ts';

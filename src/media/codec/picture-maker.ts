@@ -3,7 +3,7 @@
  * changed is used. A failure costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
  */
 import type { Frame, CodecContext, Packet } from 'node-av/lib';
-import type { FrameDrop, Picture, PictureFormat, PictureShape } from '../../model/picture.ts';
+import type { FrameDrop, Picture, PictureFormat, PictureShape } from '../../model/media/picture.ts';
 import { planPicture, type PicturePlan, reducePlan } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
 import {

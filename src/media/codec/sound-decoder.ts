@@ -4,8 +4,8 @@
  */
 import type { AVSampleFormat, FFDecoderCodec } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
-import type { SampleShape } from '../../model/sound.ts';
-import { soundBlockMs, soundPacketMsMax } from '../../model/sound-limits.ts';
+import type { SampleShape } from '../../model/media/sound.ts';
+import { soundBlockMs, soundPacketMsMax } from '../../model/media/sound-limits.ts';
 import { decodeAlaw } from '../sound/alaw.ts';
 import { type AmrBand, parseAmr } from '../sound/amr-frames.ts';
 import type { SoundSource, SourceFormat } from '../sound/sound-source.ts';

@@ -4,8 +4,13 @@
  */
 import type { FFEncoderCodec } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
-import { soundEncodings, type SampleShape, type SoundEncoding, type SoundShape } from '../../model/sound.ts';
-import { soundBlockMs } from '../../model/sound-limits.ts';
+import {
+  soundEncodings,
+  type SampleShape,
+  type SoundEncoding,
+  type SoundShape,
+} from '../../model/media/sound.ts';
+import { soundBlockMs } from '../../model/media/sound-limits.ts';
 import { encodeAlaw } from '../sound/alaw.ts';
 import { amrRates } from '../sound/sound-source.ts';
 import { hasAmrLibrary, openAmrStream } from './amr-library.ts';

@@ -3,8 +3,8 @@
  * calls-and-media.md, Legs.
  */
 import type { SoftwareResampleContext } from 'node-av/lib';
-import type { MadeSound, SampleShape, SoundShape } from '../../model/sound.ts';
-import { soundBlockMs } from '../../model/sound-limits.ts';
+import type { MadeSound, SampleShape, SoundShape } from '../../model/media/sound.ts';
+import { soundBlockMs } from '../../model/media/sound-limits.ts';
 import { withChannels } from '../sound/channels.ts';
 import type { SoundBlock } from '../sound/sound-timeline.ts';
 import type { Engine } from './engine.ts';

@@ -5,7 +5,7 @@
  * calls-and-media.md, Legs and Resolution.
  */
 import type { Size } from '../../model/call.ts';
-import type { FrameContent } from '../../model/picture.ts';
+import type { FrameContent } from '../../model/media/picture.ts';
 
 /**
  * Index of the first byte behind the next start code at or after `from`; -1: there is none, or nothing behind it. A

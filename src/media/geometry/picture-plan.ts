@@ -5,7 +5,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Size } from '../../model/call.ts';
-import type { PictureFormat, PictureShape } from '../../model/picture.ts';
+import type { PictureFormat, PictureShape } from '../../model/media/picture.ts';
 
 /** `crop`, of the source, is scaled to `output`, whose sides are even where it is scaled at all. */
 export interface PicturePlan {

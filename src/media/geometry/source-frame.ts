@@ -3,7 +3,7 @@
  * Resolution.
  */
 import type { Size } from '../../model/call.ts';
-import type { FrameDescription, SourceFrame } from '../../model/picture.ts';
+import type { FrameDescription, SourceFrame } from '../../model/media/picture.ts';
 import { describeCodedFrame, nextNalUnit } from './nal-units.ts';
 import { h264 } from './h264-stream.ts';
 import { h265 } from './h265-stream.ts';

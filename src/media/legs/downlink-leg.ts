@@ -5,7 +5,7 @@
 import type { Cancel } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import { legLingerMsMax } from '../../model/limits.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { OpenViewer, CallLeg } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg, PictureOutput } from '../relay/send-queue.ts';
 import type { LegConnection, MediaListenerContext } from './listener-context.ts';

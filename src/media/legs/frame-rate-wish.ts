@@ -3,7 +3,7 @@
  * device says that it receives. Asked for again and again, since it changes. Source: docs/media-protocol.md, WHIP.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { framesPerSecondMax, rtcFrameRateAskMsMin } from '../../model/rtc-limits.ts';
+import { framesPerSecondMax, rtcFrameRateAskMsMin } from '../../model/media/rtc-limits.ts';
 import { StreamMeter } from '../relay/session-stats.ts';
 
 /** Above so much of what is sent there is room for more frames again, and so many more are tried at a time. */

@@ -4,7 +4,7 @@
  * calls-and-media.md, Legs.
  */
 import type { CallState, LegMessage, LegRefusal } from '../../model/call.ts';
-import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
+import type { AudioFrameFormat, SoundShape } from '../../model/media/sound.ts';
 import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import { rtcCommands } from '../../protocol/media/rtc-commands.ts';
 import type { CallLeg, DeviceAdmission, LegService, OpenDeviceLeg } from '../../core/ports/leg-service.ts';

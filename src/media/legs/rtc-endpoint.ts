@@ -14,7 +14,7 @@ import {
   rtcOffersBurstMax,
   rtcOffersPerSecondMax,
   rtcOffersWaitingMax,
-} from '../../model/rtc-limits.ts';
+} from '../../model/media/rtc-limits.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
 import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
 import { fragmentType, isViewerPath, offerType, type RtcChange } from './rtc-request.ts';

@@ -11,7 +11,7 @@ import {
   rtcPatchesBurstMax,
   rtcPatchesPerSecondMax,
   rtcPatchesWaitingMax,
-} from '../../model/rtc-limits.ts';
+} from '../../model/media/rtc-limits.ts';
 import type { RtcPeer } from '../webrtc/rtc-peer.ts';
 import { tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';

@@ -4,7 +4,7 @@
  * takes it over; calls-and-media.md, Legs.
  */
 import type { LegRefusal } from '../../model/call.ts';
-import type { SoundShape } from '../../model/sound.ts';
+import type { SoundShape } from '../../model/media/sound.ts';
 import { viewerCommands } from '../../protocol/media/rtc-commands.ts';
 import type { CallLeg, LegService, OpenViewer, ViewerAdmission } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';

@@ -6,7 +6,7 @@
 import { fail, type Result } from '../../lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
 import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import {
   type BridgeText,
   parseBridgeText,

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { succeed, type Result } from '../../lib/result.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   AdmissionRefusal,

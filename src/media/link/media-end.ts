@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkTallyMs } from '../../model/limits.ts';
-import type { MediaView } from '../../model/picture.ts';
+import type { MediaView } from '../../model/media/picture.ts';
 import {
   linkVersion,
   readServerMessage,

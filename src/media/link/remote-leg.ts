@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { AliveSign, CallReport } from '../../model/call.ts';
 import { legAliveMsMin, legReportsWaitingMax } from '../../model/limits.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { MediaMessage } from '../../protocol/media-link/link-message.ts';
 import type { CallLeg, OpenBridgeLeg } from '../../core/ports/leg-service.ts';
 

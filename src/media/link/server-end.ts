@@ -9,7 +9,7 @@ import { OpenAsks } from '../../lib/open-asks.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkViewMsMax, linkViewsMax } from '../../model/limits.ts';
-import type { MediaView } from '../../model/picture.ts';
+import type { MediaView } from '../../model/media/picture.ts';
 import {
   linkVersion,
   readMediaMessage,

@@ -1,5 +1,5 @@
 /** The wish of a bridge for what it takes of the device, and what it was told of it that is not made. Source: calls-and-media.md, Legs. */
-import { asItComes, type SoundShape, type UplinkWish } from '../../model/sound.ts';
+import { asItComes, type SoundShape, type UplinkWish } from '../../model/media/sound.ts';
 import { uplinkTaking, type VideoTaking } from './receiver.ts';
 import type { GoesWithout, LegOutput } from './send-queue.ts';
 

@@ -1,6 +1,6 @@
 /** The sound of a call, as its credentials say, and where a leg or a viewer differs from it. Source: calls-and-media.md, Legs. */
 import type { CallMedia } from '../../model/call.ts';
-import type { SampleShape, SoundShape } from '../../model/sound.ts';
+import type { SampleShape, SoundShape } from '../../model/media/sound.ts';
 import type { DeviceOutput, ViewerOutput } from './send-queue.ts';
 import { tellsItsShape } from './sound-route.ts';
 

@@ -1,7 +1,7 @@
 /** One direction of a call's media: the downlink, from the bridge to the device and to viewers, or the uplink. Source:
  * calls-and-media.md, Legs.
  */
-import type { SampleShape } from '../../model/sound.ts';
+import type { SampleShape } from '../../model/media/sound.ts';
 import type { AudioFrameHeader, FrameHeader } from '../../protocol/media/frame-header.ts';
 import type { FrameTally } from './session-stats.ts';
 import { type Hearer, SoundRoute } from './sound-route.ts';

@@ -11,7 +11,7 @@ import {
   audioPacketsWaitingMax,
   audioWaitingMsMax,
 } from '../../model/limits.ts';
-import type { VideoFrameFormat } from '../../model/picture.ts';
+import type { VideoFrameFormat } from '../../model/media/picture.ts';
 
 export interface WaitingVideo {
   readonly format: VideoFrameFormat;

@@ -3,7 +3,7 @@
  * make of a frame are asked for when it is next, so that none is made for a receiver that could not take it. Source:
  * calls-and-media.md, Legs and Resolution.
  */
-import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/picture.ts';
+import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/media/picture.ts';
 import type { Transcoder } from '../../core/ports/transcoders.ts';
 import { FramePace } from '../geometry/frame-pace.ts';
 import type { SourceVideo } from './source-video.ts';

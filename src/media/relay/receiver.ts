@@ -2,13 +2,13 @@
  * A receiver of a call's video: a leg, or a viewer, with the formats it takes as they are and the pictures that
  * are made of the others. Source: calls-and-media.md, Resolution.
  */
-import type { Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
+import type { Picture, PictureShape, VideoFrameFormat } from '../../model/media/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { standsAlone } from './media-queues.ts';
 import type { GoesWithout, SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { CallMedia } from '../../model/call.ts';
-import type { SoundShape, UplinkWish } from '../../model/sound.ts';
+import type { SoundShape, UplinkWish } from '../../model/media/sound.ts';
 
 export class Receiver {
   readonly kind: ReceiverKind;

@@ -5,8 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Result, fail, succeed } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
-import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/picture.ts';
-import type { SoundShape } from '../../model/sound.ts';
+import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/media/picture.ts';
+import type { SoundShape } from '../../model/media/sound.ts';
 import {
   type DeviceOutput,
   type JoinedLeg,

@@ -3,8 +3,8 @@
  * video, and the rest waits in queues that drop. The sender never waits for it. Source: calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
-import type { MediaFrameResult } from '../../model/picture.ts';
-import type { SoundShape, UplinkWish } from '../../model/sound.ts';
+import type { MediaFrameResult } from '../../model/media/picture.ts';
+import type { SoundShape, UplinkWish } from '../../model/media/sound.ts';
 import { audioWaitingMsMax } from '../../model/limits.ts';
 import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './media-queues.ts';
 import type { FrameHeader } from '../../protocol/media/frame-header.ts';

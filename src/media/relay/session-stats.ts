@@ -7,7 +7,7 @@ import {
   mediaFrameResults,
   type MediaFrameResult,
   type MediaView,
-} from '../../model/picture.ts';
+} from '../../model/media/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { frameTimesKeptMax } from '../../model/limits.ts';
 

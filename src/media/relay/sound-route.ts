@@ -7,8 +7,8 @@ import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { SoundTranscoder, Transcoders } from '../../core/ports/transcoders.ts';
 import { audioBytesWaitingMax } from '../../model/limits.ts';
-import { soundBurstMs, soundRetryMsMin, soundShareMax } from '../../model/sound-limits.ts';
-import type { MediaFrameResult } from '../../model/picture.ts';
+import { soundBurstMs, soundRetryMsMin, soundShareMax } from '../../model/media/sound-limits.ts';
+import type { MediaFrameResult } from '../../model/media/picture.ts';
 import {
   encodingOf,
   type AudioFrameFormat,
@@ -17,7 +17,7 @@ import {
   type SoundPacket,
   type SoundResult,
   type SoundShape,
-} from '../../model/sound.ts';
+} from '../../model/media/sound.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeSound, type SoundSource } from '../sound/sound-source.ts';
 import { AudioQueue } from './media-queues.ts';

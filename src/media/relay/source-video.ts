@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
-import type { FrameDescription } from '../../model/picture.ts';
+import type { FrameDescription } from '../../model/media/picture.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeFrame } from '../geometry/source-frame.ts';
 import type { OutgoingVideo } from './send-queue.ts';

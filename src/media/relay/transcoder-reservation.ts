@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { CallMedia, Size } from '../../model/call.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { TranscodingNeed, Transcoders } from '../../core/ports/transcoders.ts';
 import { requestedSize } from '../../core/calls/leg-messages.ts';
 import type { DeviceOutput } from './send-queue.ts';

@@ -2,7 +2,13 @@
  * The video of one direction of a call: each receiver is passed the frames that it takes as they are, and is shown the
  * pictures that are made of the others. Source: calls-and-media.md, Legs and Resolution.
  */
-import type { FrameDrop, FrameResult, Picture, PictureShape, VideoFrameFormat } from '../../model/picture.ts';
+import type {
+  FrameDrop,
+  FrameResult,
+  Picture,
+  PictureShape,
+  VideoFrameFormat,
+} from '../../model/media/picture.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 import type {
   PictureAudience,

@@ -2,7 +2,7 @@
  * Frames of AMR in a packet, one behind the other in storage form: an octet that tells their kind, then their data. They
  * tell narrow and wide band by their lengths. Source: RFC 4867, 5.3; 3GPP TS 26.101 and 26.201.
  */
-import { soundBlockMs, soundPacketMsMax } from '../../model/sound-limits.ts';
+import { soundBlockMs, soundPacketMsMax } from '../../model/media/sound-limits.ts';
 
 export type AmrBand = 'narrow' | 'wide';
 

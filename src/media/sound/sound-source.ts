@@ -2,7 +2,7 @@
  * The source of sound as its packets tell it: which decoder they need, and what comes out of it. Source:
  * calls-and-media.md, Legs.
  */
-import { isCarried, type SampleShape, type SoundPacket } from '../../model/sound.ts';
+import { isCarried, type SampleShape, type SoundPacket } from '../../model/media/sound.ts';
 import { type AmrBand, parseAmr } from './amr-frames.ts';
 
 export type SourceFormat = 'alaw' | 'pcm' | 'opus' | 'amr_narrow' | 'amr_wide';

@@ -2,8 +2,8 @@
  * The time line of a source's sound: packets of any length and with any timestamps in, blocks of 20 ms out, each where its
  * sound belongs. Gaps become silence; a clock that runs fast or slow is followed. Source: calls-and-media.md, Legs.
  */
-import type { SampleShape } from '../../model/sound.ts';
-import { soundBlockMs, soundJumpMs } from '../../model/sound-limits.ts';
+import type { SampleShape } from '../../model/media/sound.ts';
+import { soundBlockMs, soundJumpMs } from '../../model/media/sound-limits.ts';
 import { stretch } from './stretch.ts';
 
 /** 20 ms of samples, interleaved, in a buffer of its own. */

@@ -6,10 +6,10 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import { soundShareFirst } from '../../model/sound-limits.ts';
-import type { ReservationRefusal } from '../../model/picture.ts';
-import type { SoundEncoding } from '../../model/sound.ts';
-import type { WorkerLoad } from '../../model/media-capacity.ts';
+import { soundShareFirst } from '../../model/media/sound-limits.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
+import type { SoundEncoding } from '../../model/media/sound.ts';
+import type { WorkerLoad } from '../../model/media/media-capacity.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type {
   SoundTranscoder,

@@ -1,7 +1,7 @@
 /** Sessions on a transcoding thread: what each asks of it goes there one by one, and is counted as its load. */
 import { assert } from '../../lib/assert.ts';
-import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
-import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/sound.ts';
+import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/media/picture.ts';
+import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/media/sound.ts';
 import type { SoundTranscoder, Transcoder } from '../../core/ports/transcoders.ts';
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';

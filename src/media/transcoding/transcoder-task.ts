@@ -6,8 +6,14 @@
  */
 import type { NativeCensus } from '../codec/native-census.ts';
 import type { Result } from '../../lib/result.ts';
-import type { SoundEncoding, SampleShape, SoundPacket, SoundResult, SoundShape } from '../../model/sound.ts';
-import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/picture.ts';
+import type {
+  SoundEncoding,
+  SampleShape,
+  SoundPacket,
+  SoundResult,
+  SoundShape,
+} from '../../model/media/sound.ts';
+import type { FrameDescription, FrameResult, PictureShape, SourceFrame } from '../../model/media/picture.ts';
 
 export interface FrameTask {
   /** A number of its own in this process. A worker that does not know it makes it a transcoder. */

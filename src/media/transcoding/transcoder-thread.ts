@@ -10,8 +10,8 @@ import { fail, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
 import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../model/limits.ts';
-import type { FrameResult } from '../../model/picture.ts';
-import type { SoundResult } from '../../model/sound.ts';
+import type { FrameResult } from '../../model/media/picture.ts';
+import type { SoundResult } from '../../model/media/sound.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { BusyWindow, type SessionLoad } from './transcoder-load.ts';
 import {

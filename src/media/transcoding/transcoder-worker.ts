@@ -11,8 +11,8 @@ import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transco
 import { liveNatives, type NativeCensus } from '../codec/native-census.ts';
 import { PacketTranscoder } from '../codec/packet-transcoder.ts';
 import { encodableSound } from '../codec/sound-encoder.ts';
-import type { FrameResult } from '../../model/picture.ts';
-import type { SoundResult } from '../../model/sound.ts';
+import type { FrameResult } from '../../model/media/picture.ts';
+import type { SoundResult } from '../../model/media/sound.ts';
 import type { EngineDescription, FrameTask, SoundTask } from './transcoder-task.ts';
 
 const settings: TranscoderSettings = workerData;

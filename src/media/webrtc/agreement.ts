@@ -4,7 +4,7 @@
  * RFC 7874, 3; RFC 6184, 8.1.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { SoundShape } from '../../model/sound.ts';
+import type { SoundShape } from '../../model/media/sound.ts';
 import type { AnswerSection } from '../../protocol/sdp/media-answer.ts';
 import type { MediaOffer, OfferedCodec, OfferedSection } from '../../protocol/sdp/media-offer.ts';
 

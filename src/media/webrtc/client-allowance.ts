@@ -1,4 +1,4 @@
-/** The rate limits of one client: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/rtc-limits.ts. */
+/** The rate limits of one client: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/media/rtc-limits.ts. */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   rtcBytesBurstMax,
@@ -7,7 +7,7 @@ import {
   rtcMessagesPerSecondMax,
   rtcPacketsBurstMax,
   rtcPacketsPerSecondMax,
-} from '../../model/rtc-limits.ts';
+} from '../../model/media/rtc-limits.ts';
 
 const rates = {
   packet: { perSecond: rtcPacketsPerSecondMax, burst: rtcPacketsBurstMax },

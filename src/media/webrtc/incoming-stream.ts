@@ -4,7 +4,7 @@
  * frame, which is asked for.
  */
 import { keyFrameAskMsMin, mediaMessageBytesMax } from '../../model/limits.ts';
-import { rtcReorderMsMax } from '../../model/rtc-limits.ts';
+import { rtcReorderMsMax } from '../../model/media/rtc-limits.ts';
 import { H264Assembler } from '../../protocol/rtp/h264-payload.ts';
 import {
   encodeBitrateMax,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
-import { rtcChannelsMax, rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/rtc-limits.ts';
+import { rtcChannelsMax, rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/media/rtc-limits.ts';
 import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
 import { readOffer, type IceCredentials, type MediaOffer } from '../../protocol/sdp/media-offer.ts';

@@ -8,8 +8,8 @@ import {
   rtcPayloadBytesMax,
   rtcReportMs,
   rtcVideoBitrateMax,
-} from '../../model/rtc-limits.ts';
-import type { AudioFrameFormat } from '../../model/sound.ts';
+} from '../../model/media/rtc-limits.ts';
+import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import { packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
 import {
   decodeRtcp,

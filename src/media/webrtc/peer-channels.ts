@@ -4,7 +4,7 @@
  * clients that open it. Others are closed.
  */
 import type { DataChannel } from 'node-datachannel';
-import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/rtc-limits.ts';
+import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/media/rtc-limits.ts';
 import { dismiss, trySend } from './rtc-connection.ts';
 import type { PictureChannel } from './rtc-peer.ts';
 

@@ -11,7 +11,7 @@ import {
   rtcConnectingPerAddressMax,
   rtcConnectMsMax,
   rtcTickMs,
-} from '../../model/rtc-limits.ts';
+} from '../../model/media/rtc-limits.ts';
 import { addressKey } from '../../lib/connection-limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaPeer } from './media-peer.ts';

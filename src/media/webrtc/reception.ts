@@ -2,7 +2,7 @@
  * One incoming stream as its receiver sees it: its losses and jitter for the reports, and its timestamps as
  * milliseconds. Source: RFC 3550, 6.4.1 and A.3, A.8.
  */
-import { rtcAlignStepMsMax, rtcTimestampJumpMsMax } from '../../model/rtc-limits.ts';
+import { rtcAlignStepMsMax, rtcTimestampJumpMsMax } from '../../model/media/rtc-limits.ts';
 import type { ReportBlock, SenderReport } from '../../protocol/rtp/rtcp.ts';
 import { sequenceDistance, timestampDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 

@@ -3,7 +3,7 @@
  * have been waited for long enough. Duplicates and what comes too late are dropped. Packets that are missing are named, so
  * that they can be asked for again.
  */
-import { rtcNackMsMin, rtcNacksMax, rtcReorderPacketsMax } from '../../model/rtc-limits.ts';
+import { rtcNackMsMin, rtcNacksMax, rtcReorderPacketsMax } from '../../model/media/rtc-limits.ts';
 import { sequenceDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 
 /** `lost`: packets are missing before the next one, for good. */

@@ -4,7 +4,7 @@
  * legs. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import type { Result } from '../../lib/result.ts';
-import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
+import type { AudioFrameFormat, SoundShape } from '../../model/media/sound.ts';
 
 /** `busy`: there are as many as may be, or as many of this address that have not connected. `unavailable`: no library, or switched off. */
 export type RtcOpenRefusal = 'busy' | 'unavailable';

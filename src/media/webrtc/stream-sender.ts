@@ -3,7 +3,7 @@
  * and the sender's reports. Source: RFC 3550, 5.1 and 6.4.1; RFC 4585, 6.2.1.
  */
 import { randomBytes } from 'node:crypto';
-import { rtcPacketsKept, rtcResendsMax } from '../../model/rtc-limits.ts';
+import { rtcPacketsKept, rtcResendsMax } from '../../model/media/rtc-limits.ts';
 import { encodeSenderReport, type ReportBlock } from '../../protocol/rtp/rtcp.ts';
 import { encodeRtp, rtpHeaderBytes } from '../../protocol/rtp/rtp-packet.ts';
 

@@ -4,7 +4,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { fullBucket, takeToken, waitForToken, type Rate } from '../../lib/token-bucket.ts';
-import { rtcPaceBytesBurst, rtcPaceBytesPerSecond, rtcPacketsKept } from '../../model/rtc-limits.ts';
+import { rtcPaceBytesBurst, rtcPaceBytesPerSecond, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
 const rate: Rate = { perSecond: rtcPaceBytesPerSecond, burst: rtcPaceBytesBurst };
 

@@ -8,7 +8,7 @@ import { assert } from '../../lib/assert.ts';
 import { packPlain, unpackPlain } from '../../lib/plain-msgpack.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { legCloseReasons, legRefusals } from '../../model/call.ts';
-import { reservationRefusals } from '../../model/picture.ts';
+import { reservationRefusals } from '../../model/media/picture.ts';
 import {
   callTokenBytesMax,
   legRequestBytesMax,

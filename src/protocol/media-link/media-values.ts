@@ -14,8 +14,8 @@ import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-s
 import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { parseOrigins } from '../../model/settings-values.ts';
 import { linkTallyItemsMax, sourceSideMax, tokenKeysMax } from '../../model/limits.ts';
-import { soundEncodings } from '../../model/sound.ts';
-import { mediaFrameResults, videoFrameFormats } from '../../model/picture.ts';
+import { soundEncodings } from '../../model/media/sound.ts';
+import { mediaFrameResults, videoFrameFormats } from '../../model/media/picture.ts';
 
 /** Of ids and other short texts. */
 const wordCharactersMax = 1024;

@@ -5,8 +5,8 @@
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { mediaFrameHeaderBytes } from '../../model/limits.ts';
-import { videoFrameFormats, type VideoFrameFormat } from '../../model/picture.ts';
-import { audioFrameFormats, type AudioFrameFormat } from '../../model/sound.ts';
+import { videoFrameFormats, type VideoFrameFormat } from '../../model/media/picture.ts';
+import { audioFrameFormats, type AudioFrameFormat } from '../../model/media/sound.ts';
 
 export interface VideoFrameHeader {
   readonly kind: 'video';

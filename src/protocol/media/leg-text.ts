@@ -17,7 +17,12 @@ import {
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { audioFrameFormats, soundChoices, type SoundShape, type UplinkWish } from '../../model/sound.ts';
+import {
+  audioFrameFormats,
+  soundChoices,
+  type SoundShape,
+  type UplinkWish,
+} from '../../model/media/sound.ts';
 
 export function encodeLegMessage(message: LegMessage): string {
   switch (message.kind) {

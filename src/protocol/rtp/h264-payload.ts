@@ -2,7 +2,7 @@
  * H.264 in RTP packets, packetization mode 1: the NAL units of an access unit to payloads, and payloads back to NAL units.
  * Source: RFC 6184, 5.6, 5.7.1 (STAP-A) and 5.8 (FU-A).
  */
-import { rtcPiecesMax } from '../../model/rtc-limits.ts';
+import { rtcPiecesMax } from '../../model/media/rtc-limits.ts';
 
 const typeMask = 0x1f;
 const stapA = 24;

@@ -2,7 +2,7 @@
  * RTCP: compound packets to the messages in them, as far as this server acts on them, and its own to bytes. What it does
  * not know is passed over. Source: RFC 3550, 6; RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
  */
-import { rtcPacketsKept } from '../../model/rtc-limits.ts';
+import { rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
 /** What one side received of a stream. */
 export interface ReportBlock {

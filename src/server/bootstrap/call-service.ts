@@ -15,7 +15,7 @@ import { ViewerTickets, WatchKeys } from '../../core/calls/viewers.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ViewerRoute } from '../../gateways/ops/ops-listener.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { MediaCapacity } from '../../model/media-capacity.ts';
+import type { MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { CallRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';

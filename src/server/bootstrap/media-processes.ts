@@ -3,8 +3,8 @@
  * for devices and people. A call is asked for at the one where it is. Source: calls-and-media.md, The media process.
  */
 import type { SessionId } from '../../model/ids.ts';
-import type { MediaCapacity } from '../../model/media-capacity.ts';
-import type { MediaView } from '../../model/picture.ts';
+import type { MediaCapacity } from '../../model/media/media-capacity.ts';
+import type { MediaView } from '../../model/media/picture.ts';
 import type { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { MediaPlacement } from '../../core/calls/media-placement.ts';
 import { PlacedLegService } from '../../core/calls/placed-leg-service.ts';

@@ -4,7 +4,7 @@
  */
 import type { z } from 'zod';
 import { opsConnectionsReserved, sourceSideMax } from '../../model/limits.ts';
-import { framesPerSecondMax } from '../../model/rtc-limits.ts';
+import { framesPerSecondMax } from '../../model/media/rtc-limits.ts';
 import {
   setting,
   section,

@@ -12,7 +12,7 @@ import type { Film } from './test-picture.ts';
 import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
 import { sizeInWords, type BridgeLogger } from './bridge-report.ts';
 import { assert } from '../../lib/assert.ts';
-import type { AudioFrameFormat } from '../../model/sound.ts';
+import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import { openTone } from './tone.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 

@@ -4,7 +4,7 @@ import type { Engine } from '../../media/codec/engine.ts';
 import { describeFrame } from '../../media/geometry/source-frame.ts';
 import type { Size } from '../../model/call.ts';
 import { sourceSideMax } from '../../model/limits.ts';
-import type { PictureFormat, PictureShape } from '../../model/picture.ts';
+import type { PictureFormat, PictureShape } from '../../model/media/picture.ts';
 
 export const playedFormats = ['h264', 'mjpeg', 'i420'] as const;
 export type PlayedFormat = (typeof playedFormats)[number];

@@ -15,7 +15,7 @@ import { parseSizes, beginShow, type ShowPlan } from './bridge-show.ts';
 import { openEngine, type Engine } from '../../media/codec/engine.ts';
 import { VideoFile } from '../../media/codec/video-file.ts';
 import type { Size } from '../../model/call.ts';
-import { audioFrameFormats, type AudioFrameFormat } from '../../model/sound.ts';
+import { audioFrameFormats, type AudioFrameFormat } from '../../model/media/sound.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
 import { i420Bytes } from '../../media/geometry/source-frame.ts';
 import { findBridgeKey, SimulatedBridge } from './simulated-bridge.ts';

@@ -2,8 +2,8 @@
 import { messageOf, fail, succeed, type Result } from '../../lib/result.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import { openSoundEncoder } from '../../media/codec/sound-encoder.ts';
-import type { AudioFrameFormat, SoundShape } from '../../model/sound.ts';
-import { soundBlockMs } from '../../model/sound-limits.ts';
+import type { AudioFrameFormat, SoundShape } from '../../model/media/sound.ts';
+import { soundBlockMs } from '../../model/media/sound-limits.ts';
 
 export interface Tone {
   readonly format: AudioFrameFormat;

@@ -13,7 +13,7 @@ import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import type { SoundShape } from '../../model/sound.ts';
+import type { SoundShape } from '../../model/media/sound.ts';
 import { BridgePlayback, type FilmShow } from '../bridge/bridge-playback.ts';
 import { sizeInWords } from '../bridge/bridge-report.ts';
 import { beginShow, filmShow, type ShowPlan } from '../bridge/bridge-show.ts';

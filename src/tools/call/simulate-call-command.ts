@@ -20,7 +20,7 @@ import { CallReport } from './call-report.ts';
 import { codeTexts } from '../../model/codes.ts';
 import { holdCall, type HeldCallDeps, type IssuedCall } from './held-call.ts';
 import { downlinkAudioFormats, type DownlinkAudioFormat } from '../../model/call.ts';
-import { audioFrameFormats, type AudioFrameFormat } from '../../model/sound.ts';
+import { audioFrameFormats, type AudioFrameFormat } from '../../model/media/sound.ts';
 import { showable } from '../../lib/showable-text.ts';
 
 export function addSimulateCallCommand(program: Command): void {

@@ -1,6 +1,6 @@
 /** The counts of what comes over a played leg. */
 import { counted } from '../../cli/shell/option-values.ts';
-import type { AudioFrameFormat } from '../../model/sound.ts';
+import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import type { FrameHeader, VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 
 export interface LegCounts {

@@ -8,7 +8,7 @@ import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.
 import { AwaitedItems } from './awaited-items.ts';
 import { countFrame, type LegCounts, noLegCounts } from './leg-counts.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
-import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/sound.ts';
+import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/media/sound.ts';
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
 
 export interface LegAccess {

@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { soundShape, type BridgeLeg, type LegText, type StartText } from './media-leg.ts';
 import type { FrameSink } from '../bridge/bridge-playback.ts';
 import type { BridgeLogger } from '../bridge/bridge-report.ts';
-import type { AudioFrameFormat, UplinkWish } from '../../model/sound.ts';
+import type { AudioFrameFormat, UplinkWish } from '../../model/media/sound.ts';
 import { ConnectionGone } from './awaited-items.ts';
 
 /** What the bridge asks to be given of the device; null: as it comes. */

@@ -7,7 +7,7 @@ import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';
 import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../../../src/model/call.ts';
 import type { DeviceId, TokenId } from '../../../../src/model/ids.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { SoundEncoding } from '../../../../src/model/sound.ts';
+import type { SoundEncoding } from '../../../../src/model/media/sound.ts';
 import { refusal } from '../../../../src/model/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
 import {

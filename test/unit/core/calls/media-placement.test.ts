@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MediaPlacement } from '../../../../src/core/calls/media-placement.ts';
 import type { DeviceId, SessionId, TokenId } from '../../../../src/model/ids.ts';
-import type { MediaCapacity } from '../../../../src/model/media-capacity.ts';
+import type { MediaCapacity } from '../../../../src/model/media/media-capacity.ts';
 import { CallScene, orderForRoom } from '../../../support/call-scene.ts';
 import { FakeCallLeg } from '../../../support/fakes.ts';
 

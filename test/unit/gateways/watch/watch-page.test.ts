@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Script } from 'node:vm';
-import { mediaFrameResults } from '../../../../src/model/picture.ts';
+import { mediaFrameResults } from '../../../../src/model/media/picture.ts';
 import { watchPage } from '../../../../src/gateways/watch/watch-page.ts';
 import { watchScript } from '../../../../src/gateways/watch/watch-script.ts';
 import { audioOnlyMedia, callMedia, callSession } from '../../../support/call-scene.ts';

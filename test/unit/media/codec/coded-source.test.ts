@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import type { FrameTranscoder } from '../../../../src/media/codec/frame-transcoder.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
-import type { SourceFrame } from '../../../../src/model/picture.ts';
+import type { SourceFrame } from '../../../../src/model/media/picture.ts';
 import { nextNalUnit } from '../../../../src/media/geometry/nal-units.ts';
 import {
   fitScreen,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { Decoder } from '../../../../src/media/codec/decoder.ts';
-import type { SourceFrame } from '../../../../src/model/picture.ts';
+import type { SourceFrame } from '../../../../src/model/media/picture.ts';
 import {
   encodeFilm,
   fitScreen,

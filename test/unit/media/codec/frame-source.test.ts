@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import sharp from 'sharp';
-import type { PictureShape } from '../../../../src/model/picture.ts';
+import type { PictureShape } from '../../../../src/model/media/picture.ts';
 import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { decodeJpeg } from '../../../../src/media/codec/picture-file.ts';
 import { jpegStructure } from '../../../support/jpeg-structure.ts';

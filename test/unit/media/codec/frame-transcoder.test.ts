@@ -3,7 +3,7 @@ import { FrameTranscoder } from '../../../../src/media/codec/frame-transcoder.ts
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { decodeJpeg } from '../../../../src/media/codec/picture-file.ts';
 import { pictureShapesKeptMax } from '../../../../src/model/limits.ts';
-import type { FrameResult, PictureShape } from '../../../../src/model/picture.ts';
+import type { FrameResult, PictureShape } from '../../../../src/model/media/picture.ts';
 import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
 import { jpegSize } from '../../../../src/media/geometry/jpeg.ts';
 import { describeCodedFrame } from '../../../../src/media/geometry/nal-units.ts';

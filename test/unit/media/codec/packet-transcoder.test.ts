@@ -3,7 +3,7 @@ import type { Engine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
 import { PacketTranscoder } from '../../../../src/media/codec/packet-transcoder.ts';
 import { parseAmr } from '../../../../src/media/sound/amr-frames.ts';
-import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../../../src/model/sound.ts';
+import type { SampleShape, SoundPacket, SoundResult, SoundShape } from '../../../../src/model/media/sound.ts';
 import { amrFixture } from '../../../support/amr-files.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 import { channelOf, findTone, sine } from '../../../support/sines.ts';

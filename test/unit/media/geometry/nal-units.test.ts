@@ -7,7 +7,7 @@ import {
   type CodedFrame,
 } from '../../../../src/media/geometry/nal-units.ts';
 import { BitWriter } from '../../../support/bit-writer.ts';
-import type { FrameContent } from '../../../../src/model/picture.ts';
+import type { FrameContent } from '../../../../src/model/media/picture.ts';
 import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
 import { h265 } from '../../../../src/media/geometry/h265-stream.ts';
 import {

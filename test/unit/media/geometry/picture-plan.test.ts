@@ -8,7 +8,7 @@ import {
   reductionFor,
 } from '../../../../src/media/geometry/picture-plan.ts';
 import { sizeOf } from '../../../support/picture-sizes.ts';
-import type { PictureShape } from '../../../../src/model/picture.ts';
+import type { PictureShape } from '../../../../src/model/media/picture.ts';
 
 const plans: [source: string, mode: ResolutionMode, screen: string | null, plan: string][] = [
   ['240x320', 'fit_screen', '160x100', '240x320+0+0 to 74x100'],

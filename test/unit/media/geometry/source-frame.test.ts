@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { SourceFrame } from '../../../../src/model/picture.ts';
+import type { SourceFrame } from '../../../../src/model/media/picture.ts';
 import { describeFrame, i420Bytes, parameterSpan } from '../../../../src/media/geometry/source-frame.ts';
 import { h264ParameterSet, h265ParameterSet } from '../../../support/parameter-sets.ts';
 import { sizeOf } from '../../../support/picture-sizes.ts';

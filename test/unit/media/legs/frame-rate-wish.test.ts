@@ -1,7 +1,7 @@
 /** The frame rate that a device's network carries, and when a bridge is asked for it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rtcFrameRateAskMsMin } from '../../../../src/model/rtc-limits.ts';
+import { rtcFrameRateAskMsMin } from '../../../../src/model/media/rtc-limits.ts';
 import { FrameRateWish } from '../../../../src/media/legs/frame-rate-wish.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 

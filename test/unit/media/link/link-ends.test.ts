@@ -10,7 +10,7 @@ import {
   mediaStartMsMax,
 } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import { mediaFrameResults, type MediaView } from '../../../../src/model/picture.ts';
+import { mediaFrameResults, type MediaView } from '../../../../src/model/media/picture.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { declineLink } from '../../../../src/media/link/link.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';

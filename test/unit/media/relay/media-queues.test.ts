@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codedFramesWaitingMax } from '../../../../src/model/limits.ts';
-import type { VideoFrameFormat } from '../../../../src/model/picture.ts';
+import type { VideoFrameFormat } from '../../../../src/model/media/picture.ts';
 import {
   VideoQueue,
   type WaitingVideo,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallMedia } from '../../../../src/model/call.ts';
-import { videoFrameFormats } from '../../../../src/model/picture.ts';
+import { videoFrameFormats } from '../../../../src/model/media/picture.ts';
 import { takingsOf, type ReceiverKind, type VideoTaking } from '../../../../src/media/relay/receiver.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
 import { autoMedia, fillMedia, fitMedia, h264Media } from '../../../support/relay-scene.ts';

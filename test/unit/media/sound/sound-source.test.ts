@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { describeSound, type SoundSource } from '../../../../src/media/sound/sound-source.ts';
-import type { AudioFrameFormat } from '../../../../src/model/sound.ts';
+import type { AudioFrameFormat } from '../../../../src/model/media/sound.ts';
 
 const wide = { rate: 16_000, channels: 2 };
 

@@ -9,8 +9,8 @@ import {
 } from '../../../../src/model/limits.ts';
 import { fail } from '../../../../src/lib/result.ts';
 import type { SoundTranscoder } from '../../../../src/core/ports/transcoders.ts';
-import type { SoundResult } from '../../../../src/model/sound.ts';
-import { soundShareFirst } from '../../../../src/model/sound-limits.ts';
+import type { SoundResult } from '../../../../src/model/media/sound.ts';
+import { soundShareFirst } from '../../../../src/model/media/sound-limits.ts';
 import { lostFrame, lostSound } from '../../../../src/media/transcoding/transcoder-task.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame, type FrameScript } from '../../../support/frame-script.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { SystemClock } from '../../../../src/lib/system-clock.ts';
-import type { FrameResult, PictureShape, SourceFrame } from '../../../../src/model/picture.ts';
+import type { FrameResult, PictureShape, SourceFrame } from '../../../../src/model/media/picture.ts';
 import { jpegSize } from '../../../../src/media/geometry/jpeg.ts';
 import { TranscoderPool } from '../../../../src/media/transcoding/transcoder-pool.ts';
 import { FakeLog } from '../../../support/fakes.ts';

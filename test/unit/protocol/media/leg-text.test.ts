@@ -8,7 +8,7 @@ import {
   callEndReasons,
   type CallReport,
 } from '../../../../src/model/call.ts';
-import { asItComes, type UplinkWish } from '../../../../src/model/sound.ts';
+import { asItComes, type UplinkWish } from '../../../../src/model/media/sound.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import {
   faultCloses,

@@ -7,7 +7,7 @@ import {
 } from '../../../../src/tools/bridge/bridge-playback.ts';
 import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../../../src/model/limits.ts';
 import { decodeFrameHeader, type FrameHeader } from '../../../../src/protocol/media/frame-header.ts';
-import type { SoundShape } from '../../../../src/model/sound.ts';
+import type { SoundShape } from '../../../../src/model/media/sound.ts';
 import { openTone, type Tone } from '../../../../src/tools/bridge/tone.ts';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';

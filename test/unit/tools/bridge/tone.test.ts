@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { PacketTranscoder } from '../../../../src/media/codec/packet-transcoder.ts';
-import type { SoundShape } from '../../../../src/model/sound.ts';
+import type { SoundShape } from '../../../../src/model/media/sound.ts';
 import { openTone } from '../../../../src/tools/bridge/tone.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 import { findTone } from '../../../support/sines.ts';

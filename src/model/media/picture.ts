@@ -2,7 +2,7 @@
  * Video of a call as the server speaks of it: frames that come in, pictures that go out, and what becomes of each.
  * Source: calls-and-media.md, Legs and Resolution.
  */
-import type { ResolutionMode, Size } from './call.ts';
+import type { ResolutionMode, Size } from '../call.ts';
 
 /** In the order of their numbers on the wire, from 1. */
 export const videoFrameFormats = ['h264', 'h265', 'mjpeg', 'i420'] as const;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { soundEncodersOf } from '../../../src/model/media-capacity.ts';
+import { soundEncodersOf } from '../../../../src/model/media/media-capacity.ts';
 
 test('sound can be made as what every media process makes it, since a call may come to any', () => {
   assert.deepEqual(
