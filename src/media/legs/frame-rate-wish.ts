@@ -16,6 +16,8 @@ export class FrameRateWish {
   readonly #meter: StreamMeter;
   #maxFps = framesPerSecondMax;
   #askedMs = Number.NEGATIVE_INFINITY;
+  /** Null: not known. */
+  #allowedBits: number | null = null;
 
   constructor(clock: Clock, ask: (maxFps: number) => void) {
     this.#clock = clock;
@@ -25,14 +27,21 @@ export class FrameRateWish {
 
   sent(bytes: number): void {
     this.#meter.add('h264', null, bytes);
+    this.#judge();
   }
 
-  /** Its network takes so much of video. */
+  /** Its network takes so much of video; what is said too soon is judged when the bridge may be asked again. */
   allow(bitsPerSecond: number): void {
+    this.#allowedBits = bitsPerSecond;
+    this.#judge();
+  }
+
+  #judge(): void {
     const nowMs = this.#clock.monotonicMs();
+    if (this.#allowedBits === null || nowMs - this.#askedMs < rtcFrameRateAskMsMin) return;
     const sending = this.#meter.view();
-    if (sending === null || nowMs - this.#askedMs < rtcFrameRateAskMsMin) return;
-    const share = bitsPerSecond / (sending.bytesPerSecond * 8);
+    if (sending === null) return;
+    const share = this.#allowedBits / (sending.bytesPerSecond * 8);
     if (share >= 1 && share < roomy) return;
     const fitting =
       share < 1 ? Math.round(sending.framesPerSecond * share) : Math.ceil(this.#maxFps * growth);
