@@ -63,8 +63,8 @@ const heldPerCallMax: MediaLook = {
   timers: 2,
   descriptors: 4,
 };
-/** What stays when all calls have ended: a pipe that the library of WebRTC opens with its first connection. */
-const keptMax: Partial<MediaLook> = { descriptors: 2 };
+/** What stays when all calls have ended: with its first connection WebRTC opens a pipe and its UDP port. */
+const keptMax: Partial<MediaLook> = { descriptors: 3 };
 const changesPerSecond = 1;
 /** The last seconds, in which nothing changes: what is heard then is whole. */
 const restSeconds = 3;
