@@ -13,6 +13,7 @@ import {
   makeCodecContext,
   makeFrame,
   makePacket,
+  openCodecContext,
 } from './native-census.ts';
 
 /** `waiting`: nothing came out yet, and nothing is wrong. */
@@ -45,10 +46,8 @@ export class Decoder {
     context.setOption('err_detect', errorDetection[format]);
     context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
     if (halvings > 0) context.setOption('lowres', halvings);
-    const status = context.open2Sync(codec, null);
-    if (status >= 0) return new Decoder(engine, context);
-    freeCodecContext(context);
-    throw new Error(`FFmpeg does not open its decoder of ${format}: ${status}`);
+    openCodecContext(context, codec, `its decoder of ${format}`);
+    return new Decoder(engine, context);
   }
 
   private constructor(engine: Engine, context: CodecContext) {

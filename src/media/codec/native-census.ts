@@ -76,6 +76,14 @@ export function makeCodecContext({ av }: Engine, codec: Codec): CodecContext {
   return context;
 }
 
+/** Freed where it does not open: throws then, with what it is in the sentence. */
+export function openCodecContext(context: CodecContext, codec: Codec, what: string): void {
+  const status = context.open2Sync(codec, null);
+  if (status >= 0) return;
+  freeCodecContext(context);
+  throw new Error(`FFmpeg does not open ${what}: ${status}`);
+}
+
 export function freeCodecContext(context: CodecContext): void {
   assert(codecContexts.delete(context), 'a codec context is freed once');
   context.freeContext();

@@ -16,7 +16,13 @@ import {
 import type { Size } from '../../model/call.ts';
 import { picturePixelsMax } from '../../model/limits.ts';
 import { quantiserOf } from '../geometry/jpeg.ts';
-import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
+import {
+  freeCodecContext,
+  freePacket,
+  makeCodecContext,
+  makePacket,
+  openCodecContext,
+} from './native-census.ts';
 import { H264Encoder, type CodedPicture, type VideoEncoder } from './video-encoder.ts';
 
 export interface PictureSettings {
@@ -170,10 +176,8 @@ export class JpegEncoder implements VideoEncoder {
     context.qMin = 1;
     // Tables of its own make a small picture smaller by a tenth and more; a large one only takes them longer.
     context.setOption('huffman', isLarge(size) ? 'default' : 'optimal');
-    const status = context.open2Sync(codec, null);
-    if (status >= 0) return new JpegEncoder(engine, context, size, frameQuality);
-    freeCodecContext(context);
-    throw new Error(`FFmpeg does not open its encoder of JPEGs: ${status}`);
+    openCodecContext(context, codec, 'its encoder of JPEGs');
+    return new JpegEncoder(engine, context, size, frameQuality);
   }
 
   private constructor(engine: Engine, context: CodecContext, size: Size, frameQuality: number) {

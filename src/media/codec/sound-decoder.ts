@@ -17,6 +17,7 @@ import {
   makeCodecContext,
   makeFrame,
   makePacket,
+  openCodecContext,
 } from './native-census.ts';
 
 export interface SoundDecoder {
@@ -80,11 +81,7 @@ class CodedSound implements SoundDecoder {
     context.threadCount = 1;
     context.sampleRate = rate;
     context.channelLayout = channelLayoutOf(engine, channels);
-    const status = context.open2Sync(codec, null);
-    if (status < 0) {
-      freeCodecContext(context);
-      throw new Error(`FFmpeg does not open a decoder of sound: ${status}`);
-    }
+    openCodecContext(context, codec, 'a decoder of sound');
     this.#context = context;
     this.#packet = makePacket(engine);
     this.#frame = makeFrame(engine);

@@ -22,6 +22,7 @@ import {
   makeCodecContext,
   makeFrame,
   makePacket,
+  openCodecContext,
 } from './native-census.ts';
 
 export interface SoundEncoder {
@@ -135,10 +136,8 @@ function openContext(
   context.bitRate = BigInt(bitRate);
   context.threadCount = 1;
   for (const [name, value] of Object.entries(options)) context.setOption(name, value);
-  const status = context.open2Sync(codec, null);
-  if (status >= 0) return context;
-  freeCodecContext(context);
-  throw new Error(`FFmpeg does not open an encoder of sound: ${status}`);
+  openCodecContext(context, codec, 'an encoder of sound');
+  return context;
 }
 
 /** Null: no such rate. */

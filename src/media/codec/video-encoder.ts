@@ -5,7 +5,13 @@
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
 import type { Engine } from './engine.ts';
-import { freeCodecContext, freePacket, makeCodecContext, makePacket } from './native-census.ts';
+import {
+  freeCodecContext,
+  freePacket,
+  makeCodecContext,
+  makePacket,
+  openCodecContext,
+} from './native-census.ts';
 
 export interface CodedPicture {
   /** A JPEG, or an Annex B access unit, in a buffer of its own, of its size. */
@@ -91,8 +97,6 @@ function openContext(engine: Engine, size: Size, maxFps: number): CodecContext {
   context.setOption('profile', 'baseline');
   context.setOption('crf', String(rateFactor));
   context.setOption('forced-idr', '1');
-  const status = context.open2Sync(codec, null);
-  if (status >= 0) return context;
-  freeCodecContext(context);
-  throw new Error(`FFmpeg does not open its encoder of H.264: ${status}`);
+  openCodecContext(context, codec, 'its encoder of H.264');
+  return context;
 }
