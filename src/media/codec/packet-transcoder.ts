@@ -7,6 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import {
   isCarried,
+  isSameSound,
   type SampleShape,
   type SoundPacket,
   type SoundResult,
@@ -79,7 +80,7 @@ export class PacketTranscoder {
 
   /** Null: there is no decoder for it; the next packet tries again. */
   #chainOf(source: SoundSource): SourceChain | null {
-    if (this.#chain !== null && isSameSource(this.#chain.source, source)) return this.#chain;
+    if (this.#chain !== null && isSameSound(this.#chain.source, source)) return this.#chain;
     this.close();
     try {
       const decoder = openSoundDecoder(this.#engine, source);
@@ -121,15 +122,6 @@ function decodeBlocks({ decoder, timeline }: SourceChain, packet: SoundPacket): 
   return samples && timeline.take(packet.timestampMs, samples);
 }
 
-function outputTo(
-  { format, rate, channels }: SoundShape,
-  outputs: readonly SoundOutput[],
-): SoundOutput | undefined {
-  return outputs.find(
-    ({ target }) => target.format === format && target.rate === rate && target.channels === channels,
-  );
-}
-
-function isSameSource(one: SoundSource, other: SoundSource): boolean {
-  return one.format === other.format && one.rate === other.rate && one.channels === other.channels;
+function outputTo(target: SoundShape, outputs: readonly SoundOutput[]): SoundOutput | undefined {
+  return outputs.find((output) => isSameSound(output.target, target));
 }

@@ -45,9 +45,8 @@ export class Direction {
     payload: Uint8Array<ArrayBuffer>,
     headerBytes: Uint8Array,
   ): void {
-    if (this.#hearers().length > 0)
-      this.sound.take({ format, timestampMs, payload }, headerBytes, this.#sender.sound());
-    else this.#tally.frame(this.video.leg === null ? 'no_receiver' : 'unsupported');
+    if (!this.sound.take({ format, timestampMs, payload }, headerBytes, this.#sender.sound()))
+      this.#tally.frame(this.video.leg === null ? 'no_receiver' : 'unsupported');
   }
 
   #hearers(): Hearer[] {

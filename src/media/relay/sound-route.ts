@@ -11,6 +11,8 @@ import { soundBurstMs, soundRetryMsMin, soundShareMax } from '../../model/media/
 import type { MediaFrameResult } from '../../model/media/picture.ts';
 import {
   encodingOf,
+  isSameShape,
+  isSameSound,
   type AudioFrameFormat,
   type MadeSound,
   type SampleShape,
@@ -68,10 +70,14 @@ export class SoundRoute {
     this.#waiting = new AudioQueue((packet) => this.#lost(packet, 'slow_leg'));
   }
 
-  /** Somebody hears it. `headerBytes`: with which it is passed on. `otherwise`: its shape where it does not tell. */
-  take(packet: SoundPacket, headerBytes: Uint8Array, otherwise: SampleShape): void {
-    const assumed = this.#shapeOf(packet, otherwise);
+  /**
+   * `headerBytes`: with which it is passed on. `otherwise`: its shape where it does not tell. False: nobody hears it, and it is
+   * not counted.
+   */
+  take(packet: SoundPacket, headerBytes: Uint8Array, otherwise: SampleShape): boolean {
     const hearers = this.#deps.hearers();
+    if (hearers.length === 0) return false;
+    const assumed = this.#shapeOf(packet, otherwise);
     const passing = hearers.filter(({ sound }) => passes(packet, assumed, sound));
     for (const hearer of passing)
       hearer.sendQueue.offerAudio({
@@ -81,8 +87,9 @@ export class SoundRoute {
         done: 'audio',
         isCounted: hearer === hearers[0],
       });
-    if (passing.length === hearers.length) return;
-    this.#convert({ ...packet, assumed, isCounted: passing[0] !== hearers[0] });
+    if (passing.length < hearers.length)
+      this.#convert({ ...packet, assumed, isCounted: passing[0] !== hearers[0] });
+    return true;
   }
 
   /** Nothing is made any more. */
@@ -140,7 +147,7 @@ export class SoundRoute {
     if (hearers.length === 0) this.#lost(packet, 'no_receiver');
     for (const [place, { sound: shape, sendQueue }] of hearers.entries()) {
       const isCounted = packet.isCounted && place === 0;
-      const at = targets.findIndex((target) => shape !== 'any' && isSame(target, shape));
+      const at = targets.findIndex((target) => shape !== 'any' && isSameSound(target, shape));
       const made = packets[at]?.filter(({ timestampMs }) => !sendQueue.hasPassed(timestampMs)) ?? [];
       // What becomes of the first one made is what becomes of the packet.
       for (const [n, sound] of made.entries())
@@ -157,7 +164,7 @@ export class SoundRoute {
       if (shape === 'any' || passes(packet, packet.assumed, shape)) continue;
       const canBeMade = this.#deps.transcoders.soundEncoders.includes(encodingOf(shape));
       if (!canBeMade) goesWithout?.('audio', 'unsupported');
-      else if (!targets.some((target) => isSame(target, shape))) targets.push(shape);
+      else if (!targets.some((target) => isSameSound(target, shape))) targets.push(shape);
     }
     return targets;
   }
@@ -204,20 +211,12 @@ function passes({ format }: SoundPacket, assumed: SampleShape, shape: SoundShape
   if (shape === 'any') return true;
   if (format !== shape.format) return false;
   if (format === 'amr') return assumed.rate === shape.rate;
-  return format === 'opus' || isAlike(assumed, shape);
+  return format === 'opus' || isSameShape(assumed, shape);
 }
 
 /** A-law and PCM are samples alone. */
 export function tellsItsShape(format: AudioFrameFormat): boolean {
   return format === 'amr' || format === 'opus';
-}
-
-function isAlike(one: SampleShape, other: SampleShape): boolean {
-  return one.rate === other.rate && one.channels === other.channels;
-}
-
-function isSame(one: SoundShape, other: SoundShape): boolean {
-  return one.format === other.format && isAlike(one, other);
 }
 
 function outgoing({ format }: SoundShape, { timestampMs, payload }: MadeSound, isCounted: boolean) {

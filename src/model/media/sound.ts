@@ -19,6 +19,18 @@ export interface SoundShape extends SampleShape {
   readonly format: AudioFrameFormat;
 }
 
+/** Of sources or of targets: nothing has to be done between them. */
+export function isSameSound<Sound extends SampleShape & { readonly format: string }>(
+  one: Sound,
+  other: Sound,
+): boolean {
+  return one.format === other.format && isSameShape(one, other);
+}
+
+export function isSameShape(one: SampleShape, other: SampleShape): boolean {
+  return one.rate === other.rate && one.channels === other.channels;
+}
+
 /** The rates that a leg may ask for, and up to how many channels. */
 export const soundChoices: Readonly<
   Record<AudioFrameFormat, { readonly rates: readonly number[]; readonly channelsMax: number }>
