@@ -5,45 +5,31 @@
  */
 import type { CallState, LegMessage, LegRefusal } from '../../model/call.ts';
 import type { AudioFrameFormat, SoundShape } from '../../model/media/sound.ts';
-import { decodeFrameHeader, encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
+import { encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
 import { rtcCommands } from '../../protocol/media/rtc-commands.ts';
-import type { CallLeg, DeviceAdmission, LegService, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
-import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';
+import type { CallLeg, DeviceAdmission, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
+import type { LegOutput } from '../relay/send-queue.ts';
 import type { RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
-import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { LegConnection } from './listener-context.ts';
 import type { RtcLeg } from './rtc-endpoint.ts';
+import { OpenRtcLeg, readHeader, type RtcLegDeps } from './open-rtc-leg.ts';
 import { FrameRateWish } from './frame-rate-wish.ts';
-
-export interface RtcDeviceLegDeps {
-  readonly admission: DeviceAdmission;
-  readonly service: LegService;
-  readonly context: MediaListenerContext;
-  /** Called once, when it is gone, whoever ended it; never if it was not opened. */
-  readonly ended: () => void;
-}
-
-/** A leg that is open, and what it is open to. */
-interface Opened {
-  readonly peer: RtcPeer;
-  readonly side: OpenDeviceLeg;
-  readonly joined: JoinedLeg;
-}
 
 export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   readonly takes = 'frames';
-  readonly #deps: RtcDeviceLegDeps;
+  readonly #deps: RtcLegDeps<DeviceAdmission>;
+  readonly #open: OpenRtcLeg<OpenDeviceLeg>;
   readonly #frameRate: FrameRateWish;
-  #isClosed = false;
-  #opened: Opened | null = null;
   #peer: RtcPeer | null = null;
   #isConnected = false;
   /** Of the call, as this leg knows it. */
   #state: CallState = 'establishing';
 
-  constructor(deps: RtcDeviceLegDeps) {
+  constructor(deps: RtcLegDeps<DeviceAdmission>) {
     this.#deps = deps;
+    this.#open = new OpenRtcLeg(this, deps);
     this.#frameRate = new FrameRateWish(deps.context.clock, (maxFps) =>
-      this.#opened?.joined.wantMaxFps(maxFps),
+      this.#open.now?.joined.wantMaxFps(maxFps),
     );
   }
 
@@ -55,18 +41,17 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   /** Takes the place of the device's former leg. */
   enter(peer: RtcPeer): LegRefusal | null {
     const { admission, service, context } = this.#deps;
-    if (this.#isClosed) return 'unavailable';
+    if (this.#open.isClosed) return 'unavailable';
     this.#peer = peer;
     const side = service.openDeviceLeg(admission, this);
-    if (side === null || this.#isClosed) return 'session_ended';
+    if (side === null || this.#open.isClosed) return 'session_ended';
     const joined = context.relay.joinDevice(admission.sessionId, admission.media, this);
     if (!joined.ok) {
-      this.#isClosed = true;
+      this.#open.close();
       side.gone();
       return joined.error;
     }
-    this.#opened = { peer, side, joined: joined.value };
-    context.rtcLegs.add(this);
+    this.#open.begin({ peer, side, joined: joined.value });
     return null;
   }
 
@@ -77,7 +62,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   close(): void {
-    this.#leave()?.peer.close();
+    this.#open.close();
   }
 
   drop(): void {
@@ -85,15 +70,13 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   hangUp(): void {
-    this.#opened?.side.report({ kind: 'end', reason: 'hangup_device' });
-    const left = this.#leave();
-    left?.peer.close();
-    left?.side.gone();
+    this.#open.now?.side.report({ kind: 'end', reason: 'hangup_device' });
+    this.#open.end();
   }
 
   /** Consent is asked for below: who is still here has given it. */
   heartbeat(): void {
-    if (this.#isConnected) this.#opened?.side.alive('ping');
+    if (this.#isConnected) this.#open.now?.side.alive('ping');
   }
 
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
@@ -136,7 +119,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   keyFrameWanted(): void {
-    this.#opened?.joined.wantKeyFrame();
+    this.#open.now?.joined.wantKeyFrame();
   }
 
   bitrate(bitsPerSecond: number): void {
@@ -144,10 +127,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   gone(why: string, trouble?: RtcTrouble): void {
-    if (trouble !== undefined) this.#deps.context.report(trouble, why);
-    const left = this.#leave();
-    left?.peer.close();
-    left?.side.gone();
+    this.#open.gone(why, trouble);
   }
 
   /** It takes nothing, and its bridge has what it sends. */
@@ -159,9 +139,10 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
 
   /** Media flows: the call is connected, whether or not somebody says so. */
   #flowed(): void {
-    if (this.#state === 'connected' || this.#opened === null) return;
+    const opened = this.#open.now;
+    if (this.#state === 'connected' || opened === null) return;
     this.#state = 'connected';
-    this.#opened.side.report({ kind: 'progress', state: 'connected' });
+    opened.side.report({ kind: 'progress', state: 'connected' });
     this.#tellState();
   }
 
@@ -171,28 +152,10 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   #receive(header: FrameHeader, payload: Uint8Array<ArrayBuffer>): void {
-    if (this.#opened === null) return;
-    this.#opened.side.alive('media');
-    this.#opened.joined.frame(header, payload, encodeFrameHeader(header));
-    if (this.#state !== 'connected' && this.#isHeard(this.#opened.peer)) this.#flowed();
+    const opened = this.#open.now;
+    if (opened === null) return;
+    opened.side.alive('media');
+    opened.joined.frame(header, payload, encodeFrameHeader(header));
+    if (this.#state !== 'connected' && this.#isHeard(opened.peer)) this.#flowed();
   }
-
-  /** Null: it was not open, or has left before. */
-  #leave(): Opened | null {
-    const opened = this.#opened;
-    this.#isClosed = true;
-    this.#opened = null;
-    if (opened === null) return null;
-    opened.joined.leave();
-    this.#deps.context.rtcLegs.delete(this);
-    this.#deps.context.rtcLegLeft();
-    this.#deps.ended();
-    return opened;
-  }
-}
-
-/** Of a message that the relay made, or has read before. */
-export function readHeader(header: Uint8Array, payload: Uint8Array): FrameHeader | null {
-  const decoded = decodeFrameHeader(Buffer.concat([header, payload.subarray(0, 1)]));
-  return decoded.ok ? decoded.value : null;
 }

@@ -6,32 +6,16 @@
 import type { LegRefusal } from '../../model/call.ts';
 import type { SoundShape } from '../../model/media/sound.ts';
 import { viewerCommands } from '../../protocol/media/rtc-commands.ts';
-import type { CallLeg, LegService, OpenViewer, ViewerAdmission } from '../../core/ports/leg-service.ts';
-import type { JoinedLeg, LegOutput } from '../relay/send-queue.ts';
+import type { CallLeg, OpenViewer, ViewerAdmission } from '../../core/ports/leg-service.ts';
+import type { LegOutput } from '../relay/send-queue.ts';
 import type { PictureChannel, RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
-import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { LegConnection } from './listener-context.ts';
 import type { RtcLeg } from './rtc-endpoint.ts';
-import { readHeader } from './rtc-device-leg.ts';
-
-export interface RtcViewerLegDeps {
-  readonly admission: ViewerAdmission;
-  readonly service: LegService;
-  readonly context: MediaListenerContext;
-  /** Called once, when it is gone, whoever ended it; never if it was not opened. */
-  readonly ended: () => void;
-}
-
-/** A leg that is open, and what it is open to. */
-interface Opened {
-  readonly peer: RtcPeer;
-  readonly viewer: OpenViewer;
-  readonly joined: JoinedLeg;
-}
+import { OpenRtcLeg, readHeader, type RtcLegDeps } from './open-rtc-leg.ts';
 
 export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
-  readonly #deps: RtcViewerLegDeps;
-  #isClosed = false;
-  #opened: Opened | null = null;
+  readonly #deps: RtcLegDeps<ViewerAdmission>;
+  readonly #open: OpenRtcLeg<OpenViewer>;
   #isConnected = false;
   #hears = false;
   #isSendingVideo = false;
@@ -48,21 +32,21 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
     return this.#hears;
   }
 
-  constructor(deps: RtcViewerLegDeps) {
+  constructor(deps: RtcLegDeps<ViewerAdmission>) {
     this.#deps = deps;
+    this.#open = new OpenRtcLeg(this, deps);
   }
 
   enter(peer: RtcPeer): LegRefusal | null {
     const { admission, service, context } = this.#deps;
-    if (this.#isClosed) return 'unavailable';
-    const viewer = service.openViewer(admission, this);
-    if (viewer === null || this.#isClosed) return 'viewers';
+    if (this.#open.isClosed) return 'unavailable';
+    const side = service.openViewer(admission, this);
+    if (side === null || this.#open.isClosed) return 'viewers';
     const joined = context.relay.watchLive(admission.sessionId, {
       source: new ViewedStream(this, peer, 'source'),
       output: new ViewedStream(this, peer, 'pictures'),
     });
-    this.#opened = { peer, viewer, joined };
-    context.rtcLegs.add(this);
+    this.#open.begin({ peer, side, joined });
     return null;
   }
 
@@ -86,7 +70,7 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   notify(): void {}
 
   close(): void {
-    this.#leave()?.peer.close();
+    this.#open.close();
   }
 
   drop(): void {
@@ -94,7 +78,7 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   }
 
   hangUp(): void {
-    this.gone('its page has ended it');
+    this.#open.end();
   }
 
   /** Consent is asked for below. */
@@ -103,7 +87,7 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   /** Nothing could be shown before. */
   connected(): void {
     this.#isConnected = true;
-    this.#opened?.joined.wantKeyFrame();
+    this.#open.now?.joined.wantKeyFrame();
   }
 
   video(): void {}
@@ -116,29 +100,13 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   }
 
   keyFrameWanted(): void {
-    this.#opened?.joined.wantKeyFrame();
+    this.#open.now?.joined.wantKeyFrame();
   }
 
   bitrate(): void {}
 
   gone(why: string, trouble?: RtcTrouble): void {
-    if (trouble !== undefined) this.#deps.context.report(trouble, why);
-    const left = this.#leave();
-    left?.peer.close();
-    left?.viewer.gone();
-  }
-
-  /** Null: it was not open, or has left before. */
-  #leave(): Opened | null {
-    const opened = this.#opened;
-    this.#isClosed = true;
-    this.#opened = null;
-    if (opened === null) return null;
-    opened.joined.leave();
-    this.#deps.context.rtcLegs.delete(this);
-    this.#deps.context.rtcLegLeft();
-    this.#deps.ended();
-    return opened;
+    this.#open.gone(why, trouble);
   }
 }
 
