@@ -1,0 +1,46 @@
+/** `reveille verify`: whether a backup is whole, by its checksum and by reading through the store that is made of it. */
+import { tmpdir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { verifyBackup } from '../../storage/backup/backup-verification.ts';
+import { addExamples, inLocalContext, type CommandContext } from '../shell/command-context.ts';
+import { standardPipe } from './backup-command.ts';
+import { describeContent } from './backup-view.ts';
+import { readingBackup } from './restore-command.ts';
+
+export function addVerifyCommand(program: Command): void {
+  const command = program
+    .command('verify')
+    .description(
+      'Verify a backup: its checksum and form, and that the store in it opens and can be read through. The store is unpacked for that, and removed.',
+    )
+    .argument('<file>', 'that reveille backup wrote; - for a pipe')
+    .option(
+      '--scratch <dir>',
+      'where it is unpacked; else beside the file, or for a pipe in the temporary directory',
+    )
+    .action(inLocalContext(verify));
+  addExamples(
+    command,
+    ['verify reveille.backup', 'whether it can be restored'],
+    ['verify reveille.backup --scratch /mnt/large', 'where there is room for the store in it'],
+  );
+}
+
+async function verify(
+  context: CommandContext,
+  file: string,
+  { scratch }: { readonly scratch?: string },
+): Promise<void> {
+  const { clock, output } = context;
+  const isPipe = file === standardPipe;
+  const place = resolve(scratch ?? (isPipe ? tmpdir() : dirname(file)));
+  const startedMs = clock.monotonicMs();
+  await readingBackup(context, file, 'unpacking', async (source, deps) => {
+    const path = join(place, isPipe ? 'reveille' : basename(file));
+    const manifest = await verifyBackup(source, path, deps);
+    const seconds = Number(((clock.monotonicMs() - startedMs) / 1000).toFixed(3));
+    const text = `${deps.name} is whole (${seconds.toFixed(1)} s): ${describeContent(manifest)}`;
+    return () => output.answer({ file, seconds, ...manifest }, text);
+  });
+}

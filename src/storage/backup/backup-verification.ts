@@ -1,0 +1,36 @@
+/** Verifies a backup: by its checksum, and by reading through the store that is made of it in a directory of its own. */
+import { rmSync } from 'node:fs';
+import { openStoreReadOnly } from '../lmdb/open-store.ts';
+import { walkStore } from '../lmdb/store-damage.ts';
+import { storeFormat, StoreOpenError } from '../lmdb/store-format.ts';
+import { damageWalkOfBackupMsMax } from '../lmdb/store-limits.ts';
+import type { BackupManifest } from './backup-format.ts';
+import { unpackToLookAt, type RestoreDeps } from './backup-restore.ts';
+import { removeLeftovers } from './leftovers.ts';
+
+/** `path`: beside which the store is unpacked, and removed. Rejects with a StoreOpenError when the backup is not whole. */
+export async function verifyBackup(
+  source: AsyncIterable<Buffer>,
+  path: string,
+  deps: RestoreDeps,
+): Promise<BackupManifest> {
+  removeLeftovers(path, '.unpacked');
+  const directory = `${path}.${process.pid}.unpacked`;
+  const manifest = await unpackToLookAt(source, directory, deps);
+  try {
+    await readThrough(directory, deps.name, manifest.store_format);
+    return manifest;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function readThrough(directory: string, name: string, format: number): Promise<void> {
+  const walk = await walkStore(directory, damageWalkOfBackupMsMax);
+  if (walk.state === 'damaged')
+    throw new StoreOpenError(`the store in ${name} is damaged, use another backup: ${walk.damage}`);
+  if (walk.state !== 'whole')
+    throw new StoreOpenError(`the store in ${name} could not be read to its end: try again`);
+  // An older one opens behind the migration of its first start.
+  if (format === storeFormat) await openStoreReadOnly(directory).close();
+}

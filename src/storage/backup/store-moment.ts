@@ -1,0 +1,182 @@
+/**
+ * One moment of a store: what its files hold together between two commits, while others go on writing them. LMDB has no
+ * transaction over several files, so a reading transaction of each is begun, and begun anew if any file had a commit meanwhile.
+ *
+ * Who holds it keeps every page of that moment from being written again: the files grow with what is written meanwhile.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { open, type Database, type RootDatabase } from 'lmdb';
+import { unpack } from 'msgpackr';
+import { nextTurn } from '../../lib/clock.ts';
+import { CommitOrder } from '../lmdb/commit-order.ts';
+import { environmentOptions } from '../lmdb/environment.ts';
+import { openingStore } from '../lmdb/open-store.ts';
+import { hasStore, noStore } from '../lmdb/store-access.ts';
+import {
+  firstFormat,
+  storeFileNames,
+  storeFormat,
+  StoreFormatError,
+  StoreOpenError,
+} from '../lmdb/store-format.ts';
+import { momentTriesMax, storeReadersMax } from '../lmdb/store-limits.ts';
+import type { BackupRow } from './backup-reader.ts';
+
+type FileKind = keyof typeof storeFileNames;
+type Rows = Database<Buffer, Buffer>;
+
+export interface MomentTable {
+  readonly file: FileKind;
+  readonly name: string;
+  readonly rows: number;
+  /** Of the pages that it has. */
+  readonly bytes: number;
+  /** In the order of their keys. */
+  read(): Iterable<BackupRow>;
+}
+
+const formatName = 'store-format';
+
+export class StoreMoment {
+  readonly tables: readonly MomentTable[];
+  readonly #files: readonly MomentFile[];
+
+  private constructor(files: readonly MomentFile[]) {
+    this.#files = files;
+    this.tables = files.flatMap((file) => file.tables());
+  }
+
+  /** Rejects with a StoreOpenError: there is no store of this release's format, or it never stands still for long enough. */
+  static async take(directory: string): Promise<StoreMoment> {
+    if (!hasStore(directory)) throw noStore(directory);
+    const files = openingStore(directory, 'read', () => openFiles(directory));
+    try {
+      for (let tries = 0; tries < momentTriesMax; tries++) {
+        if (beginTogether(files)) return new StoreMoment(files);
+        await nextTurn();
+      }
+      throw new StoreOpenError(
+        `the store in ${directory} is written all the time, and no moment of it could be read: try again`,
+      );
+    } catch (error) {
+      await closeAll(files);
+      throw error;
+    }
+  }
+
+  /** Reading is over. */
+  async close(): Promise<void> {
+    for (const file of this.#files) file.end();
+    await closeAll(this.#files);
+  }
+}
+
+/** False: one of them was written meanwhile, and no transaction is left. */
+function beginTogether(files: readonly MomentFile[]): boolean {
+  const before = files.map((file) => file.readable());
+  for (const file of files) file.begin();
+  const isMoment = files.every(
+    (file, i) => file.isSeenWhole && before[i] !== null && file.readable() === before[i],
+  );
+  if (!isMoment) for (const file of files) file.end();
+  return isMoment;
+}
+
+function openFiles(directory: string): MomentFile[] {
+  const kinds = Object.keys(storeFileNames) as FileKind[];
+  const files: MomentFile[] = [];
+  try {
+    for (const kind of kinds)
+      if (existsSync(join(directory, storeFileNames[kind]))) files.push(new MomentFile(directory, kind));
+    const other = files.find(({ format }) => format !== storeFormat);
+    if (other !== undefined) throw new StoreFormatError(directory, other.format, storeFormat);
+    return files;
+  } catch (error) {
+    void closeAll(files);
+    throw error;
+  }
+}
+
+async function closeAll(files: readonly MomentFile[]): Promise<void> {
+  await Promise.all(files.map((file) => file.close()));
+}
+
+class MomentFile {
+  readonly format: number;
+  readonly #kind: FileKind;
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #order: CommitOrder;
+  readonly #tables = new Map<string, Rows>();
+  #transaction: ReturnType<RootDatabase['useReadTransaction']> | null = null;
+
+  constructor(directory: string, kind: FileKind) {
+    const path = join(directory, storeFileNames[kind]);
+    const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
+    this.#kind = kind;
+    this.#root = open<Buffer, Buffer>({ ...options, path, readOnly: true });
+    this.#order = new CommitOrder(this.#root, path);
+    const format = this.#root.get(Buffer.from(formatName));
+    this.format = format === undefined ? firstFormat : (unpack(format) as number);
+  }
+
+  /** The newest commit, if a transaction that begins now sees it; null: an opener has put it out of sight. */
+  readable(): number | null {
+    this.#order.restore();
+    return this.#order.readable;
+  }
+
+  /** Tables are opened before the transaction that is to read them. */
+  begin(): void {
+    this.#root.resetReadTxn();
+    for (const name of this.#names())
+      if (!this.#tables.has(name))
+        this.#tables.set(name, this.#root.openDB({ name, keyEncoding: 'binary', encoding: 'binary' }));
+    this.#root.resetReadTxn();
+    this.#transaction = this.#root.useReadTransaction();
+  }
+
+  /** False: it has a table that was made a moment ago. */
+  get isSeenWhole(): boolean {
+    return this.#names().every((name) => this.#tables.has(name));
+  }
+
+  end(): void {
+    this.#transaction?.done();
+    this.#transaction = null;
+  }
+
+  /** In the turn of `begin`: counts are those of its transaction. */
+  tables(): MomentTable[] {
+    return Array.from(this.#tables, ([name, table]) => {
+      const stats = table.getStats() as TableStats;
+      const pages = stats.treeBranchPageCount + stats.treeLeafPageCount + stats.overflowPages;
+      const read = (): Iterable<BackupRow> => this.#read(table);
+      return { file: this.#kind, name, rows: stats.entryCount, bytes: pages * stats.pageSize, read };
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#root.close();
+  }
+
+  /** The package ends the name of a table with a zero byte. */
+  #names(): string[] {
+    const names = Array.from(this.#root.getKeys(), (key) => key.toString().replace(/\0$/, ''));
+    return names.filter((name) => name !== formatName);
+  }
+
+  #read(table: Rows): Iterable<BackupRow> {
+    const transaction = this.#transaction;
+    return table.getRange(transaction === null ? {} : { transaction });
+  }
+}
+
+/** What the package has beside its types. */
+interface TableStats {
+  readonly entryCount: number;
+  readonly pageSize: number;
+  readonly treeBranchPageCount: number;
+  readonly treeLeafPageCount: number;
+  readonly overflowPages: number;
+}

@@ -1,0 +1,110 @@
+/**
+ * Makes the files of a data directory of a backup: the store's with every row of it, and those beside them. They are whole, and
+ * the disk has them, when it resolves; nothing of them is to be used when it rejects.
+ */
+import { open as openFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { open, type RootDatabase } from 'lmdb';
+import { pack } from 'msgpackr';
+import { nextTurn } from '../../lib/clock.ts';
+import { countEntries, environmentOptions } from '../lmdb/environment.ts';
+import { syncDirectory } from '../keys/private-file.ts';
+import { storeFileNames, storeFormat, StoreFormatError } from '../lmdb/store-format.ts';
+import { restoredRowsSlice, storeReadersMax } from '../lmdb/store-limits.ts';
+import { damagedBackup, type BackupManifest, type BackupTable } from './backup-format.ts';
+import type { BackupReader, BackupRow } from './backup-reader.ts';
+
+export interface Unpacking {
+  readonly reader: BackupReader;
+  readonly manifest: BackupManifest;
+  /** As people call the backup. */
+  readonly name: string;
+  /** Empty, and ours alone. */
+  readonly directory: string;
+  readonly onRows: (rows: number) => void;
+  readonly signal?: AbortSignal | undefined;
+}
+
+const formatKey = Buffer.from('store-format');
+
+/** Throws a StoreFormatError when the rows are of a newer format than this release reads. */
+export function checkBackupFormat({ store_format: format }: BackupManifest, name: string): void {
+  if (format > storeFormat) throw new StoreFormatError(name, format, storeFormat);
+}
+
+/** Rejects with a StoreOpenError when the backup is not whole, and with the system's errors. */
+export async function unpackBackup(unpacking: Unpacking): Promise<void> {
+  const { reader, manifest, directory } = unpacking;
+  for (const kind of Object.keys(storeFileNames) as (keyof typeof storeFileNames)[]) {
+    const tables = manifest.tables.filter(({ file }) => file === kind);
+    if (tables.length > 0) await unpackStoreFile(unpacking, storeFileNames[kind], tables);
+  }
+  for (const { name, bytes } of manifest.files) await unpackFile(join(directory, name), reader.bytes(bytes));
+  await reader.finish();
+  await syncDirectory(directory);
+}
+
+async function unpackStoreFile(
+  unpacking: Unpacking,
+  fileName: string,
+  tables: readonly BackupTable[],
+): Promise<void> {
+  const { manifest, directory } = unpacking;
+  const path = join(directory, fileName);
+  const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
+  // Nobody reads it before it is whole, and it is flushed then.
+  const root = open<Buffer, Buffer>({ ...options, path, noSync: true, overlappingSync: false });
+  try {
+    root.putSync(formatKey, pack(manifest.store_format));
+    for (const table of tables) await unpackTable(unpacking, root, table);
+  } finally {
+    await root.close();
+  }
+  await flush(path);
+}
+
+async function unpackTable(
+  { reader, name, onRows, signal }: Unpacking,
+  root: RootDatabase<Buffer, Buffer>,
+  { name: tableName, rows }: BackupTable,
+): Promise<void> {
+  const table = root.openDB<Buffer, Buffer>({
+    name: tableName,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+  });
+  const put = (slice: readonly BackupRow[]): void => {
+    table.transactionSync(() => {
+      // In order already: pages are filled one after the other.
+      for (const { key, value } of slice) table.putSync(key, value, { append: true });
+    });
+    onRows(slice.length);
+  };
+  for await (const batch of reader.rows(rows)) {
+    for (let at = 0; at < batch.length; at += restoredRowsSlice) {
+      signal?.throwIfAborted();
+      put(batch.slice(at, at + restoredRowsSlice));
+      await nextTurn();
+    }
+  }
+  if (countEntries(table) !== rows) throw damagedBackup(name, `${tableName} has other rows than it counts`);
+}
+
+async function unpackFile(path: string, pieces: AsyncIterable<Buffer>): Promise<void> {
+  const file = await openFile(path, 'wx', 0o600);
+  try {
+    for await (const piece of pieces) await file.writeFile(piece);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function flush(path: string): Promise<void> {
+  const file = await openFile(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}

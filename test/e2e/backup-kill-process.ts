@@ -1,0 +1,30 @@
+/**
+ * A backup, a restore or a verification that stops for ever where it is told to, and says so: to be killed there. Run with what
+ * it does, the phase, how much of it is done, the data directory and the file.
+ */
+import { createReadStream, writeSync } from 'node:fs';
+import { restoreBackup } from '../../src/storage/backup/backup-restore.ts';
+import { verifyBackup } from '../../src/storage/backup/backup-verification.ts';
+import { writeBackupFile } from '../../src/storage/backup/backup-writer.ts';
+
+const [verb = '', phase = '', least = '', directory = '', file = ''] = process.argv.slice(2);
+
+function stopAt(reached: string, done: number): void {
+  if (reached !== phase || done < Number(least)) return;
+  writeSync(1, 'stopped\n');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}
+
+const deps = {
+  name: file,
+  bytes: null,
+  nowMs: 0,
+  onProgress: (progress: { readonly phase: string; readonly rows?: number; readonly done?: number }) =>
+    stopAt(progress.phase, progress.rows ?? progress.done ?? 0),
+};
+const acts: Readonly<Record<string, () => Promise<unknown>>> = {
+  backup: () => writeBackupFile(directory, file, deps),
+  restore: () => restoreBackup(createReadStream(file), directory, deps),
+  verify: () => verifyBackup(createReadStream(file), file, deps),
+};
+await acts[verb]?.();

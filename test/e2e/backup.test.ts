@@ -1,0 +1,128 @@
+/** A server is backed up while it serves, and another goes on from the backup. Source: docs/operations.md, Backups. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { killIn } from '../support/backup-kill.ts';
+import { ApiClient } from '../support/api-client.ts';
+import { mainArgs, runCli, type CliResult } from '../support/cli-process.ts';
+import { CrashLoad, emptyMemory, readEvents } from '../support/crash-load.ts';
+import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
+import { chanceFrom } from '../support/seeded-random.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import { secretOf, siteAppId, siteCredential, siteDevice, siteRegistry } from '../support/site-server.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { receiverSecret, status, WebhookReceiver } from '../support/webhook-receiver.ts';
+
+const deviceIds = Array.from({ length: 24 }, (_, i) => siteDevice(i));
+
+async function readWholeLog(api: ApiClient): Promise<ToldEvent[]> {
+  const events: ToldEvent[] = [];
+  for (let cursor: string | null = null; ;) {
+    const page = await readEvents(api, cursor, 1000);
+    if (page.events.length === 0) return events;
+    events.push(...page.events);
+    cursor = page.next;
+  }
+}
+
+async function run(...args: readonly string[]): Promise<CliResult> {
+  const result = await runCli(args);
+  assert.equal(result.exitCode, 0, `${args.join(' ')}: ${result.stderr}`);
+  return result;
+}
+
+/** What does not change under load: of the one webhook, which was switched off. */
+async function standingOf(directory: string): Promise<Record<string, unknown>> {
+  const { stdout } = await run('webhook', 'list', '--json', '--data-dir', directory);
+  const [{ url, state, switched_off_at } = {}] = (
+    JSON.parse(stdout) as { webhooks: Record<string, unknown>[] }
+  ).webhooks;
+  return { url, state, switched_off_at };
+}
+
+test('a backup taken under load has all that was shown before; the server restored from it ends what was open, and wakes', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  receiver.answer(status(410));
+  const folder = temporaryDirectory(t);
+  const [data, restored] = [join(folder, 'data'), join(folder, 'restored')];
+  const [registry, file] = [join(folder, 'registry.json'), join(folder, 'store.backup')];
+  const webhooks = [{ app_id: siteAppId, url: receiver.url, secret: receiverSecret, types: ['*'] }];
+  writeFileSync(registry, JSON.stringify(siteRegistry({ devices: deviceIds.length, webhooks })));
+  const overrides = [
+    `registry.file=${registry}`,
+    'webhooks.allow_local=true',
+    'wakeup.device_per_second=100000',
+    'wakeup.application_per_second=100000',
+  ];
+  const server = await startServerProcess(t, [...overrides, `data.dir=${data}`]);
+  const api = new ApiClient(server.ports.api, siteCredential);
+  const memory = emptyMemory();
+  const load = new CrashLoad({ api, ports: server.ports, deviceIds }, memory, chanceFrom(20));
+  await run('ops-token', 'create', 'alice', '--role', 'operator', '--data-dir', data);
+  await load.happened(600);
+  const shown = [...memory.shown];
+  const wakeups = memory.wakeupsSent;
+  assert.ok(shown.length > 50);
+  await killIn('backup', ['copying', 1], data, file);
+  assert.ok(!existsSync(file), 'a killed backup has no file');
+
+  const taken = JSON.parse((await run('backup', file, '--data-dir', data, '--json')).stdout) as {
+    readonly tables: readonly { readonly name: string; readonly rows: number }[];
+  };
+  assert.ok(memory.wakeupsSent > wakeups, 'nothing was woken meanwhile');
+  const standing = await standingOf(data);
+  load.end();
+  await server.command.stop('SIGKILL');
+  await load.ended();
+  api.close();
+
+  assert.match((await run('verify', file)).stdout, /is whole .*: 24 devices/);
+  await run('restore', file, '--data-dir', restored);
+  assert.equal(standing['state'], 'off');
+  assert.deepEqual(await standingOf(restored), standing);
+  for (const name of ['ops.token', 'ops-tokens.json', 'token-keys.json', 'audit.log'])
+    assert.deepEqual(readFileSync(join(restored, name)), readFileSync(join(data, name)), name);
+  const whole = ['registry', 'export', '--with-secrets', '--data-dir'];
+  assert.equal((await run(...whole, restored)).stdout, (await run(...whole, data)).stdout);
+
+  const second = await startServerProcess(t, [...overrides, `data.dir=${restored}`]);
+  const again = new ApiClient(second.ports.api, siteCredential);
+  t.after(() => again.close());
+  const events = await readWholeLog(again);
+  assert.deepEqual(events.slice(0, shown.length), shown, 'an event that was shown before the backup is gone');
+  const rows = taken.tables.find(({ name }) => name === 'events')?.rows ?? 0;
+  assert.ok(rows >= shown.length && rows <= events.length);
+  const { connections } = checkLog(events);
+  const sessions = [...connections.sleep.values(), ...connections.signal.values()];
+  assert.ok(sessions.every(({ openSession }) => openSession === null));
+  assert.ok(
+    sessions.some(({ nodeLost }) => nodeLost > 0),
+    'nothing was open',
+  );
+
+  const [deviceId = ''] = deviceIds;
+  const module = await SleepingModule.connect(second.ports.sleep, { deviceId, secret: secretOf(deviceId) });
+  const { status: code, text } = await again.wake({ device_id: deviceId });
+  assert.equal(code, 202, text);
+  assert.equal((await module.nextPacket()).length, 8);
+  await module.close();
+  assert.equal(await second.command.stop('SIGTERM'), 0, second.command.stderr);
+});
+
+test('a backup goes through a pipe, and back', async (t) => {
+  const folder = temporaryDirectory(t);
+  const data = join(folder, 'data');
+  const server = await startServerProcess(t, [`data.dir=${data}`]);
+  const [piped, restored] = [join(folder, 'piped'), join(folder, 'restored')];
+  const shell = (line: string): string =>
+    spawnSync('sh', ['-c', line, process.execPath, ...mainArgs], { encoding: 'utf8' }).stdout;
+  shell(`"$0" "$@" backup - --data-dir ${data} >${piped}`);
+  assert.match(shell(`"$0" "$@" verify - <${piped}`), /^the pipe is whole .*: 2 devices/);
+  assert.match(shell(`"$0" "$@" restore - --data-dir ${restored} <${piped}`), /^restored .*: 2 devices/);
+  const list = await run('registry', 'list', '--data-dir', restored);
+  assert.match(list.stdout, /devices +2/);
+  assert.equal(await server.command.stop('SIGTERM'), 0);
+});

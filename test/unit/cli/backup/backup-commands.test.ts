@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { existsSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { Command } from 'commander';
+import { addBackupCommand } from '../../../../src/cli/backup/backup-command.ts';
+import { describeContent, RowPace, sizeInWords } from '../../../../src/cli/backup/backup-view.ts';
+import { addRestoreCommand } from '../../../../src/cli/backup/restore-command.ts';
+import { addVerifyCommand } from '../../../../src/cli/backup/verify-command.ts';
+import { openStoreAtRest } from '../../../../src/storage/lmdb/open-store.ts';
+import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
+import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+
+function addAll(program: Command): void {
+  addBackupCommand(program);
+  addRestoreCommand(program);
+  addVerifyCommand(program);
+}
+
+interface Scene extends CommandScene {
+  readonly file: string;
+}
+
+async function sceneWithStore(t: Ending): Promise<Scene> {
+  const scene = commandScene(t, addAll);
+  await openStoreAtRest(scene.dataDirectory).close();
+  return { ...scene, file: join(temporaryDirectory(t), 'store.backup') };
+}
+
+test('a backup says what is in it, its checksum, and that it is secret', async (t) => {
+  const { run, output, file, dataDirectory } = await sceneWithStore(t);
+  await run('backup', file);
+  assert.match(
+    output.text,
+    /^backed up .* in 0\.0 s: \d+ bytes, 0 devices, 0 events, \d+ rows?, 0 files, of .*, release .*, store format \d+\nsha256 [0-9a-f]{64}; it is as secret as the directory$/,
+  );
+  assert.ok(output.text.includes(dataDirectory));
+  const { bytes, store_format } = output.json as Record<string, unknown>;
+  assert.equal(typeof bytes, 'number');
+  assert.equal(typeof store_format, 'number');
+});
+
+test('a backup is verified, and restored where nothing is', async (t) => {
+  const { run, output, file } = await sceneWithStore(t);
+  await run('backup', file);
+  await run('verify', file);
+  assert.match(output.text, /store\.backup is whole \(0\.0 s\): 0 devices/);
+  const empty = commandScene(t, addAll);
+  rmdirSync(empty.dataDirectory);
+  await empty.run('restore', file);
+  assert.match(empty.output.text, /^restored .* in 0\.0 s: 0 devices/);
+  assert.match(empty.output.remarks.join(), /^start it: .*serve/);
+  assert.ok(existsSync(join(empty.dataDirectory, 'registry.mdb')));
+  await assert.rejects(empty.run('restore', file), /is not empty/);
+});
+
+test('what is no backup, is missing or a folder is refused by its name', async (t) => {
+  const { run, file, dataDirectory } = await sceneWithStore(t);
+  const advice = 'name a file that reveille backup wrote, or - for a pipe';
+  for (const command of ['verify', 'restore']) {
+    const missing = { message: new RegExp(`^the backup ${file} cannot be read: ENOENT`), advice };
+    await assert.rejects(run(command, file), missing);
+    const folder = { message: `the backup ${dataDirectory} cannot be read: it is a folder`, advice };
+    await assert.rejects(run(command, dataDirectory), folder);
+  }
+  writeFileSync(file, 'something else, and as long as the beginning of a backup');
+  await assert.rejects(run('verify', file), new RegExp(`^StoreOpenError: ${file} is no backup of Reveille`));
+  await assert.rejects(run('backup', file), /is there and is no backup/);
+});
+
+test('a store that is not there cannot be backed up', async (t) => {
+  const { run } = commandScene(t, addAll);
+  await assert.rejects(run('backup', 'file'), /no store at/);
+});
+
+test('progress says how far it is, and how long it takes once it can know', () => {
+  let nowMs = 0;
+  const pace = new RowPace({ monotonicMs: () => nowMs }, 'copying');
+  assert.equal(pace.describe(10, 1000), 'copying: 1 %, 10 of 1000 rows');
+  nowMs = 5000;
+  assert.equal(pace.describe(250, 1000), 'copying: 25 %, 250 of 1000 rows, 15 seconds left');
+  assert.equal(pace.describe(0, 0), 'copying: 100 %, 0 of 0 rows, 0 seconds left');
+});
+
+test('content and size are in words', () => {
+  const rows = (file: 'registry' | 'state', name: string, count: number) => ({ file, name, rows: count });
+  const manifest = {
+    release: '1.2.0',
+    store_format: 2,
+    at: '2026-11-23T22:00:00.000Z',
+    tables: [rows('registry', 'devices', 1), rows('state', 'events', 3), rows('state', 'wakeups', 4)],
+    files: [{ name: 'ops.token', bytes: 44 }],
+  };
+  assert.equal(
+    describeContent(manifest),
+    '1 device, 3 events, 8 rows, 1 file, of 2026-11-23T22:00:00.000Z, release 1.2.0, store format 2',
+  );
+  assert.deepEqual(
+    [sizeInWords(1), sizeInWords(99_999), sizeInWords(518_400_000)],
+    ['1 byte', '99999 bytes', '518.4 MB'],
+  );
+});
