@@ -1,0 +1,182 @@
+/**
+ * `reveille init`: a settings file, a store with a first application, product and credential, and the commands to go on with.
+ * It asks at a terminal, and otherwise takes options with `--yes`; what is there already is never written over.
+ */
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { showable } from '../../lib/showable-text.ts';
+import { loadSettings } from '../../server/config/settings.ts';
+import { adminClient } from '../admin/admin-client.ts';
+import { addExamples, CommandContext, inLocalContext, untilInterrupted } from '../shell/command-context.ts';
+import { reveilleCommand, shellWord, usageError } from '../shell/command-error.ts';
+import { isYes, type Dialogue } from '../shell/confirmation.ts';
+import { alignColumns } from '../shell/output.ts';
+import { makeFirst, refuseTaken, type FirstSecrets, type InitPlaces } from './first-entries.ts';
+import { cancelled, chooseAll, type InitChoices } from './init-choices.ts';
+import {
+  checksWith,
+  fileTextOf,
+  listenersOf,
+  refuseVariables,
+  settingsOf,
+  warningsOf,
+  type InitSources,
+} from './init-settings.ts';
+
+const usualFile = 'reveille.json';
+
+export function addInitCommand(program: Command): void {
+  const command = program
+    .command('init')
+    .description(
+      `Begin: write a settings file (--config, ${usualFile} when left out), make a store (--data-dir) with a first ` +
+        'application, product and access key, and print the next commands. Asks at a terminal; with --yes it takes the ' +
+        'options and what is usual. Nothing is written over.',
+    )
+    .option('--host <address>', 'where to listen: 127.0.0.1 when left out; 0.0.0.0: all addresses')
+    .option(
+      '--port <port>',
+      'of the API, 8080 when left out; sleep, signal and media have the next three, ops the tenth; 0: free ones',
+    )
+    .option(
+      '--advertise <host>',
+      'name or address by which devices reach this machine; as --host when left out',
+    )
+    .option('--tls-cert <file>', 'certificate of API, signal and media, in PEM; without one there is no TLS')
+    .option('--tls-key <file>', 'its private key, in PEM, without a passphrase')
+    .option('--sleep-tls', 'the low-power modules speak TLS, too')
+    .option('--app <id>', 'the first application: main when left out')
+    .option('--product <id>', 'its first product: doorbell when left out')
+    .option('--device <id>', 'a device to try it with; none when left out')
+    .option('--secrets <file>', 'a new file for the secrets, for its owner only; shown once when left out')
+    .option('--yes', 'ask nothing')
+    .action(inLocalContext(init));
+  addExamples(
+    command,
+    ['init', 'asks for everything'],
+    ['init --yes --device DOOR-1', 'a server for this machine, with a device to wake'],
+    [
+      'init --yes --config /etc/reveille.json --data-dir /var/lib/reveille --host 0.0.0.0 --advertise reveille.example ' +
+        '--tls-cert cert.pem --tls-key key.pem --secrets key.json',
+      'for devices elsewhere; key.json is what --credential takes',
+    ],
+  );
+}
+
+interface InitOptions extends Partial<Omit<InitChoices, 'sleepTls'>> {
+  readonly sleepTls?: boolean;
+  readonly yes?: boolean;
+}
+
+function init(context: CommandContext, { yes = false, sleepTls, ...rest }: InitOptions): Promise<void> {
+  const { openDialogue } = context;
+  if (!yes && openDialogue === null)
+    throw usageError(
+      'nobody is there who could be asked',
+      'call it at a terminal, or add --yes; --help says what is usual',
+    );
+  const given = { ...rest, ...(sleepTls === true && { sleepTls: 'yes' }) };
+  return untilInterrupted(async (signal) => {
+    const dialogue = yes ? null : (openDialogue?.() ?? null);
+    try {
+      await new Beginning(context, dialogue, signal).run(given);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) throw cancelled();
+      throw error;
+    } finally {
+      dialogue?.close();
+    }
+  });
+}
+
+class Beginning {
+  readonly #context: CommandContext;
+  readonly #dialogue: Dialogue | null;
+  readonly #signal: AbortSignal;
+  readonly #sources: InitSources;
+  readonly #places: InitPlaces;
+
+  /** Throws a SettingsError where the options for settings are wrong. */
+  constructor(context: CommandContext, dialogue: Dialogue | null, signal: AbortSignal) {
+    const { env, overrides = [], file = usualFile } = context.settingsSources;
+    this.#context = context;
+    this.#dialogue = dialogue;
+    this.#signal = signal;
+    this.#sources = { env, overrides };
+    this.#places = { file, dataDirectory: resolve(loadSettings(this.#sources).data.dir) };
+  }
+
+  async run(given: Partial<InitChoices>): Promise<void> {
+    const { clock, output } = this.#context;
+    const nowMs = clock.wallMs();
+    refuseTaken(this.#places);
+    const remark = (text: string): void => output.remark(text);
+    const checks = checksWith(this.#sources, nowMs);
+    const choices = await chooseAll(given, checks, this.#dialogue, { signal: this.#signal, remark });
+    refuseVariables(choices, this.#sources);
+    for (const warning of warningsOf(choices, this.#sources, nowMs)) output.warning(warning);
+    await this.#confirm();
+    const text = fileTextOf(choices, this.#sources);
+    const secrets = await makeFirst(this.#places, choices, text, () => adminClient(this.#begun()));
+    this.#answer(choices, secrets);
+  }
+
+  /** Throws a CommandError when the answer is no. */
+  async #confirm(): Promise<void> {
+    if (this.#dialogue === null) return;
+    const { file, dataDirectory } = this.#places;
+    const question = `Write ${file}, and make a store in ${dataDirectory} [yes]:`;
+    const line = await this.#dialogue.ask(question, this.#signal);
+    if (line === null || (line !== '' && !isYes(line))) throw cancelled();
+  }
+
+  /** The context of the commands that follow. */
+  #begun(): CommandContext {
+    const { clock, output } = this.#context;
+    return new CommandContext({ config: this.#places.file }, this.#sources.env, { clock, output });
+  }
+
+  #answer(choices: InitChoices, secrets: FirstSecrets): void {
+    const { file, dataDirectory } = this.#places;
+    const next = this.#nextCommands(choices);
+    const { secrets: secretsFile } = choices;
+    const settings = settingsOf(choices, this.#sources);
+    const shown = secretsFile === '' ? secretLines(secrets) : `the secrets are in ${secretsFile}`;
+    const json = {
+      config: file,
+      data_dir: dataDirectory,
+      ...(secretsFile === '' ? { secrets } : { secrets_file: secretsFile }),
+      next,
+    };
+    const made = `wrote ${file}, and made ${dataDirectory} with application ${showable(choices.app)} and product ${showable(choices.product)}`;
+    const lines = [
+      made,
+      alignColumns(listenersOf(settings)),
+      '',
+      shown,
+      '',
+      'Next, each in a terminal of its own:',
+    ];
+    this.#context.output.answer(json, [...lines, ...next.map((line) => `  ${line}`)].join('\n'));
+  }
+
+  /** Three of them, as a shell takes them. */
+  #nextCommands({ device, product }: InitChoices): string[] {
+    const place = [['--config', this.#places.file]] as const;
+    const rest =
+      device === ''
+        ? [`device add DOOR-1 --product ${shellWord(product)}`, 'simulate --devices 1 --wake-every 5']
+        : ['simulate --devices 1', `wake ${shellWord(device)} --wait`];
+    return ['serve', ...rest].map((line) => reveilleCommand(line, place));
+  }
+}
+
+function secretLines({ app_id: app, access_key_id: id, secret_key: key, device }: FirstSecrets): string {
+  const own = device as { device_id: string; secret: string } | undefined;
+  return alignColumns([
+    ['application', app],
+    ['access key id', id],
+    ['secret key', `${key}  (shown this once)`],
+    ...(own === undefined ? [] : [[`device ${own.device_id}`, `${own.secret}  (shown this once)`]]),
+  ]);
+}
