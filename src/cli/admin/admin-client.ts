@@ -56,11 +56,11 @@ export function registryClient(context: CommandContext): Pick<AdminClient, 'ask'
   return context.profile === null ? new StoreClient(context) : profileClient(context.profile);
 }
 
-/** The client for what only a running server can do. Throws a CommandError where none runs; `reason` ends its sentence. */
+/** The client for what only a running server can do. Throws an OpsUnavailableError where none runs; `reason` ends its sentence. */
 export function serverClient(context: ServerPlace, reason: string, advice: string): OpsClient {
   const ops = findOpsClient(context);
   if (ops !== null) return ops;
-  throw new CommandError(`no server runs on ${context.dataDirectory}${reason}`, advice);
+  throw new OpsUnavailableError(`no server runs on ${context.dataDirectory}${reason}`, advice);
 }
 
 /** Adds the advice to a refusal that has none, unless the server could not answer at all. */

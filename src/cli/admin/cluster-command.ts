@@ -6,6 +6,7 @@ import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';
 import type { OpsClient } from './ops-client.ts';
 import { alignColumns } from '../shell/output.ts';
+import { addWatchOption, answerOrWatch, type WatchOptions } from '../shell/watch.ts';
 
 export function addClusterCommand(program: Command): void {
   const cluster = program
@@ -16,11 +17,12 @@ export function addClusterCommand(program: Command): void {
     .description(
       'Show each member: its state, its sessions, and how far it is behind. Fails when one is not up.',
     )
-    .action(inContext(showStatus));
+    .action(inContext((context, options: WatchOptions) => answerOrWatch(context, options, showStatus)));
   addExamples(
-    status,
+    addWatchOption(status),
     ['cluster status', 'a line for each; exit code 1 when one is not up'],
     ['cluster status --json', 'for machines: ages in milliseconds'],
+    ['cluster status --watch', 'drawn anew every 2 seconds, as during a restart'],
   );
   const restart = cluster
     .command('restart')
@@ -40,8 +42,8 @@ export function addClusterCommand(program: Command): void {
   );
 }
 
-async function showStatus(context: CommandContext): Promise<void> {
-  const cluster = await readCluster(clientOf(context));
+async function showStatus(context: CommandContext, signal: AbortSignal | undefined): Promise<void> {
+  const cluster = await readCluster(clientOf(context), signal);
   context.output.answer(cluster, tableOf(cluster.members));
   if (cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
@@ -58,8 +60,8 @@ async function restartWorkers(context: CommandContext): Promise<void> {
   );
 }
 
-function readCluster(client: OpsClient): Promise<ClusterJson> {
-  return client.ask<ClusterJson>('/v1/cluster');
+function readCluster(client: OpsClient, signal?: AbortSignal): Promise<ClusterJson> {
+  return client.ask<ClusterJson>('/v1/cluster', undefined, signal);
 }
 
 function clientOf(context: CommandContext): OpsClient {

@@ -15,15 +15,15 @@ import { trustingAuthority } from '../shell/server-trust.ts';
 import type { ChosenProfile } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { findOpsToken } from '../../gateways/ops/ops-token.ts';
-import { OpsClient } from './ops-client.ts';
+import { OpsClient, OpsUnavailableError } from './ops-client.ts';
 
-/** Null when the store is at rest. Throws a CommandError while the server starts or stops. */
+/** Null when the store is at rest. Throws an OpsUnavailableError while the server starts or stops. */
 export function findRunningServer(dataDirectory: string): Runtime | null {
   const runtime = readRuntimeFile(dataDirectory);
   if (runtime !== null) return runtime;
   const pid = livingPid(dataDirectory);
   if (pid === null) return null;
-  throw new CommandError(
+  throw new OpsUnavailableError(
     `the server of ${dataDirectory} (process ${pid}) is starting or stopping`,
     'try again in a moment',
   );
