@@ -1,0 +1,48 @@
+/** The files of `deploy/` as values: YAML, settings that they give a server, and references between them. */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parse, parseAllDocuments } from 'yaml';
+import { loadSettings, variablePrefix } from '../../src/server/config/settings.ts';
+import type { Settings } from '../../src/server/config/settings-schema.ts';
+import { checkout, readFromRoot } from '../support/checkout.ts';
+
+/** A path below `deploy/`, for tools. */
+export function deployedPath(path: string): string {
+  return fileURLToPath(new URL(`deploy/${path}`, checkout));
+}
+
+export function readDeployed(path: string): string {
+  return readFromRoot(`deploy/${path}`);
+}
+
+export function namesIn(folder: string): string[] {
+  return readdirSync(deployedPath(folder)).sort();
+}
+
+/** With the merge keys of compose files. */
+export function readYaml(path: string): unknown {
+  return parse(readDeployed(path), { merge: true });
+}
+
+/** Every document of a file; throws for a mistake in any. */
+export function readDocuments(path: string): unknown[] {
+  return parseAllDocuments(readDeployed(path)).map((document) => {
+    if (document.errors.length > 0) throw new Error(`${path}: ${String(document.errors[0])}`);
+    return document.toJS();
+  });
+}
+
+/** The settings of a server that has these variables, of which those of others are passed over. Throws what is wrong. */
+export function settingsOf(env: Readonly<Record<string, string>>, overrides: string[] = []): Settings {
+  const ours = Object.entries(env).filter(([name]) => name.startsWith(variablePrefix));
+  return loadSettings({ env: Object.fromEntries(ours), overrides });
+}
+
+/** Names of `${NAME}`, `${NAME:-default}` and `${NAME:?why}`, each in place of what `values` has for it, or its default. */
+export function substitute(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, kind?: string, given?: string) => {
+    const value = values[name] ?? (kind === '-' ? given : undefined);
+    if (value === undefined) throw new Error(`nothing sets ${name}`);
+    return value;
+  });
+}

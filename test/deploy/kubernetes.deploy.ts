@@ -1,0 +1,232 @@
+/**
+ * The manifests of Kubernetes: their fields by its API as types (version 1.30), and what types do not say: that selectors,
+ * ports, volumes, secrets and settings fit each other. Forms of quantities, and what an admission controller thinks, are
+ * not checked: no cluster runs here.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { checkout } from '../support/checkout.ts';
+import { namesIn, readDeployed, readDocuments, settingsOf } from './deployed-files.ts';
+
+interface Labelled {
+  readonly 'app.kubernetes.io/name': string;
+}
+
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[];
+  readonly env?: readonly {
+    readonly name: string;
+    readonly value?: string;
+    readonly valueFrom?: ValueSource;
+  }[];
+  readonly ports: readonly { readonly name: string; readonly containerPort: number }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly securityContext: { readonly readOnlyRootFilesystem?: boolean };
+  readonly [probe: `${string}Probe`]: { readonly httpGet: { readonly path: string; readonly port: string } };
+}
+
+interface ValueSource {
+  readonly secretKeyRef?: { readonly name: string };
+}
+
+interface PodSpec {
+  readonly terminationGracePeriodSeconds?: number;
+  readonly enableServiceLinks: boolean;
+  readonly securityContext: { readonly runAsNonRoot: boolean };
+  readonly containers: readonly [Container];
+  readonly volumes: readonly { readonly name: string }[];
+}
+
+interface TypedManifest {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+interface Manifest extends TypedManifest {
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec: {
+    readonly serviceName?: string;
+    readonly selector?: Labelled | { readonly matchLabels: Labelled };
+    readonly podSelector?: { readonly matchLabels: Labelled };
+    readonly template?: { readonly metadata: { readonly labels: Labelled }; readonly spec: PodSpec };
+    readonly volumeClaimTemplates?: readonly { readonly metadata: { readonly name: string } }[];
+    readonly ports?: readonly { readonly targetPort: string }[];
+    readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[] }[];
+  };
+}
+
+const files = namesIn('kubernetes');
+const manifests = files.flatMap((file) => readDocuments(`kubernetes/${file}`)) as Manifest[];
+
+function ofKind(kind: string): Manifest[] {
+  return manifests.filter((manifest) => manifest.kind === kind);
+}
+
+const sets = ofKind('StatefulSet').map(({ metadata, spec }) => {
+  const { template } = spec;
+  assert.ok(template !== undefined);
+  return {
+    metadata,
+    spec,
+    labels: template.metadata.labels,
+    pod: template.spec,
+    container: template.spec.containers[0],
+  };
+});
+const nodes = sets.find(({ metadata }) => metadata.name === 'reveille') ?? assert.fail('no nodes');
+
+function setOf(selector: Labelled | { readonly matchLabels: Labelled } | undefined): (typeof sets)[number] {
+  const labels = selector !== undefined && 'matchLabels' in selector ? selector.matchLabels : selector;
+  const name = labels?.['app.kubernetes.io/name'];
+  return (
+    sets.find((set) => set.labels['app.kubernetes.io/name'] === name) ?? assert.fail(`nobody is ${name}`)
+  );
+}
+
+/** Complaints of the compiler about manifests as values of the types of their kinds. */
+function findTypeErrors(t: TestContext, given: readonly TypedManifest[]): string {
+  // Below the checkout, where the types are found.
+  const build = fileURLToPath(new URL('.test-build/', checkout));
+  mkdirSync(build, { recursive: true });
+  const folder = mkdtempSync(join(build, 'manifests-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const lines = given.map((manifest, n) => {
+    const group = manifest.apiVersion === 'v1' ? 'core/v1' : manifest.apiVersion.replace('.k8s.io', '');
+    const value = JSON.stringify(manifest);
+    return `import type { ${manifest.kind} as Kind${n} } from 'kubernetes-types/${group}';\nexport const manifest${n}: Kind${n} = ${value};\n`;
+  });
+  const file = join(folder, 'manifests.ts');
+  writeFileSync(file, lines.join(''));
+  const compiler = fileURLToPath(new URL('node_modules/.bin/tsc', checkout));
+  const options = [
+    '--ignoreConfig',
+    '--noEmit',
+    '--strict',
+    '--module',
+    'esnext',
+    '--moduleResolution',
+    'bundler',
+  ];
+  const { status, stdout } = spawnSync(compiler, [...options, '--types', '', file], { encoding: 'utf8' });
+  return status === 0 ? '' : stdout;
+}
+
+test('there are manifests', () => assert.ok(manifests.length > 10, String(manifests.length)));
+
+test('every field is one of the API of Kubernetes, and of its type', (t) => {
+  assert.equal(findTypeErrors(t, manifests), '');
+});
+
+test('a field that is misspelled, of another type or missing would be seen', (t) => {
+  const set = ofKind('StatefulSet')[0] ?? assert.fail('no set');
+  const { selector: _, ...unselective } = set.spec;
+  const wrong: readonly (readonly [spec: object, complaint: RegExp])[] = [
+    [{ ...set.spec, replica: 3 }, /"replica"' does not exist/],
+    [{ ...set.spec, replicas: 'three' }, /'string' is not assignable to type 'number'/],
+    [unselective, /'selector' is missing/],
+  ];
+  for (const [spec, complaint] of wrong) {
+    const changed = { ...set, spec };
+    assert.match(findTypeErrors(t, [changed]), complaint);
+  }
+});
+
+test('everything is in one namespace, which is made', () => {
+  const [namespace] = ofKind('Namespace');
+  const others = manifests.filter((one) => one !== namespace);
+  assert.deepEqual(
+    new Set(others.map(({ metadata }) => metadata.namespace)),
+    new Set([namespace?.metadata.name]),
+  );
+});
+
+test('services, budgets and policies find their pods, and the ports by their names', () => {
+  for (const { metadata, spec } of [
+    ...ofKind('Service'),
+    ...ofKind('PodDisruptionBudget'),
+    ...ofKind('NetworkPolicy'),
+  ]) {
+    const { container } = setOf(spec.podSelector ?? spec.selector);
+    const named = new Set(container.ports.map(({ name }) => name));
+    const asked = [
+      ...(spec.ports ?? []).map(({ targetPort }) => targetPort),
+      ...(spec.ingress ?? []).flatMap(({ ports }) => ports.map(({ port }) => port)),
+    ];
+    for (const port of asked) assert.ok(named.has(port), `${metadata.name}: no port ${port}`);
+  }
+  for (const { spec, labels } of sets) {
+    assert.deepEqual(spec.selector, { matchLabels: labels });
+    assert.ok(ofKind('Service').some(({ metadata }) => metadata.name === spec.serviceName));
+  }
+});
+
+test('pods run as somebody who is not root, and write into their volumes alone', () => {
+  for (const { pod, container, spec } of sets) {
+    assert.equal(pod.securityContext.runAsNonRoot, true);
+    assert.equal(container.securityContext.readOnlyRootFilesystem, true);
+    assert.match(container.image, /:\d+\.\d+\.\d+/);
+    const claims = (spec.volumeClaimTemplates ?? []).map(({ metadata }) => metadata.name);
+    const there = new Set([...pod.volumes.map(({ name }) => name), ...claims]);
+    assert.deepEqual(new Set(container.volumeMounts.map(({ name }) => name)), there);
+  }
+});
+
+test('variables that Kubernetes makes of services are kept from the server, which refuses unknown ones', () => {
+  assert.equal(nodes.pod.enableServiceLinks, false);
+  assert.throws(() => settingsOf({ REVEILLE_SLEEP_SERVICE_HOST: '10.0.0.1' }));
+});
+
+test('the nodes are probed at the ops listener', () => {
+  const { container } = nodes;
+  assert.deepEqual(container['livenessProbe']?.httpGet, { path: '/livez', port: 'ops' });
+  assert.deepEqual(container['startupProbe']?.httpGet, { path: '/livez', port: 'ops' });
+  assert.deepEqual(container['readinessProbe']?.httpGet, { path: '/readyz', port: 'ops' });
+});
+
+test('the nodes have settings that a server takes, and files and ports that are there', () => {
+  const { container, pod } = nodes;
+  const configured = (container.envFrom ?? []).flatMap(({ configMapRef }) => {
+    const map = ofKind('ConfigMap').find(({ metadata }) => metadata.name === configMapRef.name);
+    return Object.entries(map?.data ?? assert.fail(`no config map ${configMapRef.name}`));
+  });
+  const given = (container.env ?? []).map(({ name, value }) => [
+    name,
+    value?.replace('$(HOST_ADDRESS)', '192.0.2.1') ??
+      (name.endsWith('URL') ? 'nats://nats:4222' : 'reveille-0'),
+  ]);
+  const image = [...readDeployed('docker/Dockerfile').matchAll(/(REVEILLE_\w+)=(\S+)/g)];
+  const settings = settingsOf(
+    Object.fromEntries([...image.map(([, name, value]) => [name, value]), ...configured, ...given]),
+  );
+  const mounts = container.volumeMounts.map(({ mountPath }) => `${mountPath}/`);
+  const { api, sleep, signal, media, ops, calls, data } = settings;
+  const places = [api.tls_cert_file, api.tls_key_file, calls.token_keys_file, data.dir];
+  for (const path of places)
+    assert.ok(
+      mounts.some((mount) => path?.startsWith(mount)),
+      String(path),
+    );
+  const listening = { api, sleep, signal, media, ops };
+  for (const [name, { listen }] of Object.entries(listening))
+    assert.equal(container.ports.find((port) => port.name === name)?.containerPort, listen.port, name);
+  assert.ok((pod.terminationGracePeriodSeconds ?? 0) * 1000 > sleep.drain_deadline_ms + 5000);
+});
+
+test('every secret that a pod needs is made by a line of deploy/README.md', () => {
+  const page = readDeployed('README.md');
+  const text = JSON.stringify(sets);
+  const named = [
+    ...text.matchAll(/"(?:secretKeyRef|configMap)":\{"name":"([\w-]+)"|"secretName":"([\w-]+)"/g),
+  ];
+  const names = new Set(named.map(([, one, other]) => one ?? other ?? ''));
+  assert.ok(names.size >= 3);
+  for (const name of names)
+    assert.match(page, new RegExp(`create (?:secret \\w+|configmap) ${name}\\b`), name);
+});
