@@ -1,0 +1,99 @@
+/**
+ * The packed tarball on a machine without the checkout: it is installed into an empty folder, `npx reveille init` begins a server,
+ * and the three commands that it prints, typed as they are, serve it and wake a simulated device.
+ */
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, statSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { checkout } from '../support/checkout.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+const run = promisify(execFile);
+const machine = temporaryDirectory({ after });
+const folder = join(machine, 'doors');
+const profiles = join(machine, 'profiles');
+mkdirSync(folder);
+
+/** Nothing of the checkout, whose folder npm and npx would look into. */
+const strange = /^(?:REVEILLE_|npm_|INIT_CWD|NODE_)/;
+const env = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !strange.test(name))),
+  XDG_CONFIG_HOME: profiles,
+};
+
+const inCheckout = { cwd: fileURLToPath(checkout) };
+await run('npm', ['run', '-s', 'build'], inCheckout);
+await run('npm', ['pack', '--pack-destination', machine], inCheckout);
+const tarball = readdirSync(machine).find((name) => name.endsWith('.tgz')) ?? '';
+const options = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
+await run('npm', ['install', ...options, join(machine, tarball)], { cwd: folder, env });
+
+/** A line as a shell takes it; it is ended with the test. Resolves to its first line of output that has the text. */
+async function typed(t: Ending, line: string, awaited: string): Promise<string> {
+  const child = spawn('sh', ['-c', line], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  t.after(async () => {
+    // npx, its shell and the command are one group.
+    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    await ended;
+  });
+  let complaint = '';
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => (complaint += piece));
+  for await (const said of createInterface({ input: child.stdout })) {
+    if (!said.includes(awaited)) continue;
+    child.stdout.resume();
+    return said;
+  }
+  throw new Error(`${line} ended without "${awaited}": ${complaint}`);
+}
+
+test('the package has what runs and what is read, and nothing of tests and sources', async () => {
+  const packed = join(folder, 'node_modules/reveille');
+  const names = readdirSync(packed).filter((name) => name !== 'node_modules');
+  for (const name of ['dist', 'config', 'docs', 'README.md', 'CHANGELOG.md'])
+    assert(names.includes(name), name);
+  assert(!names.includes('src') && !names.includes('test'), names.join());
+  const { stdout } = await run('npx', ['reveille', 'version'], { cwd: folder, env });
+  assert.match(stdout, /^reveille \d+\.\d+\.\d+ /);
+});
+
+test('init begins a server there, and its next three commands serve it and wake a device', async (t) => {
+  const init = [
+    'reveille',
+    'init',
+    '--yes',
+    '--port',
+    '0',
+    '--device',
+    'DOOR-1',
+    '--secrets',
+    'key.json',
+    '--json',
+  ];
+  const { stdout } = await run('npx', init, { cwd: folder, env });
+  const { next } = JSON.parse(stdout) as { next: readonly string[] };
+  const [serve = '', simulate = '', wake = ''] = next;
+  assert(
+    next.every((line) => line.startsWith('npx reveille ')),
+    stdout,
+  );
+  assert.equal(statSync(join(folder, 'key.json')).mode & 0o077, 0);
+  await typed(t, serve, '"msg":"ready"');
+  await typed(t, simulate, 'asleep');
+  const { stdout: woken } = await run('sh', ['-c', wake], { cwd: folder, env });
+  assert.match(woken, /woke|online/);
+  const place = ['--config', 'reveille.json', '--credential', 'key.json'];
+  const asked = await run('npx', ['reveille', 'status', 'DOOR-1', ...place], { cwd: folder, env });
+  assert.match(asked.stdout, /^DOOR-1 /);
+  await assert.rejects(run('npx', init, { cwd: folder, env }), { code: 1 });
+});

@@ -1,0 +1,74 @@
+/** The checks of a checkout before it is released: its tree, its tag, its versions, and its entry in the changelog. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** What an operator has to know before an upgrade, in the order of the changelog's Upgrade paragraph. */
+const upgradeTopics = ['To do', 'Closes', 'Formats', 'Settings'] as const;
+
+export interface Release {
+  readonly version: string;
+  /** `v` and the version. */
+  readonly tag: string;
+}
+
+/** Throws when package.json has no version of three numbers. */
+export function readRelease(root: string): Release {
+  const { version } = readJson(root, 'package.json');
+  if (!/^\d+\.\d+\.\d+$/.test(version ?? ''))
+    throw new Error(`package.json: expected a version like 1.2.3, not ${version}`);
+  return { version: version ?? '', tag: `v${version}` };
+}
+
+/** Sentences, each with what to do; none: it can be released. Throws where git or a file cannot be read. */
+export function findReleaseProblems(root: string, { version, tag }: Release): string[] {
+  const changed = git(root, 'status', '--porcelain');
+  const problems: string[] = [];
+  if (changed !== '') problems.push(`the tree is not clean: commit or remove\n${changed}`);
+  if (git(root, 'tag', '--list', tag) !== '')
+    problems.push(`${tag} is tagged already: raise the version of package.json`);
+  if (readJson(root, 'package-lock.json').version !== version)
+    problems.push(`package-lock.json has another version than ${version}: npm install --package-lock-only`);
+  return [...problems, ...findChangelogProblems(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version)];
+}
+
+export function findChangelogProblems(changelog: string, version: string): string[] {
+  const [, ...sections] = changelog.split(/^## /m);
+  const unreleased = sections.find((section) => section.startsWith('[Unreleased]'));
+  const entry = sections.find((section) => section.startsWith(`[${version}]`));
+  const problems: string[] = [];
+  if (unreleased !== undefined && bodyOf(unreleased) !== '')
+    problems.push(
+      `CHANGELOG.md: what is unreleased is part of ${version}: put it under ## [${version}] - YYYY-MM-DD`,
+    );
+  if (entry === undefined) return [...problems, `CHANGELOG.md has no entry: ## [${version}] - YYYY-MM-DD`];
+  if (!/^\[[^\]]+\] - \d{4}-\d\d-\d\d$/m.test(entry.split('\n')[0] ?? ''))
+    problems.push(`CHANGELOG.md: the entry of ${version} has no day: ## [${version}] - YYYY-MM-DD`);
+  return [...problems, ...findUpgradeProblems(bodyOf(entry), version)];
+}
+
+function findUpgradeProblems(body: string, version: string): string[] {
+  const [first = '', ...others] = body.split(/^### /m).slice(1);
+  if (!first.startsWith('Upgrade\n')) {
+    const elsewhere = others.some((part) => part.startsWith('Upgrade\n'));
+    return [
+      `CHANGELOG.md: the entry of ${version} has to ${elsewhere ? 'begin with' : 'have'} ### Upgrade, for operators`,
+    ];
+  }
+  return upgradeTopics
+    .filter((topic) => !new RegExp(`^- \\*\\*${topic}\\*\\*: \\S`, 'm').test(first))
+    .map((topic) => `CHANGELOG.md: the Upgrade of ${version} does not say: - **${topic}**: …`);
+}
+
+/** Behind the heading. */
+function bodyOf(section: string): string {
+  return section.slice(section.indexOf('\n')).trim();
+}
+
+function readJson(root: string, name: string): { readonly version?: string } {
+  return JSON.parse(readFileSync(join(root, name), 'utf8')) as { readonly version?: string };
+}
+
+function git(root: string, ...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim();
+}
