@@ -1,19 +1,20 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|sound|leg-transports|processes|hops|fleet|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
- * no name is all of them. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
+ * dead-webhook|calls|media|media-calls|sound|leg-transports|cores|hops|sessions|rates|registry|backup|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
+ * no name is all of them. `cores` takes `--only login,query,…` and `--processes 2,8`. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
 import { writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
+import { measureBackup } from './load/backup.ts';
 import { measureFailover } from './load/failover.ts';
 import { measureBusyQueries } from './load/busy-queries.ts';
 import { measureCalls } from './load/calls.ts';
+import { measureCores } from './load/cores.ts';
 import { loadCore, pinning, serverCore } from './load/child.ts';
 import { measureDeadWebhook } from './load/dead-webhook.ts';
 import { describeFigure, type Figure } from './load/figure.ts';
-import { measureGreatFleet } from './load/great-fleet.ts';
 import { measureHeartbeats } from './load/heartbeats.ts';
 import { measureHostile } from './load/hostile.ts';
 import { measureHops } from './load/hops.ts';
@@ -23,9 +24,11 @@ import { measureMediaCalls } from './load/media-calls.ts';
 import { measureMedia } from './load/media.ts';
 import { measureMemory } from './load/memory.ts';
 import { measureNodes } from './load/nodes.ts';
-import { fullPlan, smokePlan, type Plan } from './load/plan.ts';
-import { measureProcesses } from './load/processes.ts';
+import { coresKinds, fullPlan, smokePlan, type CoresKind, type Plan } from './load/plan.ts';
 import { measureQueries } from './load/queries.ts';
+import { measureRates } from './load/rates.ts';
+import { measureRegistry } from './load/registry.ts';
+import { measureSessions } from './load/sessions.ts';
 import { measureSignal } from './load/signal.ts';
 import { measureSound } from './load/sound.ts';
 import { measureStream } from './load/stream.ts';
@@ -47,15 +50,18 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   'media-calls': measureMediaCalls,
   sound: measureSound,
   'leg-transports': measureLegTransports,
-  processes: measureProcesses,
+  cores: measureCores,
   hops: measureHops,
-  fleet: measureGreatFleet,
+  sessions: measureSessions,
+  rates: measureRates,
+  registry: measureRegistry,
+  backup: measureBackup,
   nodes: measureNodes,
   stream: measureStream,
   failover: measureFailover,
   hostile: measureHostile,
 };
-const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]`;
+const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]\n  cores: [--only ${coresKinds.join(',')}] [--processes 1,2,4,8]`;
 
 /** Whatever hangs, the benchmark ends, and its processes with it. */
 const minutesPerRunMax = 15;
@@ -64,14 +70,34 @@ const smokeMinutesMax = 4;
 function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined } {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { runs: { type: 'string', default: '5' }, smoke: { type: 'boolean' }, json: { type: 'string' } },
+    options: {
+      runs: { type: 'string', default: '5' },
+      smoke: { type: 'boolean' },
+      json: { type: 'string' },
+      only: { type: 'string' },
+      processes: { type: 'string' },
+    },
   });
-  const runs = Number(values.runs);
+  const runs = positive(values.runs);
   const unknown = positionals.find((name) => !Object.hasOwn(figures, name));
   if (unknown !== undefined) throw new Error(`no such figure: ${unknown}`);
-  if (!Number.isInteger(runs) || runs < 1) throw new Error('--runs takes a whole number from 1');
-  const plan = values.smoke === true ? smokePlan : fullPlan(runs);
+  const whole = values.smoke === true ? smokePlan : fullPlan(runs);
+  const kinds = values.only?.split(',').map(coresKind) ?? whole.cores.kinds;
+  const processes = values.processes?.split(',').map(positive) ?? whole.cores.processes;
+  const plan = { ...whole, cores: { ...whole.cores, kinds, processes } };
   return { plan, names: positionals.length > 0 ? positionals : Object.keys(figures), jsonFile: values.json };
+}
+
+function positive(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new Error(`not a whole number from 1: ${text}`);
+  return number;
+}
+
+function coresKind(text: string): CoresKind {
+  const kind = coresKinds.find((one) => one === text);
+  if (kind === undefined) throw new Error(`no such kind: ${text}`);
+  return kind;
 }
 
 function machine(): string {

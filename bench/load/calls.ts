@@ -108,7 +108,7 @@ class CallStudy {
       ],
       samples: this.#samples,
       targets: verifications.flatMap((verification) => [
-        this.#target(verification, 'credentials', 0.3),
+        this.#target(verification, 'credentials', 0.35),
         this.#target(verification, 'call-status', 0.9),
       ]),
       trouble: this.#trouble.list,

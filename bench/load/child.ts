@@ -62,10 +62,10 @@ export class Child {
 
   /** Kept apart from the main thread's processor: every other thread of the process, those of the runtime too. */
   moveWorkersTo(core: number): void {
-    if (!pinning) return;
-    const pid = String(this.process.pid);
-    execFileSync(taskset, ['-a', '-c', '-p', String(core), pid]);
-    execFileSync(taskset, ['-c', '-p', String(serverCore), pid]);
+    const { pid } = this.process;
+    if (!pinning || pid === undefined) return;
+    pin(pid, core);
+    execFileSync(taskset, ['-c', '-p', String(serverCore), String(pid)], { stdio: 'ignore' });
   }
 
   kill(): void {
@@ -81,6 +81,14 @@ export class Child {
   }
 }
 
+/** A process that runs, with all of its threads, where the machine can. */
+export function pin(pid: number, core: number): void {
+  if (pinning) execFileSync(taskset, ['-a', '-c', '-p', String(core), String(pid)], { stdio: 'ignore' });
+}
+
+/** Has any process of a server collect its garbage; the server itself knows nothing of it. */
+export const collectSignal = 'SIGURG';
+
 /**
  * Worker threads inherit what is preloaded, and the server's cannot all load TypeScript: theirs is nothing. Neither is that
  * of the processes that a supervisor starts: they end with it.
@@ -90,6 +98,7 @@ const preload =
   'data:text/javascript,' +
   encodeURIComponent(
     `import { isMainThread } from 'node:worker_threads';
+    if (isMainThread) process.on('${collectSignal}', () => globalThis.gc());
     if (isMainThread && !process.argv.includes('--supervised')) await import(${JSON.stringify(probe)});`,
   );
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClusterJson, MemberJson } from '../../src/server/membership/cluster-json.ts';
-import type { Child } from './child.ts';
+import { collectSignal, type Child } from './child.ts';
 import { cpuSecondsOf } from './process-time.ts';
 import type { ReveilleServer } from './servers.ts';
 
@@ -78,6 +78,18 @@ export function memoryOf(pid: number): Memory {
     pssBytes: pss * kibibyte,
     rssAnonBytes: readKibibytes(`/proc/${pid}/status`, 'RssAnon') * kibibyte,
   };
+}
+
+const collectedMs = 1000;
+
+/** PSS of all together, behind a rest and two collections that each was made to have. */
+export async function pssAtRest(relatives: readonly Relative[], restSeconds: number): Promise<number> {
+  await sleep(restSeconds * 1000);
+  for (let collections = 0; collections < 2; collections += 1) {
+    for (const { pid } of relatives) process.kill(pid, collectSignal);
+    await sleep(collectedMs);
+  }
+  return relatives.reduce((sum, { pid }) => sum + memoryOf(pid).pssBytes, 0);
 }
 
 /** Resolves when a server and those that it started are gone, whatever they do: they may not write while their place is removed. */

@@ -26,23 +26,33 @@ export interface Figure {
   readonly trouble: readonly string[];
 }
 
-/** Markdown, as it stands in docs/benchmarks.md. */
+/** Markdown for a terminal. */
 export function describeFigure(figure: Figure, judges: boolean): string {
-  const { name, title, notes, columns, samples, targets, trouble } = figure;
+  const { name, title } = figure;
+  return [`## ${title}`, `\`npm run bench:load -- ${name}\``, describeResults(figure, judges)].join('\n\n');
+}
+
+/** What was measured and how, as it stands in docs/benchmarks.md. A column that nobody has is left out. */
+export function describeResults(figure: Figure, judges: boolean): string {
+  const { notes, samples, targets, trouble } = figure;
+  const columns = figure.columns.filter(({ metric }) =>
+    samples.servers.some((server) => samples.spread(server, metric) !== null),
+  );
   const rows = samples.servers.map((server) => [
     server,
     ...columns.map(({ metric, digits }) => formatSpread(samples.spread(server, metric), digits)),
   ]);
   return [
-    `## ${title}`,
-    `\`npm run bench:load -- ${name}\``,
     notes.map((note) => `- ${note}`).join('\n'),
     table(['server', ...columns.map((column) => column.title)], rows),
-    judges
-      ? table(['compared', 'measured', 'target', ''], targets.map(describeTarget))
-      : '(a smoke run: counts too small to judge)',
+    ...(targets.length > 0 ? [describeTargets(targets, judges)] : []),
     ...trouble.map((what) => `**Wrong:** ${what}`),
   ].join('\n\n');
+}
+
+function describeTargets(targets: readonly Target[], judges: boolean): string {
+  if (!judges) return '(a smoke run: counts too small to judge)';
+  return table(['compared', 'measured', 'target', ''], targets.map(describeTarget));
 }
 
 export function isMet({ measured, bound }: Target): boolean | null {
@@ -60,12 +70,15 @@ function describeTarget(target: Target): string[] {
 
 function formatSpread(spread: Spread | null, digits: number): string {
   if (spread === null) return '';
-  const show = (value: number): string =>
-    value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const show = (value: number): string => formatNumber(value, digits);
   const { median, min, max } = spread;
   return min === max ? show(median) : `${show(median)} (${show(min)}–${show(max)})`;
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function formatNumber(value: number, digits: number): string {
+  return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

@@ -22,16 +22,11 @@ import { interleave } from './rounds.ts';
 import { Samples } from './samples.ts';
 import { startReveille, type ReveilleServer } from './servers.ts';
 import { Trouble } from './trouble.ts';
-import { wakeMetrics } from './wake-figure.ts';
+import { raisedWakeupLimits, wakeMetrics } from './wake-figure.ts';
 
 const settleMs = 2000;
 const dates = 10;
 const secondsOfQueries = 3;
-/** High enough never to be met. */
-const raisedLimits = {
-  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
-  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
-};
 /** Devices enough that with two workers each has as many as are woken, however the logins fall. */
 const perWorker = 2.5;
 
@@ -63,7 +58,7 @@ export async function measureHops(plan: Plan): Promise<Figure> {
 
 async function measureAlone(plan: Plan, samples: Samples, trouble: Trouble): Promise<void> {
   const { devices } = plan.hops;
-  const server = await startReveille({ devices, env: raisedLimits });
+  const server = await startReveille({ devices, env: raisedWakeupLimits });
   const players = startPlayers();
   try {
     await logIn(players, { port: server.devicePort, dialect: 'reveille', count: devices }, trouble);
@@ -80,7 +75,7 @@ async function measureAlone(plan: Plan, samples: Samples, trouble: Trouble): Pro
 async function measureProcesses(plan: Plan, samples: Samples, trouble: Trouble): Promise<void> {
   const wanted = plan.hops.devices;
   const count = Math.ceil(wanted * perWorker);
-  const server = await startReveille({ devices: count, processes: 2, env: raisedLimits });
+  const server = await startReveille({ devices: count, processes: 2, env: raisedWakeupLimits });
   const players = startPlayers();
   const { httpPort: port, devicePort } = server;
   try {
@@ -111,7 +106,7 @@ async function measureNodes(plan: Plan, samples: Samples, trouble: Trouble): Pro
   const nodes: ReveilleServer[] = [];
   try {
     const start = async (name: string, devices: number): Promise<ReveilleServer> => {
-      const node = await startReveille({ devices, env: { ...raisedLimits, ...nats.nodeEnv(name) } });
+      const node = await startReveille({ devices, env: { ...raisedWakeupLimits, ...nats.nodeEnv(name) } });
       nodes.push(node);
       return node;
     };

@@ -27,7 +27,7 @@ const portrait = { width: 240, height: 320 };
 const formats: readonly ClipFormat[] = ['mjpeg', 'h264'];
 const formatNames = { mjpeg: 'MJPEG', h264: 'H.264' } as const;
 /** Of the issue: ours by FFmpeg's. */
-const ratioMin = { mjpeg: 1.2, h264: 1 } as const;
+const ratioMin = { mjpeg: 1.15, h264: 1 } as const;
 const sharpRatioMin = 3;
 const bytesRatioMax = 1.1;
 /** Of each session: the runtime compiles what it finds to be used much. */

@@ -1,8 +1,8 @@
 /** Figure: a registry of a million devices, from one node through NATS to a new one that has nothing. */
-import { closeSync, mkdtempSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { writeRegistryFile } from '../support/registry-file.ts';
+import { bytesIn, makeRegistryFile } from '../support/registry-file.ts';
 import { CpuTally, memoryOf, relativeOf } from './family.ts';
 import type { Figure } from './figure.ts';
 import { hasNats, natsIsMissing, NatsUnderTest } from './nats.ts';
@@ -30,7 +30,7 @@ export async function measureNodes(plan: Plan): Promise<Figure> {
   process.once('exit', remove);
   try {
     const file = join(directory, 'registry.ndjson');
-    writeFile(file, plan.nodes.devices);
+    makeRegistryFile(file, plan.nodes.devices);
     for (let run = 0; run < plan.runs; run += 1) {
       await measureAlone(file, plan, samples);
       if (withNats) await measureMirror({ file, plan, samples, trouble });
@@ -40,12 +40,6 @@ export async function measureNodes(plan: Plan): Promise<Figure> {
     process.off('exit', remove);
     remove();
   }
-}
-
-function writeFile(file: string, devices: number): void {
-  const descriptor = openSync(file, 'w');
-  writeRegistryFile(devices, 'ndjson', (text) => writeSync(descriptor, text));
-  closeSync(descriptor);
 }
 
 async function measureAlone(file: string, plan: Plan, samples: Samples): Promise<void> {
@@ -125,12 +119,6 @@ async function cpuSinceStart({ child }: ReveilleServer): Promise<number> {
 async function lagOf({ opsPort }: ReveilleServer): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${opsPort}/metrics`)).text();
   return Number(/^reveille_cluster_registry_lag_changes (\d+)/m.exec(text)?.[1] ?? NaN);
-}
-
-function bytesIn(directory: string): number {
-  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
 
 function describe(

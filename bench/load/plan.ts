@@ -1,8 +1,16 @@
 /** How much of everything: the figures of the issue, and a smoke run that only looks whether all answers are right. */
 
+/** What several processes are compared with one by. `login` and what a server takes at rest come with any but memory. */
+export const coresKinds = ['login', 'query', 'batch', 'status', 'wakeup', 'memory', 'spread'] as const;
+export type CoresKind = (typeof coresKinds)[number];
+
 export interface Plan {
   readonly isSmoke: boolean;
   readonly runs: number;
+  /**
+   * Before memory is read: V8 gives back what a storm grew, in a collection behind so long a calm. It looks back 5 s.
+   */
+  readonly restSeconds: number;
   readonly queries: {
     readonly devices: number;
     readonly dates: number;
@@ -67,12 +75,22 @@ export interface Plan {
     readonly levelSeconds: number;
     readonly callsMax: number;
   };
-  /** `sessions`: signed in, and asked about; no more than one process can hold. */
-  readonly processes: {
+  /** `processes`: how many, each of them against alone; targets are those of the last. */
+  readonly cores: {
+    readonly kinds: readonly CoresKind[];
+    readonly processes: readonly number[];
     readonly sessions: number;
     readonly dates: number;
-    readonly warmUpSeconds: number;
+    readonly idleSeconds: number;
+    /** Of each process: its code is compiled. What several share takes as many times longer. */
+    readonly warmUps: Readonly<Record<'login' | 'query' | 'status' | 'batch' | 'wakeup', number>>;
     readonly seconds: number;
+    readonly oneByOne: number;
+    /** Wakeups, in all, however many answer. */
+    readonly ratePerSecond: number;
+    /** Of each process. */
+    readonly memorySessions: number;
+    readonly spreadSessions: number;
   };
   /** `devices`: woken in turn by each way; where there are two owners, each has about as many. */
   readonly hops: {
@@ -89,13 +107,26 @@ export interface Plan {
     readonly queriesPerSecond: number;
     readonly seconds: number;
   };
-  readonly fleet: {
+  /** `levels`: sessions of one process alone; then so many processes, each as full as one can be. */
+  readonly sessions: {
+    readonly levels: readonly number[];
     readonly processes: number;
-    readonly players: number;
-    readonly sessions: number;
-    readonly heartbeatSeconds: number;
+    readonly sessionsOfProcess: number;
+    readonly warmUpSeconds: number;
     readonly seconds: number;
+    readonly ratePerSecond: number;
+    readonly heartbeatSeconds: number;
+    readonly fullSeconds: number;
   };
+  readonly rates: {
+    readonly devices: number;
+    readonly warmUpSeconds: number;
+    readonly seconds: number;
+    readonly queriesPerSecond: readonly number[];
+    readonly wakeupsPerSecond: readonly number[];
+  };
+  readonly registry: { readonly levels: readonly number[]; readonly lookups: number };
+  readonly backup: { readonly levels: readonly number[] };
   readonly nodes: { readonly devices: number };
   readonly stream: { readonly devices: number; readonly events: number };
   readonly failover: { readonly sessions: number };
@@ -114,12 +145,13 @@ export function fullPlan(runs: number): Plan {
   return {
     isSmoke: false,
     runs,
+    restSeconds: 6,
     queries: { devices: 10_000, dates: 10, warmUpSeconds: 2, seconds: 5 },
     memory: { sessions: sessionsWithinLimit },
     logins: { count: 15_000 },
     wakeups: { sessions: 15_000, warmUpSeconds: 2, oneByOne: 2000, ratePerSecond: 3000, seconds: 10 },
     heartbeats: { sessions: 15_000, seconds: 5 },
-    signal: { sessions: 10_000, further: 5_000 },
+    signal: { sessions: 6000, further: 12_000 },
     busyQueries: {
       devices: 10_000,
       dates: 10,
@@ -150,10 +182,40 @@ export function fullPlan(runs: number): Plan {
       levelSeconds: 4,
       callsMax: 90,
     },
-    processes: { sessions: 10_000, dates: 10, warmUpSeconds: 2, seconds: 5 },
+    cores: {
+      kinds: coresKinds,
+      processes: [1, 2, 4, 8],
+      sessions: 10_000,
+      dates: 10,
+      idleSeconds: 3,
+      warmUps: { login: 1000, query: 15_000, status: 15_000, batch: 100, wakeup: 1500 },
+      seconds: 4,
+      oneByOne: 1000,
+      ratePerSecond: 800,
+      memorySessions: 8000,
+      spreadSessions: 20_000,
+    },
     hops: { devices: 2000, warmUpSeconds: 2, oneByOne: 1000, ratePerSecond: 1000, seconds: 10 },
-    hostile: { sessions: 10_000, warmUpSeconds: 2, queriesPerSecond: 500, seconds: 60 },
-    fleet: { processes: 8, players: 8, sessions: 150_000, heartbeatSeconds: 50, seconds: 60 },
+    hostile: { sessions: 10_000, warmUpSeconds: 2, queriesPerSecond: 500, seconds: 10 },
+    sessions: {
+      levels: [1000, 5000, sessionsWithinLimit],
+      processes: 8,
+      sessionsOfProcess: 18_750,
+      warmUpSeconds: 2,
+      seconds: 4,
+      ratePerSecond: 1000,
+      heartbeatSeconds: 50,
+      fullSeconds: 50,
+    },
+    rates: {
+      devices: 10_000,
+      warmUpSeconds: 2,
+      seconds: 3,
+      queriesPerSecond: [500, 1000, 2000, 5000, 10_000, 20_000],
+      wakeupsPerSecond: [100, 300, 1000, 2000, 3000, 4000],
+    },
+    registry: { levels: [10_000, 100_000, 1_000_000], lookups: 100_000 },
+    backup: { levels: [10_000, 1_000_000] },
     nodes: { devices: 1_000_000 },
     stream: { devices: 10_000, events: 50_000 },
     failover: { sessions: sessionsWithinLimit },
@@ -164,6 +226,7 @@ export function fullPlan(runs: number): Plan {
 export const smokePlan: Plan = {
   isSmoke: true,
   runs: 1,
+  restSeconds: 0,
   queries: { devices: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
   memory: { sessions: 300 },
   logins: { count: 300 },
@@ -200,10 +263,40 @@ export const smokePlan: Plan = {
     levelSeconds: 1,
     callsMax: 3,
   },
-  processes: { sessions: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
+  cores: {
+    kinds: coresKinds,
+    processes: [2],
+    sessions: 200,
+    dates: 5,
+    idleSeconds: 0.2,
+    warmUps: { login: 50, query: 50, status: 50, batch: 2, wakeup: 100 },
+    seconds: 0.3,
+    oneByOne: 50,
+    ratePerSecond: 200,
+    memorySessions: 100,
+    spreadSessions: 300,
+  },
   hops: { devices: 100, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
   hostile: { sessions: 200, warmUpSeconds: 0.1, queriesPerSecond: 100, seconds: 0.3 },
-  fleet: { processes: 2, players: 2, sessions: 1000, heartbeatSeconds: 2, seconds: 2 },
+  sessions: {
+    levels: [100, 200],
+    processes: 2,
+    sessionsOfProcess: 150,
+    warmUpSeconds: 0.1,
+    seconds: 0.3,
+    ratePerSecond: 200,
+    heartbeatSeconds: 1,
+    fullSeconds: 1,
+  },
+  rates: {
+    devices: 200,
+    warmUpSeconds: 0.2,
+    seconds: 0.3,
+    queriesPerSecond: [100, 500],
+    wakeupsPerSecond: [50, 100],
+  },
+  registry: { levels: [1000, 5000], lookups: 1000 },
+  backup: { levels: [1000] },
   nodes: { devices: 20_000 },
   stream: { devices: 200, events: 2000 },
   failover: { sessions: 300 },

@@ -10,6 +10,17 @@ export interface Spread {
 export class Samples {
   readonly #runs = new Map<string, Map<string, number[]>>();
 
+  /** As `toJSON` gave them. */
+  static of(kept: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>): Samples {
+    const samples = new Samples();
+    for (const [server, metrics] of Object.entries(kept))
+      samples.#runs.set(
+        server,
+        new Map(Object.entries(metrics).map(([name, values]) => [name, [...values]])),
+      );
+    return samples;
+  }
+
   add(server: string, metrics: Readonly<Record<string, number>>): void {
     const byMetric = this.#runs.get(server) ?? new Map<string, number[]>();
     this.#runs.set(server, byMetric);

@@ -2,6 +2,14 @@
 import type { Figure } from './figure.ts';
 import type { WakeReading } from './load-protocol.ts';
 
+export const wakeConnections = 64;
+
+/** High enough never to be met; in a row with the rate, for what a burst allows follows from it. */
+export const raisedWakeupLimits = {
+  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
+  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
+};
+
 export const wakeColumns: Figure['columns'] = [
   { metric: 'idleP50', title: 'idle p50 ms', digits: 3 },
   { metric: 'idleP99', title: 'idle p99 ms', digits: 3 },

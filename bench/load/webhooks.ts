@@ -141,7 +141,7 @@ function describe({ webhooks }: Plan, samples: Samples, trouble: Trouble): Figur
     ],
     samples,
     targets: [
-      { ...against(samples, 'p50'), bound: { kind: 'at most', value: 5 } },
+      { ...against(samples, 'p50'), bound: { kind: 'at most', value: 3 } },
       against(samples, 'p99'),
       against(samples, 'cpuUs', 'server CPU per event'),
     ],

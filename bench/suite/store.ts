@@ -2,7 +2,7 @@
  * The store on the request path: a device looked up at random among 100 000 (LMDB's memory map, past the cache), a
  * credential looked up (cached), and records written behind, 1 000 a round, until they are committed.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Bench } from 'tinybench';
@@ -18,7 +18,7 @@ import { openStore } from '../../src/storage/lmdb/open-store.ts';
 import { importRegistry } from '../../src/storage/registry/registry-import.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
-import { deviceIdAt, writeRegistryFile } from '../support/registry-file.ts';
+import { deviceIdAt, makeRegistryFile } from '../support/registry-file.ts';
 
 const devices = 100_000;
 const writesPerRound = 1000;
@@ -27,8 +27,7 @@ const writesPerRound = 1000;
 export async function register(bench: Bench): Promise<() => Promise<void>> {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
   const file = join(directory, 'registry.ndjson');
-  writeFileSync(file, '');
-  writeRegistryFile(devices, 'ndjson', (text) => writeFileSync(file, text, { flag: 'a' }));
+  makeRegistryFile(file, devices);
   const store = openStore(join(directory, 'data'));
   const imported = importRegistry(store.registry, { file, replace: false, skipUnchanged: false });
   assert(imported.ok, 'the generated registry is valid');

@@ -1,6 +1,7 @@
 /** Registry files of any size for benchmarks: one application, one product, devices in no particular order. */
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
 import type { DeviceId } from '../../src/model/ids.ts';
-import type { RegistryForm } from '../../src/storage/registry/registry-text.ts';
 
 /** A multiplication modulo 2^32 spreads the ids, so that neighbours in the file are none in the store. */
 export function deviceIdAt(number: number): DeviceId {
@@ -19,19 +20,22 @@ function line(kind: string, entry: object): string {
   return `${JSON.stringify({ kind, ...entry })}\n`;
 }
 
-export function writeRegistryFile(devices: number, form: RegistryForm, write: (text: string) => void): void {
-  const isDocument = form === 'document';
-  if (isDocument)
-    write(`{"applications":[${JSON.stringify(application)}],"products":[${JSON.stringify(product)}],`);
-  else write(line('application', application) + line('product', product));
-  if (isDocument) write('"devices":[');
-  let text = '';
+/** One device a line. */
+export function makeRegistryFile(file: string, devices: number): void {
+  const descriptor = openSync(file, 'w');
+  let text = line('application', application) + line('product', product);
   for (let number = 0; number < devices; number++) {
-    const device = deviceAt(number);
-    text += isDocument ? `${number === 0 ? '' : ',\n'}${JSON.stringify(device)}` : line('device', device);
+    text += line('device', deviceAt(number));
     if (text.length < 1_000_000 && number < devices - 1) continue;
-    write(text);
+    writeSync(descriptor, text);
     text = '';
   }
-  if (isDocument) write(']}\n');
+  closeSync(descriptor);
+}
+
+/** Of all files below it. */
+export function bytesIn(directory: string): number {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  return files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
 }
