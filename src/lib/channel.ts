@@ -41,7 +41,7 @@ export class Channel {
   readonly #queue: ChannelQueue;
   readonly #frames: LengthFrameDecoder;
   readonly #whenEnded: Promise<void>;
-  readonly #flushTurn = (): void => {
+  readonly #flushNow = (): void => {
     this.#isFlushDue = false;
     this.#flush();
   };
@@ -95,11 +95,11 @@ export class Channel {
     this.flushSoon();
   }
 
-  /** There is more in the queue. */
+  /** There is more in the queue: what a turn of the loop put there goes at its end, in one write. */
   flushSoon(): void {
     if (this.#isFlushDue || this.#isWriting || !this.#isFlowing) return;
     this.#isFlushDue = true;
-    process.nextTick(this.#flushTurn);
+    setImmediate(this.#flushNow);
   }
 
   /** Writes what waits, and `last` behind it; receives nothing any more and hangs up. Resolves when the channel has ended. */

@@ -3,7 +3,7 @@
  * JavaScript in a build. Node 20 does not hand tsx on to the modules of a thread, so a checkout's thread starts with a
  * line of script that registers it for itself.
  */
-import { Worker } from 'node:worker_threads';
+import { Worker, type ResourceLimits } from 'node:worker_threads';
 
 /** `path`: relative to the caller, without extension; `caller`: its `import.meta.url`, in whose language the module is. */
 export function moduleBeside(path: string, caller: string): URL {
@@ -11,12 +11,18 @@ export function moduleBeside(path: string, caller: string): URL {
 }
 
 /** `name` and `caller`: as of `moduleBeside`. */
-export function startModuleWorker(name: string, caller: string, workerData: unknown): Worker {
+export function startModuleWorker(
+  name: string,
+  caller: string,
+  workerData: unknown,
+  resourceLimits: ResourceLimits = {},
+): Worker {
   const module = moduleBeside(name, caller);
-  if (!module.pathname.endsWith('.ts')) return new Worker(module, { workerData });
+  if (!module.pathname.endsWith('.ts')) return new Worker(module, { workerData, resourceLimits });
   return new Worker(checkoutScript(module.href, import.meta.resolve('tsx/esm/api')), {
     eval: true,
     workerData,
+    resourceLimits,
   });
 }
 

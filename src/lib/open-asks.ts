@@ -6,8 +6,8 @@ import type { Cancel, Clock } from './clock.ts';
 import { DeadlineWheel, type WheelEntry } from './deadline-wheel.ts';
 import { fail, succeed, type Result } from './result.ts';
 
-/** How late a question may be given up. */
-const tickMs = 5;
+/** How late a question may be given up: they wait for seconds, and a timer that fires for each of them is dear. */
+const tickMs = 25;
 
 /** `Answers`: the type of the answer to each kind of question. */
 export class OpenAsks<Answers extends object, Failure extends string> {

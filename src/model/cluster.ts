@@ -9,7 +9,8 @@ import type { EventId, SessionId } from './ids.ts';
  */
 export type MemberId = string & { readonly brand: 'MemberId' };
 
-export type ConnectionKind = 'sleep' | 'signal';
+export const connectionKinds = ['sleep', 'signal'] as const;
+export type ConnectionKind = (typeof connectionKinds)[number];
 
 /** Where a device's open session is. */
 export interface SessionSlot {

@@ -117,10 +117,10 @@ function generatePlacedUuid(wallMs: number, sequence: number): string {
   return generateUuid(placedOptions);
 }
 
-const uuidRandomBytes = 16;
-const randomPool = new Uint8Array(uuidRandomBytes * 256);
+const uuidBytes = new Uint8Array(16);
+const randomPool = new Uint8Array(uuidBytes.length * 256);
 let randomUsed = randomPool.length;
-const uuidOptions = { random: new Uint8Array(uuidRandomBytes) };
+const uuidOptions = { random: new Uint8Array(uuidBytes.length) };
 const placedOptions = { ...uuidOptions, msecs: 0, seq: 0 };
 
 /** Random bytes are drawn for 256 ids at a time: one by one they are what an id costs. */
@@ -129,7 +129,24 @@ function generateUuid(options: typeof uuidOptions = uuidOptions): string {
     randomFillSync(randomPool);
     randomUsed = 0;
   }
-  for (let i = 0; i < uuidRandomBytes; i++) uuidOptions.random[i] = randomPool[randomUsed + i] ?? 0;
-  randomUsed += uuidRandomBytes;
-  return uuidv7(options);
+  for (let i = 0; i < uuidBytes.length; i++) uuidOptions.random[i] = randomPool[randomUsed + i] ?? 0;
+  randomUsed += uuidBytes.length;
+  uuidv7(options, uuidBytes);
+  return writeUuid();
+}
+
+const hexDigits = Buffer.from('0123456789abcdef');
+const uuidText = Buffer.from('00000000-0000-0000-0000-000000000000');
+/** Where the digits of each byte stand. */
+const uuidPlaces = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
+
+/** In one piece: the library's text is of 20, which whoever writes it out has to join first. */
+function writeUuid(): string {
+  for (let i = 0; i < uuidBytes.length; i++) {
+    const byte = uuidBytes[i] ?? 0;
+    const place = uuidPlaces[i] ?? 0;
+    uuidText[place] = hexDigits[byte >> 4] ?? 0;
+    uuidText[place + 1] = hexDigits[byte & 15] ?? 0;
+  }
+  return uuidText.toString('latin1');
 }

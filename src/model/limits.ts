@@ -393,8 +393,8 @@ export const processRestartMsMin = 500;
 export const processRestartMsMax = 30_000;
 /** What one that is told to stop has beside the deadline of its drain; then it is killed. */
 export const processStopMsMax = 20_000;
-/** Connections to the sleep port that wait to be handed to one process; beyond it others get them, and when all are full they are reset. */
-export const handoffsMax = 2048;
+/** Connections that a worker is lent a socket of the sleep port for, at least. */
+export const sleepLoanConnectionsMin = 32;
 /** Those that the kernel may hold for us; it takes the smaller of this and its own limit. */
 export const sleepAcceptBacklog = 32_768;
 /** A spare is not prepared sooner: what has just begun to serve needs the machine more. */

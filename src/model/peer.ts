@@ -7,8 +7,9 @@ import type { DeviceId, RequestId, SessionId } from './ids.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest } from './message.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from './provisioning.ts';
 import type { WakeReport } from './signal.ts';
+import type { SignedRequest } from './signed-request.ts';
 import type { CustomData, WakeWriteResult } from './sleep.ts';
-import type { WakeupReceipt, WakeupRequest, WakeupsKnown } from './wakeup.ts';
+import type { LoggedTurn, WakeupReceipt, WakeupRequest, WakeupsKnown } from './wakeup.ts';
 
 /** What a member knows of a session of its own: Unix seconds of its latest heartbeat, 0: none yet. */
 export interface SessionHeartbeat {
@@ -117,6 +118,11 @@ export type PeerQuestion<Kind extends PeerKind = PeerKind> = {
 export type PeerAnswer<Kind extends PeerKind = PeerKind> = PeerExchanges[Kind]['answer'];
 export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 
+/** What others need to know of a wakeup to answer a repeat of it. */
+export interface AcceptedWakeup extends SignedRequest {
+  readonly receipt: WakeupReceipt;
+}
+
 /** What is told, and not answered. */
 export type PeerNotice =
   /** A later login has taken the slot of this session: it is to be closed as replaced. */
@@ -126,13 +132,8 @@ export type PeerNotice =
       readonly deviceId: DeviceId;
       readonly session: SessionId;
     }
-  /** To everybody: a repeat of it, wherever it comes, is answered like it. `signature` as in SignedRequest. */
-  | {
-      readonly kind: 'wakeup-accepted';
-      readonly signature: string;
-      readonly signatureExpiresMs: number;
-      readonly receipt: WakeupReceipt;
-    }
+  /** To everybody: a repeat of one of them, wherever it comes, is answered like it. */
+  | { readonly kind: 'wakeups-accepted'; readonly wakeups: readonly AcceptedWakeup[] }
   /** To everybody: a repeat of this message, wherever it comes, is answered like it. `signature` as in SignedRequest. */
   | {
       readonly kind: 'message-answered';
@@ -170,6 +171,13 @@ export type PeerNotice =
   | { readonly kind: 'registry-changed' }
   /** There is more in the shared log. */
   | { readonly kind: 'log-grew' }
+  /** Whether the member that says it wants to be told that the log grew. Who has said nothing is told. */
+  | { readonly kind: 'log-following'; readonly follows: boolean }
+  /** To everybody: whoever watches wakeups of these devices need not read the log to know of it. */
+  | {
+      readonly kind: 'sessions-logged';
+      readonly sessions: readonly { readonly deviceId: DeviceId; readonly turn: LoggedTurn }[];
+    }
   /** Keys that sign the tokens of calls were changed. */
   | { readonly kind: 'token-keys-changed' };
 

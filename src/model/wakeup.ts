@@ -1,7 +1,7 @@
 /** A wakeup as the server speaks of it. Source: API doc, Endpoint 2; decisions.md, Wakeup. */
 import type { MemberId } from './cluster.ts';
 import type { FailureCode } from './codes.ts';
-import type { ApplicationId, DeviceId, RequestId, WakeupId } from './ids.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId, WakeupId } from './ids.ts';
 import type { WakeCause } from './signal.ts';
 import type { SignedRequest } from './signed-request.ts';
 import type { CustomData } from './sleep.ts';
@@ -53,6 +53,11 @@ export interface WakeupRecord {
   /** Who had its packet written, and saves its outcome unless it is gone; null: there is one process, or was when it was begun. */
   readonly watcher: MemberId | null;
 }
+
+/** What the log says of a woken device: a signal login, or the reset of a sleep session. `epoch` as backends see it. */
+export type LoggedTurn =
+  | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
+  | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
 
 /** Which wakeup of an application is meant. */
 export interface WakeupName {

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../src/lib/result.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
+import { noticesGatheredMs } from '../../src/cluster/ipc/notice-limits.ts';
 import { leaseLostMs } from '../../src/model/limits.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 import { peersConformance, type PeersNetwork } from '../conformance/peers.ts';
@@ -10,7 +11,7 @@ import { DrivenClock } from '../support/driven-clock.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
 import { joinPeers, linkIs, linkTo, memberId, WatchedLog, type NatsMember } from '../support/nats-scene.ts';
 import { startNats, type NatsServer } from '../support/nats-server.ts';
-import { questions } from '../support/peer-messages.ts';
+import { notices, questions } from '../support/peer-messages.ts';
 import { ScriptedHost } from '../support/scripted-host.ts';
 
 interface Member extends NatsMember {
@@ -108,6 +109,25 @@ test('while NATS is away nothing is sent, and what was sent is not known to be d
   host.answerHeld(1, true);
   assert.deepEqual(await after, succeed(true));
   assert.deepEqual(host.asked, [questions.wake, questions.disconnect]);
+});
+
+test('wakeups that are accepted in a moment are told together, the first at once', async (t) => {
+  const { one, host } = await pair(t, (await startNats(t)).url);
+  const notice = notices.find(({ kind }) => kind === 'wakeups-accepted');
+  assert.ok(notice?.kind === 'wakeups-accepted');
+  const { kind, wakeups } = notice;
+  const [first, ...others] = wakeups;
+  for (let number = 0; number < 3; number++) one.peers.notify('everybody', notice);
+  await host.toldTimes(1);
+  one.clock.advance(noticesGatheredMs);
+  await host.toldTimes(2);
+  assert.deepEqual(
+    host.notices.map((told) => told.notice),
+    [
+      { kind, wakeups: [first] },
+      { kind, wakeups: [...others, ...wakeups, ...wakeups] },
+    ],
+  );
 });
 
 test('what is malformed is counted, logged once a second, and answered by nothing', async (t) => {

@@ -25,7 +25,7 @@ import { answerCallEnd, type CallEndDeps } from '../../core/calls/end-call.ts';
 import type { CallRejections } from '../../core/calls/reject-call.ts';
 import { answerMessage, rememberMessage } from '../../core/messages/send-message.ts';
 import { answerWakeup } from '../../core/wakeups/submit-wakeup.ts';
-import type { ConnectionKind } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 
 type Answer<Kind extends PeerKind> = PeerAnswer<Kind> | Promise<PeerAnswer<Kind>>;
 
@@ -40,7 +40,8 @@ type OtherKind = 'issue-call' | 'provision' | 'take-calls' | 'wakeups' | 'metric
 /** Reactions to notices. Must not throw. */
 export interface PeerNews {
   registryChanged(): void;
-  logGrew(): void;
+  logGrew(from: MemberId): void;
+  logFollowing(from: MemberId, follows: boolean): void;
   tokenKeysChanged(): void;
 }
 
@@ -72,7 +73,7 @@ export function answerPeers(deps: PeersDeps): PeerHost {
   };
   return {
     answer: async (question) => answer(answers, question),
-    heard: (notice) => received(deps, notice),
+    heard: (notice, from) => received(deps, notice, from),
   };
 }
 
@@ -110,12 +111,14 @@ function writeHere(
 
 const writeRefusals = { 40412: 'absent', 40902: 'unwakeable' } as const;
 
-function received({ directory, wakeups, messages, issued, ends, news }: PeersDeps, notice: PeerNotice): void {
+function received(deps: PeersDeps, notice: PeerNotice, from: MemberId): void {
+  const { directory, wakeups, messages, issued, ends, news } = deps;
   switch (notice.kind) {
     case 'superseded':
       return directory.supersede(notice.connection, notice.deviceId, notice.session);
-    case 'wakeup-accepted':
-      return wakeups.memory.noteAccepted(notice);
+    case 'wakeups-accepted':
+      for (const wakeup of notice.wakeups) wakeups.memory.noteAccepted(wakeup);
+      return;
     case 'message-answered':
       return rememberMessage(messages, notice, notice.answer);
     case 'call-issued':
@@ -127,7 +130,12 @@ function received({ directory, wakeups, messages, issued, ends, news }: PeersDep
     case 'registry-changed':
       return news.registryChanged();
     case 'log-grew':
-      return news.logGrew();
+      return news.logGrew(from);
+    case 'log-following':
+      return news.logFollowing(from, notice.follows);
+    case 'sessions-logged':
+      for (const { deviceId, turn } of notice.sessions) wakeups.watch.noteLogged(deviceId, turn);
+      return;
     case 'token-keys-changed':
       return news.tokenKeysChanged();
   }

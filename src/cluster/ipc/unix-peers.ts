@@ -10,14 +10,23 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
+import type { Gathered } from '../../lib/gathered.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { processesMax } from '../../model/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type {
+  AcceptedWakeup,
+  PeerAnswer,
+  PeerFailure,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+} from '../../model/peer.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
+import { gatherAccepted } from './accepted-notices.ts';
 import { UnixLink } from './unix-link.ts';
 import { UnixPeerConnection } from './unix-peer-connection.ts';
 
@@ -49,6 +58,7 @@ export class UnixPeers implements Peers {
   readonly #server: Server;
   readonly #links = new Map<MemberId, UnixLink>();
   readonly #connections = new Set<UnixPeerConnection>();
+  readonly #accepted: Gathered<AcceptedWakeup>;
   #noticesDropped = 0;
   #isClosed = false;
 
@@ -56,6 +66,7 @@ export class UnixPeers implements Peers {
     this.self = deps.self;
     this.#deps = { ...deps, release: deps.release ?? readVersion() };
     this.socket = this.socketOf(deps.self);
+    this.#accepted = gatherAccepted(deps.clock, (notice) => this.#notifyAll(notice));
     this.#server = createServer((socket) => {
       this.#connections.add(
         new UnixPeerConnection(socket, this.#deps, (connection) => this.#connections.delete(connection)),
@@ -121,19 +132,30 @@ export class UnixPeers implements Peers {
   }
 
   notify(to: MemberId | 'everybody', notice: PeerNotice): void {
-    const bytes = encodePeerMessage({ kind: 'notice', from: this.self, notice });
-    if (to !== 'everybody') this.#notify(this.#links.get(to), bytes);
-    else for (const link of this.#links.values()) this.#notify(link, bytes);
+    if (to !== 'everybody') this.#notify(this.#links.get(to), this.#encode(notice));
+    else if (notice.kind === 'wakeups-accepted')
+      for (const wakeup of notice.wakeups) this.#accepted.add(wakeup);
+    else this.#notifyAll(notice);
   }
 
   /** What is open is settled, and the socket is gone. */
   async close(): Promise<void> {
+    this.#accepted.close();
     this.members([]);
     this.#isClosed = true;
     for (const connection of this.#connections) connection.cut();
     await new Promise((resolve) => {
       this.#server.close(resolve);
     });
+  }
+
+  #notifyAll(notice: PeerNotice): void {
+    const bytes = this.#encode(notice);
+    for (const link of this.#links.values()) this.#notify(link, bytes);
+  }
+
+  #encode(notice: PeerNotice): Uint8Array {
+    return encodePeerMessage({ kind: 'notice', from: this.self, notice });
   }
 
   #notify(link: UnixLink | undefined, bytes: Uint8Array): void {

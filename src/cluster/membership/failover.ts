@@ -5,14 +5,15 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { decodeDeviceRow, type DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
-import type {
-  ConnectionKind,
-  DeviceRow,
-  MemberId,
-  SessionSlot,
-  FailedOverSlot,
-  MarkedEvent,
-  SharedConnection,
+import {
+  connectionKinds,
+  type ConnectionKind,
+  type DeviceRow,
+  type MemberId,
+  type SessionSlot,
+  type FailedOverSlot,
+  type MarkedEvent,
+  type SharedConnection,
 } from '../../model/cluster.ts';
 import type { SessionId, DeviceId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -37,8 +38,6 @@ export interface FailoverDeps {
   readonly events: MadeEvents;
   readonly publish: (event: OutboxEvent) => Promise<void>;
 }
-
-const connections = ['sleep', 'signal'] as const;
 
 /** The slots to end, by session. As many as the lost member had. */
 type LostSlots = Map<SessionId, LostSlot>;
@@ -74,7 +73,7 @@ export class Failover {
       const decoded = decodeDeviceRow(value);
       if (!decoded.ok) continue;
       const { deviceId, row } = decoded.value;
-      for (const connection of connections)
+      for (const connection of connectionKinds)
         for (const slot of slotsIn(row, connection))
           if (slot.member === member && !slots.has(slot.session))
             slots.set(slot.session, { deviceId, connection, slot, heartbeatAt: 0 });

@@ -5,6 +5,7 @@
  */
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { Gathered } from '../../lib/gathered.ts';
 import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import {
@@ -16,6 +17,7 @@ import {
 import type { MemberId } from '../../model/cluster.ts';
 import { peerQuestionsMax } from '../../model/limits.ts';
 import type {
+  AcceptedWakeup,
   PeerAnswer,
   PeerAnswers,
   PeerFailure,
@@ -26,6 +28,7 @@ import type {
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { NatsLink } from './nats-link.ts';
+import { gatherAccepted } from '../ipc/accepted-notices.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
 import { NatsSendQueue } from './nats-send-queue.ts';
 
@@ -46,6 +49,7 @@ export class NatsPeers implements Peers {
   readonly #deps: NatsPeersDeps;
   readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   readonly #sendQueue: NatsSendQueue;
+  readonly #accepted: Gathered<AcceptedWakeup>;
   /** The subject of answers; the number of the question is its last token. */
   readonly #inbox: string;
   #subscriptions: Subscription[] = [];
@@ -67,6 +71,7 @@ export class NatsPeers implements Peers {
       expired: () => 'unanswered',
     });
     this.#sendQueue = new NatsSendQueue(link);
+    this.#accepted = gatherAccepted(clock, (notice) => this.#notifyAll(notice));
     this.#inbox = createInbox(link.names.inbox);
     this.#stopsFollowing = [
       link.onChange((isUnavailable) => {
@@ -112,15 +117,18 @@ export class NatsPeers implements Peers {
   }
 
   notify(to: MemberId | 'everybody', notice: PeerNotice): void {
-    const { names } = this.#deps.link;
-    if (this.#isClosed || (to !== 'everybody' && !this.isAlive(to))) return;
-    const subject = to === 'everybody' ? names.everybody : names.member(to);
-    this.#send(subject, { kind: 'notice', from: this.self, notice });
+    if (this.#isClosed) return;
+    if (to !== 'everybody') {
+      if (this.isAlive(to)) this.#tell(this.#deps.link.names.member(to), notice);
+    } else if (notice.kind === 'wakeups-accepted')
+      for (const wakeup of notice.wakeups) this.#accepted.add(wakeup);
+    else this.#notifyAll(notice);
   }
 
   /** Receives nothing more, and settles the open questions. The link stays. */
   close(): void {
     this.#isClosed = true;
+    this.#accepted.close();
     for (const stop of this.#stopsFollowing) stop();
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#asks.failAll();
@@ -166,6 +174,14 @@ export class NatsPeers implements Peers {
   async #answer({ id, question }: Extract<PeerMessage, { kind: 'question' }>, reply: string): Promise<void> {
     const answer = await this.#deps.host.answer(question);
     this.#send(reply, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
+  }
+
+  #notifyAll(notice: PeerNotice): void {
+    this.#tell(this.#deps.link.names.everybody, notice);
+  }
+
+  #tell(subject: string, notice: PeerNotice): void {
+    this.#send(subject, { kind: 'notice', from: this.self, notice });
   }
 
   #send(subject: string, message: PeerMessage, reply?: string): boolean {

@@ -76,15 +76,16 @@ export class WakeupRepository {
     return isOf(value, name) && value.record.id === id ? value.record : null;
   }
 
-  /** Unless a later one is named there. */
+  /** Unless a later one is named there. Most request ids are new: one is read only where the write shows that it was not. */
   async #point(key: string, latest: LatestWakeup): Promise<void> {
     const { kv } = this.#deps;
+    const value = encodeLatestWakeup(latest);
+    let kept: KvEntry | null = null;
     for (let tries = 0; tries < rowTriesMax; tries++) {
-      const kept = await kv.find(key);
+      if ((await kv.compareAndSet(key, value, kept?.revision ?? null)) !== null) return;
+      kept = await kv.find(key);
       const known = this.#decodeLatest(latest, latest.deviceId, kept);
       if (known !== null && known.id >= latest.id) return;
-      const value = encodeLatestWakeup(latest);
-      if ((await kv.compareAndSet(key, value, kept?.revision ?? null)) !== null) return;
     }
     throw new Error(`the shared row of a request id was written by others ${rowTriesMax} times in a row`);
   }

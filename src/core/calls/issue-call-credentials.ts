@@ -167,11 +167,9 @@ async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<Issue
   if (issued.kind === 'media_in_use') return refuse(deps, refusal(40903));
   if (issued.kind === 'full') return refuse(deps, overload('as many calls are live as there may be'));
   const { kind, session } = issued;
-  const [isCommitted, token] = await Promise.all([
-    isSoonCommitted(deps, order.deviceId),
-    sign(deps, session),
-  ]);
-  if (!isCommitted) return refuse(deps, unavailable('the store of calls does not answer'));
+  const committed = isSoonCommitted(deps, order.deviceId);
+  const token = sign(deps, session);
+  if (!(await committed)) return refuse(deps, unavailable('the store of calls does not answer'));
   deps.telemetry.callCredentials(kind);
   const mediaUrl = deps.mediaUrl(session.sessionId);
   const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
@@ -206,7 +204,7 @@ export function isSoonCommitted(
   return committed === null || settlesWithin(clock, callCommitMsMax, committed);
 }
 
-function sign({ clock, keys }: CallCredentialsDeps, session: CallSession): Promise<string> {
+function sign({ clock, keys }: CallCredentialsDeps, session: CallSession): string {
   const { deviceId, sessionId, expiresAtMs } = session;
   const issuedAtS = wallSeconds(clock);
   const expiresAtS = expiresAtMs / 1000;

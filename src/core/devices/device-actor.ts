@@ -82,8 +82,8 @@ interface SessionState<Connection> {
 export class DeviceActor {
   readonly deviceId: DeviceId;
   readonly #deps: ActorDeps;
-  readonly #sleep: SessionState<SleepConnection>;
-  /** Read when it is first needed: most devices here only sleep. */
+  /** Each is read when it is first needed: most devices here have one of them. */
+  #sleep: SessionState<SleepConnection> | null = null;
   #signal: SessionState<SignalConnection> | null = null;
   #wakeMode: WakeMode = 'none';
   #secretMark = 0;
@@ -91,17 +91,15 @@ export class DeviceActor {
   #mailbox: BoundedQueue<ActorMessage> | null = null;
   #allowance: TokenBucket | null = null;
 
-  /** Throws when the store cannot be read. */
   constructor(deviceId: DeviceId, deps: ActorDeps) {
     this.deviceId = deviceId;
     this.#deps = deps;
-    this.#sleep = unopened(deps.readRecord('sleep', deviceId));
   }
 
   /** What carries the open session of the kind, or null. */
   connection<Kind extends ConnectionKind>(kind: Kind): ConnectionOf[Kind] | null;
   connection(kind: ConnectionKind): ConnectionOf[ConnectionKind] | null {
-    return kind === 'sleep' ? this.#sleep.connection : (this.#signal?.connection ?? null);
+    return (kind === 'sleep' ? this.#sleep : this.#signal)?.connection ?? null;
   }
 
   /** The open session, or null. */
@@ -142,7 +140,7 @@ export class DeviceActor {
 
   /** The connection that a wake packet is to be written to, or why there is none. Source: decisions.md, Wakeup. */
   findWakeable(carriesCustomData: boolean): SleepConnection | 40412 | 40902 {
-    const { connection } = this.#sleep;
+    const connection = this.connection('sleep');
     if (connection === null) return 40412;
     const canWake = this.#wakeMode === 'custom' || (this.#wakeMode === 'fixed' && !carriesCustomData);
     return canWake ? connection : 40902;
@@ -153,7 +151,7 @@ export class DeviceActor {
     return (this.#allowance ??= fullBucket(rate, nowMs));
   }
 
-  /** False: the mailbox is full and the message was not taken. */
+  /** False: the mailbox is full and the message was not taken. Throws when the store cannot be read. */
   post(message: ActorMessage): boolean {
     if (this.#handling) return (this.#mailbox ??= new BoundedQueue(mailboxMessagesMax)).push(message);
     this.#handling = true;
@@ -193,7 +191,7 @@ export class DeviceActor {
       this.#signalState().connection = login.connection;
       return;
     }
-    this.#sleep.connection = login.connection;
+    this.#sleepState().connection = login.connection;
     this.#wakeMode = login.wakeMode;
   }
 
@@ -209,7 +207,11 @@ export class DeviceActor {
   }
 
   #state(kind: ConnectionKind): SessionState<ConnectionOf[ConnectionKind]> {
-    return kind === 'sleep' ? this.#sleep : this.#signalState();
+    return kind === 'sleep' ? this.#sleepState() : this.#signalState();
+  }
+
+  #sleepState(): SessionState<SleepConnection> {
+    return (this.#sleep ??= unopened(this.#deps.readRecord('sleep', this.deviceId)));
   }
 
   #signalState(): SessionState<SignalConnection> {

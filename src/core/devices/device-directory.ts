@@ -47,7 +47,7 @@ export class DeviceDirectory implements ActorDeps {
     return this.#actors.get(deviceId) ?? null;
   }
 
-  /** The device's actor, made from its record if it has none. Throws when the store cannot be read. */
+  /** The device's actor, made if it has none; to go again, it is to be posted something. */
   claim(deviceId: DeviceId): DeviceActor {
     const known = this.#actors.get(deviceId);
     if (known !== undefined) return known;

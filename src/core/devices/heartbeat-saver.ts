@@ -4,6 +4,7 @@
  * no burst of writes. Source: decisions.md, Connectivity.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { connectionKinds } from '../../model/cluster.ts';
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 
@@ -50,7 +51,7 @@ export class HeartbeatSaver {
 }
 
 function saveHeartbeat(actor: DeviceActor): void {
-  for (const to of ['sleep', 'signal'] as const) {
+  for (const to of connectionKinds) {
     const heartbeatAt = actor.heartbeatAt(to);
     if (heartbeatAt > 0) actor.post({ to, event: { kind: 'note-heartbeat', heartbeatAt } });
   }

@@ -17,8 +17,11 @@ export interface ClusterDeps {
   readonly locator: SessionLocator;
   /** For a device that the locator has nowhere. */
   readonly search: MemberSearch;
-  /** A wakeup that another member may have done. Rejects with SharedStateUnavailable, within `waitMs`. */
-  recallWakeup(name: WakeupName, waitMs: number): Promise<WakeupRecord | null>;
+  /**
+   * A wakeup that another member may have done, where this one's store does not have it; a value where that has all. Rejects
+   * with SharedStateUnavailable, within `waitMs`.
+   */
+  recallWakeup(name: WakeupName, waitMs: number): WakeupRecord | null | Promise<WakeupRecord | null>;
   /**
    * True: the log that all share has come to `sequence`, or that is unknown; this member's may be a moment behind it.
    * Never rejects.

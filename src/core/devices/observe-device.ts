@@ -1,125 +1,116 @@
 /**
- * A device's record where several members are one server: the shared row, and what the members of its sessions know that is
- * not in it yet, asked all at once. Source: cluster.md, Record and the failure table.
+ * A device's record as one query sees it: what this member knows by itself, and what the members have in common. Alone the one
+ * is everything; where several processes write one store its rows have the rest, and nobody is asked; nodes ask the owners
+ * (observe-at-owners.ts). Source: cluster.md, Record.
  */
-import { latestTimes, type ConnectionTimes, type ConnectivityRecord } from '../../model/connectivity.ts';
-import type { ConnectionKind, DeviceRow, MemberId, SessionSlot } from '../../model/cluster.ts';
-import type { DeviceId, SessionId } from '../../model/ids.ts';
-import { connectivityQueryMsMax, ownerQueryMsMax } from '../../model/limits.ts';
-import type { DeviceHeartbeats } from '../../model/peer.ts';
-import { SharedStateUnavailable, type SessionLocator } from '../ports/session-locator.ts';
-import type { OwnerQuestions } from './owner-questions.ts';
+import {
+  latestTimes,
+  neverConnected,
+  type ConnectionTimes,
+  type ConnectivityRecord,
+} from '../../model/connectivity.ts';
+import type { ConnectionKind, DeviceRow, MemberId } from '../../model/cluster.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import type { ConnectionRecords } from '../ports/records.ts';
+import type { RowsAtHand } from '../ports/session-locator.ts';
+import type { DeviceActor } from './device-actor.ts';
+import type { DeviceDirectory } from './device-directory.ts';
 
-/** What is asked of the others for one query, or one batch of them. */
-export interface SharedView {
-  readonly self: MemberId;
-  readonly locator: SessionLocator;
-  readonly owners: OwnerQuestions;
+/** What a member knows by itself. */
+export interface OwnDeps {
+  readonly directory: Pick<DeviceDirectory, 'find'>;
+  readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
+  readonly signalRecords: Pick<ConnectionRecords, 'read'>;
 }
 
-/** What this member knows by itself, and the sessions that it has of the device. */
-export interface LocalView {
-  readonly sessions: Readonly<Record<ConnectionKind, SessionId | null>>;
-  readonly record: ConnectivityRecord;
+/** Null: nothing is known. */
+export type Observed = ConnectivityRecord | null;
+
+/** How a query, or one batch of them, sees devices. */
+export interface ConnectivityView {
+  /** What is observed in this turn of the loop is as new as what any member has committed before this call. */
+  refresh(): void;
+  /** A value where nobody has to be waited for. Throws, or rejects, when the store cannot be read. */
+  observe(own: OwnDeps, deviceId: DeviceId): Observed | Promise<Observed>;
 }
 
-const bothKinds: readonly ConnectionKind[] = ['sleep', 'signal'];
+/** Of the devices of a batch. */
+export interface BatchView extends ConnectivityView {
+  /** A device of the batch asks no more, or not now. */
+  decided(): void;
+  /** Nobody waits for what is asked any more. */
+  cancel(): void;
+}
 
-/**
- * Null: it is unknown. Settles when the row and the members do: that of a device that is here is not waited for
- * longer than a member is. `look` is asked after every wait. Rejects when the store cannot be read.
- */
-export async function observeDevice(
-  shared: SharedView,
+export interface ConnectivityViews {
+  readonly single: ConnectivityView;
+  /** `devices`: of the batch. */
+  ofBatch(devices: number): BatchView;
+}
+
+/** Of a member that is alone. */
+export const ownViews: ConnectivityViews = viewsOf({ refresh: () => undefined, observe: observeOwn });
+
+/** Of one of several processes that write one store. */
+export function rowViews(self: MemberId, rows: RowsAtHand): ConnectivityViews {
+  return viewsOf({
+    refresh: () => rows.refresh(),
+    observe: (own, deviceId) => combine(self, rows.heard(deviceId), own, deviceId),
+  });
+}
+
+/** One that asks nobody serves all. */
+function viewsOf(view: ConnectivityView): ConnectivityViews {
+  const batch = { ...view, decided: () => undefined, cancel: () => undefined };
+  return { single: view, ofBatch: () => batch };
+}
+
+export function observeOwn(own: OwnDeps, deviceId: DeviceId): ConnectivityRecord {
+  const actor = own.directory.find(deviceId);
+  const isOnline = actor !== null && actor.connection('signal') !== null;
+  const sleep = ownTimes(own, actor, 'sleep', deviceId);
+  return recordOf(deviceId, isOnline, sleep, ownTimes(own, actor, 'signal', deviceId));
+}
+
+function ownTimes(
+  { sleepRecords, signalRecords }: OwnDeps,
+  actor: DeviceActor | null,
+  kind: ConnectionKind,
   deviceId: DeviceId,
-  look: () => LocalView,
-): Promise<ConnectivityRecord | null> {
-  const findMs = isHere(look()) ? ownerQueryMsMax : connectivityQueryMsMax;
-  const found = await unlessUnavailable(() => findAndAsk(shared, deviceId, findMs));
-  const view = look();
-  if (found === null) return isHere(view) ? view.record : null;
-  if (!found.hasFailed) return combine(shared, found.row, view, found.heartbeats);
-  const kept = await unlessUnavailable(() => shared.locator.findKept(deviceId, connectivityQueryMsMax));
-  return kept === null ? null : combine(shared, kept, look(), found.heartbeats);
+): ConnectionTimes {
+  if (actor !== null) return actor.times(kind);
+  return (kind === 'sleep' ? sleepRecords : signalRecords).read(deviceId) ?? neverConnected;
 }
 
-function isHere({ sessions }: LocalView): boolean {
-  return sessions.sleep !== null || sessions.signal !== null;
-}
-
-async function unlessUnavailable<Value>(find: () => Value | Promise<Value>): Promise<Value | null> {
-  try {
-    return await find();
-  } catch (error) {
-    if (error instanceof SharedStateUnavailable) return null;
-    throw error;
-  }
-}
-
-interface Found {
-  readonly row: DeviceRow;
-  readonly heartbeats: readonly DeviceHeartbeats[];
-  /** A member with a session could not be asked, or did not answer. */
-  readonly hasFailed: boolean;
-}
-
-/** Where somebody who was asked has the session no more, it has moved since: looked up once more. */
-async function findAndAsk(shared: SharedView, deviceId: DeviceId, findMs: number): Promise<Found> {
-  const first = await shared.locator.find(deviceId, findMs);
-  const asked = await askOwners(shared, deviceId, first);
-  if (!asked.hasMoved) return { row: first, ...asked };
-  const row = await shared.locator.find(deviceId, findMs);
-  return { row, ...(await askOwners(shared, deviceId, row)) };
-}
-
-interface Asked extends Omit<Found, 'row'> {
-  readonly hasMoved: boolean;
-}
-
-async function askOwners({ self, owners }: SharedView, deviceId: DeviceId, row: DeviceRow): Promise<Asked> {
-  const members = new Set(bothKinds.flatMap((kind) => row[kind].slots.map(({ member }) => member)));
-  members.delete(self);
-  const heartbeats: DeviceHeartbeats[] = [];
-  let [hasFailed, hasMoved] = [false, false];
-  for (const { member, heartbeats: told } of await owners.ask(members, deviceId))
-    if (told === null) hasFailed = true;
-    else {
-      heartbeats.push(told);
-      hasMoved ||= bothKinds.some((kind) => isMissing(row[kind].slots, member, told[kind]));
-    }
-  return { heartbeats, hasFailed, hasMoved };
-}
-
-function isMissing(
-  slots: readonly SessionSlot[],
-  member: MemberId,
-  heartbeat: DeviceHeartbeats[ConnectionKind],
-): boolean {
-  return slots.some((slot) => slot.member === member && slot.session !== heartbeat?.session);
-}
-
-function combine(
-  { self }: SharedView,
+/** By the row as it was found, and by what is here now, which is better known here. */
+export function combine(
+  self: MemberId,
   row: DeviceRow,
-  { sessions, record }: LocalView,
-  heartbeats: readonly DeviceHeartbeats[],
+  own: OwnDeps,
+  deviceId: DeviceId,
 ): ConnectivityRecord {
+  const actor = own.directory.find(deviceId);
   const isElsewhere = row.signal.slots.some(({ member }) => member !== self);
+  const isOnline = isElsewhere || (actor !== null && actor.connection('signal') !== null);
   const timesOf = (kind: ConnectionKind): ConnectionTimes => {
+    const shared = row[kind];
     // What was ours, and is over in the row as well, is in it as all saw it.
-    const isOurs = sessions[kind] !== null || row[kind].slots.some(({ member }) => member === self);
-    const reported = heartbeats.map((heartbeat) => heartbeat[kind]?.heartbeatAt ?? 0);
-    return latestTimes(isOurs ? latestTimes(row[kind], record[kind]) : row[kind], heartbeatTimes(reported));
+    const isOurs =
+      (actor?.session(kind) ?? null) !== null || shared.slots.some(({ member }) => member === self);
+    return isOurs ? latestTimes(shared, ownTimes(own, actor, kind, deviceId)) : timesIn(shared);
   };
-  return {
-    deviceId: record.deviceId,
-    signal: { isOnline: sessions.signal !== null || isElsewhere, ...timesOf('signal') },
-    sleep: timesOf('sleep'),
-  };
+  return recordOf(deviceId, isOnline, timesOf('sleep'), timesOf('signal'));
 }
 
-/** Unix seconds; 0: none. */
-function heartbeatTimes(heartbeats: readonly number[]): ConnectionTimes {
-  const lastHeartbeatAt = Math.max(0, ...heartbeats) || null;
-  return { lastLoginAt: null, lastHeartbeatAt, lastOfflineAt: null };
+function timesIn({ lastLoginAt, lastHeartbeatAt, lastOfflineAt }: ConnectionTimes): ConnectionTimes {
+  return { lastLoginAt, lastHeartbeatAt, lastOfflineAt };
+}
+
+function recordOf(
+  deviceId: DeviceId,
+  isOnline: boolean,
+  sleep: ConnectionTimes,
+  { lastLoginAt, lastHeartbeatAt, lastOfflineAt }: ConnectionTimes,
+): ConnectivityRecord {
+  return { deviceId, signal: { isOnline, lastLoginAt, lastHeartbeatAt, lastOfflineAt }, sleep };
 }

@@ -18,6 +18,10 @@ export interface OwnerAnswer {
 /** Asks other members of a device's sessions. Never rejects; a member is waited for no longer than `ownerQueryMsMax`. */
 export interface OwnerQuestions {
   ask(members: ReadonlySet<MemberId>, deviceId: DeviceId): Promise<readonly OwnerAnswer[]>;
+  /** A device of the batch asks no more, or not now. */
+  decided(): void;
+  /** Nobody waits for the answers any more. */
+  cancel(): void;
 }
 
 /** One question for each device and member, sent at once. */
@@ -36,6 +40,10 @@ export class SingleQuestions implements OwnerQuestions {
       }),
     );
   }
+
+  decided(): void {}
+
+  cancel(): void {}
 }
 
 /** Of sessions that the member has, a place for each device. Empty: no answer within `waitMs`. Never rejects. */
@@ -87,13 +95,11 @@ export class GatheredQuestions implements OwnerQuestions {
     });
   }
 
-  /** A device of the batch asks no more, or not now. */
   decided(): void {
     this.#undecided -= 1;
     if (this.#undecided === 0) this.#send();
   }
 
-  /** Nobody waits for the answers any more. */
   cancel(): void {
     this.#giveUp?.();
     this.#giveUp = null;

@@ -1,7 +1,7 @@
 /**
  * Answers one query for the connections of many devices, each as the single query would, within one deadline. The devices
- * are looked at a slice per turn of the event loop, and applications take turns; where several are one server, each other
- * member is asked once for all of its devices. Source: API doc, Endpoint 1; cluster.md, Reads.
+ * are looked at a slice per turn of the event loop, and applications take turns; among nodes each other one is asked once for
+ * all of its devices. Source: API doc, Endpoint 1; cluster.md, Reads.
  */
 import type { FairQueue, FairQueueShape, Steps } from '../../lib/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
@@ -9,15 +9,8 @@ import { overload, refusal, type Refusal } from '../../model/codes.ts';
 import { parseDeviceId, type ApplicationId } from '../../model/ids.ts';
 import { batchDevicesPerTurn, batchesPerApplicationMax, connectivityQueryMsMax } from '../../model/limits.ts';
 import type { WaitingReaders } from '../events/waiting-readers.ts';
-import type { SharedView } from './observe-device.ts';
-import { GatheredQuestions } from './owner-questions.ts';
-import {
-  answerConnectivity,
-  sharedView,
-  type ConnectivityAnswer,
-  type ConnectivityDeps,
-  type ObservingDeps,
-} from './query-connectivity.ts';
+import type { BatchView } from './observe-device.ts';
+import { answerConnectivity, type ConnectivityAnswer, type ConnectivityDeps } from './query-connectivity.ts';
 
 export interface ConnectivityBatchDeps extends ConnectivityDeps {
   /** Slots of the batches under way. */
@@ -72,9 +65,8 @@ const internal = fail(refusal(50000));
 class BatchRun<Entry> implements Steps {
   readonly finished: Promise<readonly Entry[]>;
   readonly #batch: ConnectivityBatch<Entry>;
-  readonly #deps: ObservingDeps;
-  readonly #questions: GatheredQuestions | null;
-  readonly #shared: SharedView | null;
+  readonly #deps: ConnectivityDeps;
+  readonly #view: BatchView;
   readonly #entries: (Entry | undefined)[];
   #finish: (entries: readonly Entry[]) => void = () => undefined;
   #fail: (error: unknown) => void = () => undefined;
@@ -85,13 +77,12 @@ class BatchRun<Entry> implements Steps {
   #hasLogged = false;
 
   constructor(deps: ConnectivityBatchDeps, batch: ConnectivityBatch<Entry>) {
-    const { clock, cluster, log } = deps;
+    const { views, log } = deps;
     const { length } = batch.deviceIds;
     this.#batch = batch;
     // What spoils one device's answer spoils all of them.
     this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
-    this.#questions = cluster === null ? null : new GatheredQuestions(cluster.peers, clock, length);
-    this.#shared = cluster === null || this.#questions === null ? null : sharedView(cluster, this.#questions);
+    this.#view = views.ofBatch(length);
     this.#entries = Array.from({ length });
     this.#left = length;
     this.finished = new Promise((resolve, reject) => {
@@ -107,13 +98,14 @@ class BatchRun<Entry> implements Steps {
   step(devicesMax: number): number {
     const begin = this.#next;
     const end = Math.min(begin + devicesMax, this.#entries.length);
+    this.#view.refresh();
     while (this.#next < end) this.#look(this.#next++);
     return end - begin;
   }
 
   /** What is not answered by now is not. */
   expire(): void {
-    this.#questions?.cancel();
+    this.#view.cancel();
     for (const [place, entry] of this.#entries.entries()) if (entry === undefined) this.#put(place, timedOut);
   }
 
@@ -130,13 +122,13 @@ class BatchRun<Entry> implements Steps {
 
   #end(): void {
     this.#left = 0;
-    this.#questions?.cancel();
+    this.#view.cancel();
   }
 
   #look(place: number): void {
     const deviceId = parseDeviceId(this.#batch.deviceIds[place] ?? '');
     if (deviceId === null) return this.#put(place, invalidId);
-    const answer = answerConnectivity(this.#deps, this.#shared, this.#batch.appId, deviceId);
+    const answer = answerConnectivity(this.#deps, this.#view, this.#batch.appId, deviceId);
     if (answer instanceof Promise) void answer.then((settled) => this.#put(place, settled));
     else this.#put(place, answer);
   }
@@ -145,7 +137,7 @@ class BatchRun<Entry> implements Steps {
   #put(place: number, answer: ConnectivityAnswer): void {
     if (this.#left === 0 || this.#entries[place] !== undefined) return;
     this.#entries[place] = this.#entryOf(place, answer);
-    this.#questions?.decided();
+    this.#view.decided();
     this.#left -= 1;
     if (this.#left === 0) this.#finish(this.#entries as readonly Entry[]);
   }
@@ -160,7 +152,7 @@ class BatchRun<Entry> implements Steps {
     }
   }
 
-  #logOnce(log: ObservingDeps['log'], fields: object, message: string): void {
+  #logOnce(log: ConnectivityDeps['log'], fields: object, message: string): void {
     if (!this.#hasLogged) log.error(fields, message);
     this.#hasLogged = true;
   }

@@ -49,10 +49,12 @@ export class RegistryReview<Item> {
     this.#turn(this.#reviewed.all());
   }
 
-  #turn(items: Iterator<Item>): void {
-    this.#cancel = this.#judgeSome(items)
-      ? this.#clock.after(reviewPauseMs, () => this.#rested())
-      : this.#clock.after(0, () => this.#turn(items));
+  #turn(items: Iterator<Item>, isFirst = true): void {
+    const left = this.#judgeSome(items, isFirst);
+    // What is taken up next is looked at at once: there was nothing here to pause for.
+    if (left === 'empty') this.#rested();
+    else if (left === 'more') this.#cancel = this.#clock.after(0, () => this.#turn(items, false));
+    else this.#cancel = this.#clock.after(reviewPauseMs, () => this.#rested());
   }
 
   #rested(): void {
@@ -60,18 +62,18 @@ export class RegistryReview<Item> {
     if (this.#isDue) this.#walk();
   }
 
-  /** True: it has come to the end, or can go no further. */
-  #judgeSome(items: Iterator<Item>): boolean {
+  /** `over`: it has come to the end, or can go no further; `empty`: there was nothing at all. */
+  #judgeSome(items: Iterator<Item>, isFirst: boolean): 'more' | 'over' | 'empty' {
     try {
       for (let work = 0; work < reviewWorkPerTurn; work++) {
         const next = items.next();
-        if (next.done === true) return true;
+        if (next.done === true) return isFirst && work === 0 ? 'empty' : 'over';
         if (this.#reviewed.judge(next.value)) work += endingWork;
       }
-      return false;
+      return 'more';
     } catch (error) {
       this.#log.error({ err: error }, 'who may still be here after a change of the registry cannot be read');
-      return true;
+      return 'over';
     }
   }
 }

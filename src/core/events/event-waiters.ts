@@ -1,7 +1,7 @@
 /**
- * The readers that wait for new events, by application. This alone follows the log for all readers: a batch is looked at
- * once, product by product, and wakes those whose application it concerns; the others are not disturbed, and need not look
- * at it when their time is over. Source: events.md, Reading.
+ * The readers that wait for new events, by application. This alone follows the log for all readers, while there are any: a
+ * batch is looked at once, product by product, and wakes those whose application it concerns; the others are not disturbed,
+ * and need not look at it when their time is over. Source: events.md, Reading.
  */
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId, ProductId } from '../../model/ids.ts';
@@ -25,18 +25,17 @@ interface Waiter {
 export class EventWaiters {
   readonly #deps: EventWaitersDeps;
   readonly #waiting = new Map<ApplicationId, Set<Waiter>>();
-  #notifiedUpTo: number;
+  #notifiedUpTo = 0;
+  /** Null: nobody waits, and the log is not followed. */
+  #unfollow: (() => void) | null = null;
 
-  /** Follows the log for the life of it. */
   constructor(deps: EventWaitersDeps) {
     this.#deps = deps;
-    this.#notifiedUpTo = deps.events.head;
-    deps.events.follow((events) => this.#notify(events));
   }
 
-  /** The sequence of the newest event whose readers were woken. */
+  /** The sequence of the newest event whose readers were woken, or would have been. */
   get notifiedUpTo(): number {
-    return this.#notifiedUpTo;
+    return this.#unfollow === null ? this.#deps.events.head : this.#notifiedUpTo;
   }
 
   /**
@@ -44,6 +43,7 @@ export class EventWaiters {
    * there are reader slots. Resolves to the sequence behind which to look for it; null: none came. Never rejects.
    */
   async wait(appId: ApplicationId, slot: ReaderSlot, ms: number): Promise<number | null> {
+    this.#follow();
     const waiter: Waiter = { slot, arrivedBehind: null };
     const others = this.#waiting.get(appId);
     if (others === undefined) this.#waiting.set(appId, new Set([waiter]));
@@ -57,6 +57,16 @@ export class EventWaiters {
     const waiting = this.#waiting.get(appId);
     waiting?.delete(waiter);
     if (waiting?.size === 0) this.#waiting.delete(appId);
+    if (this.#waiting.size > 0) return;
+    this.#unfollow?.();
+    this.#unfollow = null;
+  }
+
+  #follow(): void {
+    if (this.#unfollow !== null) return;
+    const { events } = this.#deps;
+    this.#notifiedUpTo = events.head;
+    this.#unfollow = events.follow((committed) => this.#notify(committed));
   }
 
   #notify(events: readonly LoggedEvent[]): void {

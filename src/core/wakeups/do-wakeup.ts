@@ -129,7 +129,8 @@ const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
 /** So that a repeat is answered like it, wherever it comes. */
 function notifyAccepted({ peers }: WakeupDeps, request: WakeupRequest, receipt: WakeupReceipt): void {
   const { signature, signatureExpiresMs } = request;
-  peers.notify('everybody', { kind: 'wakeup-accepted', signature, signatureExpiresMs, receipt });
+  const wakeups = [{ signature, signatureExpiresMs, receipt }];
+  peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
 }
 
 /** A refusal that a retry may overcome: 50301. */

@@ -1,23 +1,24 @@
 /**
- * Followers of the shared log, for other members' devices and wakeups: outcomes for the callers that wait here, logins
- * and resets for the wakeups that are watched here. What happened here was notified in its own turn, and comes by once
- * more without changing anything. Source: events.md, Reading; cluster.md, Events.
+ * Followers of the shared log, for other members' devices and wakeups: outcomes for the callers that wait here, logins and
+ * resets for the wakeups that are watched here. What happened here was notified in its own turn, and comes by once more
+ * without changing anything. Source: events.md, Reading; cluster.md, Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, RequestId } from '../../model/ids.ts';
+import type { LoggedTurn } from '../../model/wakeup.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 
 /** One follower for all callers that wait for an outcome; how many wait is bounded by their slots (waiting-readers.ts). */
 export class OutcomeWaiters {
+  readonly #log: EventLog;
   readonly #waiting = new Map<string, Set<() => void>>();
+  /** Null: nobody waits, and the log is not followed. */
+  #unfollow: Cancel | null = null;
 
-  /** Follows the log for good. */
   constructor(log: EventLog) {
-    log.follow((events) => {
-      if (this.#waiting.size > 0) for (const event of events) this.#notify(event);
-    });
+    this.#log = log;
   }
 
   /** How many outcomes are waited for. */
@@ -27,13 +28,22 @@ export class OutcomeWaiters {
 
   /** Calls `notify` at every outcome of the device's wakeup of this id, whoever asked for it, until it is cancelled. */
   follow(deviceId: DeviceId, requestId: RequestId, notify: () => void): Cancel {
+    this.#unfollow ??= this.#log.follow((events) => {
+      for (const event of events) this.#notify(event);
+    });
     const key = keyOf(deviceId, requestId);
     const waiting = this.#waiting.get(key) ?? new Set();
     this.#waiting.set(key, waiting.add(notify));
     return () => {
       waiting.delete(notify);
       if (waiting.size === 0 && this.#waiting.get(key) === waiting) this.#waiting.delete(key);
+      if (this.#waiting.size === 0) this.#rest();
     };
+  }
+
+  #rest(): void {
+    this.#unfollow?.();
+    this.#unfollow = null;
   }
 
   #notify(event: LoggedEvent): void {
@@ -60,9 +70,14 @@ export function recallLoggedSessions(log: EventLog, watch: WakeupWatch, deviceId
 }
 
 function notifyWatch(watch: WakeupWatch, event: LoggedEvent): void {
-  const { deviceId, atMs, epoch } = event;
-  if (event.type === 'device.signal.online')
-    watch.noteLogged(deviceId, { kind: 'login', sessionId: event.data.session, atMs });
-  else if (event.type === 'device.sleep.offline' && event.data.reason === 'reset' && epoch !== null)
-    watch.noteLogged(deviceId, { kind: 'reset', epoch, atMs });
+  const turn = loggedTurnOf(event);
+  if (turn !== null) watch.noteLogged(event.deviceId, turn);
+}
+
+/** What a watched wakeup of its device has to know of; null: nothing. */
+export function loggedTurnOf(event: LoggedEvent): LoggedTurn | null {
+  const { atMs, epoch } = event;
+  if (event.type === 'device.signal.online') return { kind: 'login', sessionId: event.data.session, atMs };
+  const isReset = event.type === 'device.sleep.offline' && event.data.reason === 'reset';
+  return isReset && epoch !== null ? { kind: 'reset', epoch, atMs } : null;
 }

@@ -11,15 +11,13 @@
 import type { Clock } from '../../lib/clock.ts';
 import { type Result, succeed } from '../../lib/result.ts';
 import type { Refusal, WakeupCode } from '../../model/codes.ts';
-import type { PeerNotice } from '../../model/peer.ts';
+import type { AcceptedWakeup } from '../../model/peer.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { WakeupReceipt } from '../../model/wakeup.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 
 export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>>;
-
-export type WakeupAccepted = Extract<PeerNotice, { kind: 'wakeup-accepted' }>;
 
 export class WakeupMemory {
   readonly #records: Pick<WakeupRecords, 'isFull'>;
@@ -48,7 +46,7 @@ export class WakeupMemory {
   }
 
   /** Another member has accepted it: a repeat of it here is answered like it. */
-  noteAccepted({ receipt, ...request }: WakeupAccepted): void {
+  noteAccepted({ receipt, ...request }: AcceptedWakeup): void {
     if (!this.#elsewhere.isFull) this.#elsewhere.keep(request, succeed(receipt));
   }
 }

@@ -15,7 +15,7 @@ import {
   wakeReportHopMs,
 } from '../../model/limits.ts';
 import type { WakeReport } from '../../model/signal.ts';
-import type { WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
+import type { LoggedTurn, WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 import type { SessionChange } from '../../model/state/connection-session.ts';
 import { reduceWakeup, type WakeupEvent } from '../../model/state/wakeup-outcome.ts';
@@ -23,7 +23,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import type { EndReason } from '../devices/device-actor.ts';
 import type { SessionFollower } from '../devices/device-directory.ts';
-import { takeUpWakeup, WatchedWakeup, WatchedWakeups, type LoggedTurn } from './watched-wakeups.ts';
+import { takeUpWakeup, WatchedWakeup, WatchedWakeups } from './watched-wakeups.ts';
 import type { Peers } from '../ports/peers.ts';
 
 export interface WakeupWatchDeps {
@@ -37,12 +37,16 @@ export interface WakeupWatchDeps {
 /** An outcome by time is noticed at most two of them late, never early. */
 const tickMs = 250;
 
+/** Gives `noteLogged` what the log has of a device since then, in wall milliseconds. Never throws. */
+export type Recall = (deviceId: DeviceId, sinceMs: number) => void;
+
 export class WakeupWatch implements SessionFollower {
   readonly #deps: WakeupWatchDeps;
   readonly #watchedMax: number;
   readonly #watched = new WatchedWakeups();
   readonly #wheel: DeadlineWheel<WatchedWakeup>;
   #answered = 0;
+  #recall: Recall = () => undefined;
 
   constructor(deps: WakeupWatchDeps, watchedMax = wakeupsWatchedMax) {
     this.#deps = deps;
@@ -61,13 +65,10 @@ export class WakeupWatch implements SessionFollower {
   }
 
   /**
-   * Takes up what watchers that are gone left unsettled, oldest first. `recall` gives `noteLogged` what happened to a device
-   * meanwhile. Returns how many. Throws when the store cannot be read.
+   * Takes up what watchers that are gone left unsettled, oldest first; what happened to their devices meanwhile is
+   * recalled. Returns how many. Throws when the store cannot be read.
    */
-  resume(
-    isGone: (watcher: MemberId) => boolean = () => true,
-    recall: (deviceId: DeviceId) => void = () => undefined,
-  ): number {
+  resume(isGone: (watcher: MemberId) => boolean = () => true): number {
     const { clock, records } = this.#deps;
     let resumed = 0;
     for (const known of Array.from(records.awaited())) {
@@ -79,10 +80,15 @@ export class WakeupWatch implements SessionFollower {
       this.#watched.add(watched);
       this.#watched.answered(watched, known.record.id);
       this.#await(watched, deadlineMs);
-      recall(deviceId);
+      this.#recall(deviceId, known.record.begunAtMs);
       this.#advance(watched, this.#time());
     }
     return resumed;
+  }
+
+  /** Where others may know of a session first: what the log has of a device is asked for before its wakeup expires. */
+  recallBy(recall: Recall): void {
+    this.#recall = recall;
   }
 
   /** Settles by time from now on. */
@@ -211,8 +217,9 @@ export class WakeupWatch implements SessionFollower {
 
   /** Its deadline has passed: no login came, or no report. */
   #runOut(watched: WatchedWakeup): void {
-    if (watched.state.kind === 'settled') this.#forget(watched);
-    else this.#advance(watched, this.#time());
+    if (watched.state.kind === 'settled') return this.#forget(watched);
+    this.#recall(watched.deviceId, watched.begunAtMs);
+    this.#advance(watched, this.#time());
   }
 
   #forget(watched: WatchedWakeup): void {

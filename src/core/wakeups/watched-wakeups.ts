@@ -9,11 +9,6 @@ import { wakeupsReportableMax } from '../../model/limits.ts';
 import { resumeWakeup, type WakeupState } from '../../model/state/wakeup-outcome.ts';
 import type { KnownWakeup } from '../../model/wakeup.ts';
 
-/** A signal login, or the reset of a sleep session: `epoch` as backends see it. */
-export type LoggedTurn =
-  | { readonly kind: 'login'; readonly sessionId: SessionId; readonly atMs: number }
-  | { readonly kind: 'reset'; readonly epoch: number; readonly atMs: number };
-
 export class WatchedWakeup implements WheelEntry {
   deadlineMs = 0;
   wheelNext: WheelEntry | null = null;

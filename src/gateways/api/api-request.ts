@@ -13,6 +13,7 @@ import { generateRequestId, parseRequestId, type ApplicationId, type DeviceId } 
 import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { JsonText } from '../../protocol/rest/shared-fields.ts';
+import { RequestHeaders } from './request-headers.ts';
 import type { Call, RequestIdentity } from './route.ts';
 
 const statusLines: Readonly<Record<number, string>> = {
@@ -55,6 +56,8 @@ export interface Answer {
   readonly closeConnection: boolean;
 }
 
+const typeAndRequestId = 'application/json; charset=utf-8\r\nX-Tg-Request-Id: ';
+
 const emptyBody = new Uint8Array(0);
 
 export class ApiRequest implements Call {
@@ -64,12 +67,7 @@ export class ApiRequest implements Call {
   readonly path: string;
   /** As sent, without `?`; empty when there is none. */
   readonly query: string;
-  /** Lower-case names, trimmed values; of a repeated header the last. */
-  readonly headers: ReadonlyMap<string, string>;
-  /** A header that must stand once stands twice: Authorization, X-Tg-*, Content-Type. */
-  readonly repeated: boolean;
-  /** Why it is uncertain where the request ends; null: it is certain. */
-  readonly framingFault: FramingFault | null;
+  readonly headers: RequestHeaders;
   readonly startedMs: number;
   /** Empty until it is read, and when there is none. */
   body: Uint8Array = emptyBody;
@@ -79,7 +77,6 @@ export class ApiRequest implements Call {
   isLongPoll = false;
   readonly #response: HttpResponse;
   readonly #context: RequestContext;
-  readonly #repeatsRequestId: boolean;
   #requestId: RequestIdentity | null = null;
   #credential: Credential | null = null;
   #open = true;
@@ -87,36 +84,33 @@ export class ApiRequest implements Call {
   #gone = false;
   #goneListener: (() => void) | null = null;
 
-  /** Headers are walked, not asked for: only that shows a repeated header, and an empty one apart from an absent one. */
   constructor(response: HttpResponse, request: HttpRequest, context: RequestContext) {
     this.startedMs = context.clock.monotonicMs();
-    const headers = new Map<string, string>();
-    let repeatsSingleHeader = false;
-    let repeatsRequestId = false;
-    let repeatsLength = false;
-    request.forEach((name, value) => {
-      const known = headers.size;
-      headers.set(name, value);
-      if (headers.size > known) return;
-      if (name === 'x-request-id') repeatsRequestId = true;
-      else if (name === 'content-length') repeatsLength = true;
-      else if (mustStandOnce(name)) repeatsSingleHeader = true;
-    });
+    this.headers = new RequestHeaders(request);
     this.method = request.getCaseSensitiveMethod();
     this.path = request.getUrl();
     this.query = request.getQuery() ?? '';
-    this.headers = headers;
-    this.repeated = repeatsSingleHeader;
-    this.framingFault = findFramingFault(headers, repeatsLength);
     this.#response = response;
     this.#context = context;
-    this.#repeatsRequestId = repeatsRequestId;
+  }
+
+  get repeated(): boolean {
+    return this.headers.repeated;
+  }
+
+  /** Why it is uncertain where the request ends; null: it is certain. */
+  get framingFault(): FramingFault | null {
+    const { headers } = this;
+    if (headers.get('transfer-encoding') !== undefined) return 'transfer-encoding';
+    const length = headers.get('content-length');
+    if (length === undefined) return null;
+    return headers.repeatsLength || !/^\d+$/.test(length) ? 'content-length' : null;
   }
 
   /** Fixes the effective request id: first of all, so that every answer carries it. */
   identify(takesRequestId: boolean): void {
     const given = takesRequestId ? this.headers.get('x-request-id') : undefined;
-    const id = given === undefined || this.#repeatsRequestId ? null : parseRequestId(given);
+    const id = given === undefined || this.headers.repeatsRequestId ? null : parseRequestId(given);
     if (id !== null) this.#requestId = { id, origin: 'caller' };
     else this.#requestId = { id: generateRequestId(), origin: given === undefined ? 'absent' : 'invalid' };
   }
@@ -234,22 +228,11 @@ export class ApiRequest implements Call {
     const response = this.#response;
     // 200 is what the front end writes unasked.
     if (answer.status !== 200) response.writeStatus(statusLines[answer.status] ?? `${answer.status}`);
-    response.writeHeader('Content-Type', 'application/json; charset=utf-8');
-    response.writeHeader('X-Tg-Request-Id', this.requestId.id);
+    // Two lines in one call, since a call costs more than its bytes. An id is printable ASCII, so it ends no line.
+    response.writeHeader('Content-Type', typeAndRequestId + this.requestId.id);
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
     if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
     // To a HEAD the front end would send a body, and the client take it for the next answer.
     response.end(this.method === 'HEAD' ? '' : answer.body, answer.closeConnection);
   }
-}
-
-function findFramingFault(headers: ReadonlyMap<string, string>, repeatsLength: boolean): FramingFault | null {
-  if (headers.has('transfer-encoding')) return 'transfer-encoding';
-  const length = headers.get('content-length');
-  if (length === undefined) return null;
-  return repeatsLength || !/^\d+$/.test(length) ? 'content-length' : null;
-}
-
-function mustStandOnce(name: string): boolean {
-  return name === 'authorization' || name === 'content-type' || name.startsWith('x-tg-');
 }

@@ -136,5 +136,6 @@ export class Handshake implements PendingConnection, SocketOwner {
     this.#isOver = true;
     this.#context.pending.remove(this);
     this.#context.census.concluded(this.#tag.address);
+    this.#tag.address = '';
   }
 }

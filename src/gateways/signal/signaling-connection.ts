@@ -2,7 +2,7 @@
  * A connection with a session: its welcome, its heartbeats, its messages, its end. What only the login needed went
  * with the handshake. Lifecycle: entering -> awaiting -> online -> closed. Source: signal-wire.md.
  */
-import { wallSeconds } from '../../lib/clock.ts';
+import { wallSeconds, wholeMsIn } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
@@ -81,7 +81,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     if (this.#stage === 'closed') return;
     this.#stage = 'awaiting';
     this.#ticket = ticket;
-    this.deadlineMs = clock.monotonicMs() + silenceMsMax;
+    this.deadlineMs = wholeMsIn(clock, silenceMsMax);
     openConnections.add(this);
     const committed = sessions.committed(ticket);
     if (typeof committed === 'number') this.#welcome(ticket, committed);
@@ -197,7 +197,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
   #heartbeat(): void {
     const { clock } = this.#context;
     this.lastHeartbeatAt = wallSeconds(clock);
-    this.deadlineMs = clock.monotonicMs() + silenceMsMax;
+    this.deadlineMs = wholeMsIn(clock, silenceMsMax);
   }
 
   #answerHeartbeat(): void {

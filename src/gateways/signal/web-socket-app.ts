@@ -196,8 +196,8 @@ export type SocketEnd = Extract<SignalEndReason, 'peer_closed' | 'reset' | 'malf
 /** What the library hangs on a socket. */
 export interface SocketTag {
   owner: SocketOwner | null;
-  /** Address key of the peer; empty where addresses do not count. */
-  readonly address: string;
+  /** Address key of the peer; empty where addresses do not count, and once the handshake is over. */
+  address: string;
 }
 
 export interface FrameSocket {

@@ -20,6 +20,7 @@ import {
   type SleepListenerContext,
   SleepingConnection,
   adoptSocket,
+  askAddress,
   handOverSocket,
   releaseSocket,
   startReading,
@@ -145,7 +146,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     this.#stage = 'admitting';
     this.#waitUntil(clock.monotonicMs() + settings.admission_wait_ms);
     // A peer that is gone already has no address; its close is on the way.
-    const address = admission.countsAddresses ? (source ?? this.#socket.remoteAddress ?? '') : '';
+    const address = admission.countsAddresses ? (source ?? askAddress(this.#socket)) : '';
     if (!admission.apply(this, addressKey(address))) this.turnAway();
   }
 

@@ -1,11 +1,11 @@
 /**
- * The sleep port: accepts connections, or is handed them where several processes have one port, starts their handshakes,
- * and at the end drains. It knows how many there are; what each does is its own. Source: sleep-wire.md; running.md, Stopping.
+ * The sleep port: accepts connections, starts their handshakes, and at the end drains. It knows how many there are; what
+ * each does is its own. Source: sleep-wire.md; running.md, Stopping.
  */
-import { createServer, type Server, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { descriptorsReserved, handshakeSocketsReserved, sleepAcceptBacklog } from '../../model/limits.ts';
+import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SleepSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -18,6 +18,7 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { readCertificate } from '../../lib/tls-files.ts';
 import { tlsFiles, type ListenAddress } from '../../model/settings-values.ts';
 import type { SleepSettings } from './settings.ts';
+import { SleepSockets, type SleepCounts } from './sleep-sockets.ts';
 
 export interface SleepListenerDeps {
   readonly clock: Clock;
@@ -26,19 +27,18 @@ export interface SleepListenerDeps {
   readonly log: Log;
   /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */
   otherSockets(): number;
-  /** True: another process accepts connections at the address, and they come by `take`. */
-  readonly isHanded: boolean;
+  /** True: the sockets at the address are another process's, which lends them. */
+  readonly isLent: boolean;
 }
 
 export class SleepListener {
+  readonly sockets: SleepSockets;
   readonly #context: SleepListenerContext;
   readonly #connections: DeviceConnections<SleepEndReason>;
-  /** Null: connections are handed over. */
-  readonly #server: Server | null;
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
   readonly #deps: SleepListenerDeps;
   #address: ListenAddress | null = null;
-  #isOpen = false;
+  #connectionsMax = 0;
   #stopTurning: Cancel | null = null;
 
   /** Throws when TLS is asked for and its files are not in order. */
@@ -62,42 +62,20 @@ export class SleepListener {
       secureContext: readCertificate(tlsFiles(settings))?.secureContext ?? null,
       reportFailure: connections.reportFailure,
     };
-    this.#server = deps.isHanded ? null : this.#createServer();
+    this.sockets = new SleepSockets(log, (socket) => this.#accept(socket));
   }
 
-  /** Resolves when connections are accepted; rejects when the address cannot be had. */
-  listen(): Promise<void> {
+  /** Resolves when connections are accepted, or can be lent; rejects when the address cannot be had. */
+  async listen(): Promise<void> {
     const { clock, settings, log, maxSessions } = this.#context;
     if (maxSessions < settings.max_sessions)
       log.info(
         { max_sessions: maxSessions, asked: settings.max_sessions },
         'the open files limit bounds the sleep sessions',
       );
-    const { host, port } = settings.listen;
-    const open = (address: ListenAddress): void => {
-      this.#address = address;
-      this.#isOpen = true;
-      this.#stopTurning = clock.every(deviceTickMs, () => this.#turn());
-    };
-    const server = this.#server;
-    if (server === null) return Promise.resolve(open({ host, port }));
-    return new Promise((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ host, port, backlog: sleepAcceptBacklog }, () => {
-        server.off('error', reject);
-        open(addressOf(server));
-        server.on('error', (error) => log.error({ error: error.message }, 'the sleep listener failed'));
-        resolve();
-      });
-    });
-  }
-
-  /** A connection that another process has accepted, and nobody has read. */
-  take(socket: Socket): void {
-    const { telemetry } = this.#context;
-    if (this.#isOpen && this.socketCount < this.#connectionsMax) return this.#accept(socket);
-    if (this.#isOpen) telemetry.sleepLogin('busy');
-    socket.destroy();
+    this.#turn();
+    this.#address = this.#deps.isLent ? settings.listen : await this.sockets.listen(settings.listen);
+    this.#stopTurning = clock.every(deviceTickMs, () => this.#turn());
   }
 
   /** The real one, also when port 0 was asked for. Once it listens; it stays what it was when it does no longer. */
@@ -122,9 +100,13 @@ export class SleepListener {
     return this.#context.admission.waiting;
   }
 
-  /** Descriptors held. */
+  /** Descriptors held, those of the refused who still read why among them. */
   get socketCount(): number {
-    return this.sessionCount + this.handshakeCount + this.waitingCount;
+    return this.sessionCount + this.#context.pending.size;
+  }
+
+  get counts(): SleepCounts {
+    return { open: this.socketCount, taken: this.sockets.taken };
   }
 
   /**
@@ -141,8 +123,7 @@ export class SleepListener {
    * stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
-    this.#isOpen = false;
-    this.#server?.close();
+    void this.sockets.close();
     this.#context.admission.close();
     return this.#connections.drain(ratePerSecond, deadlineMs);
   }
@@ -152,41 +133,23 @@ export class SleepListener {
     return Math.min(this.#context.maxSessions, this.#socketsMax - this.#deps.otherSockets());
   }
 
-  get #connectionsMax(): number {
-    return Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;
-  }
-
   /** Closes every socket that is left, telling nobody, and resolves when the port is free. */
   close(): Promise<void> {
-    this.#isOpen = false;
-    const server = this.#server;
-    const closed = server && new Promise<void>((resolve) => server.close(() => resolve()));
+    const closed = this.sockets.close();
     this.#context.admission.close();
     this.#connections.drop();
     this.#stopTurning?.();
-    return closed ?? Promise.resolve();
-  }
-
-  #createServer(): Server {
-    const { maxSessions, telemetry } = this.#context;
-    const server = createServer({ noDelay: true, keepAlive: false }, (socket) => this.#accept(socket));
-    server.maxConnections = maxSessions + handshakeSocketsReserved;
-    server.on('drop', () => telemetry.sleepLogin('busy'));
-    return server;
+    return closed;
   }
 
   #accept(socket: Socket): void {
-    new Handshake(socket, this.#context).start();
+    if (this.socketCount < this.#connectionsMax) return new Handshake(socket, this.#context).start();
+    this.#context.telemetry.sleepLogin('busy');
+    socket.destroy();
   }
 
   #turn(): void {
     this.#connections.turn();
-    if (this.#server !== null) this.#server.maxConnections = this.#connectionsMax;
+    this.#connectionsMax = Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;
   }
-}
-
-function addressOf(server: Server): ListenAddress {
-  const address = server.address();
-  assert(address !== null && typeof address === 'object', 'a listener has an address while it listens');
-  return { host: address.address, port: address.port };
 }

@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
-import { wallSeconds } from '../../lib/clock.ts';
+import { wallSeconds, wholeMsIn } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { heartbeatsMissedMax } from '../../model/limits.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sleep.ts';
@@ -72,7 +72,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     if (this.#stage === 'closed') return;
     this.#stage = 'asleep';
     this.#ticket = ticket;
-    this.deadlineMs = this.#context.clock.monotonicMs() + this.#silenceMsMax;
+    this.deadlineMs = wholeMsIn(this.#context.clock, this.#silenceMsMax);
     this.#context.openConnections.add(this);
     if (wantsReply) this.#socket.write('OK\n', 'latin1', () => this.#wakes?.pump());
     this.#wakes?.pump();
@@ -127,7 +127,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     const { clock, settings } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#windowEndMs) {
-      this.#windowEndMs = nowMs + settings.flood_window_ms;
+      this.#windowEndMs = Math.ceil(nowMs + settings.flood_window_ms);
       this.#windowBytes = 0;
     }
     this.#windowBytes += bytes;
@@ -136,7 +136,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
       return;
     }
     this.lastHeartbeatAt = wallSeconds(clock);
-    this.deadlineMs = nowMs + this.#silenceMsMax;
+    this.deadlineMs = Math.ceil(nowMs + this.#silenceMsMax);
   }
 }
 
@@ -191,6 +191,16 @@ export function startReading(socket: Socket): void {
 export function stopReading(socket: Socket): void {
   socket.off('data', onData);
   socket.pause();
+}
+
+/**
+ * The peer's address; empty when it is gone. Node keeps its answer on the socket, for as long as that lives, 88 bytes of
+ * it, and nobody asks twice.
+ */
+export function askAddress(socket: Socket): string {
+  const address = socket.remoteAddress ?? '';
+  (socket as { _peername?: unknown })._peername = undefined;
+  return address;
 }
 
 /** The same listeners, another owner. */

@@ -18,7 +18,13 @@ export interface TokenKey {
 export interface LiveTokenKey {
   readonly kid: string;
   readonly key: KeyObject;
+  /** The first part of every token that it signs. */
+  readonly head: string;
 }
+
+/** Of a token's head. */
+export const tokenAlgorithm = 'HS256';
+export const tokenType = 'JWT';
 
 export const tokenSecretBytes = 32;
 
@@ -61,5 +67,14 @@ function importKeys(keys: readonly TokenKey[]): LiveTokenKey[] {
 
 function importKey({ kid, secret }: TokenKey): LiveTokenKey {
   assert(secret.byteLength === tokenSecretBytes, `the secret of a token key is ${tokenSecretBytes} bytes`);
-  return { kid, key: createSecretKey(secret) };
+  return {
+    kid,
+    key: createSecretKey(secret),
+    head: encodeTokenPart({ alg: tokenAlgorithm, typ: tokenType, kid }),
+  };
+}
+
+/** A part of a token as it stands in it. */
+export function encodeTokenPart(part: object): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
 }

@@ -40,6 +40,7 @@ import type { MessageReceipt, MessageRefusal, MessageRequest, MessageWakeup } fr
 import { wakeCauses } from '../../model/signal.ts';
 import type {
   KnownWakeup,
+  LoggedTurn,
   RefusedWakeup,
   WakeupReceipt,
   WakeupRecord,
@@ -48,6 +49,13 @@ import type {
 } from '../../model/wakeup.ts';
 
 export const sessionId = word<SessionId>();
+
+const loggedTurn: z.ZodType<LoggedTurn> = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('login'), sessionId, atMs: stamp }),
+  z.strictObject({ kind: z.literal('reset'), epoch: whole, atMs: stamp }),
+]);
+
+export const loggedSession = z.strictObject({ deviceId, turn: loggedTurn });
 
 const epoch = z.int().min(1);
 const markedEvent = { id: word<EventId>(), atMs: stamp };

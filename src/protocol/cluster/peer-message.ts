@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { MemberId } from '../../model/cluster.ts';
+import { connectionKinds, type MemberId } from '../../model/cluster.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { batchDevicesMax, peerMessageBytesMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
@@ -28,6 +28,7 @@ import { deviceOutcomes, provisioningRefusal, provisioningRequest } from './prov
 import {
   callEndRefusal,
   deviceSlots,
+  loggedSession,
   memberStatus,
   sessionHeartbeat,
   sessionId,
@@ -101,18 +102,16 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   status: memberStatus,
 };
 
+const acceptedWakeup = z.strictObject({ ...signedRequest, receipt: wakeupReceipt });
+
 const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('superseded'),
-    connection: z.enum(['sleep', 'signal']),
+    connection: z.enum(connectionKinds),
     deviceId,
     session: sessionId,
   }),
-  z.strictObject({
-    kind: z.literal('wakeup-accepted'),
-    ...signedRequest,
-    receipt: wakeupReceipt,
-  }),
+  z.strictObject({ kind: z.literal('wakeups-accepted'), wakeups: z.array(acceptedWakeup) }),
   z.strictObject({
     kind: z.literal('message-answered'),
     ...signedRequest,
@@ -137,6 +136,8 @@ const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   }),
   z.strictObject({ kind: z.literal('registry-changed') }),
   z.strictObject({ kind: z.literal('log-grew') }),
+  z.strictObject({ kind: z.literal('log-following'), follows: z.boolean() }),
+  z.strictObject({ kind: z.literal('sessions-logged'), sessions: z.array(loggedSession) }),
   z.strictObject({ kind: z.literal('token-keys-changed') }),
 ]);
 

@@ -32,6 +32,9 @@ const replacementCharacter = '\ufffd';
 /** What is not as it stands: escapes, pluses, and the sign of bytes that were not UTF-8. */
 const needsWork = /[%+\ufffd]/;
 
+/** The same, and what parts pairs. */
+const needsParsing = /[&%+\ufffd]/;
+
 function decodeComponent(text: string): string | null {
   if (!needsWork.test(text)) return text;
   if (text.includes(replacementCharacter)) return null;
@@ -56,8 +59,12 @@ export function decodeDeviceId(value: unknown): Result<DeviceId, string> {
   return deviceId === null ? fail('device_id must be 1-255 bytes of valid UTF-8') : succeed(deviceId);
 }
 
-/** Of a query that asks about one device and nothing else. */
+const deviceKey = 'device_id=';
+
+/** Of a query that asks about one device and nothing else. What such queries nearly always are is not taken apart. */
 export function decodeDeviceQuery(rawQuery: string): Result<DeviceId, string> {
+  if (rawQuery.startsWith(deviceKey) && !needsParsing.test(rawQuery))
+    return decodeDeviceId(rawQuery.slice(deviceKey.length));
   const query = parseQuery(rawQuery);
   return query.ok ? decodeDeviceId(query.value.get('device_id')) : query;
 }

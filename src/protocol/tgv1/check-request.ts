@@ -2,6 +2,7 @@
  * The cheap half of a signed request's check, in the order of the table of failures; what is left to verify
  * comes out as a job. Source: tgv1-signing.md, When it fails.
  */
+import { assert } from '../../lib/assert.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { AccessKeyId } from '../../model/ids.ts';
 import { isCredentialValid, type Credential } from '../../model/registry.ts';
@@ -9,7 +10,6 @@ import { authFailures, missingHeader, outsideWindow, type AuthFailure } from './
 import {
   authorizationScheme,
   parseAuthorization,
-  parseSignedHeaders,
   signsEnough,
   parseSigningDate,
   type SigningDate,
@@ -19,6 +19,7 @@ import {
   canonicalRequest,
   algorithm,
   signingHeaders,
+  type HeaderFields,
   type SigningKeyCache,
   type SignatureJob,
 } from './signature.ts';
@@ -31,8 +32,7 @@ export interface SignedRequest {
   readonly path: string;
   /** Raw, without its question mark; '' for none. */
   readonly query: string;
-  /** By lower-case name; values trimmed. A header that came without a value is there, with ''. */
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: HeaderFields;
   /** Authorization, Content-Type or any X-Tg-* came more than once. */
   readonly repeated: boolean;
   /** Null: no body. */
@@ -85,35 +85,38 @@ interface SignedForm {
 }
 
 function checkForm({ method, headers, repeated }: SignedRequest): Result<SignedForm, AuthFailure> {
+  const algorithmName = headers.get('x-tg-algorithm');
+  const dateText = headers.get('x-tg-date');
+  const appId = headers.get('x-tg-app-id');
+  const bodySha256 = headers.get('x-tg-content-sha256');
+  const listText = headers.get('x-tg-signed-headers');
+  const header = headers.get('authorization');
   // An empty value says as little as none: both are missing.
-  for (const [name, spelled] of signingHeaders)
-    if (valueOf(headers, name) === '') return fail(missingHeader(spelled));
+  if (!algorithmName || !dateText || !appId || !bodySha256 || !listText || !header)
+    return fail(missingHeader(firstMissing(headers)));
 
-  const header = valueOf(headers, 'authorization');
-  if (valueOf(headers, 'x-tg-algorithm') !== algorithm || authorizationScheme(header) !== algorithm)
-    return fail(authFailures.unsupportedAlgorithm);
+  const authorization = parseAuthorization(header);
+  const hasScheme = authorization !== null || authorizationScheme(header) === algorithm;
+  if (!hasScheme || algorithmName !== algorithm) return fail(authFailures.unsupportedAlgorithm);
 
-  const authorization = repeated ? null : parseAuthorization(header);
-  if (authorization === null) return fail(authFailures.malformedAuthorization);
-  const { accessKeyId, scopeDay, signedHeaders, signature } = authorization;
-  const names = parseSignedHeaders(signedHeaders);
-  if (names === null || valueOf(headers, 'x-tg-signed-headers') !== signedHeaders)
-    return fail(authFailures.malformedAuthorization);
+  if (repeated || authorization === null) return fail(authFailures.malformedAuthorization);
+  const { claim, signature } = authorization;
+  const { accessKeyId, scopeDay, signedHeaders, names } = claim;
+  if (names === null || listText !== signedHeaders) return fail(authFailures.malformedAuthorization);
   // Only a date that can be read has a day that the scope could miss.
-  const date = parseSigningDate(valueOf(headers, 'x-tg-date'));
+  const date = parseSigningDate(dateText);
   if (date === null) return fail(authFailures.malformedDate);
   if (date.scopeDay !== scopeDay) return fail(authFailures.malformedAuthorization);
 
-  if (!signsEnough(names, method) || !names.every((name) => headers.has(name)))
+  if (!signsEnough(names, method) || !names.every((name) => headers.get(name) !== undefined))
     return fail(authFailures.signedHeadersIncomplete);
-  const bodySha256 = valueOf(headers, 'x-tg-content-sha256');
-  const appId = valueOf(headers, 'x-tg-app-id');
   return succeed({ accessKeyId, appId, date, bodySha256, signedHeaders, names, signature });
 }
 
-/** '' where it is absent. */
-function valueOf(headers: ReadonlyMap<string, string>, name: (typeof signingHeaders)[number][0]): string {
-  return headers.get(name) ?? '';
+/** As a refusal spells it. */
+function firstMissing(headers: HeaderFields): string {
+  for (const [name, spelled] of signingHeaders) if (!headers.get(name)) return spelled;
+  assert(false, 'a header is missing');
 }
 
 function collectJob(

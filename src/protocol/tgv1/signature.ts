@@ -44,6 +44,11 @@ function canonicalQuery(method: string, query: string): string {
   return query.includes('+') ? query.replaceAll('+', '%20') : query;
 }
 
+/** Headers by lower-case name, their values trimmed; one that came without a value is there, with ''. */
+export interface HeaderFields {
+  get(name: string): string | undefined;
+}
+
 /** The text whose hash is signed is made of these. */
 export interface CanonicalParts {
   readonly method: string;
@@ -54,8 +59,8 @@ export interface CanonicalParts {
   /** The list as text, and its names. */
   readonly signedHeaders: string;
   readonly names: readonly string[];
-  /** By lower-case name, trimmed; every name on the list is there. */
-  readonly headers: ReadonlyMap<string, string>;
+  /** Every name on the list is there. */
+  readonly headers: HeaderFields;
   /** X-Tg-Content-Sha256. */
   readonly bodySha256: string;
 }
@@ -80,8 +85,18 @@ interface KeptKey {
   readonly key: Uint8Array;
 }
 
+/** What was asked for last, and its key. */
+interface LastKey {
+  readonly credential: Credential;
+  readonly day: string;
+  readonly path: string;
+  readonly key: Uint8Array;
+}
+
 export class SigningKeyCache {
   readonly #keys: LRUCache<string, KeptKey>;
+  /** A client asks for one thing many times, and a name to look it up by has to be made each time. */
+  #last: LastKey | null = null;
 
   constructor(keysMax: number = signingKeysMax) {
     this.#keys = new LRUCache({ max: keysMax });
@@ -89,6 +104,15 @@ export class SigningKeyCache {
 
   /** 32 bytes, not to be changed. Never the key of a secret that the credential no longer has. */
   get(credential: Credential, day: string, path: string): Uint8Array {
+    const last = this.#last;
+    if (last !== null && last.credential === credential && last.path === path && last.day === day)
+      return last.key;
+    const key = this.#find(credential, day, path);
+    this.#last = { credential, day, path, key };
+    return key;
+  }
+
+  #find(credential: Credential, day: string, path: string): Uint8Array {
     const name = `${credential.accessKeyId}/${day}${path}`;
     const kept = this.#keys.get(name);
     if (kept !== undefined && kept.secretKey === credential.secretKey) return kept.key;
@@ -99,6 +123,7 @@ export class SigningKeyCache {
 
   /** Forgets what was derived for one credential: it was revoked, rotated or changed. */
   purge(accessKeyId: AccessKeyId): void {
+    this.#last = null;
     // An access key id has no slash, so none is the beginning of another's name.
     const beginning = `${accessKeyId}/`;
     for (const name of this.#keys.keys()) if (name.startsWith(beginning)) this.#keys.delete(name);
@@ -106,6 +131,7 @@ export class SigningKeyCache {
 
   /** Forgets everything: the registry was replaced. */
   purgeAll(): void {
+    this.#last = null;
     this.#keys.clear();
   }
 
@@ -141,20 +167,27 @@ const outer = Buffer.alloc(blockBytes + digestBytes).fill(outerPad, 0, blockByte
 
 /** What is hashed of `inner`: nearly every text has the same length, so the view of it is kept. */
 let innerText = inner;
+/** Whose pads both blocks have: most requests are of one client, one after the other. */
+let paddedKey: Uint8Array | null = null;
 
-/** 64 lowercase hex digits. `key` is 32 bytes; `text` at most 170 characters, so that it fits in any script. */
+/** 64 lowercase hex digits. `key` is 32 bytes that never change; `text` at most 170 characters, so that it fits in any script. */
 export function hmacSha256Hex(key: Uint8Array, text: string): string {
-  assert(key.length === digestBytes, 'a derived key is 32 bytes');
   assert(text.length * utf8BytesMax <= textBytesMax, 'the text fits the block behind the key');
+  if (key !== paddedKey) padBlocks(key);
+  const end = blockBytes + inner.write(text, blockBytes);
+  if (innerText.length !== end) innerText = inner.subarray(0, end);
+  outer.write(hash('sha256', innerText, 'binary'), blockBytes, 'binary');
+  return hash('sha256', outer);
+}
+
+function padBlocks(key: Uint8Array): void {
+  assert(key.length === digestBytes, 'a derived key is 32 bytes');
   for (let i = 0; i < digestBytes; i++) {
     const byte = key[i] ?? 0;
     inner[i] = byte ^ innerPad;
     outer[i] = byte ^ outerPad;
   }
-  const end = blockBytes + inner.write(text, blockBytes);
-  if (innerText.length !== end) innerText = inner.subarray(0, end);
-  outer.write(hash('sha256', innerText, 'binary'), blockBytes, 'binary');
-  return hash('sha256', outer);
+  paddedKey = key;
 }
 
 /** What is checked. A worker has the canonical request as the UTF-8 bytes that are hashed, not as text. */

@@ -3,18 +3,15 @@
  * follows from it. What they mean together is checked in check-request.ts. Source: tgv1-signing.md, Headers on every
  * API request; What the server accepts.
  */
-import { parseAccessKeyId, type AccessKeyId } from '../../model/ids.ts';
+import { parseAccessKeyId } from '../../model/ids.ts';
 import { authorizationBytesMax, signingDatesMax } from '../../model/limits.ts';
+import { LatestClaims, type Claim } from './latest-claims.ts';
 import { algorithm, scopeTerminator, hasBody } from './signature.ts';
 import { LRUCache } from 'lru-cache';
 
 /** Authorization, taken apart by its fixed words from both ends: one pass, no backtracking, whatever is in between. */
 export interface Authorization {
-  readonly accessKeyId: AccessKeyId;
-  /** Eight digits; whether they are the right day is not checked here. */
-  readonly scopeDay: string;
-  /** As it came; see parseSignedHeaders. */
-  readonly signedHeaders: string;
+  readonly claim: Claim;
   /** 64 hex digits of either case; only lower case can match. */
   readonly signature: string;
 }
@@ -39,28 +36,39 @@ const isHexDigit = Uint8Array.from({ length: 128 }, (_, code) =>
   Number(hexDigits.has(String.fromCharCode(code))),
 );
 
-function isHex(text: string): boolean {
-  for (let i = 0; i < text.length; i++) if (isHexDigit[text.charCodeAt(i)] !== 1) return false;
+function isHexFrom(text: string, start: number): boolean {
+  for (let at = start; at < text.length; at++) if (isHexDigit[text.charCodeAt(at)] !== 1) return false;
   return true;
 }
 
 /** Null when its form is off, or it is longer than 4096 characters. */
 export function parseAuthorization(header: string): Authorization | null {
-  if (header.length > authorizationBytesMax || !header.startsWith(credentialWord)) return null;
-  const idEnd = header.indexOf('/', credentialWord.length);
   const signatureAt = header.length - signatureLength;
-  const listEnd = signatureAt - signatureWord.length;
-  const listAt = idEnd + 1 + scopeDayDigits + afterScopeDay.length;
-  if (idEnd === -1 || listAt > listEnd) return null;
-  if (!header.startsWith(afterScopeDay, idEnd + 1 + scopeDayDigits)) return null;
-  if (!header.startsWith(signatureWord, listEnd)) return null;
+  if (header.length > authorizationBytesMax || signatureAt < 0 || !isHexFrom(header, signatureAt))
+    return null;
+  const text = header.slice(0, signatureAt);
+  const claim = latestClaims.find(text) ?? readClaim(text);
+  return claim && { claim, signature: header.slice(signatureAt) };
+}
 
-  const accessKeyId = parseAccessKeyId(header.slice(credentialWord.length, idEnd));
-  const scopeDay = header.slice(idEnd + 1, idEnd + 1 + scopeDayDigits);
-  const signature = header.slice(signatureAt);
-  if (accessKeyId === null || !eightDigits.test(scopeDay) || !isHex(signature)) return null;
-  const signedHeaders = header.slice(listAt, listEnd);
-  return { accessKeyId, scopeDay, signedHeaders, signature };
+const latestClaims = new LatestClaims();
+
+function readClaim(text: string): Claim | null {
+  if (!text.startsWith(credentialWord)) return null;
+  const idEnd = text.indexOf('/', credentialWord.length);
+  const listAt = idEnd + 1 + scopeDayDigits + afterScopeDay.length;
+  const listEnd = text.length - signatureWord.length;
+  if (idEnd === -1 || listAt > listEnd) return null;
+  if (!text.startsWith(afterScopeDay, idEnd + 1 + scopeDayDigits)) return null;
+  if (!text.endsWith(signatureWord)) return null;
+
+  const accessKeyId = parseAccessKeyId(text.slice(credentialWord.length, idEnd));
+  const scopeDay = text.slice(idEnd + 1, idEnd + 1 + scopeDayDigits);
+  if (accessKeyId === null || !eightDigits.test(scopeDay)) return null;
+  const signedHeaders = text.slice(listAt, listEnd);
+  const claim = { text, accessKeyId, scopeDay, signedHeaders, names: parseSignedHeaders(signedHeaders) };
+  latestClaims.keep(claim);
+  return claim;
 }
 
 /** Which of the two sets in the field a client signs. */
@@ -146,9 +154,16 @@ function describe(text: string, ms: number): SigningDate {
 /** Callers' clocks are seconds apart, and every request of one second shares its date: the latest ones are kept. */
 const latest = new LRUCache<string, SigningDate>({ max: signingDatesMax });
 
+/** And the very last one, which the next request shares most likely. */
+let last: SigningDate | null = null;
+
 export function parseSigningDate(text: string): SigningDate | null {
-  const known = latest.get(text);
-  if (known !== undefined) return known;
+  if (last?.text === text) return last;
+  last = latest.get(text) ?? readDate(text);
+  return last;
+}
+
+function readDate(text: string): SigningDate | null {
   const ms = parseMoment(text);
   if (ms === null) return null;
   const date = describe(text, ms);

@@ -118,7 +118,7 @@ function composeDeviceListeners(context: ServerContext, sharesPorts: boolean): D
     ...common,
     sessions: sleepSessions(admission),
     otherSockets: () => connections.othersOf('sleep'),
-    isHanded: sharesPorts,
+    isLent: sharesPorts,
   });
   // What controllers are told to have their modules log in to.
   const { advertise } = settings.sleep;

@@ -7,7 +7,7 @@ import type { EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { SessionLocator } from '../../core/ports/session-locator.ts';
+import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
 import {
   ConnectionRecordStore,
@@ -33,7 +33,7 @@ export interface Records {
   /** Changes of the registry, as events. */
   readonly registryEvents: RegistryEventStore;
   /** By the rows of this store. */
-  readonly locator: SessionLocator;
+  readonly locator: StoredSessionLocator;
   /** Ends as `node_lost`, at `atMs` wall milliseconds, what processes that are gone left open; resolves to how many. */
   closeSessionsOf(
     connection: ConnectionKind,
@@ -57,6 +57,8 @@ export interface RecordsDeps {
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** What transitions come to, and where. */
   readonly store: RecordStore;
+  /** Of the sessions of other processes that write the store; left out: there are none. */
+  readonly heartbeats?: SharedHeartbeats | undefined;
   /** It does what one of all who write the store does. */
   readonly isCoordinator: boolean;
   /** Told of every event that is committed. */
@@ -106,7 +108,7 @@ export function openRecords(
     calls: new CallRecordStore(state, journal),
     events,
     registryEvents: new RegistryEventStore(state, journal),
-    locator: new StoredSessionLocator(state),
+    locator: new StoredSessionLocator(state, deps.heartbeats),
     closeSessionsOf: (connection, isGone, atMs) => lost.close(connection, isGone, atMs),
     allCommitted: () => journal.allCommitted(),
     isOverloaded: () => journal.isOverloaded,

@@ -18,6 +18,7 @@ import { EndedCalls } from '../../core/calls/ended-calls.ts';
 import { CallRejections } from '../../core/calls/reject-call.ts';
 import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import type { RegistryReview } from '../../core/devices/registry-review.ts';
 import { WakeupLimits } from '../../core/devices/request-limits.ts';
@@ -31,6 +32,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Peers } from '../../core/ports/peers.ts';
+import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
@@ -94,6 +96,7 @@ export interface OpenContext {
 
 export interface ServerContext extends OpenContext {
   readonly peers: Peers;
+  readonly views: ConnectivityViews;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   /** Members that share what an application may do; at least 1. */
@@ -110,6 +113,8 @@ export interface RecordsMembership {
   readonly role: ServerRole;
   /** Whose the wakeups are that are begun here; null: there is nobody else. */
   readonly watcher: MemberId | null;
+  /** Of the sessions of other processes that write the store; undefined: there are none. */
+  readonly heartbeats?: SharedHeartbeats;
   /** It counts the events of a log that several have in common. */
   readonly countsEvents: boolean;
   /** How this member keeps what is committed. Once. Throws when the store cannot be read. */
@@ -120,6 +125,8 @@ export interface RecordsMembership {
 
 export interface ContextMember {
   readonly peers: Peers;
+  /** How queries see devices that may be at others. */
+  readonly views: ConnectivityViews;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;
   readonly callLocator: CallLocator;
@@ -158,6 +165,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     readiness,
     node,
     store: membership.openRecordStore(store.state, node, log),
+    heartbeats: membership.heartbeats,
     isCoordinator: hasControlPlane(membership.role),
     productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
     ...(membership.countsEvents && { onEvent: (type) => metrics.event(type) }),
@@ -215,6 +223,7 @@ export function joinContext(open: OpenContext, member: ContextMember): ServerCon
   return {
     ...open,
     peers: member.peers,
+    views: member.views,
     cluster: member.cluster,
     sharers,
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),

@@ -51,6 +51,7 @@ export class Webhooks implements WebhookService {
     this.#thread = new WebhookThread({
       ...parts,
       replicateDeliveries,
+      onHooks: () => this.#notifyHead(),
       task: () => ({
         directory,
         allowLocal,
@@ -81,7 +82,7 @@ export class Webhooks implements WebhookService {
 
   /** After every change of a webhook, or of a product's applications. */
   registryChanged(): void {
-    this.#thread.post({ kind: 'registry-changed' });
+    this.#thread.post({ kind: 'registry-changed', head: this.#events.head });
   }
 
   /**
@@ -98,9 +99,9 @@ export class Webhooks implements WebhookService {
     await this.#thread.abandon();
   }
 
-  /** At once, for the first commit of a turn of the loop; once more at its end, where there were more. */
+  /** At once, for the first commit of a turn of the loop; once more at its end, where there were more. Nobody without a hook. */
   #notifyHead(): void {
-    if (this.#isPosted) return;
+    if (this.#isPosted || !this.#thread.hasHooks) return;
     this.#isPosted = true;
     const { head } = this.#events;
     this.#thread.post({ kind: 'head', head });

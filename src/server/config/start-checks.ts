@@ -49,15 +49,22 @@ export function findLimitProblems(limit = readOpenFilesLimit()): StartProblem[] 
   return [{ setting: 'sleep.max_sessions', reason }];
 }
 
+export interface ListenerCertificate {
+  readonly setting: string;
+  readonly path: string;
+  readonly certificate: X509Certificate;
+  /** Wall clock. */
+  readonly expiresMs: number;
+}
+
 /** The certificates that our listeners show, as far as they can be read. */
-export function readListenerCertificates(
-  settings: Settings,
-): { readonly setting: string; readonly path: string; readonly expiresMs: number }[] {
+export function readListenerCertificates(settings: Settings): ListenerCertificate[] {
   return withTls.flatMap((section) => {
     const path = settings[section].tls_cert_file;
     const certificate = path === null ? null : readPem(path, (pem) => new X509Certificate(pem));
     if (path === null || certificate === null) return [];
-    return [{ setting: `${section}.tls_cert_file`, path, expiresMs: Date.parse(certificate.validTo) }];
+    const setting = `${section}.tls_cert_file`;
+    return [{ setting, path, certificate, expiresMs: Date.parse(certificate.validTo) }];
   });
 }
 

@@ -11,6 +11,7 @@ import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
 import { issuedHere } from '../../core/calls/issue-call-credentials.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { Provision } from '../../gateways/api/device-endpoints.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
@@ -104,6 +105,7 @@ export class AloneMembership implements Membership {
 /** The only member, with everything that a server has. */
 export class AloneMember implements Member {
   readonly peers: Peers = noPeers;
+  readonly views: ConnectivityViews = ownViews;
   readonly cluster: ClusterDeps | null = null;
   readonly callLocator: CallLocator = locatedHere;
   protected readonly known: OpenContext;

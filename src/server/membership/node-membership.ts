@@ -11,6 +11,8 @@ import type { PeerNotice } from '../../model/peer.ts';
 import type { CallLocator } from '../../core/calls/end-call.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import { ownerViews } from '../../core/devices/observe-at-owners.ts';
+import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
@@ -108,6 +110,7 @@ export class NodeMembership implements Membership {
 
 class NodeMember extends AloneMember {
   override readonly peers: Peers;
+  override readonly views: ConnectivityViews;
   override readonly cluster: ClusterDeps;
   override readonly callLocator: CallLocator;
   override readonly fetchCall: FetchCall;
@@ -126,6 +129,7 @@ class NodeMember extends AloneMember {
     this.#shares = new NodeShares({ ...shared, self: life.member, open, status: () => this.status() });
     this.peers = this.#shares.peers;
     this.cluster = this.#shares.cluster;
+    this.views = ownerViews(this.peers, this.cluster.locator, open.clock);
     this.callLocator = {
       locate: (deviceId) => this.#shares.placement.locate(deviceId),
       ask: (member, question, waitMs) => this.peers.ask(member, question, waitMs),
@@ -159,6 +163,7 @@ class NodeMember extends AloneMember {
         status: () => this.status(),
         calls: this.ownCalls,
         takeCalls: (sessionId) => placement.give(sessionId),
+        growth: null,
       }),
     );
     followLoggedSessions(records.events, watch);

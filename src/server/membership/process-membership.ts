@@ -2,11 +2,16 @@
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { followLoggedSessions } from '../../core/wakeups/log-followers.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { recallLoggedSessions } from '../../core/wakeups/log-followers.ts';
+import { LogGrowth } from '../../cluster/ipc/log-growth.ts';
+import { HeartbeatFile, HeartbeatFiles } from '../../cluster/ipc/heartbeat-files.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import { rowViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
 import { MemberSearch } from '../../core/devices/member-search.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
@@ -32,21 +37,24 @@ export class ProcessMembership implements Membership {
   readonly role: ProcessRole;
   readonly watcher: MemberId;
   readonly countsEvents: boolean;
+  readonly heartbeats: HeartbeatFiles;
   readonly #workerSet: WorkerSet;
+  readonly #growth: LogGrowth;
   /** Null: its store is not open yet. */
   #records: SharedRecords | null = null;
 
   constructor(handle: WorkerHandle, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
-    const { role, member } = handle.task;
+    const { role, member, socketDirectory } = handle.task;
     this.role = role;
     this.watcher = member;
+    this.heartbeats = new HeartbeatFiles(socketDirectory, member);
     this.countsEvents = role === 'coordinator';
     this.#workerSet = new WorkerSet(handle, { clock, log });
+    this.#growth = new LogGrowth(this.#workerSet.peers, clock);
   }
 
   openRecordStore(state: StateTables, node: string): RecordStore {
-    const { peers } = this.#workerSet;
-    const grew = (): void => peers.notify('everybody', { kind: 'log-grew' });
+    const grew = (events: readonly LoggedEvent[]): void => this.#growth.grew(events);
     return (this.#records = new SharedRecords(state, { member: this.watcher, node, grew }));
   }
 
@@ -56,38 +64,51 @@ export class ProcessMembership implements Membership {
 
   join(open: OpenContext): Member {
     assert(this.#records !== null, 'its store is open');
-    return new ProcessMember(open, this.#workerSet, this.#records);
+    this.#growth.open(open.records.events);
+    return new ProcessMember(open, this.#workerSet, { records: this.#records, growth: this.#growth });
   }
 
-  async hangUp(): Promise<void> {}
+  async hangUp(): Promise<void> {
+    this.heartbeats.close();
+  }
+}
+
+/** What this process and the others have in common. */
+interface SharedParts {
+  readonly records: SharedRecords;
+  readonly growth: LogGrowth;
 }
 
 class ProcessMember extends AloneMember {
   override readonly peers: Peers;
+  override readonly views: ConnectivityViews;
   override readonly cluster: ClusterDeps;
   override readonly callLocator: CallLocator;
   readonly #workerSet: WorkerSet;
-  readonly #records: SharedRecords;
+  readonly #shared: SharedParts;
   readonly #isCoordinator: boolean;
+  /** Null: it is not open yet, or has no sessions. */
+  #heartbeats: HeartbeatFile | null = null;
   /** Null: nobody's are looked for yet. */
   #losses: ProcessLosses | null = null;
 
-  constructor(open: OpenContext, workerSet: WorkerSet, records: SharedRecords) {
+  constructor(open: OpenContext, workerSet: WorkerSet, shared: SharedParts) {
     const { role, member, process } = workerSet.handle.task;
     super(open, { member, process, startedAtMs: open.clock.wallMs() });
-    const { locator, wakeups, events } = open.records;
+    const { locator, events } = open.records;
     this.#workerSet = workerSet;
-    this.#records = records;
+    this.#shared = shared;
     this.#isCoordinator = role === 'coordinator';
     this.peers = new MeasuredPeers(workerSet.peers, open);
     this.callLocator = this.#isCoordinator
       ? locatedHere
       : locatedAtCoordinator(open.clock, this.peers, workerSet);
+    this.views = rowViews(member, locator);
     this.cluster = {
       peers: this.peers,
       locator,
       search: new MemberSearch(open.clock, this.peers),
-      recallWakeup: async (name) => wakeups.find(name),
+      recallWakeup: () => null,
       logReaches: async (sequence) => events.reaches(sequence),
     };
   }
@@ -110,9 +131,10 @@ class ProcessMember extends AloneMember {
   }
 
   override async open(context: ServerContext): Promise<void> {
-    const { records, directory, readiness, telemetry, watch, own } = context;
-    this.#records.follow(new SlotReconciler({ directory, telemetry, peers: this.peers }));
-    followLoggedSessions(records.events, watch);
+    const { directory, readiness, telemetry, own } = context;
+    const { records, growth } = this.#shared;
+    records.follow(new SlotReconciler({ directory, telemetry, peers: this.peers }));
+    context.watch.recallBy((deviceId, sinceMs) => recall(context, deviceId, sinceMs));
     if (this.#isCoordinator) {
       readiness.include(() => missingProcesses(this.#workerSet));
       this.#workerSet.onChange(() => this.#workerSet.isStopping && readiness.set('draining'));
@@ -120,7 +142,8 @@ class ProcessMember extends AloneMember {
     const status = () => this.status();
     // Calls are all the coordinator's.
     const takeCalls = () => ({ kind: 'absent' }) as const;
-    await this.#workerSet.open(processAnswers(context, { status, calls: own.calls, takeCalls }));
+    if (!this.#isCoordinator) this.#writeHeartbeats(context);
+    await this.#workerSet.open(processAnswers(context, { status, calls: own.calls, takeCalls, growth }));
   }
 
   /** The coordinator hears of a process that is gone, and has taken up what none of them watches. */
@@ -131,8 +154,27 @@ class ProcessMember extends AloneMember {
     this.#losses.follow();
   }
 
+  #writeHeartbeats({ clock, directory, log }: ServerContext): void {
+    const { socketDirectory, member } = this.#workerSet.handle.task;
+    this.#heartbeats = new HeartbeatFile(socketDirectory, member, { clock, log });
+    this.#heartbeats.start(directory);
+  }
+
   override async close(): Promise<void> {
+    await this.#heartbeats?.close();
     this.#losses?.close();
+    this.#shared.growth.close();
     await this.#workerSet.close();
+  }
+}
+
+/** Who would have told of a login may be gone. Many wakeups may expire at once: the rows tell whose log is to be read. */
+function recall({ records, watch, log }: ServerContext, deviceId: DeviceId, sinceMs: number): void {
+  try {
+    const { sleep, signal } = records.locator.find(deviceId);
+    const latest = Math.max(signal.lastLoginAt ?? 0, sleep.lastOfflineAt ?? 0);
+    if ((latest + 1) * 1000 > sinceMs) recallLoggedSessions(records.events, watch, deviceId);
+  } catch (error) {
+    log.error({ err: error }, 'what the log has of a woken device cannot be read');
   }
 }

@@ -13,7 +13,6 @@ import { clusterRoute, memberJson, type MemberJson } from '../membership/cluster
 import type { WorkerSet } from './worker-set.ts';
 import { coordinatorNumber, type ProcessFacts } from './process-messages.ts';
 import type { Cancel } from '../../lib/clock.ts';
-import { recallLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import type { OpenContext } from '../bootstrap/server-context.ts';
 
 export interface ProcessViewDeps {
@@ -125,7 +124,7 @@ export class ProcessLosses {
       log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
     // What they committed last is seen behind this.
     records.events.refresh();
-    const wakeups = watch.resume(gone, (deviceId) => recallLoggedSessions(records.events, watch, deviceId));
+    const wakeups = watch.resume(gone);
     if (wakeups > 0) log.info({ wakeups }, 'wakeups that lost processes awaited are watched on');
   }
 

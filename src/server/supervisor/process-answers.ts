@@ -12,6 +12,7 @@ import type { PeerAnswer, PeerFailure, PeerQuestion } from '../../model/peer.ts'
 import type { ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
 import type { Provision } from '../../gateways/api/device-endpoints.ts';
 import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
+import type { LogGrowth } from '../../cluster/ipc/log-growth.ts';
 import type { CallLocator } from '../../core/calls/end-call.ts';
 import type { DeviceId, RequestId, SessionId } from '../../model/ids.ts';
 import { registryUnavailable } from '../../core/devices/provision-devices.ts';
@@ -34,10 +35,12 @@ export interface AnsweringDeps {
   readonly calls: CallService | null;
   /** Gives calls up to the asker, where calls move. */
   takeCalls(sessionId: SessionId): PeerAnswer<'take-calls'>;
+  /** Null: each member has a log of its own. */
+  readonly growth: LogGrowth | null;
 }
 
 export function processAnswers(context: ServerContext, deps: AnsweringDeps): PeerHost {
-  const { calls } = deps;
+  const { calls, growth } = deps;
   return answerPeers({
     ...context,
     wakeups: context,
@@ -54,7 +57,8 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
     },
     news: {
       registryChanged: () => forgetRegistry(context),
-      logGrew: () => context.records.events.refresh(),
+      logGrew: (from) => growth?.grewAt(from),
+      logFollowing: (from, follows) => growth?.isFollowedBy(from, follows),
       tokenKeysChanged: () => void context.tokenKeys.reload(),
     },
   });

@@ -1,10 +1,12 @@
 /**
  * Both ends of the channel that Node gives to a child process: the supervisor's, which forks the same program once more,
  * with the same arguments and environment, so that it finds the same settings; and the process's own. It carries their
- * messages and the connections to the sleep port. Source: cluster.md, Several processes on one machine.
+ * messages and the sockets of the sleep port. Source: cluster.md, Several processes on one machine.
  */
 import { fork, type ChildProcess } from 'node:child_process';
-import type { Socket } from 'node:net';
+import type { Server } from 'node:net';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
 import type {
   ProcessFork,
   ProcessOrder,
@@ -13,9 +15,19 @@ import type {
   WorkerSetState,
 } from './process-messages.ts';
 
-/** `program`: the file to run; `args`: its arguments. Throws when the machine has no process to give. */
+/**
+ * Half of V8's young generation in a process. By itself it grows to 16 MiB in a storm of logins, in Node 24 to 64, and
+ * shrinks only in a process that rests: many processes on a machine would each keep both halves of it.
+ */
+const semiSpaceMebibytesMax = 4;
+
+/**
+ * `program`: the file to run; `args`: its arguments. V8's options of this process are its too, and prevail. Throws when the
+ * machine has no process to give.
+ */
 export function forkProcess(program: string, args: readonly string[]): ProcessFork {
-  return new ChildFork(fork(program, args, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
+  const execArgv = [`--max-semi-space-size=${semiSpaceMebibytesMax}`, ...process.execArgv];
+  return new ChildFork(fork(program, args, { execArgv, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
 }
 
 class ChildFork implements ProcessFork {
@@ -46,19 +58,11 @@ class ChildFork implements ProcessFork {
     for (const report of this.#early.splice(0)) reported(report);
   }
 
-  order(order: ProcessOrder): void {
+  order(order: ProcessOrder, socket?: BoundSocket): void {
     if (this.#waiting !== null) return void this.#waiting.push(order);
     if (!this.#child.connected) return;
-    // It may be gone before the order is written: its end shows by itself.
-    this.#child.send(order, () => undefined);
-  }
-
-  hand(socket: Socket, sent: () => void): void {
-    if (!this.#child.connected) return;
-    const order: ProcessOrder = { kind: 'sleep-connection' };
-    this.#child.send(order, socket, undefined, (error) => {
-      if (error === null) sent();
-    });
+    // It may be gone before the order is written: its end shows by itself. A server's handle goes the way of the server.
+    this.#child.send(order, socket as Server | undefined, undefined, () => undefined);
   }
 
   #loaded(): void {
@@ -84,10 +88,11 @@ export interface ProcessOrders {
   /** By a signal to the supervisor. */
   restartWorkers(): void;
   stop(): void;
-  /** A connection to the sleep port, just accepted. */
-  sleepConnection(socket: Socket): void;
-  /** Open connections of the sleep port. */
-  sleepConnections(): number;
+  /** `back`: the socket is closed here, and would have given `unused` more. */
+  sleepSocket(loan: SleepLoan, back: (unused: number) => void): void;
+  /** Every one that has not been given back. */
+  sleepSocketsBack(): void;
+  sleepCounts(): SleepCounts;
   /** The supervisor is gone, and no order will come any more. */
   alone(): void;
 }
@@ -97,14 +102,10 @@ const supervisorsSignals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 /** Call it once, as soon as orders can be followed: until then they wait. */
 export function followSupervisor(orders: ProcessOrders): void {
   for (const signal of supervisorsSignals) process.on(signal, () => undefined);
-  let sleepTaken = 0;
-  process.on('message', (order: ProcessOrder, socket: Socket | undefined) => {
-    if (order.kind === 'sleep-connection') {
-      sleepTaken += 1;
-      if (socket !== undefined) orders.sleepConnection(socket);
-    } else if (order.kind === 'heartbeat')
-      reportToSupervisor({ kind: 'heartbeat', sleepConnections: orders.sleepConnections(), sleepTaken });
-    else obey(order, orders);
+  process.on('message', (order: ProcessOrder, socket: BoundSocket | undefined) => {
+    if (order.kind === 'heartbeat') reportToSupervisor({ kind: 'heartbeat', sleep: orders.sleepCounts() });
+    else if (order.kind !== 'sleep-socket') obey(order, orders);
+    else if (socket !== undefined) borrow({ ...order, socket }, orders);
   });
   process.on('disconnect', () => orders.alone());
   reportToSupervisor({ kind: 'loaded' });
@@ -116,7 +117,14 @@ export function reportToSupervisor(report: ProcessReport, sent: () => void = () 
   else sent();
 }
 
-type Plain = Exclude<ProcessOrder, { kind: 'heartbeat' | 'sleep-connection' }>;
+function borrow(loan: SleepLoan, orders: ProcessOrders): void {
+  const { number } = loan;
+  orders.sleepSocket(loan, (unused) =>
+    reportToSupervisor({ kind: 'sleep-socket-back', number, unused, sleep: orders.sleepCounts() }),
+  );
+}
+
+type Plain = Exclude<ProcessOrder, { kind: 'heartbeat' | 'sleep-socket' }>;
 
 function obey(order: Plain, orders: ProcessOrders): void {
   switch (order.kind) {
@@ -128,6 +136,8 @@ function obey(order: Plain, orders: ProcessOrders): void {
       return orders.reload();
     case 'restart-signalled':
       return orders.restartWorkers();
+    case 'sleep-sockets-back':
+      return orders.sleepSocketsBack();
     case 'stop':
       return orders.stop();
   }

@@ -2,7 +2,8 @@
  * The roles of server processes, and the messages between the supervisor and its processes, over the channel that Node gives to a child. Nobody else can
  * write there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
  */
-import type { Socket } from 'node:net';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
@@ -72,10 +73,19 @@ export type ProcessOrder =
   | { readonly kind: 'reload' }
   /** To the coordinator, which has the audit log: it asks for the restart of the workers in turn. */
   | { readonly kind: 'restart-signalled' }
-  /** With a connection to the sleep port, unless that has ended on the way. */
-  | { readonly kind: 'sleep-connection' }
+  /** To a worker. The socket goes beside the message. */
+  | ({ readonly kind: 'sleep-socket' } & Omit<SleepLoan, 'socket'>)
+  /** What it has of those sockets comes back now: there is somebody who has fewer connections. */
+  | { readonly kind: 'sleep-sockets-back' }
   /** Drain, flush, end. */
   | { readonly kind: 'stop' };
+
+/** A socket of the sleep port that a worker accepts no more from. */
+export interface SleepReturn {
+  readonly number: number;
+  /** Connections that it did not take. */
+  readonly unused: number;
+}
 
 export type ProcessReport =
   /** First: it listens, and an order before would have been lost. */
@@ -84,8 +94,8 @@ export type ProcessReport =
   | { readonly kind: 'ready'; readonly listeners: Readonly<Partial<Record<ListenerName, string>>> }
   /** It cannot start, for a reason that is a sentence for the operator. It ends. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** `sleepConnections` that it has, of all that it was ever handed, `sleepTaken`. */
-  | { readonly kind: 'heartbeat'; readonly sleepConnections: number; readonly sleepTaken: number }
+  | { readonly kind: 'heartbeat'; readonly sleep: SleepCounts }
+  | ({ readonly kind: 'sleep-socket-back'; readonly sleep: SleepCounts } & SleepReturn)
   /** An operator wants the workers to be restarted one after the other. */
   | { readonly kind: 'restart-workers' };
 
@@ -93,8 +103,6 @@ export type ProcessReport =
 export interface ProcessFork extends Child {
   /** One receiver, from before the first report on. */
   onReport(reported: (report: ProcessReport) => void): void;
-  /** An order given before it listens reaches it when it does. Nothing happens when it is gone. */
-  order(order: ProcessOrder): void;
-  /** `sent`: it is on its way, and its end is the process's affair. Never called when the process is gone before that. */
-  hand(socket: Socket, sent: () => void): void;
+  /** An order given before it listens reaches it when it does. Nothing happens when it is gone. The socket stays open here. */
+  order(order: ProcessOrder, socket?: BoundSocket): void;
 }

@@ -3,7 +3,6 @@
  * is started again at once, with the same number and as another member; after a death soon after its start, later.
  * Source: cluster.md, Several processes on one machine.
  */
-import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import { Restarts } from '../../lib/restarts.ts';
@@ -21,9 +20,10 @@ import type {
   ProcessReport,
   ProcessState,
   ProcessTask,
+  SleepReturn,
   WorkerSetState,
 } from './process-messages.ts';
-import { ConnectionHandoff } from './process-ports.ts';
+import { SleepBorrower } from './sleep-port.ts';
 
 export interface SlotDeps {
   readonly clock: Clock;
@@ -36,14 +36,13 @@ export interface SlotDeps {
   /** Called at every change of its facts. */
   changed(): void;
   wantsRestartOfWorkers(): void;
-  /** A connection that was meant for a life that takes no more. */
-  given(socket: Socket): void;
+  sleepSocketReturned(by: SleepBorrower, what: SleepReturn): void;
 }
 
 /** One life of the process. */
 interface Life {
   readonly fork: ProcessFork;
-  readonly handoff: ConnectionHandoff;
+  readonly borrower: SleepBorrower;
   readonly task: ProcessTask;
   readonly startedMs: number;
   state: Exclude<ProcessState, 'down'>;
@@ -89,9 +88,9 @@ export class SupervisorSlot {
     return this.#life?.fork ?? null;
   }
 
-  /** The handoff of sleep connections to it; none while it is not up. */
-  get takers(): readonly ConnectionHandoff[] {
-    return this.#life?.state === 'up' ? [this.#life.handoff] : [];
+  /** Of sockets of the sleep port; none while it is not up. */
+  get borrowers(): readonly SleepBorrower[] {
+    return this.#life?.state === 'up' ? [this.#life.borrower] : [];
   }
 
   /** Resolves when it is up; rejects, with a sentence, when it ends before. */
@@ -100,10 +99,9 @@ export class SupervisorSlot {
     const fork = this.#deps.fork();
     const task = this.#deps.task();
     const startedMs = clock.monotonicMs();
-    const handoff = new ConnectionHandoff(fork);
     const life: Life = {
       fork,
-      handoff,
+      borrower: new SleepBorrower(fork),
       task,
       startedMs,
       state: 'starting',
@@ -149,7 +147,6 @@ export class SupervisorSlot {
 
   async #drain(life: Life, stopMsMax: number): Promise<void> {
     life.state = 'draining';
-    this.#giveBack(life);
     this.#deps.changed();
     life.fork.order({ kind: 'stop' });
     const { clock, log } = this.#deps;
@@ -167,7 +164,11 @@ export class SupervisorSlot {
         return;
       case 'heartbeat':
         life.heartbeatsUnanswered = 0;
-        life.handoff.reported(report);
+        life.borrower.reported(report.sleep);
+        return;
+      case 'sleep-socket-back':
+        life.borrower.reported(report.sleep);
+        this.#deps.sleepSocketReturned(life.borrower, report);
         return;
       case 'failed':
         life.fault = report.reason;
@@ -193,13 +194,8 @@ export class SupervisorSlot {
 
   #ended(life: Life, how: string): void {
     this.#life = null;
-    this.#giveBack(life);
     if (this.#wasUp && !this.#isStopping) this.#followUp(life, how);
     this.#deps.changed();
-  }
-
-  #giveBack({ handoff }: Life): void {
-    for (const socket of handoff.takeBack()) this.#deps.given(socket);
   }
 
   #followUp(life: Life, how: string): void {

@@ -17,7 +17,7 @@ import {
   type ProcessTask,
 } from './process-messages.ts';
 import { Spare } from './child.ts';
-import type { ConnectionHandoff, SupervisorSleepPort } from './process-ports.ts';
+import { SupervisorSleepPort, type SleepPortDeps } from './sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
 
 export interface SupervisorDeps {
@@ -33,18 +33,16 @@ export interface SupervisorDeps {
   readonly stopMsMax: number;
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
-  /** For connections to be spread over `workers`. */
-  openSleepPort(workers: () => readonly ConnectionHandoff[]): SleepPort;
+  /** Sockets of the sleep port. */
+  readonly bind: SleepPortDeps['bind'];
 }
-
-export type SleepPort = Pick<SupervisorSleepPort, 'listen' | 'give' | 'report' | 'close'>;
 
 export class Supervisor {
   readonly #deps: SupervisorDeps;
   readonly #spare: Spare<ProcessFork>;
   readonly #coordinator: SupervisorSlot;
   readonly #workers: readonly SupervisorSlot[];
-  readonly #sleepPort: SleepPort;
+  readonly #sleepPort: SupervisorSleepPort;
   #stopHeartbeats: Cancel = () => undefined;
   #isStopping = false;
   #isRestarting = false;
@@ -59,7 +57,9 @@ export class Supervisor {
       delayMs: processSpareDelayMs,
       start: () => deps.fork(),
     });
-    this.#sleepPort = deps.openSleepPort(() => this.#workers.flatMap(({ takers }) => takers));
+    this.#sleepPort = new SupervisorSleepPort(deps, () =>
+      this.#workers.flatMap(({ borrowers }) => borrowers),
+    );
     this.#coordinator = this.#slot(coordinatorNumber);
     this.#workers = Array.from({ length: deps.workers }, (_, index) =>
       this.#slot(coordinatorNumber + 1 + index),
@@ -72,7 +72,7 @@ export class Supervisor {
     try {
       await this.#coordinator.start();
       if (!this.#isStopping) await Promise.all(this.#workers.map((worker) => worker.start()));
-      if (!this.#isStopping) await this.#sleepPort.listen(this.#deps.listeners.sleep);
+      if (!this.#isStopping) await this.#sleepPort.open(this.#deps.listeners.sleep, this.#workers.length);
     } catch (error) {
       await this.stop();
       throw error;
@@ -102,6 +102,8 @@ export class Supervisor {
     this.#isRestarting = true;
     const { log, stopMsMax } = this.#deps;
     log.info({ workers: this.#workers.length }, 'workers are restarted one after another');
+    // It has the code of before: whoever asks for this may have put another release in its place.
+    this.#spare.take()?.kill();
     for (const worker of this.#workers) if (!this.#isStopping) await worker.replace(stopMsMax);
     if (!this.#isStopping) log.info({ workers: this.#workers.length }, 'workers are restarted');
     this.#isRestarting = false;
@@ -139,7 +141,7 @@ export class Supervisor {
         task: () => this.#task(process, role),
         workerSet: () => this.#workerSet(),
         changed: () => this.#notify(),
-        given: (socket) => this.#sleepPort.give(socket),
+        sleepSocketReturned: (by, what) => this.#sleepPort.returned(by, what),
         wantsRestartOfWorkers: () => void this.restartWorkers(),
       },
     );
@@ -158,12 +160,12 @@ export class Supervisor {
   #notify(): void {
     const workerSet = this.#workerSet();
     for (const { fork } of this.#slots) fork?.order({ kind: 'worker-set', workerSet });
+    this.#sleepPort.workersChanged();
     const isWhole = workerSet.processes.every(({ state }) => state === 'up');
     if (isWhole && !workerSet.isStopping) this.#spare.prepare();
   }
 
   #heartbeat(): void {
     for (const slot of this.#slots) slot.heartbeat();
-    this.#sleepPort.report();
   }
 }

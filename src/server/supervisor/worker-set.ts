@@ -2,18 +2,18 @@
  * A process among the others of its server: how it reaches them, and which of them live, as the supervisor says.
  * Source: cluster.md, Several processes on one machine.
  */
-import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { SleepCounts, SleepSockets } from '../../gateways/sleep/sleep-sockets.ts';
 import { UnixPeers } from '../../cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { WorkerSetState, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
 
-/** A port whose connections the supervisor accepts. */
-export interface HandedPort {
-  take(socket: Socket): void;
-  readonly socketCount: number;
+/** A port whose sockets the supervisor lends. */
+export interface LentPort {
+  readonly sockets: Pick<SleepSockets, 'borrow' | 'giveBack'>;
+  readonly counts: SleepCounts;
 }
 
 /** One process, as its supervisor has made it. */
@@ -22,8 +22,8 @@ export interface WorkerHandle {
   /** Whenever it changes, and now. One follows. */
   follow(changed: (workerSet: WorkerSetState) => void): void;
   report(report: ProcessReport): void;
-  /** The one that takes connections to the sleep port, and counts those it has. */
-  sleepPort(port: HandedPort): void;
+  /** The sleep port, for the supervisor's orders. */
+  sleepPort(port: LentPort): void;
 }
 
 export class WorkerSet {

@@ -1,8 +1,8 @@
 /**
  * The event log of the running server, as its readers see it: what is committed, the newest events from memory, older
  * ones from the store. Who follows it is told right after every commit. Where other processes write the log too, their
- * events are read from the store, and followers are told of every event once and in the order of the log, whoever
- * wrote it. Source: events.md, The log; cluster.md.
+ * events are read from the store while anybody follows, and followers are told of every event once and in the order of
+ * the log, whoever wrote it; while nobody does, only the head is kept. Source: events.md, The log; cluster.md.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
@@ -20,6 +20,12 @@ import type { StoredEvents } from './stored-events.ts';
 
 type Follower = (events: readonly LoggedEvent[]) => void;
 
+/** Told whether anybody follows the log here: by then the events of others are to be told, or need not be. */
+export interface FollowingListener {
+  begun(): void;
+  ended(): void;
+}
+
 export class EventStore implements EventLog {
   readonly #stored: StoredEvents;
   readonly #log: Log;
@@ -31,6 +37,8 @@ export class EventStore implements EventLog {
   /** It reads on from the head. */
   #isReading = false;
   #nextSlice: NodeJS.Immediate | null = null;
+  /** Null: nobody else writes the log. */
+  #listener: FollowingListener | null = null;
 
   /**
    * `beforeReading`: called before events are read that others may have written, with the store as it will be read; own
@@ -63,7 +71,21 @@ export class EventStore implements EventLog {
       : this.#readStored(from, limit);
   }
 
+  get isFollowed(): boolean {
+    return this.#followers.size > 0;
+  }
+
+  /** Other processes write the log, too, and `listener` tells them whether this one wants to know. One at most. */
+  shareWith(listener: FollowingListener): void {
+    this.#listener = listener;
+  }
+
+  catchUp(): void {
+    if (this.#listener !== null) this.refresh();
+  }
+
   recentOf(deviceId: DeviceId): readonly LoggedEvent[] {
+    this.catchUp();
     return this.#stored
       .recentSequences(deviceId, this.#head)
       .filter((sequence) => sequence >= this.#oldest)
@@ -74,7 +96,10 @@ export class EventStore implements EventLog {
   follow(told: Follower): () => void {
     const follower = { told };
     this.#followers.add(follower);
-    return () => void this.#followers.delete(follower);
+    if (this.#followers.size === 1) this.#begin();
+    return () => {
+      if (this.#followers.delete(follower) && !this.isFollowed) this.#listener?.ended();
+    };
   }
 
   /** Whether an event of this sequence is committed, by whichever process, or was. Throws when the store cannot be read. */
@@ -95,7 +120,10 @@ export class EventStore implements EventLog {
     };
   }
 
-  /** There may be events of others behind the head: a slice is read and told now, what is more in the next turns. */
+  /**
+   * There may be events of others behind the head. Where anybody follows, a slice is read and told now, what is more in the
+   * next turns; else the head moves, and nothing is read.
+   */
   refresh(): void {
     if (!this.#isReading) this.#readOn();
   }
@@ -116,8 +144,16 @@ export class EventStore implements EventLog {
   /** Events that others have put before these are told before them; these may have been read already. */
   #committed(events: readonly LoggedEvent[]): void {
     const [first] = events;
-    if (first?.sequence === this.#head + 1) this.#take(events);
-    else if (first !== undefined && first.sequence > this.#head) this.refresh();
+    if (first === undefined || first.sequence <= this.#head) return;
+    if (first.sequence === this.#head + 1 || !this.isFollowed) this.#take(events);
+    else this.refresh();
+  }
+
+  /** What others commit before they know of it is told too. */
+  #begin(): void {
+    if (this.#listener === null) return;
+    this.#listener.begun();
+    this.#nextSlice ??= setImmediate(() => this.refresh());
   }
 
   #readOn(): void {
@@ -131,6 +167,7 @@ export class EventStore implements EventLog {
     try {
       this.#stored.refresh();
       this.#beforeReading();
+      if (!this.isFollowed) return this.#skip(this.#stored.head);
       const events = this.#stored.read(this.#head, refreshLogSlice);
       const [first] = events;
       if (first === undefined) return false;
@@ -141,6 +178,14 @@ export class EventStore implements EventLog {
       this.#log.error({ err: error }, 'the event log cannot be read; tried again in a moment');
       return false;
     }
+  }
+
+  #skip(head: number): false {
+    if (head > this.#head) {
+      this.#recent.drop();
+      this.#head = head;
+    }
+    return false;
   }
 
   #findOldest(): void {
@@ -167,6 +212,9 @@ export class EventStore implements EventLog {
   }
 }
 
+/** Of the events in memory those that are gone; a copy without them is made when there are more. */
+const goneShareMax = 1 / 8;
+
 /**
  * The newest events, in memory, so that those who read at the head of the log never touch the store. Bounded by their number,
  * and by what devices may put into them: an event with capabilities counts for its length too.
@@ -186,13 +234,13 @@ class RecentEvents {
   push(events: readonly LoggedEvent[]): void {
     let last = this.#events.at(-1)?.sequence ?? 0;
     for (const event of events) {
-      if (event.sequence !== last + 1) this.#drop();
+      if (event.sequence !== last + 1) this.drop();
       last = event.sequence;
       this.#events.push(event);
       this.#weight += weightOf(event);
     }
     while (this.#weight > recentEventsMax) this.#weight -= this.#shift();
-    if (this.#start * 2 <= this.#events.length) return;
+    if (this.#start <= this.#events.length * goneShareMax) return;
     this.#events = this.#events.slice(this.#start);
     this.#start = 0;
   }
@@ -209,7 +257,7 @@ class RecentEvents {
     return this.#events.slice(start, start + limit);
   }
 
-  #drop(): void {
+  drop(): void {
     this.#events = [];
     this.#start = 0;
     this.#weight = 0;

@@ -26,6 +26,8 @@ export interface PlacedEvents {
 export class EventWriter {
   readonly #tables: EventTables;
   readonly #stored: StoredEvents;
+  /** Of the last batch that was put; where its commit failed, nothing has it, or another's event. */
+  #last = 0;
 
   constructor(state: StateTables) {
     assert(state.events !== null, 'a store that is written has a log');
@@ -35,13 +37,14 @@ export class EventWriter {
 
   /** Inside a transaction: behind what is in the log. Throws when the store cannot be read. */
   place(batch: readonly Happened[]): PlacedEvents {
-    const newest = batch.length === 0 ? { sequence: 0, idMs: 0 } : { ...this.#stored.newest() };
+    const newest = batch.length === 0 ? { sequence: 0, idMs: 0 } : { ...this.#stored.newest(this.#last) };
     const seqs = new Map<DeviceId, SeqsRow>();
     const events = batch.map(({ event, productId }) => {
       const row = seqs.get(event.deviceId) ?? this.#readSeqs(event.deviceId);
       seqs.set(event.deviceId, row);
       return placeOne(event, productId, newest, row);
     });
+    this.#last = newest.sequence;
     return { events, seqs };
   }
 

@@ -31,8 +31,11 @@ export interface EntryTaker {
   committedOf(entry: JournalEntry): Promise<void>;
 }
 
-/** Writes what a key's transition leaves into its table, inside a batch. Never throws. */
-export type Put<Value extends Transition> = (key: string, value: Value) => void;
+/**
+ * Writes what a key's transition leaves into its table, inside a batch. `isLast`: none of the key's comes behind it there;
+ * where a transition leaves the whole of what is kept, the last alone needs to be put. Never throws.
+ */
+export type Put<Value extends Transition> = (key: string, value: Value, isLast: boolean) => void;
 
 export class JournalSlot<Value extends Transition> {
   readonly #journal: EntryTaker;
@@ -61,6 +64,8 @@ export class JournalSlot<Value extends Transition> {
   write(key: string, transition: Value, isAwaited: boolean): void {
     const productId = this.#journal.productOf(transition);
     const entry = new SlotEntry(this.#newest, this.#put, this.#settled, key, transition, productId);
+    const newest = this.#newest.get(key);
+    if (newest !== undefined) newest.next = entry;
     this.#newest.set(key, entry);
     this.#journal.take(entry, isAwaited);
   }
@@ -87,6 +92,8 @@ class SlotEntry<Value extends Transition> implements JournalEntry {
   transition: Value;
   waiter: Waiter | null = null;
   isHandedOver = false;
+  /** The key's next one; null: this is the newest. */
+  next: SlotEntry<Value> | null = null;
   readonly #newest: Map<string, SlotEntry<Value>>;
   readonly #put: Put<Value>;
   readonly #settled: (value: Value) => void;
@@ -109,7 +116,8 @@ class SlotEntry<Value extends Transition> implements JournalEntry {
   }
 
   put(): void {
-    this.#put(this.#key, this.transition);
+    // One batch is under way at a time: what is handed over is in it.
+    this.#put(this.#key, this.transition, this.next?.isHandedOver !== true);
   }
 
   settle(): void {

@@ -23,7 +23,9 @@ import {
   collectMsMax,
   commitRetryMs,
   commitWritesMax,
+  betweenMsMax,
   turnsBetweenMax,
+  waitedTurnsMax,
 } from '../lmdb/store-limits.ts';
 
 export interface JournalDeps {
@@ -49,6 +51,8 @@ export class Journal implements EntryTaker {
   #last: JournalEntry | null = null;
   #phase: Phase = 'idle';
   #isAwaited = false;
+  /** Not only that it is told: somebody goes on when it is committed. */
+  #isWaitedFor = false;
   /** Entries of the latest batch. */
   #lastSize = 0;
   #stopCollecting: Cancel | null = null;
@@ -100,7 +104,10 @@ export class Journal implements EntryTaker {
   }
 
   committedOf(entry: JournalEntry): Promise<void> {
-    if (!entry.isHandedOver) this.#hasten();
+    if (!entry.isHandedOver) {
+      this.#isWaitedFor = true;
+      this.#hasten();
+    }
     return (entry.waiter ??= makeWaiter()).promise;
   }
 
@@ -119,12 +126,18 @@ export class Journal implements EntryTaker {
     this.#isAwaited = true;
     if (this.#phase === 'committing' || this.#phase === 'scheduled') return;
     this.#stopCollecting?.();
-    this.#handOverIn(0);
+    this.#handOverAfter(0, this.#deps.clock.monotonicMs());
   }
 
-  #handOverIn(turns: number): void {
+  /** After so many turns of the loop, less when they are long or somebody waits. */
+  #handOverAfter(turns: number, sinceMs: number, passed = 0): void {
     this.#phase = 'scheduled';
-    setImmediate(() => (turns > 0 ? this.#handOverIn(turns - 1) : this.#handOver()));
+    setImmediate(() => {
+      const turnsMax = this.#isWaitedFor ? Math.min(turns, waitedTurnsMax) : turns;
+      const isTime = passed >= turnsMax || this.#deps.clock.monotonicMs() - sinceMs >= betweenMsMax;
+      if (isTime) this.#handOver();
+      else this.#handOverAfter(turns, sinceMs, passed + 1);
+    });
   }
 
   #handOver(): void {
@@ -138,6 +151,7 @@ export class Journal implements EntryTaker {
     this.#lastSize = this.#batch.length;
     // Of what is left over, some may be awaited.
     this.#isAwaited = this.#pending.length > 0;
+    this.#isWaitedFor = this.#isAwaited;
     void this.#commit();
   }
 
@@ -178,7 +192,8 @@ export class Journal implements EntryTaker {
    */
   #goOn(): void {
     this.#phase = 'idle';
-    if (this.#isAwaited) this.#handOverIn(Math.min(this.#lastSize - 1, turnsBetweenMax));
+    const turns = Math.min(this.#lastSize - 1, turnsBetweenMax);
+    if (this.#isAwaited) this.#handOverAfter(turns, this.#deps.clock.monotonicMs());
     else if (this.#pending.length > 0) this.#collect();
   }
 

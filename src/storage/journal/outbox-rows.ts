@@ -23,6 +23,7 @@ import {
   sessionId,
   wakeupRecord,
 } from '../../protocol/cluster/member-values.ts';
+import { connectionKinds } from '../../model/cluster.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
 import type { Table } from '../lmdb/environment.ts';
@@ -40,7 +41,7 @@ const event = z
   .tuple([word<EventId>(), productId.nullable(), eventDraft])
   .transform(([id, productId, draft]): OutboxEvent => ({ id, productId, draft }));
 
-const connection = z.enum(['sleep', 'signal']);
+const connection = z.enum(connectionKinds);
 
 /** Add another kind rather than a field: what a later release has put is refused by an earlier one. */
 const row: z.ZodType<OutboxItem> = z.union([

@@ -11,8 +11,13 @@ import {
   type SharedEvent,
   type SharedOutcome,
 } from '../../model/state/shared-connection.ts';
-import type { ConnectionKind, MemberId, SharedConnection } from '../../model/cluster.ts';
-import type { EventDraft } from '../../model/events.ts';
+import {
+  connectionKinds,
+  type ConnectionKind,
+  type MemberId,
+  type SharedConnection,
+} from '../../model/cluster.ts';
+import type { EventDraft, LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { sessionEvent, type SessionEnd, type SessionLogin } from '../../model/state/session-event.ts';
 import type { SlotFollower, SlotLost, SlotClaimed } from '../../core/ports/session-locator.ts';
@@ -27,8 +32,8 @@ export interface SharedWriter {
   readonly member: MemberId;
   /** The name that events tell. */
   readonly node: string;
-  /** It has put events into the log: the others are to be told. Must not throw. */
-  readonly grew: () => void;
+  /** It has put these into the log: the others are to be told. Must not throw. */
+  readonly grew: (events: readonly LoggedEvent[]) => void;
 }
 
 export class SharedRecords implements RecordStore {
@@ -65,7 +70,7 @@ export class SharedRecords implements RecordStore {
           if (kind === 'taken') this.#slots.taken(slot);
           else this.#slots.lost(slot);
         seen(placed.events);
-        if (placed.events.length > 0) this.#writer.grew();
+        if (placed.events.length > 0) this.#writer.grew(placed.events);
       },
     };
   }
@@ -99,7 +104,7 @@ class SharedBatch {
 
   /** Inside the same transaction. */
   put(): void {
-    for (const kind of ['sleep', 'signal'] as const)
+    for (const kind of connectionKinds)
       for (const [deviceId, { before, now, wasOpen }] of this.#rows[kind])
         if (now !== before) putSharedConnection(this.#state.connections[kind], deviceId, now, wasOpen);
     for (const entry of this.#others) entry.put();

@@ -35,30 +35,27 @@ export const outOfOrder = Symbol('out of order');
 
 export class CommitOrder {
   readonly #inside: Inside;
-  readonly #lockPath: string;
-  readonly #isTried: boolean;
-  /** LMDB's; null: not looked for yet. */
-  #lockFile: number | null = null;
+  /** LMDB's; null: the flaw stays. Found at once: a later look would end the process where the file was removed meanwhile. */
+  readonly #lockFile: number | null;
   #stopRestoring: Cancel | null = null;
 
   constructor(root: RootDatabase<unknown, Buffer>, path: string, platform: string = process.platform) {
     this.#inside = root as unknown as Inside;
-    this.#lockPath = `${path}-lock`;
-    this.#isTried = platform === 'linux';
+    this.#lockFile = platform === 'linux' ? findOpenFile(`${path}-lock`) : null;
   }
 
   /** Inside a transaction: runs `act` if the transaction follows the newest commit. The one after one that does not will. */
   inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
-    if (!this.#isTried) return act();
+    if (this.#lockFile === null) return act();
     const newest = this.#newest;
     if (this.#inside.getWriteTxnId() > newest) return act();
-    this.#note(newest);
+    note(this.#lockFile, newest);
     return outOfOrder;
   }
 
   /** While transactions are under way: restores the note every 250 ms. */
   watch(): void {
-    if (this.#isTried) this.#stopRestoring ??= clock.every(restoreOrderMs, () => this.restore());
+    if (this.#lockFile !== null) this.#stopRestoring ??= clock.every(restoreOrderMs, () => this.restore());
   }
 
   /** No transaction is under way any more. */
@@ -72,31 +69,37 @@ export class CommitOrder {
    * disk does. If another commit lands right now the note is wrong again, which the next transaction or call finds.
    */
   restore(): void {
-    if (!this.#isTried) return;
+    if (this.#lockFile === null) return;
     const newest = this.#newest;
-    if (this.#head().readBigUInt64LE(newestCommitAt) < BigInt(newest)) this.#note(newest);
+    if (notedCommit(this.#lockFile) < BigInt(newest)) note(this.#lockFile, newest);
+  }
+
+  /** The id of the newest commit, if a transaction that begins now sees it; null: the note is behind it. */
+  get readable(): number | null {
+    const newest = this.#newest;
+    return this.#lockFile === null || notedCommit(this.#lockFile) === BigInt(newest) ? newest : null;
   }
 
   get #newest(): number {
     return this.#inside.env.info().lastTxnId;
   }
+}
 
-  #note(newest: number): void {
-    const head = this.#head();
-    head.writeBigUInt64LE(BigInt(newest), newestCommitAt);
-    writeSync(this.#file, head, newestCommitAt, 8, newestCommitAt);
-  }
+function note(lockFile: number, newest: number): void {
+  const head = readHead(lockFile);
+  head.writeBigUInt64LE(BigInt(newest), newestCommitAt);
+  writeSync(lockFile, head, newestCommitAt, 8, newestCommitAt);
+}
 
-  #head(): Buffer {
-    const head = Buffer.alloc(lockHeadBytes);
-    readSync(this.#file, head, 0, lockHeadBytes, 0);
-    assert(head.readUInt32LE(0) === lockMagic, 'the lock file has the layout of LMDB');
-    return head;
-  }
+function notedCommit(lockFile: number): bigint {
+  return readHead(lockFile).readBigUInt64LE(newestCommitAt);
+}
 
-  get #file(): number {
-    return (this.#lockFile ??= findOpenFile(this.#lockPath));
-  }
+function readHead(lockFile: number): Buffer {
+  const head = Buffer.alloc(lockHeadBytes);
+  readSync(lockFile, head, 0, lockHeadBytes, 0);
+  assert(head.readUInt32LE(0) === lockMagic, 'the lock file has the layout of LMDB');
+  return head;
 }
 
 /** The descriptor by which this process has a file open. */

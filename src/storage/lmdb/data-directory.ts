@@ -163,7 +163,7 @@ function parseHolder(text: string): Holder | null {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

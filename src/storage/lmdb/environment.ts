@@ -210,6 +210,11 @@ export class Environment {
     this.#root.resetReadTxn();
   }
 
+  /** Lets reads of this turn see what other processes have committed before it, where there are any. */
+  refreshShared(): void {
+    if (this.mode === 'shared') this.refresh();
+  }
+
   /** Waits for outstanding writes and the disk. */
   async close(): Promise<void> {
     this.#isClosing = true;

@@ -16,10 +16,10 @@ import {
   openSync,
   renameSync,
   rmSync,
-  statfsSync,
   statSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { freeBytesOf } from './free-bytes.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
@@ -161,9 +161,4 @@ function flush(path: string, flags: string): void {
   } finally {
     closeSync(file);
   }
-}
-
-function freeBytesOf(directory: string): number {
-  const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize;
 }

@@ -81,7 +81,7 @@ export function logOpened({ directory, modeBefore, migrated }: Store, log: Log):
 type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
 
 function openTables(directory: string, mode: EnvironmentMode): OpenTables {
-  return opening(directory, mode === 'read-only' ? 'read' : 'write', () => {
+  return openingStore(directory, mode === 'read-only' ? 'read' : 'write', () => {
     const [registry, state] = [new RegistryTables(directory, mode), new StateTables(directory, mode)];
     return { registry, state, close: () => closeBoth(registry, state) };
   });
@@ -93,7 +93,7 @@ function openOwn(
   deps: MigrationDeps,
   release: () => void,
 ): OpenTables & Pick<Store, 'migrated'> {
-  return opening(directory, 'write', () => {
+  return openingStore(directory, 'write', () => {
     const files = openMigrated(directory, deps);
     const registry = new RegistryTables(directory, 'write', files.registry);
     const state = new StateTables(directory, 'write', files.state);
@@ -109,7 +109,12 @@ async function closeBoth(registry: RegistryTables, state: StateTables): Promise<
   await Promise.all([registry.environment.close(), state.environment.close()]);
 }
 
-function opening<Opened>(directory: string, intent: 'read' | 'write', open: () => Opened): Opened {
+/** Runs `open`, which opens files of the store; whatever is in the way of it becomes a StoreOpenError. */
+export function openingStore<Opened>(
+  directory: string,
+  intent: 'read' | 'write',
+  open: () => Opened,
+): Opened {
   try {
     checkStoreAccess(directory, intent);
     return open();

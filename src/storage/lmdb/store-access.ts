@@ -39,8 +39,15 @@ export function requireStorePlace(directory: string): void {
   if (stats?.isDirectory() !== true || !isPrivate || directory === homedir()) throw noStore(directory);
 }
 
-/** Throws a StoreOpenError that names the first file that this user may not use so. */
+/** The folder of a data directory in which a restore makes its files: while it is there, they are not all in their places. */
+export const unfinishedRestore = 'restore.unfinished';
+
+/** Throws a StoreOpenError that names the first file that this user may not use so, or of a restore that was not finished. */
 export function checkStoreAccess(directory: string, intent: 'read' | 'write'): void {
+  if (existsSync(join(directory, unfinishedRestore)))
+    throw new StoreOpenError(
+      `a restore into ${directory} was not finished: run it again, or name another directory with --data-dir`,
+    );
   const { R_OK, W_OK } = constants;
   const files = Object.values(storeFileNames).map((name) => join(directory, name));
   // Who looks on is entered in the lock file, too.

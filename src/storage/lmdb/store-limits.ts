@@ -52,8 +52,13 @@ export const damageWalkAfterCrashMsMax = 1000;
 export const damageWalkOfDoctorMsMax = 30_000;
 /** What the process that reads has beside that, to come up and go. */
 export const damageWalkStartMsMax = 5000;
-/** Turns of the loop that a journal in demand lets pass between two commits. */
-export const turnsBetweenMax = 8;
+/**
+ * Turns of the loop that a journal in demand lets pass between two commits, but no longer than so many milliseconds; fewer
+ * where somebody waits for what goes next, instead of being told of it.
+ */
+export const turnsBetweenMax = 64;
+export const betweenMsMax = 8;
+export const waitedTurnsMax = 8;
 /**
  * How long entries collect that nobody waits for: a commit for each wakeup was most of what a wakeup cost. A crash
  * within this time forgets that a 202 was answered.
@@ -95,3 +100,14 @@ export const mirrorEventsSlice = 400;
 export const mirrorEntriesSlice = 1000;
 /** Entries of the registry that are checked, or noted, between two turns of the loop: about 2 ms of it. */
 export const mirrorCheckSlice = 250;
+
+/** How often the beginning of a moment of all files is tried, a turn of the loop each; one of them was committed meanwhile. */
+export const momentTriesMax = 2000;
+/** A backup is read and written in pieces of this size. */
+export const backupPieceBytes = 1024 * 1024;
+/** Rows of a backup that are put into a file between two turns of the loop. */
+export const restoredRowsSlice = 5000;
+/** Of a backup's own size, what the disk must have for the store that is made of it: pages have some room in them. */
+export const restoredRoomFactor = 1.5;
+/** How long the store of a backup is read through when it is verified: about 100 million rows. */
+export const damageWalkOfBackupMsMax = 3_600_000;

@@ -28,10 +28,13 @@ export class CallRecordStore implements CallRecords {
     this.#table = state.calls;
     this.#environment = state.environment;
     this.#journal = journal;
-    this.#slot = new JournalSlot(journal, (key, { sessions }) => this.#put(key, sessions));
+    this.#slot = new JournalSlot(journal, (key, { sessions }, isLast) => {
+      if (isLast) this.#put(key, sessions);
+    });
   }
 
   read(deviceId: DeviceId): readonly CallSession[] {
+    this.#environment.refreshShared();
     return this.#slot.get(deviceId)?.sessions ?? this.#findStored(deviceId);
   }
 

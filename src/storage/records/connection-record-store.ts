@@ -3,7 +3,7 @@
  * the event that goes with it are committed together. Source: decisions.md, Connectivity and Durable.
  */
 import type { SessionTransition } from '../../model/state/session-event.ts';
-import type { ConnectionKind, MemberId, DeviceRow } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId, DeviceRow, SharedConnection } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
@@ -19,7 +19,7 @@ import { JournalSlot } from '../journal/journal-slot.ts';
 import type { ConnectionTransition } from '../journal/transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { neverShared } from '../../model/state/shared-connection.ts';
-import type { SessionLocator } from '../../core/ports/session-locator.ts';
+import type { RowsAtHand, SessionLocator, SharedHeartbeats } from '../../core/ports/session-locator.ts';
 
 export class ConnectionRecordStore implements ConnectionRecords {
   readonly #tables: ConnectionTables;
@@ -57,25 +57,48 @@ export class ConnectionRecordStore implements ConnectionRecords {
   }
 }
 
-/** The session locator over the committed rows of this store. Source: cluster.md. */
-export class StoredSessionLocator implements SessionLocator {
-  readonly #state: StateTables;
+/** Of a store that one process writes: nobody else has sessions. */
+const noHeartbeats: SharedHeartbeats = { refresh: () => undefined, heartbeatOf: () => 0 };
 
-  constructor(state: StateTables) {
+/** The session locator over the committed rows of this store, with heartbeats that the rows do not have yet. Source: cluster.md. */
+export class StoredSessionLocator implements SessionLocator, RowsAtHand {
+  readonly #state: StateTables;
+  readonly #heartbeats: SharedHeartbeats;
+
+  constructor(state: StateTables, heartbeats = noHeartbeats) {
     this.#state = state;
+    this.#heartbeats = heartbeats;
   }
 
   /** At hand, and as new as what another process has just committed. Throws when the store cannot be read. */
   find(deviceId: DeviceId): DeviceRow {
-    const { environment, connections } = this.#state;
-    environment.refresh();
-    return {
-      sleep: findSharedConnection(connections.sleep, deviceId) ?? neverShared,
-      signal: findSharedConnection(connections.signal, deviceId) ?? neverShared,
-    };
+    this.#state.environment.refresh();
+    return { sleep: this.#connection('sleep', deviceId), signal: this.#connection('signal', deviceId) };
   }
 
   findKept(deviceId: DeviceId): DeviceRow {
-    return this.find(deviceId);
+    this.refresh();
+    return this.heard(deviceId);
+  }
+
+  refresh(): void {
+    this.#state.environment.refresh();
+    this.#heartbeats.refresh();
+  }
+
+  heard(deviceId: DeviceId): DeviceRow {
+    return { sleep: this.#heard('sleep', deviceId), signal: this.#heard('signal', deviceId) };
+  }
+
+  #heard(kind: ConnectionKind, deviceId: DeviceId): SharedConnection {
+    const row = this.#connection(kind, deviceId);
+    const [slot] = row.slots;
+    if (slot === undefined) return row;
+    const heartbeatAt = this.#heartbeats.heartbeatOf(slot.member, slot.session);
+    return heartbeatAt > (row.lastHeartbeatAt ?? 0) ? { ...row, lastHeartbeatAt: heartbeatAt } : row;
+  }
+
+  #connection(kind: ConnectionKind, deviceId: DeviceId): SharedConnection {
+    return findSharedConnection(this.#state.connections[kind], deviceId) ?? neverShared;
   }
 }

@@ -11,7 +11,7 @@ import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/i
 import { wakeupKnownMs } from '../../model/limits.ts';
 import { latestFirst, type KnownWakeup, type WakeupName, type WakeupRecord } from '../../model/wakeup.ts';
 import type { WakeupRecords } from '../../core/ports/records.ts';
-import { countEntries } from '../lmdb/environment.ts';
+import { countEntries, type Environment } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { WakeupTransition } from '../journal/transition.ts';
@@ -38,6 +38,7 @@ export interface WakeupRecordSettings {
 }
 
 export class WakeupRecordStore implements WakeupRecords {
+  readonly #environment: Environment;
   readonly #tables: WakeupTables;
   readonly #journal: Journal;
   readonly #settings: WakeupRecordSettings;
@@ -52,6 +53,7 @@ export class WakeupRecordStore implements WakeupRecords {
   #isForgetting = false;
 
   constructor(state: StateTables, journal: Journal, settings: WakeupRecordSettings) {
+    this.#environment = state.environment;
     this.#tables = state.wakeups;
     this.#journal = journal;
     this.#settings = settings;
@@ -64,6 +66,7 @@ export class WakeupRecordStore implements WakeupRecords {
   }
 
   find(name: WakeupName): WakeupRecord | null {
+    this.#environment.refreshShared();
     const { appId, requestId, which } = name;
     const id = typeof which === 'string' ? which : this.#latestId(appId, requestId, which?.deviceId ?? null);
     if (id === null) return null;

@@ -50,8 +50,9 @@ export class RegistryStore implements RegistryReader, DeviceLister {
     return product;
   }
 
+  /** A look at what is kept does not renew it: to note which was used last costs more than to read one again now and then. */
   findDevice(deviceId: DeviceId): Device | null {
-    const cached = this.#devices.get(deviceId);
+    const cached = this.#devices.peek(deviceId);
     if (cached !== undefined) return cached;
     const device = this.#tables.find('device', deviceId);
     if (device !== null) this.#devices.set(deviceId, device);

@@ -30,6 +30,10 @@ export class HookRoster {
     return this.#hooks.values();
   }
 
+  get isEmpty(): boolean {
+    return this.#hooks.size === 0;
+  }
+
   has(hook: Hook): boolean {
     return this.#hooks.get(hook.id) === hook;
   }

@@ -51,9 +51,10 @@ export type WebhookReply<Kind extends keyof WebhookAnswers = keyof WebhookAnswer
 >;
 
 export type ToWebhooks =
-  /** Everything up to this sequence is committed. */
+  /** Everything up to this sequence is committed. Only while there are hooks: told for nobody, it is most of what an event costs here. */
   | { readonly kind: 'head'; readonly head: number }
-  | { readonly kind: 'registry-changed' }
+  /** A hook that is new begins behind this head. */
+  | { readonly kind: 'registry-changed'; readonly head: number }
   | { readonly kind: 'question'; readonly id: number; readonly question: WebhookQuestion }
   /** Of the `delivery store` with this id; null: it is kept. */
   | { readonly kind: 'kept'; readonly id: number; readonly fault: string | null }
@@ -62,6 +63,8 @@ export type ToWebhooks =
 
 export type FromWebhooks =
   | { readonly kind: 'ready' }
+  /** Before `ready`, and whenever the first hook comes or the last one goes. */
+  | { readonly kind: 'hooks'; readonly areThere: boolean }
   | { readonly kind: 'reply'; readonly id: number; readonly reply: WebhookReply }
   /** To be kept, and answered. */
   | { readonly kind: 'delivery store'; readonly id: number; readonly changes: readonly HookChanges[] }

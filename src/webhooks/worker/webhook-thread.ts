@@ -28,6 +28,8 @@ export interface WebhookThreadDeps {
   readonly task: () => WebhookTask;
   /** Keeps the delivery store where other nodes find it, if the task says so. */
   readonly replicateDeliveries?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
+  /** There is a hook, where none was: from here on it is to be told how far the log is. */
+  readonly onHooks: () => void;
   /** A test has one that it can make die. */
   readonly startWorker?: (task: WebhookTask) => Worker;
 }
@@ -49,6 +51,7 @@ export class WebhookThread {
   readonly #deps: WebhookThreadDeps;
   readonly #questions: OpenAsks<{ readonly question: WebhookReply }, 'unavailable'>;
   #worker: Worker | null = null;
+  #hasHooks = false;
   #isStopping = false;
   readonly #restarts: Restarts;
 
@@ -67,6 +70,11 @@ export class WebhookThread {
     return new Promise((resolve, reject) => {
       this.#begin(resolve, reject);
     });
+  }
+
+  /** False: nobody wants events. */
+  get hasHooks(): boolean {
+    return this.#hasHooks;
   }
 
   /** False: it is not running, and is told how things are when it starts. */
@@ -115,6 +123,7 @@ export class WebhookThread {
     let failure = new Error('the thread of the webhooks ended');
     let onEnd = onFailure;
     this.#worker = worker;
+    this.#hasHooks = false;
     worker.on('message', (message: FromWebhooks) => {
       if (message.kind !== 'ready') return this.#received(message);
       onEnd = (error, at) => this.#restart(error, at);
@@ -152,6 +161,10 @@ export class WebhookThread {
   #received(message: Exclude<FromWebhooks, { readonly kind: 'ready' }>): void {
     const { log, telemetry } = this.#deps;
     switch (message.kind) {
+      case 'hooks':
+        this.#hasHooks = message.areThere;
+        if (this.#hasHooks) this.#deps.onHooks();
+        return;
       case 'reply':
         return void this.#questions.answered(message.id, 'question', message.reply);
       case 'counts':
@@ -175,6 +188,11 @@ export class WebhookThread {
   }
 }
 
+/** V8's young generation in the thread: by itself it grows to 48 MiB in a storm of events, of which hardly one lives on. */
+const youngMebibytesMax = 6;
+
 function startWebhookWorker(task: WebhookTask): Worker {
-  return startModuleWorker('webhook-worker', import.meta.url, task);
+  return startModuleWorker('webhook-worker', import.meta.url, task, {
+    maxYoungGenerationSizeMb: youngMebibytesMax,
+  });
 }

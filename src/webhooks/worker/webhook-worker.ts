@@ -75,12 +75,21 @@ const engine = new WebhookEngine({
 });
 const service = new WebhookAdmin({ clock, engine, events, deliveries, sender });
 
+let hasHooks = false;
 engine.start(task.head);
 const stopCounting = clock.every(countsMs, () => counts.flush());
 port.on('message', (message: ToWebhooks) => void take(message));
 // A new hook's cursor is committed before any event: a thread that dies at once would else begin it behind them.
 await engine.flush();
+tellOfHooks();
 send({ kind: 'ready' });
+
+/** Who has no hook wants no events. */
+function tellOfHooks(): void {
+  if (engine.roster.isEmpty !== hasHooks) return;
+  hasHooks = !hasHooks;
+  send({ kind: 'hooks', areThere: hasHooks });
+}
 
 async function take(message: ToWebhooks): Promise<void> {
   switch (message.kind) {
@@ -89,7 +98,10 @@ async function take(message: ToWebhooks): Promise<void> {
       return engine.advance(message.head);
     case 'registry-changed':
       registry.purge();
-      return engine.registryChanged();
+      events.refresh();
+      engine.advance(message.head);
+      engine.registryChanged();
+      return tellOfHooks();
     case 'question':
       return send({ kind: 'reply', id: message.id, reply: await answer(message.question) });
     case 'kept':

@@ -1,0 +1,71 @@
+/**
+ * TCP sockets that are bound, for other processes to accept from: whoever gets one listens, and what waits in it outlives
+ * that process, for as long as this one has it open and accepts nothing itself. A `net.Server` cannot be had without its
+ * accepting; `node:cluster` makes its shared handles by the call that is used here.
+ */
+import { lookup } from 'node:dns/promises';
+import net from 'node:net';
+import { getSystemErrorName } from 'node:util';
+
+/** A server takes it: `server.listen(socket)`. A channel to a child carries it. */
+export interface BoundSocket {
+  close(): void;
+}
+
+interface BindAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface Handle extends BoundSocket {
+  /** 0, or what failed as a negative number: that the address is in use shows only here. */
+  getsockname(address: object): number;
+}
+
+interface NetInternals {
+  readonly _createServerHandle: (
+    this: void,
+    address: string,
+    port: number,
+    family: number,
+    fd: -1,
+    flags: number,
+  ) => Handle | number;
+}
+
+/** Of libuv's uv.h. */
+const uvTcpReusePort = 2;
+/** The first Node whose libuv has it. */
+const reusePortSince = [22, 12] as const;
+
+/**
+ * So many as the kernel spreads connections over; one, which takes all of them, where Node or the system cannot do that.
+ * Rejects with the system's word for what failed.
+ */
+export async function bindSockets(at: BindAddress, count: number): Promise<readonly BoundSocket[]> {
+  const { address, family } = await lookup(at.host);
+  const bind = (flags: number): BoundSocket | string => bindOne(address, at.port, family, flags);
+  const first = hasReusePort() ? bind(uvTcpReusePort) : 'ENOTSUP';
+  if (first === 'ENOTSUP') return [bound(bind(0))];
+  return [bound(first), ...Array.from({ length: count - 1 }, () => bound(bind(uvTcpReusePort)))];
+}
+
+function bindOne(address: string, port: number, family: number, flags: number): BoundSocket | string {
+  const { _createServerHandle } = net as unknown as NetInternals;
+  const handle = _createServerHandle(address, port, family, -1, flags);
+  if (typeof handle === 'number') return getSystemErrorName(handle);
+  const fault = handle.getsockname({});
+  if (fault === 0) return handle;
+  handle.close();
+  return getSystemErrorName(fault);
+}
+
+function bound(socket: BoundSocket | string): BoundSocket {
+  if (typeof socket === 'string') throw new Error(`cannot bind: ${socket}`);
+  return socket;
+}
+
+function hasReusePort(): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  return major > reusePortSince[0] || (major === reusePortSince[0] && minor >= reusePortSince[1]);
+}
