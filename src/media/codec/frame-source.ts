@@ -155,7 +155,7 @@ export class JpegSource implements FrameSource {
 function isWholeJpeg(payload: Uint8Array<ArrayBuffer>): boolean {
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const end = bytes.lastIndexOf(endOfImage);
-  return end !== -1 && end > bytes.lastIndexOf(startOfScan);
+  return end !== -1 && !bytes.includes(startOfScan, end);
 }
 
 /**

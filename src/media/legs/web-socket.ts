@@ -5,7 +5,6 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { WebSocket, WebSocketServer } from 'ws';
 import {
   legLingerMsMax,
   mediaFragmentsMax,
@@ -20,6 +19,7 @@ import {
   encodeUplinkError,
 } from '../../protocol/media/leg-text.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
+import { WebSocket, WebSocketServer } from './web-socket-library.ts';
 
 /** The receiver of a socket's events; never called within a call of its own to the socket. */
 export interface SocketOwner {

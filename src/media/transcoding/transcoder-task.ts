@@ -1,7 +1,7 @@
 /**
- * All that crosses between the main loop and a transcoding worker. The worker's file exports one function for each task,
- * by its name; tasks are done one after the other, in the order in which they were posted. Payloads of frames and pictures
- * are moved; packets of sound are copied, which costs less for so few bytes.
+ * All that crosses between the main loop and a transcoding worker. The worker's file exports `serve`, which is given the
+ * port by which tasks come (task-port.ts); they are done one after the other, in the order in which they were posted.
+ * Payloads of frames and pictures are moved; packets of sound are copied, which costs less for so few bytes.
  * A worker is started with the settings of its transcoders.
  */
 import type { NativeCensus } from '../codec/native-census.ts';

@@ -4,6 +4,7 @@
  * each session makes it known to the new one.
  */
 import { fileURLToPath } from 'node:url';
+import { MessageChannel, type Transferable } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
@@ -14,6 +15,7 @@ import type { FrameResult } from '../../model/media/picture.ts';
 import type { SoundResult } from '../../model/media/sound.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { BusyWindow, type SessionLoad } from './transcoder-load.ts';
+import { TaskPort } from './task-port.ts';
 import {
   type EngineDescription,
   lostFrame,
@@ -42,10 +44,10 @@ export class TranscoderThread {
   readonly #pool: Piscina;
   readonly #busy: BusyWindow;
   readonly #loads = new Set<SessionLoad>();
+  #tasks: TaskPort;
   /** Closed ones whose natives are not freed yet included. */
   #sessions = 0;
   #state: 'open' | 'gone' | 'closed' = 'open';
-  #tasks = 0;
   #silentLooks = 0;
   #faultLoggedMs = -faultLogMs;
 
@@ -54,20 +56,17 @@ export class TranscoderThread {
     this.#busy = new BusyWindow(deps.clock);
     this.#pool = new Piscina({
       filename: fileURLToPath(deps.workerFile),
-      name: 'takeFrame',
+      name: 'serve',
       workerData: deps.settings,
       minThreads: 1,
       maxThreads: 1,
-      // All tasks go to the thread's own port: in order, and the next is there when one ends.
-      concurrentTasksPerWorker: tasksMax,
-      maxQueue: tasksMax,
-      stricterFIFO: true,
       // A thread that waits by Atomics.wait never returns to its event loop, and there the memory of collected native objects
       // is freed.
       atomics: 'disabled',
       recordTiming: false,
     });
     this.#pool.on('error', this.#onPoolError);
+    this.#tasks = this.#connect();
   }
 
   /** The engine, or why there is none. */
@@ -143,7 +142,7 @@ export class TranscoderThread {
 
   /** Every `threadLookMs`: one that has tasks and answers none for `workerSilenceMsMax` is gone. */
   look(): void {
-    this.#silentLooks = this.#tasks === 0 ? 0 : this.#silentLooks + 1;
+    this.#silentLooks = this.#tasks.waiting === 0 ? 0 : this.#silentLooks + 1;
     if (this.#state === 'open' && this.#silentLooks * threadLookMs > workerSilenceMsMax) this.#state = 'gone';
   }
 
@@ -151,29 +150,40 @@ export class TranscoderThread {
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
     const freed = this.#run('closeAll', undefined, undefined);
-    const hangs = this.#state === 'gone' && this.#tasks > 0;
+    const hangs = this.#state === 'gone' && this.#tasks.waiting > 0;
     this.#state = 'closed';
     if (!hangs && (await settlesWithin(this.#deps.clock, workersStopMsMax, freed)))
       await this.#pool.destroy();
     else this.#deps.log.error({}, 'a transcoding thread does not end; it goes with its process');
   }
 
+  /** The way to the thread that there is, or that starts; when it ends, to the one in its place. */
+  #connect(): TaskPort {
+    const { port1, port2 } = new MessageChannel();
+    const tasks = new TaskPort(port1);
+    this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => tasks.fail(error));
+    // Behind the pool, which has started another one by then, or cannot.
+    this.#pool.threads[0]?.once('exit', (code) => {
+      tasks.fail(new Error(`a transcoding thread ended with ${code}`));
+      if (this.#state === 'open') this.#tasks = this.#connect();
+    });
+    return tasks;
+  }
+
   async #run<Answer>(
     name: keyof TranscoderTasks,
     task: unknown,
     otherwise: Answer,
-    transferList: ArrayBuffer[] = [],
+    moved: readonly Transferable[] = [],
   ): Promise<Answer> {
-    if (this.#state !== 'open') return otherwise;
-    this.#tasks += 1;
+    if (this.#state !== 'open' || this.#tasks.waiting >= tasksMax) return otherwise;
     try {
-      const answer: Answer = await this.#pool.run(task, { name, transferList });
-      return answer;
+      const answer = await this.#tasks.ask(name, task, moved);
+      return answer as Answer;
     } catch (error) {
       this.#notifyFault(error);
       return otherwise;
     } finally {
-      this.#tasks -= 1;
       this.#silentLooks = 0;
     }
   }

@@ -2,9 +2,7 @@
  * The tasks of a transcoding thread: it has the decoders, scalers, resamplers and encoders of its sessions. It never ends itself, and
  * is ended between tasks only: a thread that is stopped within native code may take the process with it.
  */
-import { workerData } from 'node:worker_threads';
-import { move, transferableSymbol, valueSymbol } from 'piscina';
-import { assert } from '../../lib/assert.ts';
+import { workerData, type MessagePort } from 'node:worker_threads';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { openEngine, type Engine } from '../codec/engine.ts';
 import { FrameTranscoder, type TranscoderSettings } from '../codec/frame-transcoder.ts';
@@ -13,7 +11,8 @@ import { PacketTranscoder } from '../codec/packet-transcoder.ts';
 import { encodableSound } from '../codec/sound-encoder.ts';
 import type { FrameResult } from '../../model/media/picture.ts';
 import type { SoundResult } from '../../model/media/sound.ts';
-import type { EngineDescription, FrameTask, SoundTask } from './transcoder-task.ts';
+import { serveTasks } from './task-port.ts';
+import type { EngineDescription, FrameTask, SoundTask, TranscoderTasks } from './transcoder-task.ts';
 
 const settings: TranscoderSettings = workerData;
 /** Every task waits for it, so that they keep their order while it loads. */
@@ -21,24 +20,38 @@ const opening = openEngine();
 const transcoders = new Map<number, FrameTranscoder>();
 const soundTranscoders = new Map<number, PacketTranscoder>();
 
-export async function startEngine(): Promise<Result<EngineDescription, string>> {
+/** Those of this thread. */
+export const transcoderTasks: TranscoderTasks = {
+  startEngine,
+  takeFrame,
+  takeSound,
+  closeSession,
+  closeAll,
+  countNatives,
+};
+
+export function serve(port: MessagePort): void {
+  serveTasks(transcoderTasks, port);
+}
+
+async function startEngine(): Promise<Result<EngineDescription, string>> {
   const engine = await opening;
   if (!engine.ok) return fail(engine.error);
   return succeed({ version: engine.value.version, soundEncoders: encodableSound(engine.value) });
 }
 
 /** A transcoder that throws is not used again: the session's next frame makes a new one. */
-export async function takeFrame({
+async function takeFrame({
   session,
   frame,
   shapes,
   description,
   isKeyWanted,
-}: FrameTask): Promise<unknown> {
+}: FrameTask): Promise<FrameResult> {
   const engine = await opening;
   if (!engine.ok) throw new Error(engine.error);
   try {
-    return moved(transcoderOf(session, engine.value).take(frame, shapes, description, isKeyWanted));
+    return transcoderOf(session, engine.value).take(frame, shapes, description, isKeyWanted);
   } catch (error) {
     dropSession(session);
     throw error;
@@ -46,7 +59,7 @@ export async function takeFrame({
 }
 
 /** As `takeFrame`. */
-export async function takeSound({ session, packet, assumed, targets }: SoundTask): Promise<SoundResult> {
+async function takeSound({ session, packet, assumed, targets }: SoundTask): Promise<SoundResult> {
   const engine = await opening;
   if (!engine.ok) throw new Error(engine.error);
   try {
@@ -57,17 +70,17 @@ export async function takeSound({ session, packet, assumed, targets }: SoundTask
   }
 }
 
-export async function closeSession(session: number): Promise<void> {
+async function closeSession(session: number): Promise<void> {
   await opening;
   dropSession(session);
 }
 
-export async function closeAll(): Promise<void> {
+async function closeAll(): Promise<void> {
   await opening;
   for (const session of [...transcoders.keys(), ...soundTranscoders.keys()]) dropSession(session);
 }
 
-export async function countNatives(): Promise<NativeCensus> {
+async function countNatives(): Promise<NativeCensus> {
   await opening;
   return liveNatives();
 }
@@ -93,18 +106,4 @@ function dropSession(session: number): void {
   transcoders.delete(session);
   soundTranscoders.delete(session);
   transcoder?.close();
-}
-
-/** Buffers are moved as wholes, so no picture may lie beside something else. */
-function moved(result: FrameResult): unknown {
-  const buffers: ArrayBuffer[] = [];
-  for (const picture of result.pictures) {
-    if (typeof picture === 'string') continue;
-    assert(
-      picture.bytes.byteLength === picture.bytes.buffer.byteLength,
-      'a picture has its buffer for itself',
-    );
-    buffers.push(picture.bytes.buffer);
-  }
-  return move({ [transferableSymbol]: buffers, [valueSymbol]: result });
 }
