@@ -13,8 +13,12 @@ type AddCommand = (program: Command) => void;
  */
 const commands = new Map<string, () => Promise<AddCommand>>(
   Object.entries({
+    init: async () => (await import('./cli/init/init-command.ts')).addInitCommand,
     serve: async () => (await import('./cli/serve/serve-command.ts')).addServeCommand,
     doctor: async () => (await import('./cli/doctor/doctor-command.ts')).addDoctorCommand,
+    backup: async () => (await import('./cli/backup/backup-command.ts')).addBackupCommand,
+    restore: async () => (await import('./cli/backup/restore-command.ts')).addRestoreCommand,
+    verify: async () => (await import('./cli/backup/verify-command.ts')).addVerifyCommand,
     profile: async () => (await import('./cli/profile/profile-command.ts')).addProfileCommand,
     config: async () => (await import('./cli/admin/config-command.ts')).addConfigCommand,
     cluster: async () => (await import('./cli/admin/cluster-command.ts')).addClusterCommand,

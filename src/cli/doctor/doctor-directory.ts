@@ -1,6 +1,7 @@
 /** The doctor's checks of the data directory: ours alone, with room on its disk, and a store without damage. */
-import { accessSync, constants, existsSync, statfsSync, statSync, type Stats } from 'node:fs';
+import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { freeBytesOf } from '../../storage/lmdb/free-bytes.ts';
 import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/store-access.ts';
 import { damageAdvice, walkStore } from '../../storage/lmdb/store-damage.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
@@ -46,13 +47,12 @@ function checkDisk(directory: string): Finding {
   const check = 'disk';
   try {
     if (!existsSync(directory) && dirname(directory) !== directory) return checkDisk(dirname(directory));
-    const { bavail, bsize } = statfsSync(directory);
     const files = Object.values(storeFileNames).map((name) => join(directory, name));
     const stored = files.reduce(
       (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
       0,
     );
-    return judgeDisk(bavail * bsize, stored);
+    return judgeDisk(freeBytesOf(directory), stored);
   } catch (error) {
     return warn(check, `its room is unknown: ${(error as Error).message}`, 'look at it with df');
   }

@@ -2,15 +2,12 @@
 import { kindNames, listNames, shownId } from '../../storage/registry/registry-kinds.ts';
 import type { ImportReportJson } from '../../gateways/admin/import-query.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { counted, spanInWords } from '../shell/option-values.ts';
+import { counted, restInWords } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { describeCounts } from '../admin/local-registry.ts';
 import type { FileProgress } from '../admin/ops-client.ts';
 
 const verbs = { uploading: 'uploading', reading: 'importing', deleting: 'deleting' } as const;
-
-/** Before that nobody knows how long the rest takes. */
-const knownAfterMs = 1000;
 
 /** `importing: 42 %, 400000 entries, 45000 entries/s, 12 seconds left`. */
 export class ImportPace {
@@ -33,8 +30,8 @@ export class ImportPace {
     if (progress.phase !== 'uploading') parts.push(`${progress.entries} entries`);
     if (progress.phase !== 'uploading' && elapsedMs > 0)
       parts.push(`${entriesPerSecond(progress.entries, elapsedMs)} entries/s`);
-    if (elapsedMs >= knownAfterMs && progress.share > 0)
-      parts.push(`${spanInWords((elapsedMs * (1 - progress.share)) / progress.share)} left`);
+    const rest = restInWords(progress.share, elapsedMs);
+    if (rest !== null) parts.push(rest);
     return `${verbs[progress.phase]}: ${parts.join(', ')}`;
   }
 }

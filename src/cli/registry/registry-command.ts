@@ -48,7 +48,7 @@ function addExport(registry: Command): void {
     .action(inContext(exportRegistryFile));
   addExamples(
     command,
-    ['registry export --with-secrets --output backup.json', 'a backup'],
+    ['registry export --with-secrets --output registry.json', 'all of it, for an import elsewhere'],
     ['registry export --format ndjson | grep doorbell', 'to look at, secrets masked'],
   );
 }

@@ -5,6 +5,7 @@
  */
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { bindSockets } from '../../lib/bound-sockets.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
@@ -13,7 +14,6 @@ import {
   makeSocketDirectory,
   removeSocketDirectory,
   settlePorts,
-  SupervisorSleepPort,
 } from '../../server/supervisor/process-ports.ts';
 import { removeRuntimeFile, writeRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
@@ -72,7 +72,7 @@ async function composeSupervisor(
     listeners,
     stopMsMax: drainMsMax + processStopMsMax,
     fork: () => forkProcess(fileURLToPath(moduleBeside('../../main', import.meta.url)), args),
-    openSleepPort: (workers) => new SupervisorSleepPort(log, workers),
+    bind: bindSockets,
   });
   process.once('exit', () => {
     supervisor.kill();

@@ -2,12 +2,12 @@
  * One process of `reveille serve --processes N`. It loads its code before the supervisor assigns its task, and reports why
  * it cannot start to the supervisor, which logs that. When the supervisor is gone it ends its sessions and stops at once. Source: cluster.md, Several processes on one machine.
  */
-import type { Socket } from 'node:net';
+import { assert } from '../../lib/assert.ts';
 import { messageOf } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
-import type { HandedPort } from '../../server/supervisor/worker-set.ts';
+import type { LentPort } from '../../server/supervisor/worker-set.ts';
 import type { WorkerSetState, ProcessTask } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/config/derived-settings.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
@@ -30,7 +30,7 @@ class Supervised {
   #starting: Promise<RunningServer> | null = null;
   #workerSet: WorkerSetState = { processes: [], isStopping: false };
   #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
-  #sleepPort: HandedPort | null = null;
+  #sleepPort: LentPort | null = null;
   #isEnding = false;
 
   constructor(context: CommandContext, startServer: StartServer) {
@@ -45,8 +45,9 @@ class Supervised {
       reload: () => void this.#starting?.then((server) => server.reload()),
       restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
       stop: () => this.#end(false),
-      sleepConnection: (socket) => this.#take(socket),
-      sleepConnections: () => this.#sleepPort?.socketCount ?? 0,
+      sleepSocket: (loan, back) => this.#lentPort.sockets.borrow(loan, back),
+      sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
+      sleepCounts: () => this.#sleepPort?.counts ?? { open: 0, taken: 0 },
       alone: () => {
         this.#logging?.log.error({}, 'the supervisor is gone; this process stops');
         this.#end(true);
@@ -67,7 +68,7 @@ class Supervised {
         onWorkerSet(this.#workerSet);
       },
       report: reportToSupervisor,
-      sleepPort: (port: HandedPort) => {
+      sleepPort: (port: LentPort) => {
         this.#sleepPort = port;
       },
     };
@@ -83,9 +84,9 @@ class Supervised {
     );
   }
 
-  #take(socket: Socket): void {
-    if (this.#sleepPort === null) socket.destroy();
-    else this.#sleepPort.take(socket);
+  get #lentPort(): LentPort {
+    assert(this.#sleepPort !== null, 'a worker that is up has a sleep port');
+    return this.#sleepPort;
   }
 
   #changeWorkerSet(workerSet: WorkerSetState): void {

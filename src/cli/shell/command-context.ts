@@ -10,7 +10,7 @@ import type { Settings } from '../../server/config/settings-schema.ts';
 import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
 import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
 import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
-import { confirmOnTerminal, type Confirm } from './confirmation.ts';
+import { confirmOnTerminal, dialogueOnTerminal, type Confirm, type Dialogue } from './confirmation.ts';
 import { compileQuery } from './answer-query.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
@@ -25,6 +25,7 @@ interface CommandSurroundings {
   readonly clock?: Clock;
   readonly output?: Output | undefined;
   readonly confirm?: Confirm | null;
+  readonly openDialogue?: (() => Dialogue) | null;
 }
 
 export class CommandContext {
@@ -32,6 +33,8 @@ export class CommandContext {
   readonly output: Output;
   /** Null: nobody is there who could be asked. */
   readonly confirm: Confirm | null;
+  /** Null: the same. */
+  readonly openDialogue: (() => Dialogue) | null;
   readonly settingsSources: SettingsSources;
   readonly #place: GivenPlace;
   #profile: ChosenProfile | null | undefined;
@@ -44,11 +47,13 @@ export class CommandContext {
       clock = new SystemClock(),
       output = new ProcessOutput(options.json === true),
       confirm = options.json === true ? null : confirmOnTerminal(),
+      openDialogue = options.json === true ? null : dialogueOnTerminal(),
     }: CommandSurroundings = {},
   ) {
     this.clock = clock;
     this.output = output;
     this.confirm = confirm;
+    this.openDialogue = openDialogue;
     this.#place = options;
     const dataDirectory = options.dataDir === undefined ? [] : [`data.dir=${options.dataDir}`];
     this.settingsSources = {
@@ -74,6 +79,13 @@ export class CommandContext {
   /** An absolute path. Throws like `settings`. */
   get dataDirectory(): string {
     return resolve(this.settings.data.dir);
+  }
+
+  /** The same command with another output. */
+  withOutput(output: Output): CommandContext {
+    const { clock, confirm, openDialogue } = this;
+    const surroundings = { clock, output, confirm, openDialogue };
+    return new CommandContext(this.#place, this.settingsSources.env, surroundings);
   }
 
   newProgressLine(): ProgressLine {

@@ -21,22 +21,36 @@ export function usageError(message: string, advice: string | null = null): Comma
 
 const isCheckout = fileURLToPath(import.meta.url).endsWith('.ts');
 
-/** The options that say which server or store is meant, quoted for a shell: those of this process, once it has read them. */
-let placeOptions = '';
+type PlaceOption = readonly [flag: string, value: string];
 
-/** `options`: flag and value each. */
-export function repeatInAdvice(options: readonly (readonly [flag: string, value: string])[]): void {
-  placeOptions = options.map(([flag, value]) => ` ${flag} ${shellWord(value)}`).join('');
+/** The options that say which server or store is meant: those of this process, once it has read them. */
+let placeOptions: readonly PlaceOption[] = [];
+
+export function repeatInAdvice(options: readonly PlaceOption[]): void {
+  placeOptions = options;
 }
 
 /**
- * How to call `reveille <rest>` from where this program was called, and for the same server or store: for advice on what to
- * type next.
+ * How to call `reveille <rest>` from where this program was called, and for the same server or store, or the one that `place`
+ * names: for advice on what to type next.
  */
-export function reveilleCommand(rest: string): string {
-  const program = isCheckout ? 'npm run -s reveille --' : 'reveille';
+export function reveilleCommand(rest: string, place = placeOptions): string {
+  const program = isCheckout ? 'npm run -s reveille --' : packageCommand(process.argv[1] ?? '');
   // Profiles are of the user, whatever server is meant.
-  return `${program} ${rest}${rest.startsWith('profile ') ? '' : placeOptions}`;
+  const options = rest.startsWith('profile ') ? [] : place;
+  return [program, rest, ...options.map(([flag, value]) => `${flag} ${shellWord(value)}`)].join(' ');
+}
+
+const builtScript = /[\\/]dist[\\/]main\.js$/;
+/** Where npx puts a package that it fetched for one command: nothing there has a name to call it by. */
+const fetchedByNpx = /[\\/]_npx[\\/]/;
+
+/** `script`: the path by which this program was called, of a build or of an installed package. */
+export function packageCommand(script: string, folder = process.cwd()): string {
+  const [, above] = /^(.*)[\\/]node_modules[\\/]/.exec(script) ?? [];
+  if (fetchedByNpx.test(script) || (above === undefined && builtScript.test(script)))
+    return `node ${shellWord(script)}`;
+  return above !== undefined && `${folder}/`.startsWith(`${above}/`) ? 'npx reveille' : 'reveille';
 }
 
 /** A word as a shell has to be given it. */

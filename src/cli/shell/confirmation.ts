@@ -1,24 +1,56 @@
-/** A question to the person at the terminal, for what cannot be undone. */
+/** Questions to the person at the terminal: one before what cannot be undone, or a dialogue of several. */
 import { createInterface } from 'node:readline/promises';
 
 /** False: no. Rejects when `signal` is aborted. */
 export type Confirm = (question: string, signal: AbortSignal) => Promise<boolean>;
 
+/** Several questions, whose answers may be typed ahead. */
+export interface Dialogue {
+  /** The line that is typed, trimmed; null: the input has ended. Rejects when `signal` is aborted. */
+  ask(question: string, signal: AbortSignal): Promise<string | null>;
+  close(): void;
+}
+
+/** Null: standard input or standard error is no terminal. */
+export function dialogueOnTerminal(): (() => Dialogue) | null {
+  return process.stdin.isTTY && process.stderr.isTTY ? openDialogue : null;
+}
+
+function openDialogue(): Dialogue {
+  // Without `terminal` the system handles Ctrl-C, and the process gets its signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+  const typed = lines[Symbol.asyncIterator]();
+  return {
+    async ask(question, signal) {
+      signal.throwIfAborted();
+      process.stderr.write(`${question} `);
+      const line = await Promise.race([typed.next(), rejectionOf(signal)]);
+      return line.done === true ? null : line.value.trim();
+    },
+    close: () => lines.close(),
+  };
+}
+
+function rejectionOf(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
 /** Null: standard input or standard error is no terminal. */
 export function confirmOnTerminal(): Confirm | null {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return null;
+  const open = dialogueOnTerminal();
+  if (open === null) return null;
   return async (question, signal) => {
-    // Without `terminal` the system handles Ctrl-C, and the process gets its signal.
-    const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
+    const dialogue = open();
     try {
-      const ended = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
-      return isYes(await Promise.race([lines.question(`${question} [y/N] `, { signal }), ended]));
+      return isYes((await dialogue.ask(`${question} [y/N]`, signal)) ?? '');
     } finally {
-      lines.close();
+      dialogue.close();
     }
   };
 }
 
-function isYes(answer: string): boolean {
+export function isYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer.trim());
 }

@@ -114,7 +114,7 @@ export class ProgressLine {
   }
 }
 
-interface TableTerminal extends ProgressScreen {
+export interface TableTerminal extends ProgressScreen {
   /** Characters in a line; unknown, or 0: as many as one likes. */
   readonly columns?: number | undefined;
 }
