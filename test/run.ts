@@ -5,7 +5,8 @@
  *
  * It gives every file a process. Reading our modules through tsx would cost each of them 3 s of processor time and more
  * than most of its tests, so the tree is compiled first, which takes 2 s, what runs as a process or thread is bundled as in
- * a build, and files that need no process of their own (`together`) share one. Files of another tree are run as they are.
+ * a build, which halves a test's start too, and files that need no process of their own (`together`) share one. Files of
+ * another tree are run as they are.
  *
  *   node --import tsx test/run.ts [--flag-of-node ...] [file or folder ...]
  */
@@ -23,7 +24,7 @@ import {
 } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { bundle } from './support/bundle.ts';
+import { bundle, bundleTests } from './support/bundle.ts';
 
 const args = process.argv.slice(2);
 const flags = args.filter((arg) => arg.startsWith('-'));
@@ -56,9 +57,9 @@ async function main(): Promise<number> {
   const isOurs = files.every((file) => file.startsWith(root));
   try {
     if (isOurs && !compile(folder)) return complain('what is tested cannot be compiled', 1);
-    if (isOurs) await bundle(join(folder, 'src'));
     const sharing = files.filter(isSharing);
     const alone = files.filter((file) => !sharing.includes(file));
+    if (isOurs) await Promise.all([bundle(join(folder, 'src')), bundleTests(alone, folder)]);
     const run = (file: string): string =>
       isOurs ? join(folder, relative(root, file).replace(/\.ts$/, '.js')) : file;
     const code = await runNode([...alone.map(run), ...groupFiles(sharing.map(run), folder)], report, isOurs);

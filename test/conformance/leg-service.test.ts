@@ -177,9 +177,9 @@ for (const [name, make] of Object.entries(implementations)) {
   test(`${name}: who is not let in is told why`, async () => {
     const { scene, service } = await make();
     const { call, token } = await scene.newCall();
-    const expired = await scene.token(call, { expiresAtS: 1 });
-    const ofAnotherDevice = await scene.token(call, { deviceId: 'D2' as DeviceId });
-    const ofNoSession = await scene.token(call, { sessionId: 'session' as SessionId });
+    const expired = scene.token(call, { expiresAtS: 1 });
+    const ofAnotherDevice = scene.token(call, { deviceId: 'D2' as DeviceId });
+    const ofNoSession = scene.token(call, { sessionId: 'session' as SessionId });
     const long = 'x'.repeat(100_000);
     const seen: (AdmissionRefusal | null)[] = [];
     for (const shown of ['', 'a.b.c', long, `${token.slice(0, -43)}${'A'.repeat(43)}`])

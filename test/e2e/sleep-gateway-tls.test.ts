@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 async function listen(settings: Partial<SleepSettings>): Promise<void> {
-  const deps = { clock, sessions, telemetry, log: new FakeLog(), otherSockets: () => 0, isHanded: false };
+  const deps = { clock, sessions, telemetry, log: new FakeLog(), otherSockets: () => 0, isLent: false };
   listener = new SleepListener({ ...sleepGatewayDefaults, ...settings }, deps);
   await listener.listen();
   port = listener.address.port;

@@ -42,7 +42,7 @@ afterEach(async () => {
 });
 
 async function listen(settings: Partial<SleepSettings> = {}): Promise<void> {
-  const deps = { clock, sessions, telemetry, log, otherSockets: () => 0, isHanded: false };
+  const deps = { clock, sessions, telemetry, log, otherSockets: () => 0, isLent: false };
   listener = new SleepListener({ ...sleepGatewayDefaults, ...settings }, deps);
   await listener.listen();
   port = listener.address.port;

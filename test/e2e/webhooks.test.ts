@@ -51,13 +51,13 @@ class WebhooksScene {
 
   static async start(
     t: Ending,
-    url: string,
+    url: string | null,
     startWorker?: WebhooksDeps['startWorker'],
   ): Promise<WebhooksScene> {
     const context = new WebhooksScene(temporaryStore(t), startWorker);
     await context.writer.put('application', { appId, name: 'test' });
     await context.writer.put('product', { productId: 'doorbell' as ProductId, appIds: [appId] });
-    await context.register(url);
+    if (url !== null) await context.register(url);
     await context.webhooks.start();
     t.after(() => context.webhooks.stop());
     return context;
@@ -167,6 +167,17 @@ test('a webhook that is added while the server runs is told of what happens from
   context.webhooks.registryChanged();
   context.happen(2);
   assert.deepEqual(seqsOf(await other.until(1)), [2]);
+});
+
+test('the first webhook of a running server is told of what happens from then on', async (t) => {
+  const receiver = await WebhookReceiver.start(t);
+  const context = await WebhooksScene.start(t, null);
+  context.happen(1);
+  await context.journal.allCommitted();
+  await context.register(receiver.url);
+  context.webhooks.registryChanged();
+  context.happen(2);
+  assert.deepEqual(seqsOf(await receiver.until(1)), [2]);
 });
 
 test('a receiver that answers 410 is told no more until it is enabled', async (t) => {

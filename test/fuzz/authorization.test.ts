@@ -6,7 +6,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseAuthorization } from '../../src/protocol/tgv1/signing-headers.ts';
 
-type Parse = (header: string) => object | null;
+interface Parsed {
+  readonly accessKeyId: string;
+  readonly scopeDay: string;
+  readonly signedHeaders: string;
+  readonly signature: string;
+}
+
+type Parse = (header: string) => Parsed | null;
 
 const seed = 0x7467_7631;
 const rounds = 20_000;
@@ -78,15 +85,23 @@ function mutated(header: string, random: () => number): string {
   }
 }
 
-function matchForm(header: string): object | null {
+function matchForm(header: string): Parsed | null {
   const match = form.exec(header);
   if (match === null) return null;
-  const [, accessKeyId, scopeDay, signedHeaders, signature] = match;
+  const [, accessKeyId = '', scopeDay = '', signedHeaders = '', signature = ''] = match;
   return { accessKeyId, scopeDay, signedHeaders, signature };
 }
 
-function expected(header: string): object | null {
+function expected(header: string): Parsed | null {
   return header.length <= 4096 ? matchForm(header) : null;
+}
+
+function parse(header: string): Parsed | null {
+  const authorization = parseAuthorization(header);
+  if (authorization === null) return null;
+  const { claim, signature } = authorization;
+  const { accessKeyId, scopeDay, signedHeaders } = claim;
+  return { accessKeyId, scopeDay, signedHeaders, signature };
 }
 
 /** How many headers had the form and how many had not; throws at the first on which parser and form differ. */
@@ -104,19 +119,27 @@ function fuzz(parse: Parse): { formed: number; malformed: number } {
 }
 
 test('the parser takes exactly the headers of the form, whatever is done to them', () => {
-  const { formed, malformed } = fuzz(parseAuthorization);
+  const { formed, malformed } = fuzz(parse);
 
   assert.ok(formed > rounds / 10, `only ${formed} had the form`);
   assert.ok(malformed > rounds / 10, `only ${malformed} had not`);
 });
 
+const remembered = new Map<string, Parsed>();
+
 const canaries: Readonly<Record<string, Parse>> = {
-  'trims what it is given': (header) => parseAuthorization(header.trim()),
+  'trims what it is given': (header) => parse(header.trim()),
   'takes a signature of any characters': (header) => {
-    const parsed = parseAuthorization(header.slice(0, -1) + '0');
+    const parsed = parse(header.slice(0, -1) + '0');
     return parsed === null
       ? null
       : { ...parsed, signature: parsed.signature.slice(0, -1) + header.slice(-1) };
+  },
+  'remembers a claim by what is most of it': (header) => {
+    const start = header.slice(0, 30);
+    const known = remembered.get(start) ?? parse(header);
+    if (known !== null) remembered.set(start, known);
+    return known;
   },
   'has no limit': matchForm,
 };

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { checkRequest, type SignedRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { hmacSha256Hex, verifySignature, type SignatureJob } from '../../src/protocol/tgv1/signature.ts';
 import { formatSigningDate, parseSigningDate } from '../../src/protocol/tgv1/signing-headers.ts';
-import { checking, jobOf, signed } from '../support/signed-requests.ts';
+import { checking, jobOf, signed, type ReceivedRequest } from '../support/signed-requests.ts';
 
 const dependencies = checking();
 
@@ -17,7 +17,7 @@ const furtherHeaders = fc.dictionary(
   { maxKeys: 4 },
 );
 
-const signedRequest: fc.Arbitrary<SignedRequest> = fc
+const signedRequest: fc.Arbitrary<ReceivedRequest> = fc
   .record({
     method: fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'),
     path: text.map((tail) => `/v1/${tail.replaceAll('?', '')}`),
@@ -101,11 +101,15 @@ test('another value of any header on the list is noticed', () => {
   );
 });
 
-test('our HMAC is the one of node:crypto', () => {
-  const key = fc.uint8Array({ minLength: 32, maxLength: 32 });
+test('our HMAC is the one of node:crypto, whatever key and text came before', () => {
+  const keys = fc.array(fc.uint8Array({ minLength: 32, maxLength: 32 }), { minLength: 1, maxLength: 3 });
+  const content = fc.string({ unit: 'binary', maxLength: 128 });
   fc.assert(
-    fc.property(key, fc.string({ unit: 'binary', maxLength: 128 }), (key, content) => {
-      assert.equal(hmacSha256Hex(key, content), createHmac('sha256', key).update(content).digest('hex'));
+    fc.property(keys, fc.array(fc.tuple(fc.nat(), content), { maxLength: 6 }), (keys, asked) => {
+      for (const [at, text] of asked) {
+        const key = keys[at % keys.length] ?? new Uint8Array(32);
+        assert.equal(hmacSha256Hex(key, text), createHmac('sha256', key).update(text).digest('hex'));
+      }
     }),
   );
 });

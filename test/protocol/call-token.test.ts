@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
+import { SignJWT } from 'jose';
+import { parseDeviceId } from '../../src/model/ids.ts';
 import { checkCallToken, signCallToken } from '../../src/protocol/call-token/call-token.ts';
 import { TokenKeys, type TokenKey } from '../../src/protocol/call-token/token-keys.ts';
 import { fail, succeed } from '../../src/lib/result.ts';
@@ -34,11 +36,23 @@ test(
   'what we sign is the head and the claims as written down, and openssl makes the same of them',
   { skip },
   async () => {
-    const token = await signCallToken(new TokenKeys([key, other]), sampleClaims);
+    const token = signCallToken(new TokenKeys([key, other]), sampleClaims);
     const signed = `${base64url(head)}.${base64url(claims)}`;
     assert.equal(token, `${signed}.${opensslMac(key, signed)}`);
   },
 );
+
+test('what we sign is byte for byte what jose makes of the same claims, whatever the device is called', async () => {
+  const { kid, secret } = key;
+  for (const text of ['TESTDEVICE01', '\ufeff"\\/😀', '\u2028\0']) {
+    const deviceId = parseDeviceId(text);
+    assert.ok(deviceId !== null);
+    const ofJose = new SignJWT({ ...(JSON.parse(claims) as object), sub: deviceId });
+    ofJose.setProtectedHeader({ alg: 'HS256', typ: 'JWT', kid });
+    const token = signCallToken(new TokenKeys([key]), { ...sampleClaims, deviceId });
+    assert.equal(token, await ofJose.sign(secret));
+  }
+});
 
 test(
   'what openssl signs is good, by either of two live keys, however its JSON is written',
@@ -65,7 +79,7 @@ test('what openssl signs with a key that is not live is not', { skip }, async ()
 
 test('a token that is cut anywhere is refused', async () => {
   const keys = new TokenKeys([key]);
-  const token = await signCallToken(keys, sampleClaims);
+  const token = signCallToken(keys, sampleClaims);
   for (let length = 0; length < token.length; length++) {
     const checked = await checkCallToken(keys, token.slice(0, length));
     assert.ok(!checked.ok, `${length} of ${token.length}`);

@@ -7,18 +7,12 @@ import { assert } from '../../src/lib/assert.ts';
 import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
 import { makeFrame, makeResampler } from '../../src/media/codec/native-census.ts';
 import { i420Bytes } from '../../src/media/geometry/source-frame.ts';
-import {
-  takeFrame as takeFrameWell,
-  takeSound as takeSoundWell,
-} from '../../src/media/transcoding/transcoder-worker.ts';
+import type { MessagePort } from 'node:worker_threads';
+import { serveTasks } from '../../src/media/transcoding/task-port.ts';
+import { transcoderTasks } from '../../src/media/transcoding/transcoder-worker.ts';
+import type { FrameResult } from '../../src/model/media/picture.ts';
+import type { SoundResult } from '../../src/model/media/sound.ts';
 import type { FrameTask, SoundTask } from '../../src/media/transcoding/transcoder-task.ts';
-
-export {
-  closeAll,
-  closeSession,
-  countNatives,
-  startEngine,
-} from '../../src/media/transcoding/transcoder-worker.ts';
 
 const framesBetweenLeaks = 25;
 const packetsBetweenLeaks = 250;
@@ -30,21 +24,25 @@ const lost: unknown[] = [];
 let frames = 0;
 let packets = 0;
 
-export async function takeFrame(task: FrameTask): Promise<unknown> {
+export function serve(port: MessagePort): void {
+  serveTasks({ ...transcoderTasks, takeFrame, takeSound }, port);
+}
+
+async function takeFrame(task: FrameTask): Promise<FrameResult> {
   const engine = await opening;
   assert(engine.ok, 'the soak has an engine');
   frames += 1;
   if (frames % framesBetweenLeaks === 0) lost.push(makeFrame(engine.value), loseUncounted(engine.value));
-  return takeFrameWell(task);
+  return transcoderTasks.takeFrame(task);
 }
 
-export async function takeSound(task: SoundTask): Promise<unknown> {
+async function takeSound(task: SoundTask): Promise<SoundResult> {
   const engine = await opening;
   assert(engine.ok, 'the soak has an engine');
   packets += 1;
   if (packets % packetsBetweenLeaks === 0)
     lost.push(makeResampler(engine.value, task.assumed, resampledRate));
-  return takeSoundWell(task);
+  return transcoderTasks.takeSound(task);
 }
 
 /** Pixels that FFmpeg has copied. */

@@ -11,7 +11,8 @@ import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import { checkout } from './checkout.ts';
 
-const source = fileURLToPath(new URL('src/', checkout));
+const root = fileURLToPath(checkout);
+const source = join(root, 'src');
 
 /** Modules under `src/`, without extension. One that is missing here runs as it was compiled. */
 const entries = [
@@ -26,28 +27,26 @@ const entries = [
 ];
 
 /** Packages with compiled code, with files of theirs that they look for, or that may be missing. */
-const external = ['lmdb', 'msgpackr', 'node-av', 'piscina', 'tsx', 'uWebSockets.js'];
+const external = ['esbuild', 'lmdb', 'msgpackr', 'node-av', 'piscina', 'tsx', 'uWebSockets.js'];
 
 /** All files of bundles lie side by side in it, so the way from any of them to a module's place is the same. */
 const bundles = 'bundles';
 
-/** A module finds what lies beside it from its own place in the tree, whichever file it has become part of. */
-const keepPlaces: Plugin = {
-  name: 'keep-places',
-  setup(built) {
-    built.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
-      const place = relative(source, path).replace(/\.ts$/, '.js');
-      const text = await readFile(path, 'utf8');
-      const contents = text.replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
-      return { contents, loader: 'ts' };
-    });
-  },
-};
-
 /** `folder`: where the compiler has written `src/`. Rejects when a module cannot be bundled; esbuild has said why. */
-export async function bundle(folder: string): Promise<void> {
+export function bundle(folder: string): Promise<void> {
+  return bundleTree(source, entries, folder);
+}
+
+/** The same for tests that have a process each. `tests`: files of the checkout; `folder`: where it was compiled to. */
+export function bundleTests(tests: readonly string[], folder: string): Promise<void> {
+  const modules = tests.map((file) => relative(root, file).replace(/\.ts$/, ''));
+  return bundleTree(root, modules, folder);
+}
+
+/** `tree`: a folder of sources that was compiled to `folder`; `modules`: below it, without extension. */
+async function bundleTree(tree: string, modules: readonly string[], folder: string): Promise<void> {
   await build({
-    entryPoints: entries.map((entry) => ({ in: join(source, `${entry}.ts`), out: bundleName(entry) })),
+    entryPoints: modules.map((entry) => ({ in: join(tree, `${entry}.ts`), out: bundleName(entry) })),
     outdir: join(folder, bundles),
     bundle: true,
     splitting: true,
@@ -59,17 +58,45 @@ export async function bundle(folder: string): Promise<void> {
       js: "import { createRequire as requireOfBundle } from 'node:module';\nconst require = requireOfBundle(import.meta.url);",
     },
     external,
-    plugins: [keepPlaces],
+    plugins: [keepPlaces(tree), englishOnly],
+    // What is shorter is read faster; names stay, for stacks.
+    minifyWhitespace: true,
+    minifySyntax: true,
     sourcemap: true,
     legalComments: 'linked',
     logLevel: 'warning',
   });
-  for (const entry of entries) {
+  for (const entry of modules) {
     const up = '../'.repeat(entry.split('/').length - 1) || './';
     const bang = entry === 'main' ? '#!/usr/bin/env node\n' : '';
     const line = `${bang}export * from '${up}${bundles}/${bundleName(entry)}.js';\n`;
     writeFileSync(join(folder, `${entry}.js`), line);
   }
+}
+
+/** zod has its words in fifty languages, which were half of what a command reads. Ours are in English. */
+const englishOnly: Plugin = {
+  name: 'english-only',
+  setup(built) {
+    built.onLoad({ filter: /[/\\]zod[/\\]v4[/\\]locales[/\\]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js';",
+    }));
+  },
+};
+
+/** A module finds what lies beside it from its own place in the tree, whichever file it has become part of. */
+function keepPlaces(tree: string): Plugin {
+  return {
+    name: 'keep-places',
+    setup(built) {
+      built.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+        const place = relative(tree, path).replace(/\.ts$/, '.js');
+        const text = await readFile(path, 'utf8');
+        const contents = text.replaceAll('import.meta.url', `new URL('../${place}', import.meta.url).href`);
+        return { contents, loader: 'ts' };
+      });
+    },
+  };
 }
 
 function bundleName(entry: string): string {

@@ -7,7 +7,7 @@ import { checkout, runArgs } from './checkout.ts';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 
 /** Compiled where the tests are, as in production. */
-const program = runArgs(moduleBeside('../../src/main', import.meta.url));
+export const mainArgs = runArgs(moduleBeside('../../src/main', import.meta.url));
 const source = runArgs(new URL('src/main.ts', checkout));
 
 export interface CliResult {
@@ -34,7 +34,7 @@ function spawnCli(
   env: NodeJS.ProcessEnv = {},
   { run, openFilesMax }: Launch = {},
 ): ChildProcess {
-  const node = [process.execPath, ...(run === 'source' ? source : program), ...args];
+  const node = [process.execPath, ...(run === 'source' ? source : mainArgs), ...args];
   const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];
   const [command = '', ...rest] = openFilesMax === undefined ? node : limited;
   return spawn(command, rest, {

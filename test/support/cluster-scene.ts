@@ -23,6 +23,7 @@ import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { SlotReconciler } from '../../src/cluster/ownership/slot-reconciler.ts';
 import type { ClusterDeps } from '../../src/core/devices/locate-device.ts';
 import { MemberSearch } from '../../src/core/devices/member-search.ts';
+import { ownerViews } from '../../src/core/devices/observe-at-owners.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
@@ -214,6 +215,7 @@ export class ClusterMember {
     const { sleepRecords, signalRecords, wakeupRecords, watch } = this;
     this.deps = {
       ...known,
+      views: ownerViews(peers, shared, clock),
       sleepRecords,
       signalRecords,
       wakeupRecords,
@@ -275,6 +277,7 @@ export class ClusterMember {
     const news = {
       registryChanged: note('registry-changed'),
       logGrew: note('log-grew'),
+      logFollowing: note('log-following'),
       tokenKeysChanged: note('token-keys-changed'),
     };
     return answerPeers({

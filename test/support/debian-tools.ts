@@ -19,6 +19,8 @@ const packages = {
   gcc: 'gcc',
   make: 'make',
   'nats-server': 'nats-server',
+  'systemd-analyze': 'systemd',
+  promtool: 'prometheus',
 } as const;
 export type DebianTool = keyof typeof packages;
 

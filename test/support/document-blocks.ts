@@ -14,7 +14,7 @@ import { checkout } from './checkout.ts';
 
 /** Paths from the root of every page, those beside examples and configurations too. */
 export function documentPages(): string[] {
-  const folders = ['docs/', 'config/'].flatMap((folder) =>
+  const folders = ['docs/', 'config/', 'deploy/'].flatMap((folder) =>
     readdirSync(new URL(folder, checkout), { recursive: true, encoding: 'utf8' }).map(
       (path) => folder + path,
     ),

@@ -32,6 +32,8 @@ export class DraftedEventLog implements EventLog {
       .toReversed();
   }
 
+  catchUp(): void {}
+
   follow(told: (events: readonly LoggedEvent[]) => void): () => void {
     this.#followers.add(told);
     return () => this.#followers.delete(told);

@@ -1,6 +1,7 @@
 /** Processes that a test starts for a supervisor, speaks for and kills; time is the test's. */
-import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { BoundSocket } from '../../src/lib/bound-sockets.ts';
+import type { SleepCounts } from '../../src/gateways/sleep/sleep-sockets.ts';
 import type {
   WorkerSetState,
   ProcessFork,
@@ -9,7 +10,6 @@ import type {
   ProcessTask,
 } from '../../src/server/supervisor/process-messages.ts';
 import { Supervisor } from '../../src/server/supervisor/supervisor.ts';
-import { SupervisorSleepPort } from '../../src/server/supervisor/process-ports.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
@@ -20,11 +20,11 @@ export class FakeFork implements ProcessFork {
   /** Answers heartbeats, and stops when it is told to. */
   isSound = true;
   wasKilled = false;
-  /** At once. */
-  takesSockets = true;
-  readonly handed: Socket[] = [];
-  sleepConnections = 0;
-  #takes: () => void = () => undefined;
+  /** Connections to the sleep port. */
+  open = 0;
+  #taken = 0;
+  /** What it may still take, by the numbers of the sockets that it is lent. */
+  readonly lent = new Map<number, number>();
   #end: (how: string) => void = () => undefined;
   readonly #unheard: ProcessReport[] = [];
   #told: (report: ProcessReport) => void = (report) => void this.#unheard.push(report);
@@ -39,26 +39,36 @@ export class FakeFork implements ProcessFork {
     for (const report of this.#unheard.splice(0)) told(report);
   }
 
-  hand(socket: Socket, sent: () => void): void {
-    this.handed.push(socket);
-    if (this.takesSockets) sent();
-    else this.#takes = sent;
+  /** Connections come to one of its sockets. */
+  accept(number: number, count: number): void {
+    const left = (this.lent.get(number) ?? 0) - count;
+    if (left < 0) throw new Error(`it may not take ${count} from socket ${number}`);
+    this.open += count;
+    this.#taken += count;
+    this.lent.set(number, left);
+    if (left === 0) this.#giveBack(number);
   }
 
-  /** The connection on its way is there. */
-  taken(): void {
-    this.#takes();
+  #giveBack(number: number): void {
+    const unused = this.lent.get(number) ?? 0;
+    this.lent.delete(number);
+    this.report({ kind: 'sleep-socket-back', number, unused, sleep: this.#counts });
+  }
+
+  get #counts(): SleepCounts {
+    return { open: this.open, taken: this.#taken };
   }
 
   order(order: ProcessOrder): void {
     this.orders.push(order);
+    if (order.kind === 'sleep-socket') this.lent.set(order.number, order.connections);
     if (!this.isSound) return;
-    if (order.kind === 'heartbeat')
-      this.report({
-        kind: 'heartbeat',
-        sleepConnections: this.sleepConnections,
-        sleepTaken: this.handed.length,
-      });
+    if (order.kind === 'sleep-sockets-back') {
+      // Some come again at once.
+      const numbers = Array.from(this.lent.keys());
+      for (const number of numbers) this.#giveBack(number);
+    }
+    if (order.kind === 'heartbeat') this.report({ kind: 'heartbeat', sleep: this.#counts });
     if (order.kind === 'stop') this.die('exit code 0');
   }
 
@@ -114,25 +124,11 @@ export class FakeFork implements ProcessFork {
   }
 }
 
-/** Accepts what a test gives it. */
-export class FakeSleepPort extends SupervisorSleepPort {
-  isListening = false;
+export class FakeBoundSocket implements BoundSocket {
+  isOpen = true;
 
-  override listen(): Promise<void> {
-    this.isListening = true;
-    return Promise.resolve();
-  }
-
-  override close(): void {
-    this.isListening = false;
-  }
-}
-
-export class FakeSocket {
-  wasReset = false;
-
-  resetAndDestroy(): void {
-    this.wasReset = true;
+  close(): void {
+    this.isOpen = false;
   }
 }
 
@@ -151,15 +147,17 @@ export class SupervisorScene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   readonly forks: FakeFork[] = [];
-  /** A port that is the test's. */
-  readonly sleepPort: FakeSleepPort;
+  /** Of the sleep port; none until it is open. */
+  sockets: readonly FakeBoundSocket[] = [];
   readonly supervisor: Supervisor;
+  /** Thrown when the sleep port is opened. */
+  noSockets: Error | null = null;
   /** Thrown by the next forks. */
   noProcess: Error | null = null;
 
-  constructor(workers: number) {
+  /** `sockets` of the sleep port: as many, or one. */
+  constructor(workers: number, sockets = workers) {
     const { clock, log } = this;
-    let opened: FakeSleepPort | null = null;
     this.supervisor = new Supervisor({
       clock,
       log,
@@ -169,10 +167,12 @@ export class SupervisorScene {
       listeners,
       stopMsMax,
       fork: () => this.#fork(),
-      openSleepPort: (workers) => (opened = new FakeSleepPort(log, workers)),
+      bind: async () => {
+        if (this.noSockets !== null) throw this.noSockets;
+        this.sockets = Array.from({ length: sockets }, () => new FakeBoundSocket());
+        return this.sockets;
+      },
     });
-    if (opened === null) throw new Error('a supervisor has a sleep port');
-    this.sleepPort = opened;
   }
 
   /** All up. */
@@ -195,6 +195,19 @@ export class SupervisorScene {
 
   lives(process: number): number {
     return this.forks.filter((one) => one.process === process).length;
+  }
+
+  /** Its latest workers, by number. */
+  get workers(): FakeFork[] {
+    const numbers = new Set(this.forks.map(({ process }) => process ?? 0));
+    return [...numbers].filter((number) => number > 0).map((number) => this.life(number));
+  }
+
+  /** A connection to the socket of this number; false: it waits there. */
+  connect(number: number): boolean {
+    const holder = this.workers.find(({ lent }) => lent.has(number));
+    holder?.accept(number, 1);
+    return holder !== undefined;
   }
 
   async settle(): Promise<void> {

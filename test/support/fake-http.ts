@@ -59,9 +59,15 @@ export class FakeResponse {
     this.status = status;
   }
 
+  /** A value may bring further lines with it. */
   writeHeader(name: string, value: string): void {
     this.#touch();
-    this.headers.set(name.toLowerCase(), value);
+    const [first = '', ...further] = value.split('\r\n');
+    this.headers.set(name.toLowerCase(), first);
+    for (const line of further) {
+      const [also = '', text = ''] = line.split(': ');
+      this.headers.set(also.toLowerCase(), text);
+    }
   }
 
   end(body: string): void {

@@ -71,7 +71,7 @@ export class LegServiceScene extends CallScene {
   }
 
   /** As it is issued with the session's credentials now. */
-  token(sessionId: SessionId, change: Partial<CallTokenClaims> = {}): Promise<string> {
+  token(sessionId: SessionId, change: Partial<CallTokenClaims> = {}): string {
     const session = this.directory.find(sessionId);
     if (session === null) throw new Error('no such session');
     this.#tokenIds += 1;
@@ -88,7 +88,7 @@ export class LegServiceScene extends CallScene {
   /** A call with a token for its device. */
   async newCall(order?: CallOrder): Promise<{ readonly call: SessionId; readonly token: string }> {
     const call = this.issue(order);
-    return { call, token: await this.token(call) };
+    return { call, token: this.token(call) };
   }
 
   /** Comes with a token and is let in. */

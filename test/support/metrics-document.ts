@@ -27,16 +27,7 @@ Requests that ask to wait (\`wait\` of the event log and of the outcome of a wak
 
 ## Alerts
 
-| when | what it means |
-|---|---|
-| \`reveille_disk_free_bytes / reveille_disk_bytes < 0.1\` | soon the store can take no change |
-| \`process_open_fds / process_max_fds > 0.9\` | new connections will be refused: raise \`LimitNOFILE\` |
-| \`reveille_certificate_expiry_timestamp_seconds - time() < 14 * 86400\` | devices and callers will refuse the listener; after renewing, send SIGHUP |
-| \`reveille_webhook_oldest_event_seconds > 600\` | a backend is not told of events: \`reveille webhook list\` says which |
-| \`increase(reveille_webhook_deliveries_total{result="parked"}[1h]) > 0\` | events were given up until somebody replays them |
-| \`rate(reveille_auth_failures_total[5m]) > 1\` | a backend signs wrongly, or somebody tries |
-| \`nodejs_eventloop_lag_p99_seconds > 0.2\` | the process is overloaded |
-| \`reveille_media_up == 0\` | no call can be carried, where there are calls |
+[deploy/prometheus/alerts.yml](../deploy/prometheus/alerts.yml) has rules for what is worth an alert, and [operations.md](operations.md#alerts) says of each what it means and what to do. [deploy/grafana](../deploy/README.md#prometheus-and-grafana) has a dashboard.
 
 ## All metrics
 

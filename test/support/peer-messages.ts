@@ -220,10 +220,12 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
 export const notices: readonly PeerNotice[] = [
   { kind: 'superseded', connection: 'sleep', deviceId: testDevice, session },
   {
-    kind: 'wakeup-accepted',
-    signature: '0f'.repeat(32),
-    signatureExpiresMs: 1_763_627_400_000,
-    receipt,
+    kind: 'wakeups-accepted',
+    wakeups: ['0f', '1e'].map((byte) => ({
+      signature: byte.repeat(32),
+      signatureExpiresMs: 1_763_627_400_000,
+      receipt,
+    })),
   },
   {
     kind: 'message-answered',
@@ -273,6 +275,14 @@ export const notices: readonly PeerNotice[] = [
   },
   { kind: 'registry-changed' },
   { kind: 'log-grew' },
+  { kind: 'log-following', follows: false },
+  {
+    kind: 'sessions-logged',
+    sessions: [
+      { deviceId: testDevice, turn: { kind: 'login', sessionId: session, atMs: 1_763_627_400_123 } },
+      { deviceId: testDevice, turn: { kind: 'reset', epoch: 3, atMs: 1_763_627_400_123 } },
+    ],
+  },
   { kind: 'token-keys-changed' },
 ];
 

@@ -34,6 +34,13 @@ export class ScriptedEventLog implements EventLog {
     return this.#events.filter((event) => event.deviceId === deviceId).reverse();
   }
 
+  catchUp(): void {}
+
+  /** How many follow it. */
+  get followers(): number {
+    return this.#followers.size;
+  }
+
   follow(told: (events: readonly LoggedEvent[]) => void): () => void {
     this.#followers.add(told);
     return () => this.#followers.delete(told);

@@ -4,12 +4,12 @@
  * hold `session.frames`, counted since the thread began; its rebuilds are the turns of the thread's event loop that
  * followed frames. One frame at a time, as behind native code.
  */
-import { BroadcastChannel } from 'node:worker_threads';
-import { move, transferableSymbol, valueSymbol } from 'piscina';
+import { BroadcastChannel, type MessagePort } from 'node:worker_threads';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { NativeCensus } from '../../src/media/codec/native-census.ts';
 import type { FrameResult } from '../../src/model/media/picture.ts';
 import type { SoundResult } from '../../src/model/media/sound.ts';
+import { serveTasks } from '../../src/media/transcoding/task-port.ts';
 import type { EngineDescription, FrameTask, SoundTask } from '../../src/media/transcoding/transcoder-task.ts';
 import { noEngineVariable, type FrameScript } from './frame-script.ts';
 import { gateFailsVariable, gateOrders, gateReports } from './gate.ts';
@@ -20,13 +20,6 @@ if (process.env[gateFailsVariable] !== undefined) throw new Error('this worker c
 const framesBySession = new Map<number, number>();
 const reports = new BroadcastChannel(gateReports);
 let loopTurns = 0;
-let turn: Promise<unknown> = Promise.resolve();
-
-function inTurn<Value>(work: () => Value | Promise<Value>): Promise<Value> {
-  const done = turn.then(work);
-  turn = done.catch(() => {});
-  return done;
-}
 
 function orderOfTest(): Promise<GateOrder> {
   return new Promise((resolve) => {
@@ -39,68 +32,67 @@ function orderOfTest(): Promise<GateOrder> {
   });
 }
 
-export function startEngine(): Result<EngineDescription, string> {
+export function serve(port: MessagePort): void {
+  serveTasks({ startEngine, takeFrame, takeSound, closeSession, closeAll, countNatives }, port);
+}
+
+async function startEngine(): Promise<Result<EngineDescription, string>> {
   return process.env[noEngineVariable] === undefined
     ? succeed({ version: 'scripted', soundEncoders: ['alaw', 'opus'] })
     : fail('there is no engine here');
 }
 
-export function takeFrame({ session, frame }: FrameTask): Promise<unknown> {
-  return inTurn(async () => {
-    const script: FrameScript = JSON.parse(new TextDecoder().decode(frame.payload));
-    const frames = (framesBySession.get(session) ?? 0) + 1;
-    framesBySession.set(session, frames);
-    setImmediate(() => {
-      loopTurns += 1;
-    });
-    const order = script.isHeld === true ? await orderOfTest() : 'go';
-    if (order === 'die') process.exit(1);
-    if (order === 'throw') throw new Error('this worker was told to throw');
-    const size = { width: frame.width, height: frame.height };
-    const bytes = new TextEncoder().encode(`${session}.${frames}`);
-    const result: FrameResult = {
-      source: size,
-      pictures: [{ format: 'mjpeg', isKey: true, size, bytes }],
-      drop: null,
-      keyFrameWanted: false,
-      rebuilds: loopTurns,
-      workMs: script.workMs ?? 0,
-    };
-    return move({ [transferableSymbol]: [bytes.buffer], [valueSymbol]: result });
+async function takeFrame({ session, frame }: FrameTask): Promise<FrameResult> {
+  const script: FrameScript = JSON.parse(new TextDecoder().decode(frame.payload));
+  const frames = (framesBySession.get(session) ?? 0) + 1;
+  framesBySession.set(session, frames);
+  setImmediate(() => {
+    loopTurns += 1;
   });
+  const order = script.isHeld === true ? await orderOfTest() : 'go';
+  if (order === 'die') process.exit(1);
+  if (order === 'throw') throw new Error('this worker was told to throw');
+  const size = { width: frame.width, height: frame.height };
+  const bytes = new TextEncoder().encode(`${session}.${frames}`);
+  return {
+    source: size,
+    pictures: [{ format: 'mjpeg', isKey: true, size, bytes }],
+    drop: null,
+    keyFrameWanted: false,
+    rebuilds: loopTurns,
+    workMs: script.workMs ?? 0,
+  };
 }
 
 /** What comes back is `session.packets`, for every target. */
-export function takeSound({ session, packet, targets }: SoundTask): Promise<SoundResult> {
-  return inTurn(async () => {
-    const script: FrameScript = JSON.parse(new TextDecoder().decode(packet.payload));
-    const packets = (framesBySession.get(session) ?? 0) + 1;
-    framesBySession.set(session, packets);
-    if (script.isHeld === true && (await orderOfTest()) === 'die') process.exit(1);
-    const made = {
-      timestampMs: packet.timestampMs,
-      payload: new TextEncoder().encode(`${session}.${packets}`),
-    };
-    return { packets: targets.map(() => [made]), drop: null, rebuilds: 0, workMs: script.workMs ?? 0 };
-  });
+async function takeSound({ session, packet, targets }: SoundTask): Promise<SoundResult> {
+  const script: FrameScript = JSON.parse(new TextDecoder().decode(packet.payload));
+  const packets = (framesBySession.get(session) ?? 0) + 1;
+  framesBySession.set(session, packets);
+  if (script.isHeld === true && (await orderOfTest()) === 'die') process.exit(1);
+  const made = {
+    timestampMs: packet.timestampMs,
+    payload: new TextEncoder().encode(`${session}.${packets}`),
+  };
+  return { packets: targets.map(() => [made]), drop: null, rebuilds: 0, workMs: script.workMs ?? 0 };
 }
 
-export function closeSession(session: number): Promise<unknown> {
-  return inTurn(() => framesBySession.delete(session));
+async function closeSession(session: number): Promise<void> {
+  framesBySession.delete(session);
 }
 
-export function closeAll(): Promise<void> {
-  return inTurn(() => framesBySession.clear());
+async function closeAll(): Promise<void> {
+  framesBySession.clear();
 }
 
 /** Of each session a packet. */
-export function countNatives(): Promise<NativeCensus> {
-  return inTurn(() => ({
+async function countNatives(): Promise<NativeCensus> {
+  return {
     packets: framesBySession.size,
     frames: 0,
     codecContexts: 0,
     graphs: 0,
     resamplers: 0,
     inputs: 0,
-  }));
+  };
 }

@@ -17,6 +17,7 @@ import {
   type SignalSessionsDeps,
   sleepSessions,
 } from '../../src/core/devices/admit-session.ts';
+import { ownViews } from '../../src/core/devices/observe-device.ts';
 import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices/query-connectivity.ts';
 import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
 import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
@@ -61,7 +62,7 @@ export class SessionScene {
       rejected: (deviceId, rejection) => void this.rejections.push({ deviceId, rejection }),
     };
     const isOverloaded = (): boolean => this.overloaded;
-    const known = { clock, registry, directory, sleepRecords, signalRecords, log, cluster: null };
+    const known = { clock, registry, directory, sleepRecords, signalRecords, log, views: ownViews };
     return { ...known, wakeups, rejections, isOverloaded };
   }
 

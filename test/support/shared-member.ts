@@ -36,6 +36,7 @@ export class SharedMember {
   readonly told: string[] = [];
   readonly taken: SlotClaimed[] = [];
   readonly followed: LoggedEvent[] = [];
+  unfollow: () => void = () => undefined;
 
   constructor(store: Store, name: string, clock: Clock = new DrivenClock()) {
     this.member = `${sharedNode}/${name}@1` as MemberId;
@@ -96,7 +97,7 @@ export class SharedMember {
       },
       lost: ({ session }) => void this.told.push(`lost ${session}`),
     });
-    this.events.follow((events) => {
+    this.unfollow = this.events.follow((events) => {
       this.followed.push(...events);
       for (const { sequence, seq } of events) this.told.push(`event ${sequence} ${seq}`);
     });

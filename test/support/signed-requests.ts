@@ -39,13 +39,18 @@ export const demoCredential = credentialOf({
   appId: '2818153',
 });
 
+/** With all of its headers, for who changes one. */
+export interface ReceivedRequest extends SignedRequest {
+  readonly headers: ReadonlyMap<string, string>;
+}
+
 /** `target` is path and query as in a request line; header names of any case. */
 export function received(
   method: string,
   target: string,
   headers: Readonly<Record<string, string>>,
   body: Uint8Array | null,
-): SignedRequest {
+): ReceivedRequest {
   const [path = '', query = ''] = splitOnce(target, '?');
   const byName = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   return { method, path, query, headers: new Map(byName), repeated: false, body };
@@ -70,7 +75,7 @@ export function unsigned(change: Partial<UnsignedRequest> = {}): UnsignedRequest
   };
 }
 
-export function signed(change: Partial<UnsignedRequest> = {}): SignedRequest {
+export function signed(change: Partial<UnsignedRequest> = {}): ReceivedRequest {
   const request = unsigned(change);
   return received(request.method, `${request.path}?${request.rawQuery}`, signRequest(request), request.body);
 }
@@ -100,7 +105,7 @@ export function distinctJobs(count: number): SignatureJob[] {
 }
 
 /** The `index`th of many different requests. */
-export function distinctRequest(index: number): SignedRequest {
+export function distinctRequest(index: number): ReceivedRequest {
   const device = `DEVICE${String(index).padStart(8, '0')}`;
   if (index % 2 === 1) return signed({ rawQuery: `device_id=${device}` });
   const body = Buffer.from(JSON.stringify({ device_id: device, custom_data: '0x12aB' }));

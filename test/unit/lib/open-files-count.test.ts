@@ -1,17 +1,26 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { countOpenFiles } from '../../../src/lib/open-files-count.ts';
 
 const skip = process.platform !== 'linux';
 
 test('every open descriptor counts', { skip }, async (t) => {
-  const before = await countOpenFiles();
-  const opened = Array.from({ length: 100 }, () => openSync('/dev/null', 'r'));
-  t.after(() => {
-    for (const descriptor of opened) closeSync(descriptor);
-  });
-  assert.equal(await countOpenFiles(), (before ?? 0) + opened.length);
+  // A process of its own: other files of this one's group open and close theirs meanwhile.
+  const open = "for (let left = 100; left > 0; left -= 1) fs.openSync('/dev/null', 'r')";
+  const child = spawn(process.execPath, [
+    '-e',
+    `process.stdin.once('data', () => { ${open}; console.log() }); console.log()`,
+  ]);
+  t.after(() => child.kill());
+  const directory = `/proc/${child.pid}/fd`;
+  await once(child.stdout, 'data');
+  const before = await countOpenFiles(directory);
+  child.stdin.write('\n');
+  await once(child.stdout, 'data');
+  assert.equal(await countOpenFiles(directory), (before ?? 0) + 100);
 });
 
 test('where the system tells no size the entries are counted', { skip }, async () => {

@@ -1,6 +1,8 @@
 /** What a member answers to the others, and what it does about what it is told. Source: cluster.md. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
+import { succeed } from '../../../../src/lib/result.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
 import { disconnectEverywhere } from '../../../../src/cluster/ownership/disconnect-everywhere.ts';
@@ -79,6 +81,22 @@ test('news are passed on, a superseded session closes', async () => {
   await settle();
   assert.deepEqual(scene.member(0).heard, kinds);
   assert.deepEqual(connection.closes, ['replaced']);
+});
+
+test('repeats of several accepted wakeups are answered like them by whoever was told', async () => {
+  const scene = new ClusterScene();
+  const requests = [scene.wakeup(), scene.wakeup()];
+  const wakeups = requests.map(({ signature, signatureExpiresMs }, place) => {
+    return { signature, signatureExpiresMs, receipt: { deviceId: testDevice, acceptedAtMs: place } };
+  });
+  scene.member(1).peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
+  await settle();
+  const { deps } = scene.member(0);
+  const answers = await Promise.all(requests.map((request) => submitWakeup(deps, request)));
+  assert.deepEqual(
+    answers,
+    wakeups.map(({ receipt }) => succeed(receipt)),
+  );
 });
 
 test('a device is disconnected at every member that has a session of it, and what was ended is told', async () => {

@@ -103,7 +103,7 @@ test('a member that does not listen yet is waited for, and asked as soon as it d
   peers.members([other]);
   const early = peers.ask(memberTwo, questions.disconnect, 50);
   const ask = peers.ask(memberTwo, questions.disconnect, 5000);
-  clock.advance(60);
+  clock.advance(100);
   assert.deepEqual(await early, fail('unsent'));
   const host = new ScriptedHost();
   const two = new UnixPeers({ self: memberTwo, clock, log: scene.log, host, directory: scene.directory });
@@ -125,7 +125,7 @@ test('a member that takes the connection and says nothing has got no question', 
   const connection = await raw.connection();
   const ask = peers.ask(memberTwo, questions.wake, 1800);
   assert.deepEqual(await connection.hello(), { kind: 'hello', member: memberOne, release });
-  clock.advance(1810);
+  clock.advance(1850);
   assert.deepEqual(await ask, fail('unsent'));
 });
 
@@ -144,7 +144,7 @@ test('a stopped member: what may have reached it is unanswered, what waits is un
   assert.deepEqual(await large.at(-1), fail('unsent'));
   assert.ok(await isOpen(large[0] as Promise<unknown>));
   for (let turn = 0; turn < 20; turn += 1) await setImmediate();
-  clock.advance(1010);
+  clock.advance(1050);
   const errors = (await Promise.all(large)).map((outcome) => (outcome.ok ? 'answered' : outcome.error));
   const written = errors.filter((error) => error === 'unanswered').length;
   assert.ok(written > 0 && written < 5, `${written} were written`);

@@ -72,6 +72,28 @@ test('the latest of a request id is named once, whoever is faster, and what an e
   assert.deepEqual(parts.log.lines, []);
 });
 
+test('a request id that is new is written without being read, and one that is not is read once', async () => {
+  const parts = deps();
+  const repository = new WakeupRepository(parts);
+  const find = parts.kv.find.bind(parts.kv);
+  let reads = 0;
+  parts.kv.find = (key) => {
+    reads += 1;
+    return find(key);
+  };
+  const put = async (id: string): Promise<number> => {
+    reads = 0;
+    const record = acceptedWakeup({ id: id as WakeupId, deviceId: testDevice });
+    await repository.put({ appId: testApp, requestId: request, record, isFirst: true });
+    return reads;
+  };
+  const pointers = 2;
+  assert.deepEqual([await put('wakeup-2'), await put('wakeup-3')], [0, pointers]);
+  assert.equal(await put('wakeup-3'), pointers, 'told again after an answer of NATS that was lost');
+  assert.equal(await put('wakeup-1'), pointers);
+  assert.equal((await repository.find(latestOf(testApp, request), 800))?.id, 'wakeup-3');
+});
+
 test("a device's calls are changed by the one who knows their newest revision", async () => {
   const parts = deps();
   const repository = new CallRepository(parts);

@@ -27,7 +27,7 @@ test('a token is good for its first connect until its time, and not at it', asyn
   const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   const expiresAtS = Math.floor(scene.clock.wallMs() / 1000) + 10;
-  const token = await scene.token(call, { expiresAtS });
+  const token = scene.token(call, { expiresAtS });
   scene.clock.advance(9_999);
   assert.equal(await refusal(scene.service.admitDevice(token)), null);
   scene.clock.advance(1);
@@ -38,7 +38,7 @@ test('a token that has connected may reconnect after its time, while its call li
   const scene = new LegServiceScene();
   const { call } = await scene.newCall();
   const expiresAtS = Math.floor(scene.clock.wallMs() / 1000) + 10;
-  const [used, unused] = [await scene.token(call, { expiresAtS }), await scene.token(call, { expiresAtS })];
+  const [used, unused] = [scene.token(call, { expiresAtS }), scene.token(call, { expiresAtS })];
   const { open } = await scene.openDevice(used);
   open.gone();
   scene.clock.advance(20_000);

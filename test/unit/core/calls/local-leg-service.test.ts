@@ -209,7 +209,7 @@ test('the calls of a device that is disabled, or not there any more, end as erro
     scene.registry.addDevice({ deviceId });
     return scene.issue(callOrder({ deviceId }));
   }) as [SessionId, SessionId, SessionId];
-  const device = await scene.openDevice(await scene.token(disabled));
+  const device = await scene.openDevice(scene.token(disabled));
   scene.registry.addDevice({ deviceId: 'D2' as DeviceId, disabled: true });
   scene.registry.devices.delete('D3');
   scene.service.registryChanged();

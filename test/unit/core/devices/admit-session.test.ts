@@ -129,7 +129,7 @@ test('a registry or a record that cannot be read is thrown and leaves no actor b
   }
 });
 
-for (const broken of ['registry', 'sleepRecords', 'signalRecords'] as const) {
+for (const broken of ['registry', 'signalRecords'] as const) {
   test(`what cannot be read (${broken}) is thrown and leaves no actor behind`, () => {
     const scene = new SessionScene();
     scene[broken].failure = new Error(`${broken} cannot be read`);

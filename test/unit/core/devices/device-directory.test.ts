@@ -89,10 +89,12 @@ test('an event names the session, the node and the moment, and the record goes w
   assert.equal(scene.signalRecords.records.get(testDevice)?.openSession, peer.ticket.sessionId);
 });
 
-test('a sleep record that cannot be read leaves no actor behind', () => {
+test('of a device that only signals the sleep record is not read', () => {
   const scene = new SessionScene();
   scene.sleepRecords.failure = new Error('the store cannot be read');
-  assert.throws(() => scene.directory.claim(testDevice), scene.sleepRecords.failure);
+  const peer = scene.signal.login();
+  assert.equal(scene.directory.find(testDevice)?.findWakeable(false), 40412);
+  peer.end('peer_closed');
   assert.equal(scene.directory.size, 0);
 });
 

@@ -38,6 +38,14 @@ test('few are judged at once, and again with every change', () => {
   assert.deepEqual(scene.judged, [0, 1, 2, 0, 1, 2]);
 });
 
+test('behind a walk in which nobody was here, those who come are judged at once with the next change', () => {
+  const scene = new Scene(0);
+  scene.review.begin();
+  scene.items.add(7);
+  scene.review.begin();
+  assert.deepEqual(scene.judged, [7]);
+});
+
 test('many are judged so many a turn, each once', () => {
   const scene = new Scene(reviewWorkPerTurn * 2 + 1);
   scene.review.begin();

@@ -96,6 +96,21 @@ test("a page holds the events of the caller's products in the order of the log, 
   assert.deepEqual({ next: page.next, truncated: page.truncated }, { next: 6, truncated: false });
 });
 
+test('the log is followed while somebody waits, and no longer', async () => {
+  const scene = new Scene();
+  await scene.page();
+  assert.equal(scene.events.followers, 0);
+  const readers = [await scene.waitingReader(), await scene.waitingReader()];
+  assert.equal(scene.events.followers, 1);
+  scene.events.commit(mine);
+  await Promise.all(readers.map(({ answer }) => answer));
+  assert.equal(scene.events.followers, 0);
+  scene.events.commit(theirs);
+  const late = await scene.waitingReader({ start: 'latest' });
+  scene.events.commit(mine);
+  assert.deepEqual(sequences(await late.answer), [3]);
+});
+
 test('a product of several applications is in the pages of each', async () => {
   const scene = new Scene();
   scene.assign(mine, testApp, otherApp);

@@ -84,18 +84,18 @@ test('what other members have accepted takes no room from this one, and what com
   const scene = new WakeupScene();
   const memory = new WakeupMemory(scene.records, scene.clock, 1);
   const receipt = { deviceId: testDevice, acceptedAtMs: 5 };
-  const notices = [scene.request(), scene.request()].map(({ signature, signatureExpiresMs }) => {
-    return { kind: 'wakeup-accepted', signature, signatureExpiresMs, receipt } as const;
+  const accepted = [scene.request(), scene.request()].map(({ signature, signatureExpiresMs }) => {
+    return { signature, signatureExpiresMs, receipt };
   });
-  for (const notice of notices) memory.noteAccepted(notice);
+  for (const wakeup of accepted) memory.noteAccepted(wakeup);
   assert.equal(memory.isFull, false);
   assert.deepEqual(
-    notices.map((notice) => memory.repeated(notice)),
+    accepted.map((wakeup) => memory.repeated(wakeup)),
     [{ ok: true, value: receipt }, null],
   );
   scene.clock.advance(302_000);
   assert.deepEqual(
-    notices.map((notice) => memory.repeated(notice)),
+    accepted.map((wakeup) => memory.repeated(wakeup)),
     [null, null],
   );
 });

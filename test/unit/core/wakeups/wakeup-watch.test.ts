@@ -81,6 +81,21 @@ test('what was begun first and accepted last is completed last', async () => {
   assert.deepEqual(scene.told(), ['accepted quick', 'accepted slow', 'completed quick', 'completed slow']);
 });
 
+test('a login that the log has and nobody told of completes the wakeup that would expire', async () => {
+  const scene = await woken();
+  const begunAtMs = scene.clock.wallMs();
+  scene.clock.advance(3000);
+  const login = { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() } as const;
+  const recalled: [DeviceId, number][] = [];
+  scene.watch.recallBy((deviceId, sinceMs) => {
+    recalled.push([deviceId, sinceMs]);
+    scene.watch.noteLogged(deviceId, login);
+  });
+  scene.clock.advance(60_000);
+  assert.deepEqual([recalled, statusOf(scene)], [[[testDevice, begunAtMs]], 'completed']);
+  assert.equal(scene.record('r-1')?.wokeAfterMs, 3000);
+});
+
 test('a login that replaces a signal session completes what waits', async () => {
   const scene = new WakeupScene().sleep();
   scene.comeOnline();
@@ -491,7 +506,8 @@ describe('a wakeup whose watcher is gone', () => {
     scene.clock.advance(3000);
     const login = { kind: 'login', sessionId: 's' as SessionId, atMs: scene.clock.wallMs() } as const;
     scene.clock.advance(1000);
-    watch.resume(isGone, (deviceId) => watch.noteLogged(deviceId, login));
+    watch.recallBy((deviceId) => watch.noteLogged(deviceId, login));
+    watch.resume(isGone);
     assert.deepEqual(scene.told(), ['accepted r-1', 'completed r-1']);
     assert.equal(scene.record('r-1')?.wokeAfterMs, 3000);
   });

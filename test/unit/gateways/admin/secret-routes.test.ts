@@ -49,7 +49,7 @@ class Scene {
     return (body as { keys: TokenKeyJson[] }).keys;
   }
 
-  sign(): Promise<string> {
+  sign(): string {
     return signCallToken(this.live.keys, sampleClaims);
   }
 
@@ -71,9 +71,9 @@ test('the list has the keys, the one that signs first, and no secret', async (t)
 test('after a rotation the new key signs and tokens of both are good, in the process and in the file', async (t) => {
   const scene = await Scene.open(t);
   const [former] = await scene.list();
-  const before = await scene.sign();
+  const before = scene.sign();
   const { status, body } = await scene.ask('POST', rotatePath, {});
-  const after = await scene.sign();
+  const after = scene.sign();
   const keys = await scene.list();
   assert.equal(status, 200);
   assert.deepEqual(body, { keys, dropped: [] });
@@ -92,7 +92,7 @@ test('after a rotation the new key signs and tokens of both are good, in the pro
 test('a second rotation drops the oldest key, and says so', async (t) => {
   const scene = await Scene.open(t);
   const [oldest] = await scene.list();
-  const old = await scene.sign();
+  const old = scene.sign();
   await scene.ask('POST', rotatePath);
   const { body } = await scene.ask('POST', rotatePath);
   assert.deepEqual((body as { dropped: string[] }).dropped, [oldest?.kid]);
@@ -111,12 +111,12 @@ test('rotations asked for at once are made one after the other', async (t) => {
 test('a retired key is gone at once; the last one, and one that is not there, are refused', async (t) => {
   const scene = await Scene.open(t);
   const [former] = await scene.list();
-  const before = await scene.sign();
+  const before = scene.sign();
   await scene.ask('POST', rotatePath);
   const retired = await scene.ask('POST', retirePath, { kid: former?.kid });
   assert.deepEqual([retired.status, retired.body], [200, { keys: await scene.list() }]);
   assert.equal(await scene.isGood(before), false);
-  assert.equal(await scene.isGood(await scene.sign()), true);
+  assert.equal(await scene.isGood(scene.sign()), true);
   const again = await scene.ask('POST', retirePath, { kid: former?.kid });
   assert.deepEqual([again.status, again.body], [404, { error: `no token key "${former?.kid}"` }]);
   const [last] = await scene.list();
@@ -146,7 +146,7 @@ test('what cannot be is answered 400 and changes nothing', async (t) => {
 
 test('a file that cannot be changed is 500 with the reason, and what is live stays', async (t) => {
   const scene = await Scene.open(t);
-  const token = await scene.sign();
+  const token = scene.sign();
   writeFileSync(scene.path, '{}');
   const refused = await scene.ask('POST', rotatePath);
   assert.equal(refused.status, 500);
@@ -157,7 +157,7 @@ test('a file that cannot be changed is 500 with the reason, and what is live sta
 
 test('SIGHUP takes the keys that another node has made, and says so in one line', async (t) => {
   const scene = await Scene.open(t);
-  const former = await scene.sign();
+  const former = scene.sign();
   await fileIn(dirname(scene.path)).rotate(nowS);
   await scene.live.reload();
   const kids = (await scene.file.find())?.keys.map(({ kid }) => kid);
@@ -172,7 +172,7 @@ test('SIGHUP takes the keys that another node has made, and says so in one line'
 
 test('SIGHUP with a file that is wrong, or gone, is logged and leaves what is live', async (t) => {
   const scene = await Scene.open(t);
-  const token = await scene.sign();
+  const token = scene.sign();
   writeFileSync(scene.path, '{"keys":[]}');
   await scene.live.reload();
   rmSync(scene.path);

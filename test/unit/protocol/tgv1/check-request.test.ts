@@ -7,8 +7,14 @@ import {
   type CheckDependencies,
   type SignedRequest,
 } from '../../../../src/protocol/tgv1/check-request.ts';
-import { verifySignature } from '../../../../src/protocol/tgv1/signature.ts';
-import { checking, demoCredential, signed, signedAtMs } from '../../../support/signed-requests.ts';
+import { SigningKeyCache, verifySignature } from '../../../../src/protocol/tgv1/signature.ts';
+import {
+  checking,
+  credentialOf,
+  demoCredential,
+  signed,
+  signedAtMs,
+} from '../../../support/signed-requests.ts';
 
 /** One way to spoil a request or the server that checks it. */
 type Spoil = (headers: Map<string, string>) => {
@@ -250,4 +256,70 @@ test('a checked request says whose it is and until when its date counts', () => 
   assert.ok(checked.ok);
   assert.equal(checked.value.credential, demoCredential);
   assert.equal(checked.value.dateMs, signedAtMs);
+});
+
+function caller(accessKeyId: string): typeof demoCredential {
+  return credentialOf({ accessKeyId, secretKey: `the secret of ${accessKeyId}`, appId: '2818153' });
+}
+
+/** What one server answers the requests, one after the other. */
+function verdicts(requests: readonly SignedRequest[], server: CheckDependencies): string[] {
+  return requests.map((request) => {
+    const checked = checkRequest(request, server);
+    return checked.ok
+      ? `${verifySignature(checked.value.job)} ${checked.value.credential.accessKeyId}`
+      : checked.error.reason;
+  });
+}
+
+test('two callers whose access keys differ in a byte are never taken for each other', () => {
+  const [one, other] = [caller('AKcaller-1'), caller('AKcaller-2')];
+  const server = checking({
+    findCredential: (id) => [one, other].find(({ accessKeyId }) => accessKeyId === id) ?? null,
+  });
+  const ofOne = signed({ credential: one });
+  const ofOther = signed({ credential: other });
+  const claimed = (ofOne.headers.get('authorization') ?? '').replace(one.accessKeyId, other.accessKeyId);
+  const stolen = { ...ofOne, headers: new Map(ofOne.headers).set('authorization', claimed) };
+
+  assert.deepEqual(verdicts([ofOne, ofOther, stolen, ofOne, stolen, ofOther], server), [
+    'valid AKcaller-1',
+    'valid AKcaller-2',
+    'signature-mismatch AKcaller-2',
+    'valid AKcaller-1',
+    'signature-mismatch AKcaller-2',
+    'valid AKcaller-2',
+  ]);
+});
+
+test('a caller that was let in a moment ago is refused as soon as its credential is revoked or has another secret', () => {
+  let known = demoCredential;
+  const signingKeys = new SigningKeyCache();
+  const server = checking({ findCredential: () => known, signingKeys });
+  const answers = [verdicts([signed()], server)];
+  for (const changed of [{ revoked: true }, { secretKey: 'the next secret' }, {}]) {
+    known = { ...demoCredential, ...changed };
+    answers.push(verdicts([signed()], server));
+  }
+
+  assert.deepEqual(answers.flat(), [
+    'valid AKtest0000000000001',
+    'unknown_credential',
+    'signature-mismatch AKtest0000000000001',
+    'valid AKtest0000000000001',
+  ]);
+});
+
+test('one caller after the other, a thousand of them, is each the one it says it is', () => {
+  const callers = Array.from({ length: 1000 }, (_, index) => caller(`AKmany${index}`));
+  const byId = new Map(callers.map((credential) => [credential.accessKeyId, credential]));
+  const server = checking({ findCredential: (id) => byId.get(id) ?? null });
+  const requests = callers.map((credential) => signed({ credential }));
+
+  for (const round of [requests, requests.toReversed()])
+    for (const [at, verdict] of verdicts(round, server).entries())
+      assert.ok(
+        round[at]?.headers.get('authorization')?.includes(`=${verdict.replace('valid ', '')}/`),
+        verdict,
+      );
 });

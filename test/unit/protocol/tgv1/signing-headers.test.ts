@@ -14,13 +14,11 @@ import {
 const signature = '557a51d1fffdcc50eec601c301c3428016fc6e76f672748f2545f2c3fc8be981';
 const right = `TGV1-HMAC-SHA256 Credential=AK1/20261127/tgv1_request, SignedHeaders=a;b, Signature=${signature}`;
 
-test('an Authorization header is taken apart into its four parts', () => {
-  assert.deepEqual(parseAuthorization(right), {
-    accessKeyId: 'AK1',
-    scopeDay: '20261127',
-    signedHeaders: 'a;b',
-    signature,
-  });
+test('an Authorization header is taken apart into its claim and its signature, each time alike', () => {
+  const [text = ''] = right.split(signature);
+  const claim = { text, accessKeyId: 'AK1', scopeDay: '20261127', signedHeaders: 'a;b', names: ['a', 'b'] };
+  for (const given of [signature, signature, '0'.repeat(64)])
+    assert.deepEqual(parseAuthorization(text + given), { claim, signature: given });
 });
 
 test('a signature in upper case has the form, so that it is a mismatch and not malformed', () => {
@@ -64,7 +62,7 @@ for (const [what, header] of malformedHeaders) {
 }
 
 test('an access key id of 128 characters is taken', () => {
-  assert.equal(parseAuthorization(right.replace('AK1', 'A'.repeat(128)))?.accessKeyId, 'A'.repeat(128));
+  assert.equal(parseAuthorization(right.replace('AK1', 'A'.repeat(128)))?.claim.accessKeyId, 'A'.repeat(128));
 });
 
 test('the scheme is the first word, whatever follows', () => {

@@ -4,16 +4,27 @@ import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { EventType } from '../../../../src/model/events.ts';
-import type { ApplicationId, DeviceId, ProductId, RequestId, SessionId } from '../../../../src/model/ids.ts';
+import type {
+  ApplicationId,
+  DeviceId,
+  ProductId,
+  RequestId,
+  SessionId,
+  WakeupId,
+} from '../../../../src/model/ids.ts';
 import { Readiness } from '../../../../src/telemetry/readiness.ts';
 import { openRecords, type RecordsDeps } from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 import { SharedRecords } from '../../../../src/storage/journal/shared-records.ts';
+import { encodeCalls } from '../../../../src/storage/records/call-rows.ts';
+import { putConnectionRecord } from '../../../../src/storage/records/connection-rows.ts';
+import { encodeWakeup, wakeupKey } from '../../../../src/storage/records/wakeup-rows.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog, latestOf } from '../../../support/fakes.ts';
 import { callOf } from '../../../support/stored-calls.ts';
+import { acceptedWakeup } from '../../../support/stored-wakeups.ts';
 import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
 import { alone, draftOf } from '../../../support/test-journal.ts';
 
@@ -128,6 +139,30 @@ test('of several processes only the coordinator forgets, the others see what is 
   await coordinator.records.close();
 });
 
+test('what another process has committed is read in the same turn', (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const [coordinator, worker] = [processOf(t, directory, 0), processOf(t, directory, 1)];
+  const { calls, wakeups, locator } = worker.records;
+  const wakeup = { appId: 'app' as ApplicationId, requestId: 'r' as RequestId, id: 'w' as WakeupId };
+  const read = (): unknown[] => {
+    locator.refresh();
+    return [
+      calls.read(device).length,
+      wakeups.find({ ...wakeup, which: wakeup.id })?.id,
+      locator.heard(device).sleep.lastLoginAt,
+    ];
+  };
+  assert.deepEqual(read(), [0, undefined, null]);
+  const { environment, calls: sessions, wakeups: tables, connections } = coordinator.store.state;
+  environment.transactionSync(() => {
+    void sessions.put(Buffer.from(device), encodeCalls([callOf(device)]));
+    const record = acceptedWakeup({ id: wakeup.id, begunAtMs: worker.clock.wallMs() });
+    void tables.records.put(Buffer.from(wakeupKey(wakeup)), encodeWakeup(record));
+    putConnectionRecord(connections.sleep, device, { ...neverConnected, lastLoginAt: 7 });
+  });
+  assert.deepEqual(read(), [1, 'w', 7]);
+});
+
 test('what the coordinator writes of calls and another process of sessions is read by all', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   let grew = 0;
@@ -150,7 +185,7 @@ test('what the coordinator writes of calls and another process of sessions is re
   worker.sleep.write(device, record, loginOf({ session, atMs: 1000 }));
   await worker.sleep.committed(device);
   assert.deepEqual(taken, [session]);
-  const row = await coordinator.locator.find(device, 0);
+  const row = coordinator.locator.find(device);
   assert.equal(row.sleep.slots[0]?.member, 'node-1/1@1');
   assert.equal(await coordinator.closeSessionsOf('sleep', (member) => member === 'node-1/1@1', 2000), 1);
   worker.events.refresh();

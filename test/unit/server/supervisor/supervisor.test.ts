@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import {
   processHeartbeatMs,
@@ -8,9 +7,8 @@ import {
   processSilentHeartbeatsMax,
   processSpareDelayMs,
   processStartHeartbeatsMax,
-  handoffsMax,
 } from '../../../../src/model/limits.ts';
-import { FakeSocket, stopMsMax, SupervisorScene } from '../../../support/fake-forks.ts';
+import { stopMsMax, SupervisorScene } from '../../../support/fake-forks.ts';
 
 describe('a start', () => {
   test('has the coordinator up before there is a worker, and is over when all are up', async () => {
@@ -275,6 +273,20 @@ describe('a restart of the workers', () => {
     assert.equal(scene.lives(0), 1);
   });
 
+  test('begins no worker with the spare, which has the code of before', async () => {
+    const scene = new SupervisorScene(1);
+    await scene.started();
+    await scene.pass(processSpareDelayMs);
+    const spare = scene.forks[2];
+    const restarting = scene.supervisor.restartWorkers();
+    await scene.settle();
+    scene.life(1).ready();
+    await restarting;
+    assert.equal(spare?.process, null);
+    assert.equal(spare?.wasKilled, true);
+    assert.equal(scene.forks[3]?.process, 1);
+  });
+
   test('is ended by a stop', async () => {
     const scene = new SupervisorScene(2);
     await scene.started();
@@ -306,88 +318,4 @@ test('a reload reaches every process', async () => {
     scene.forks.map((fork) => fork.has('reload')),
     [true, true, true],
   );
-});
-
-describe('the sleep port', () => {
-  const connection = (): Socket => new FakeSocket() as unknown as Socket;
-
-  function give(scene: SupervisorScene, count: number): Socket[] {
-    const sockets = Array.from({ length: count }, connection);
-    for (const socket of sockets) scene.sleepPort.give(socket);
-    return sockets;
-  }
-
-  function handed(scene: SupervisorScene): number[] {
-    return scene.forks.slice(1).map((fork) => fork.handed.length);
-  }
-
-  test('is open once all are up, and closed before anybody is told to stop', async () => {
-    const scene = new SupervisorScene(1);
-    assert.equal(scene.sleepPort.isListening, false);
-    await scene.started();
-    assert.equal(scene.sleepPort.isListening, true);
-    const stopping = scene.supervisor.stop();
-    assert.equal(scene.sleepPort.isListening, false);
-    await stopping;
-  });
-
-  test('hands a storm to the workers in turn', async () => {
-    const scene = new SupervisorScene(4);
-    await scene.started();
-    give(scene, 400);
-    assert.deepEqual(handed(scene), [100, 100, 100, 100]);
-  });
-
-  test('hands a connection to the worker that has the fewest, with those it was given since it said so', async () => {
-    const scene = new SupervisorScene(2);
-    await scene.started();
-    give(scene, 20);
-    scene.life(1).sleepConnections = 4;
-    scene.life(2).sleepConnections = 10;
-    await scene.pass(processHeartbeatMs);
-    give(scene, 8);
-    assert.deepEqual(handed(scene), [17, 11]);
-  });
-
-  test('hands one connection after another, and those that wait to others when their worker dies', async () => {
-    const scene = new SupervisorScene(2);
-    await scene.started();
-    const slow = scene.life(1);
-    slow.takesSockets = false;
-    const sockets = give(scene, 8);
-    assert.deepEqual(handed(scene), [1, 4]);
-    slow.taken();
-    assert.deepEqual(handed(scene), [2, 4]);
-    slow.die('SIGKILL');
-    await scene.settle();
-    assert.equal(scene.life(2).handed.length, 7);
-    assert.deepEqual(new Set([...slow.handed.slice(0, 1), ...scene.life(2).handed]), new Set(sockets));
-  });
-
-  test('hands nothing to a worker that is drained or starts', async () => {
-    const scene = new SupervisorScene(2);
-    await scene.started();
-    const [, drained, other] = scene.forks;
-    if (drained !== undefined) drained.isSound = false;
-    void scene.supervisor.restartWorkers();
-    await scene.settle();
-    give(scene, 4);
-    drained?.die('exit code 0');
-    await scene.settle();
-    give(scene, 4);
-    assert.deepEqual([drained?.handed.length, other?.handed.length], [0, 8]);
-  });
-
-  test('resets who finds every worker full, and says how many', async () => {
-    const scene = new SupervisorScene(2);
-    await scene.started();
-    for (const worker of scene.forks.slice(1)) worker.takesSockets = false;
-    const sockets = give(scene, handoffsMax * 2 + 3) as unknown as FakeSocket[];
-    assert.deepEqual(
-      sockets.map(({ wasReset }) => wasReset),
-      sockets.map((_, index) => index >= handoffsMax * 2),
-    );
-    await scene.pass(processHeartbeatMs);
-    assert.equal(scene.log.lines.filter(({ message }) => message.includes('are reset')).length, 1);
-  });
 });

@@ -5,6 +5,7 @@ import { generateEventId, type DeviceId, type ProductId } from '../../../../src/
 import { recentEventsOfDeviceMax } from '../../../../src/model/limits.ts';
 import { EventRetention } from '../../../../src/storage/events/event-retention.ts';
 import { MirroredLogStore } from '../../../../src/storage/events/mirrored-log.ts';
+import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import type { Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { mirrorEventsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -117,6 +118,7 @@ test('sequences that are no event are no jump: inside a batch, or where the call
   assert.deepEqual([log.oldest, log.head], [1, 7]);
   assert.deepEqual(sequencesOf(log.read(0, 10)), [1, 2, 4, 6, 7]);
   assert.deepEqual(sequencesOf(log.read(2, 2)), [4, 6]);
+  assert.deepEqual(sequencesOf(new StoredEvents(state).read(2, 9, 6)), [4, 6]);
   assert.equal(log.oldest, 1);
   const retention = new EventRetention(state, {
     clock: new DrivenClock(),

@@ -61,8 +61,21 @@ test('who looks on beside a running server reads the log as it is committed', as
   assert.deepEqual([stored.oldest, stored.head], [1, 30]);
   assert.deepEqual(stored.read(10, 5), events.read(10, 5));
   assert.deepEqual(sequences(stored.read(10, 5, 12)), [11, 12]);
+  assert.deepEqual(sequences(stored.read(10, 1, 12)), [11]);
+  assert.deepEqual(sequences(stored.read(28, 5, 32)), [29, 30]);
   assert.deepEqual(stored.recentOf(device), events.recentOf(device));
   assert.equal(stored.find(31), null);
+});
+
+test('the newest event is found wherever it is taken to be', async (t) => {
+  const store = temporaryStore(t);
+  const { events, journal } = openJournal(store);
+  const stored = new StoredEvents(store.state);
+  assert.deepEqual(stored.newest(7), { sequence: 0, idMs: 0 });
+  for (let i = 0; i < 30; i++) events.append(draftOf(device, i));
+  await journal.allCommitted();
+  for (const guess of [0, 7, 29, 30, 31, 500]) assert.deepEqual(stored.newest(guess), stored.newest());
+  assert.equal(stored.newest(30).sequence, 30);
 });
 
 test('a store of a release that had no log is an empty log to who looks on', async (t) => {
@@ -85,5 +98,6 @@ test('a store that is closed is never taken for an empty one', async (t) => {
   await store.close();
   assert.throws(() => stored.head);
   assert.throws(() => stored.read(0, 1));
+  assert.throws(() => stored.read(0, 1, 1));
   assert.throws(() => stored.recentOf(device));
 });

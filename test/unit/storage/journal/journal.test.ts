@@ -6,7 +6,14 @@ import type { DeviceId } from '../../../../src/model/ids.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
 import { JournalSlot } from '../../../../src/storage/journal/journal-slot.ts';
 import type { CallsTransition } from '../../../../src/storage/journal/transition.ts';
-import { collectMsMax, commitRetryMs, commitWritesMax } from '../../../../src/storage/lmdb/store-limits.ts';
+import {
+  betweenMsMax,
+  collectMsMax,
+  commitRetryMs,
+  commitWritesMax,
+  turnsBetweenMax,
+  waitedTurnsMax,
+} from '../../../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { temporaryStore } from '../../../support/temporary-store.ts';
@@ -105,6 +112,32 @@ test('what one turn wrote goes together, in its order over all tables, every val
   ]);
 });
 
+test('of a key that one batch has several times the last is put as the last, also when the batch is put again', async (t) => {
+  const { clock, commits, journal } = scripted(t);
+  const puts: (readonly [key: string, place: number, isLast: boolean])[] = [];
+  const slot = new JournalSlot<CallsTransition & { readonly place: number }>(journal, (key, value, isLast) =>
+    puts.push([key, value.place, isLast]),
+  );
+  const write = (key: string, place: number): void => {
+    const deviceId = key as DeviceId;
+    slot.write(key, { kind: 'calls', deviceId, sessions: [], event: null, place }, true);
+  };
+  write('k', 1);
+  write('other', 2);
+  write('k', 3);
+  await commits.fail();
+  write('k', 4);
+  clock.advance(commitRetryMs);
+  await commits.succeed();
+  await commits.succeed();
+  assert.deepEqual(puts, [
+    ['k', 1, false],
+    ['other', 2, true],
+    ['k', 3, true],
+    ['k', 4, true],
+  ]);
+});
+
 test('what comes while a batch is under way goes with the next, one at a time', async (t) => {
   const { commits, batches, slot, other } = scripted(t);
   slot.write('k', 1, null, true);
@@ -146,6 +179,47 @@ test('a batch takes a prefix: a long backlog is committed in bounded batches, ol
     batches.flat().map(([, , value]) => value),
     Array.from({ length: count }, (_, i) => i),
   );
+});
+
+/** Of the loop, until the next commit is asked for. */
+async function turnsPassed({ waiting }: { waiting: () => number }): Promise<number> {
+  let turns = 0;
+  for (; waiting() === 0; turns += 1) await setImmediate();
+  return turns;
+}
+
+/** A batch of a hundred is committed, and one more entry came meanwhile that is to be told. */
+async function afterBatchOfMany(t: TestContext) {
+  const scene = scripted(t);
+  const { commits, slot } = scene;
+  for (let i = 0; i < 100; i++) slot.write(`${i}`, i, null, true);
+  await commits.asked();
+  slot.write('next', 1, draftOf('next'), true);
+  await commits.succeed();
+  return { ...scene, waiting: () => commits.waiting };
+}
+
+test('after a batch of many, what is only told lets turns of the loop pass, so that more go together', async (t) => {
+  const scene = await afterBatchOfMany(t);
+  const turns = await turnsPassed(scene);
+  assert.ok(turns > turnsBetweenMax - 8 && turns <= turnsBetweenMax + 1, `${turns} turns`);
+});
+
+test('after a batch of many, what somebody waits for lets few turns pass, also when he comes later', async (t) => {
+  const scene = await afterBatchOfMany(t);
+  void scene.slot.committed('next');
+  assert.ok((await turnsPassed(scene)) <= waitedTurnsMax + 1);
+  const other = await afterBatchOfMany(t);
+  for (let turn = 0; turn <= waitedTurnsMax; turn += 1) await setImmediate();
+  assert.equal(other.commits.waiting, 0);
+  void other.slot.committed('next');
+  assert.ok((await turnsPassed(other)) <= 1);
+});
+
+test('after a batch of many, turns that are long are not waited for', async (t) => {
+  const scene = await afterBatchOfMany(t);
+  scene.clock.advance(betweenMsMax);
+  assert.ok((await turnsPassed(scene)) <= 1);
 });
 
 test('everything written before a wait for all is committed when it ends, later writes need not be', async (t) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { open, type RootDatabase } from 'lmdb';
@@ -40,6 +40,17 @@ test('a transaction is out of order once, and does not give up the lock on the f
       (line) => line.includes(` ${process.pid} `) && line.includes(`:${statSync(`${path}-lock`).ino} `),
     );
   assert.notEqual(held.length, 0);
+});
+
+test('a commit that lasts while its files are removed does not end the process', async (t) => {
+  const { path, order, put } = await openOrdered(t);
+  setBack(t, path, 1);
+  rmSync(path);
+  rmSync(`${path}-lock`);
+  assert.equal(order.readable, null);
+  order.restore();
+  assert.notEqual(order.readable, null);
+  await put(4);
 });
 
 for (const platform of ['darwin', 'win32'])

@@ -73,15 +73,22 @@ test(
   { skip: !hasProcessFiles },
   async (t) => {
     const directory = temporaryDirectory(t);
-    // The shell starts a process, tells its id, becomes a program that never asks after it, and the child ends.
-    const parent = spawn('sh', ['-c', 'sleep 0 & echo $!; exec cat']);
-    const [told] = (await once(parent.stdout, 'data')) as [Buffer];
+    // The shell starts a process and tells its id. Once the shell has become a program that never asks after it, it ends.
+    const script = 'cat <&3 3<&- & echo $!; exec cat 3<&-';
+    const parent = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit', 'pipe'] });
+    const { stdin, stdout } = parent;
+    const childInput = parent.stdio[3];
+    assert.ok(stdin !== null && stdout !== null && childInput !== null && childInput !== undefined);
+    const [told] = (await once(stdout, 'data')) as [Buffer];
+    stdin.write('a line');
+    await once(stdout, 'data');
+    childInput.destroy();
     const pid = Number(told.toString());
     const state = (): string => readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\) (.).*$/s, '$1');
     while (state() !== 'Z') spawnSync('true');
     writeFileSync(join(directory, 'server.lock'), JSON.stringify({ pid, start: null }));
     new ServerLock(directory).release();
-    parent.stdin.end();
+    stdin.end();
     await once(parent, 'exit');
   },
 );

@@ -33,6 +33,37 @@ test('events of another process are told when it says that there are some', asyn
   assert.deepEqual(other.events.read(0, 10), one.events.read(0, 10));
 });
 
+test('while nobody follows, only the head is kept, and who follows later misses nothing behind it', async (t) => {
+  const [one, other] = twoMembers(t);
+  const listener = { begun: t.mock.fn(), ended: t.mock.fn() };
+  const { events } = other;
+  events.shareWith(listener);
+  other.unfollow();
+  assert.equal(listener.ended.mock.callCount(), 1);
+  await append(one, 3);
+  events.refresh();
+  await append(other, 1);
+  assert.deepEqual([events.head, sequencesOf(other)], [4, []]);
+  await append(one, 2);
+  events.catchUp();
+  assert.equal(events.head, 6);
+  await append(one, 1);
+  const told: number[] = [];
+  const tail = new Promise<void>((resolve) => {
+    events.follow((batch) => {
+      told.push(...batch.map(({ sequence }) => sequence));
+      if (told.includes(7)) resolve();
+    });
+  });
+  assert.equal(listener.begun.mock.callCount(), 1);
+  await tail;
+  assert.deepEqual(told, [7]);
+  assert.deepEqual(
+    events.read(0, 10).map(({ sequence }) => sequence),
+    upTo(7),
+  );
+});
+
 test('events of another process are told before own ones that are behind them, each once', async (t) => {
   const [one, other] = twoMembers(t);
   for (let round = 0; round < 5; round++) {

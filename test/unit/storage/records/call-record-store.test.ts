@@ -107,6 +107,19 @@ test('wherever a crash cuts, a session and the event of its end are there both o
   }
 });
 
+test('a device whose sessions change several times in one batch is put once, and every event is told', async (t) => {
+  const store = temporaryStore(t);
+  const { calls, journal } = open(store);
+  const put = t.mock.method(store.state.calls, 'put');
+  calls.write(device, [], endOf(videoCall));
+  calls.write(device, [audioCall], endOf(videoCall));
+  calls.write(device, [audioCall, videoCall], null);
+  await journal.allCommitted();
+  assert.equal(put.mock.callCount(), 1);
+  assert.deepEqual(calls.read(device), [audioCall, videoCall]);
+  assert.deepEqual(stored(store), { keys: [device], ended: [device, device] });
+});
+
 test('a store that falls behind says so', (t) => {
   const { calls } = open(temporaryStore(t), { backlogMax: 2, batch: new ScriptedCommits().batch });
   for (let number = 0; number < 3; number++) {

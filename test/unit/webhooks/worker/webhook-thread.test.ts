@@ -46,6 +46,7 @@ class ThreadScene {
   readonly tasks: WebhookTask[] = [];
   head = 7;
   replicateDeliveries: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
+  hooksCame = 0;
   readonly thread = new WebhookThread({
     clock: this.clock,
     log: this.log,
@@ -58,6 +59,7 @@ class ThreadScene {
       isDeliveryStoreShared: this.replicateDeliveries !== null,
     }),
     replicateDeliveries: (changes) => this.replicateDeliveries?.(changes) ?? Promise.resolve(),
+    onHooks: () => void (this.hooksCame += 1),
     startWorker: (task) => {
       const worker = new FakeWorker();
       this.tasks.push(task);
@@ -243,4 +245,15 @@ test('a thread that is abandoned ends where it stands, and is not started again'
   assert.equal((await asked).ok, false);
   scene.clock.advance(60_000);
   assert.equal(scene.workers.length, 1);
+});
+
+test('it knows whether there are hooks, and forgets it with a thread that dies', async () => {
+  const scene = new ThreadScene();
+  await scene.start();
+  assert.equal(scene.thread.hasHooks, false);
+  scene.worker.say({ kind: 'hooks', areThere: true });
+  assert.deepEqual([scene.thread.hasHooks, scene.hooksCame], [true, 1]);
+  scene.worker.die();
+  scene.clock.advance(1000);
+  assert.deepEqual([scene.workers.length, scene.thread.hasHooks], [2, false]);
 });

@@ -1,0 +1,74 @@
+/**
+ * A store whose disk takes nothing, by a limit on the files of a real server process: who sleeps is woken, it says so in
+ * every place where an operator looks, and goes on by itself. Source: docs/operations.md, When the store takes nothing.
+ */
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { test } from 'node:test';
+import { runCli } from '../support/cli-process.ts';
+import { checkLog } from '../support/event-log-check.ts';
+import { EventReader } from '../support/event-reader.ts';
+import type { SiteServer } from '../support/site-server.ts';
+import { startTestSite } from '../support/test-site.ts';
+
+const noPrlimit = spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
+
+/** Every write to a file fails as on a full disk: the kernel's EFBIG in place of its ENOSPC. */
+function fillDisk(site: SiteServer): void {
+  execFileSync('prlimit', ['--pid', String(site.pid), '--fsize=0:unlimited']);
+}
+
+function emptyDisk(site: SiteServer): void {
+  execFileSync('prlimit', ['--pid', String(site.pid), '--fsize=unlimited:unlimited']);
+}
+
+const refuses = 'the store refuses writes; tried again every second';
+const takesAgain = 'the store takes writes again';
+
+function logged(site: SiteServer, message: string): number {
+  return site.server.command.lines.filter((line) => line.includes(`"msg":"${message}"`)).length;
+}
+
+test(
+  'while the disk is full who sleeps is woken and others log in; it heals by itself, and has all that happened',
+  { skip: noPrlimit },
+  async (t) => {
+    const site = await startTestSite(t);
+    const asleep = await site.module('SLEEPING01');
+    const wake = async (deviceId: string, requestId: string): Promise<void> => {
+      const answer = await site.api.wake({ device_id: deviceId }, { spoil: { 'X-Request-ID': requestId } });
+      assert.equal(answer.status, 202, answer.text);
+    };
+    fillDisk(site);
+    await wake('SLEEPING01', 'first-on-a-full-disk');
+    assert.equal((await asleep.nextPacket()).toString('hex'), '983b16f8f39c0000');
+    await site.server.command.logged(refuses);
+
+    assert.deepEqual(await site.readiness(), { status: 503, text: '{"ready":false,"reasons":["store"]}' });
+    const doctor = await runCli(['doctor', '--data-dir', site.directory]);
+    assert.equal(doctor.exitCode, 1);
+    assert.match(doctor.stdout, /^fail +server .*not ready \(store\); the store takes no changes: look at/m);
+    const newcomer = await site.module('SLEEPING02');
+    await wake('SLEEPING02', 'newcomer-on-a-full-disk');
+    await newcomer.nextPacket();
+    await wake('SLEEPING01', 'second-on-a-full-disk');
+    await asleep.nextPacket();
+    const change = await runCli(['device', 'disable', 'SLEEPING02', '--data-dir', site.directory]);
+    assert.equal(change.exitCode, 1, 'what is to be kept is not done');
+
+    emptyDisk(site);
+    await site.server.command.logged(takesAgain);
+    assert.equal((await site.readiness()).status, 200);
+    assert.deepEqual([logged(site, refuses), logged(site, takesAgain)], [1, 1]);
+    await site.kill();
+    await site.start();
+    const told = await new EventReader(site.api).rest();
+    checkLog(told);
+    const accepted = told.filter(({ type }) => type === 'device.wakeup.accepted');
+    assert.deepEqual(
+      accepted.map(({ data }) => data['request_id']),
+      ['first-on-a-full-disk', 'newcomer-on-a-full-disk', 'second-on-a-full-disk'],
+    );
+    assert.equal(told.filter(({ type }) => type === 'device.sleep.login').length, 2);
+  },
+);

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RequestHeaders } from '../../../../src/gateways/api/request-headers.ts';
+import type { HttpRequest } from '../../../../src/lib/uws.ts';
+
+function headersOf(...fields: readonly (readonly [name: string, value: string])[]): RequestHeaders {
+  const request = {
+    forEach: (each: (name: string, value: string) => void): void => {
+      for (const [name, value] of fields) each(name, value);
+    },
+  };
+  return new RequestHeaders(request as unknown as HttpRequest);
+}
+
+test('a header without a value is there, and one that did not come is not', () => {
+  const headers = headersOf(['x-tg-date', ''], ['host', 'a']);
+
+  assert.deepEqual(
+    ['x-tg-date', 'host', 'x-tg-dat', 'a', ''].map((name) => headers.get(name)),
+    ['', 'a', undefined, undefined, undefined],
+  );
+});
+
+test('of a repeated header the last counts', () => {
+  assert.equal(headersOf(['accept', '1'], ['host', 'a'], ['accept', '2']).get('accept'), '2');
+});
+
+const marks = {
+  authorization: [true, false, false],
+  'content-type': [true, false, false],
+  'x-tg-date': [true, false, false],
+  'x-tg-anything': [true, false, false],
+  'x-request-id': [false, true, false],
+  'content-length': [false, false, true],
+  host: [false, false, false],
+};
+
+for (const [name, expected] of Object.entries(marks))
+  for (const [first, second] of [
+    ['1', '2'],
+    ['1', '1'],
+    ['', '1'],
+    ['1', ''],
+  ] as const)
+    test(`${name} that comes as "${first}" and again as "${second}" is seen to be repeated where that matters`, () => {
+      const once = headersOf([name, first], ['accept', ''], ['via', '']);
+      const twice = headersOf([name, first], ['accept', ''], [name, second]);
+
+      assert.deepEqual([once.repeated, once.repeatsRequestId, once.repeatsLength], [false, false, false]);
+      assert.deepEqual([twice.repeated, twice.repeatsRequestId, twice.repeatsLength], expected);
+    });
