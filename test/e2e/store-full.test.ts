@@ -35,12 +35,14 @@ test(
   async (t) => {
     const site = await startTestSite(t);
     const asleep = await site.module('SLEEPING01');
-    const wake = async (deviceId: string, requestId: string): Promise<void> => {
-      const answer = await site.api.wake({ device_id: deviceId }, { spoil: { 'X-Request-ID': requestId } });
+    // Each has its own custom data: two alike within a second have one signature, and are one wakeup.
+    const wake = async (deviceId: string, requestId: string, customData: string): Promise<void> => {
+      const body = { device_id: deviceId, custom_data: customData };
+      const answer = await site.api.wake(body, { spoil: { 'X-Request-ID': requestId } });
       assert.equal(answer.status, 202, answer.text);
     };
     fillDisk(site);
-    await wake('SLEEPING01', 'first-on-a-full-disk');
+    await wake('SLEEPING01', 'first-on-a-full-disk', '0x0000');
     assert.equal((await asleep.nextPacket()).toString('hex'), '983b16f8f39c0000');
     await site.server.command.logged(refuses);
 
@@ -49,9 +51,9 @@ test(
     assert.equal(doctor.exitCode, 1);
     assert.match(doctor.stdout, /^fail +server .*not ready \(store\); the store takes no changes: look at/m);
     const newcomer = await site.module('SLEEPING02');
-    await wake('SLEEPING02', 'newcomer-on-a-full-disk');
+    await wake('SLEEPING02', 'newcomer-on-a-full-disk', '0x0000');
     await newcomer.nextPacket();
-    await wake('SLEEPING01', 'second-on-a-full-disk');
+    await wake('SLEEPING01', 'second-on-a-full-disk', '0x0001');
     await asleep.nextPacket();
     const change = await runCli(['device', 'disable', 'SLEEPING02', '--data-dir', site.directory]);
     assert.equal(change.exitCode, 1, 'what is to be kept is not done');
