@@ -32,6 +32,11 @@ export class BoundedQueue<Item> {
     return item;
   }
 
+  /** In their order; they stay. */
+  items(): readonly Item[] {
+    return this.#items.slice(this.#head) as Item[];
+  }
+
   clear(): void {
     this.#items = [];
     this.#head = 0;

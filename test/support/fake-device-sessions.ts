@@ -40,7 +40,7 @@ abstract class FakeSessions<
   readonly ends: EndedSession<Reason>[] = [];
   failure: Error | null = null;
   /** The store is far behind. */
-  isOverloaded = false;
+  loginsAreClosed = false;
   protected readonly happenings = new EventEmitter().setMaxListeners(0);
   #epoch = 0;
 
@@ -56,7 +56,7 @@ abstract class FakeSessions<
     if (this.failure !== null) throw this.failure;
     const secret = this.secrets.get(deviceId);
     if (secret === undefined || !this.proof(secret, sessionKey, login).equals(mac)) return 'denied';
-    if ((!hasRoom || this.isOverloaded) && !this.connections.has(deviceId)) return 'busy';
+    if ((!hasRoom || this.loginsAreClosed) && !this.connections.has(deviceId)) return 'busy';
     this.logins.push(login);
     this.connections.get(deviceId)?.close('replaced');
     this.connections.set(deviceId, connection);

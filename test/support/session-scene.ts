@@ -61,9 +61,9 @@ export class SessionScene {
     const rejections: SignalSessionsDeps['rejections'] = {
       rejected: (deviceId, rejection) => void this.rejections.push({ deviceId, rejection }),
     };
-    const isOverloaded = (): boolean => this.overloaded;
+    const loginsAreClosed = (): boolean => this.overloaded;
     const known = { clock, registry, directory, sleepRecords, signalRecords, log, views: ownViews };
-    return { ...known, wakeups, rejections, isOverloaded };
+    return { ...known, wakeups, rejections, loginsAreClosed };
   }
 
   newDirectory(): DeviceDirectory {

@@ -3,7 +3,8 @@ import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs
 import { dirname, join } from 'node:path';
 import { freeBytesOf } from '../../storage/lmdb/free-bytes.ts';
 import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/store-access.ts';
-import { damageAdvice, walkStore } from '../../storage/lmdb/store-damage.ts';
+import { walkStore } from '../../storage/lmdb/store-damage.ts';
+import { damageAdvice } from '../../storage/lmdb/store-fault.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import { damageWalkOfDoctorMsMax } from '../../storage/lmdb/store-limits.ts';

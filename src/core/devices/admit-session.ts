@@ -22,8 +22,8 @@ export interface SleepSessionsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
-  /** The store is far behind: what would open a session waits outside. */
-  isOverloaded(): boolean;
+  /** The store is far behind: a device that has no session is not let in. */
+  loginsAreClosed(): boolean;
 }
 
 export interface SignalSessionsDeps extends SleepSessionsDeps {
@@ -84,7 +84,7 @@ function admit(
   if (secretMark === null) return 'denied';
   // Only now: a stranger must not learn from `busy` which devices are here.
   const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
-  if ((!hasRoom || deps.isOverloaded()) && !replaces) return 'busy';
+  if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return 'busy';
   const actor = directory.claim(deviceId);
   const sessionId = generateSessionId();
   const heartbeatAt = actor.heartbeatAt(kind);

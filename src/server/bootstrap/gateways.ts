@@ -111,9 +111,9 @@ type Reported = Parameters<ServerContext['watch']['reported']>;
 function composeDeviceListeners(context: ServerContext, sharesPorts: boolean): DeviceListeners {
   const { settings, clock, log, telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
-  const { isOverloaded } = records;
+  const { loginsAreClosed } = records;
   const wakeups = { reported: (...reported: Reported) => reportWake(context, ...reported) };
-  const admission = { ...context, wakeups, isOverloaded };
+  const admission = { ...context, wakeups, loginsAreClosed };
   const sleep = new SleepListener(settings.sleep, {
     ...common,
     sessions: sleepSessions(admission),

@@ -18,6 +18,8 @@ import { EventStore } from '../../storage/events/event-store.ts';
 import { Committer, type RecordStore } from '../../storage/journal/committer.ts';
 import { Journal } from '../../storage/journal/journal.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
+import { adviceOf } from '../../storage/lmdb/store-fault.ts';
+import { backlogMax, loginsBacklogMax, stopBacklogMsMax } from '../../storage/lmdb/store-limits.ts';
 import { LostSessions } from '../../storage/journal/lost-sessions.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { RegistryEventStore } from '../../storage/records/registry-event-store.ts';
@@ -41,8 +43,8 @@ export interface Records {
     atMs: number,
   ): Promise<number>;
   allCommitted(): Promise<void>;
-  /** The store is far behind: what would open a session waits outside. */
-  readonly isOverloaded: () => boolean;
+  /** The store is far behind: a device that has no session is not let in. */
+  readonly loginsAreClosed: () => boolean;
   /** Resolves when everything written is committed, or the store has refused it for too long. */
   close(): Promise<void>;
 }
@@ -65,10 +67,6 @@ export interface RecordsDeps {
   readonly onEvent?: (type: EventType) => void;
 }
 
-/** Entries in memory that the store has not taken; beyond it the store is overloaded. */
-const backlogMax = 1_000_000;
-/** A store that takes nothing, a full disk, must not keep a server from stopping. */
-const closeMsMax = 10_000;
 const dayMs = 24 * 3600 * 1000;
 
 /** Throws when the store cannot be read. */
@@ -82,7 +80,9 @@ export function openRecords(
   const batch = (write: () => void): Promise<void> => environment.transaction(write);
   const onHealth = (failure: unknown): void => notifyHealth(deps, failure);
   const committer = new Committer(environment, store);
-  const journal = new Journal({ clock, committer, productOf, backlogMax, onHealth });
+  const onLogins = (areClosed: boolean): void => notifyLogins(deps, areClosed);
+  const limits = { backlogMax, loginsMax: loginsBacklogMax };
+  const journal = new Journal({ clock, committer, productOf, ...limits, onHealth, onLogins });
   const events = new EventStore(new StoredEvents(state), journal, log, () => committer.look());
   const wakeups = new WakeupRecordStore(state, journal, {
     clock,
@@ -111,11 +111,12 @@ export function openRecords(
     locator: new StoredSessionLocator(state, deps.heartbeats),
     closeSessionsOf: (connection, isGone, atMs) => lost.close(connection, isGone, atMs),
     allCommitted: () => journal.allCommitted(),
-    isOverloaded: () => journal.isOverloaded,
+    loginsAreClosed: () => journal.loginsAreClosed,
     async close() {
       for (const stop of stops) stop();
-      if (!(await settlesWithin(clock, closeMsMax, journal.allCommitted())))
-        log.error({ waited_ms: closeMsMax }, 'stopping without what the store refuses to take');
+      if (await settlesWithin(clock, stopBacklogMsMax, journal.allCommitted())) return;
+      const lost = journal.waiting();
+      log.error({ waited_ms: stopBacklogMsMax, changes: journal.backlog, lost, means: lossMeans }, lossMessage);
     },
   };
 }
@@ -127,13 +128,29 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
   });
 }
 
+const lossMessage = 'stopping without changes that the store refuses to take: they are lost';
+const lossMeans =
+  'backends are never told of these logins, ends, wakeups and calls; devices log in again; changes of the registry are told later';
+
+function notifyLogins({ log }: RecordsDeps, areClosed: boolean): void {
+  if (areClosed)
+    log.error(
+      { waiting_max: loginsBacklogMax },
+      'too many changes wait for the store: devices without a session are refused as busy',
+    );
+  else log.info({}, 'devices may log in again: the store has caught up');
+}
+
 function notifyHealth({ log, readiness }: RecordsDeps, failure: unknown): void {
   if (failure === null) {
     readiness.clear('store');
     log.info({}, 'the store takes writes again');
   } else {
     readiness.set('store');
-    log.error({ err: failure }, 'the store refuses writes; tried again every second');
+    log.error(
+      { err: failure, advice: adviceOf(failure) },
+      'the store refuses writes; tried again every second',
+    );
   }
 }
 

@@ -8,10 +8,11 @@
  * Entries that somebody waits for start a commit at the end of the turn; those that nobody waits for collect for a
  * moment, since a commit for each is most of what they cost. Whoever asks for one of them hastens it.
  *
- * Past `backlogMax` it is overloaded: entries are still taken, because what they say has happened, and their owners
- * stop letting in what causes them. Source: decisions.md, Durable.
+ * Past `loginsMax` no device may log in that has no session, and past `backlogMax` it is overloaded: entries are still taken,
+ * because what they say has happened, and their owners stop letting in what causes them. Source: decisions.md, Durable.
  */
 import { BoundedQueue } from '../../lib/queues.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
@@ -35,10 +36,17 @@ export interface JournalDeps {
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** Entries in memory past which the store is overloaded. */
   readonly backlogMax: number;
+  /** Entries in memory past which no device logs in that has no session, until half of them are committed; left out: `backlogMax`. */
+  readonly loginsMax?: number;
   /** Entries handed over at once; `commitWritesMax` unless a test wants another size. */
   readonly batchMax?: number;
-  /** Told with the error when the store stops taking commits, and with null when it takes them again. */
+  /**
+   * Told with the error when the store stops taking commits, and when it refuses them for another reason; with null when it
+   * takes them again.
+   */
   readonly onHealth?: (failure: unknown) => void;
+  /** Told when logins are closed, and when they are open again. */
+  readonly onLogins?: (areClosed: boolean) => void;
 }
 
 type Phase = 'idle' | 'collecting' | 'scheduled' | 'committing';
@@ -56,23 +64,39 @@ export class Journal implements EntryTaker {
   /** Entries of the latest batch. */
   #lastSize = 0;
   #stopCollecting: Cancel | null = null;
-  #isHealthy = true;
+  /** What the store says against the latest batch; null: it was taken. */
+  #refusal: string | null = null;
+  #loginsAreClosed = false;
   readonly #batchMax: number;
+  readonly #loginsMax: number;
   #told: (events: readonly LoggedEvent[]) => void = () => undefined;
 
   constructor(deps: JournalDeps) {
     this.#deps = deps;
     this.#batchMax = deps.batchMax ?? commitWritesMax;
+    this.#loginsMax = deps.loginsMax ?? deps.backlogMax;
   }
 
   /** False while the store refuses commits: what is written waits in memory. */
   get isHealthy(): boolean {
-    return this.#isHealthy;
+    return this.#refusal === null;
   }
 
   /** The store has fallen too far behind: let in nothing that causes new entries. Entries are still taken. */
   get isOverloaded(): boolean {
     return this.backlog > this.#deps.backlogMax;
+  }
+
+  /** No device may log in that has no session: each login is an entry, and memory is bounded. */
+  get loginsAreClosed(): boolean {
+    return this.#loginsAreClosed;
+  }
+
+  /** How many entries of each kind are in memory only. */
+  waiting(): WaitingEntries {
+    const waiting = { logins: 0, ends: 0, heartbeats: 0, wakeups: 0, calls: 0, registry: 0 };
+    for (const { transition } of [...this.#batch, ...this.#pending.items()]) waiting[kindOf(transition)] += 1;
+    return waiting;
   }
 
   /** Entries in memory that are not committed. */
@@ -99,6 +123,7 @@ export class Journal implements EntryTaker {
   take(entry: JournalEntry, isAwaited: boolean): void {
     this.#pending.push(entry);
     this.#last = entry;
+    if (!this.#loginsAreClosed && this.backlog > this.#loginsMax) this.#closeLogins(true);
     if (isAwaited || this.#pending.length >= collectedMax) this.#hasten();
     else if (this.#phase === 'idle') this.#collect();
   }
@@ -161,11 +186,11 @@ export class Journal implements EntryTaker {
     try {
       await committer.commit(batch, (events) => this.#settle(batch, events));
     } catch (error) {
-      this.#turn(false, error);
+      this.#turn(error);
       clock.after(commitRetryMs, () => this.#tryAgain());
       return;
     }
-    this.#turn(true, null);
+    this.#turn(null);
     this.#goOn();
   }
 
@@ -179,6 +204,7 @@ export class Journal implements EntryTaker {
   #settle(committed: readonly JournalEntry[], events: readonly LoggedEvent[]): void {
     this.#batch = [];
     if (committed.at(-1) === this.#last) this.#last = null;
+    if (this.#loginsAreClosed && this.backlog <= this.#loginsMax / 2) this.#closeLogins(false);
     for (const entry of committed) {
       entry.settle();
       entry.waiter?.resolve();
@@ -197,11 +223,29 @@ export class Journal implements EntryTaker {
     else if (this.#pending.length > 0) this.#collect();
   }
 
-  #turn(isHealthy: boolean, failure: unknown): void {
-    if (this.#isHealthy === isHealthy) return;
-    this.#isHealthy = isHealthy;
+  #turn(failure: unknown): void {
+    const refusal = failure === null ? null : messageOf(failure);
+    if (this.#refusal === refusal) return;
+    this.#refusal = refusal;
     this.#deps.onHealth?.(failure);
   }
+
+  #closeLogins(areClosed: boolean): void {
+    this.#loginsAreClosed = areClosed;
+    this.#deps.onLogins?.(areClosed);
+  }
+}
+
+/** Entries by what they say. */
+export type WaitingEntries = Readonly<
+  Record<'logins' | 'ends' | 'heartbeats' | 'wakeups' | 'calls' | 'registry', number>
+>;
+
+function kindOf(transition: Transition): keyof WaitingEntries {
+  if (transition.kind === 'wakeup') return 'wakeups';
+  if (transition.kind !== 'connection') return transition.kind;
+  if (transition.session === null) return 'heartbeats';
+  return transition.session.kind === 'login' ? 'logins' : 'ends';
 }
 
 const unsettled = (): void => undefined;

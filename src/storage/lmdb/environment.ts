@@ -12,14 +12,21 @@
  * it, a process that is killed while it waits for the disk takes the right to write from others for good.
  *
  * A process that only looks on can put commits out of order (CommitOrder): each transaction checks that it is in order.
+ *
+ * LMDB trusts the pages that it maps. A page that it cannot follow makes a read throw, which is told (`onDamage`), and makes a
+ * transaction of the package one that can neither be committed nor given up, which would end the process: each looks for that
+ * at its end, while it can still be given up.
  */
 import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
 import { nextTurn } from '../../lib/clock.ts';
 import { CommitOrder, outOfOrder } from './commit-order.ts';
+import { checkMapRoom } from './map-room.ts';
+import { isDamage } from './store-fault.ts';
 import { firstFormat, storeFormat, StoreFormatError } from './store-format.ts';
 import { storeReadersMax } from './store-limits.ts';
+import { watchReads } from './watched-reads.ts';
 
 export type Table<Row> = Database<Row, Buffer>;
 
@@ -45,6 +52,14 @@ export const environmentOptions = {
   permissionsMode: 0o600,
 } as const;
 
+/** What the package has beside its types. */
+interface Inside {
+  readonly env: { info(): { readonly mapSize: number; readonly lastPageNumber: number } };
+}
+
+/** Of a file, by default of the package. */
+const pageBytes = 4096;
+
 /** Who wants to know when a transaction can be seen, and by what. */
 export interface Sight {
   /** Reads something that it puts. Never throws. */
@@ -61,6 +76,7 @@ export class Environment {
   readonly #order: CommitOrder | null;
   /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
   readonly #underWay = new Set<Promise<unknown>>();
+  #onDamage: (error: unknown) => void = () => undefined;
   /** Nothing may be read any more: the package would reset a transaction that is gone. */
   #isClosing = false;
 
@@ -86,6 +102,20 @@ export class Environment {
   /** Of the memory map, which the package makes greater before the file reaches it. */
   get mapBytes(): number {
     return (this.#root.getStats() as { mapSize: number }).mapSize;
+  }
+
+  /** `told` of each read that meets a damaged page or row. One listener at most; must not throw. */
+  onDamage(told: (error: unknown) => void): void {
+    this.#onDamage = told;
+  }
+
+  get path(): string {
+    return this.#path;
+  }
+
+  /** In a transaction of many entries, every `mapCheckEntries` of them: throws a MapFullError where there is no room. */
+  checkRoom(): void {
+    checkMapRoom({ mapBytes: this.mapBytes, usedBytes: null });
   }
 
   /** In which the file is. */
@@ -130,7 +160,9 @@ export class Environment {
     const encoder = new Packr({ useRecords: false });
     const options = { name, keyEncoding: 'binary', encoder } as const;
     const table: Table<Row> | undefined = this.#root.openDB<Row, Buffer>(options);
-    return table ?? null;
+    if (table === undefined) return null;
+    watchReads(table, (error) => this.#readFailed(error));
+    return table;
   }
 
   /**
@@ -147,7 +179,15 @@ export class Environment {
     }
   }
 
+  /** The reads that follow in this turn would fail with it. */
+  #readFailed(error: unknown): void {
+    if (this.#isClosing) return;
+    this.refresh();
+    if (isDamage(error)) this.#onDamage(error);
+  }
+
   async #transactOnce<Result>(act: () => Result, sight: Sight | null): Promise<Result | typeof outOfOrder> {
+    this.#checkMap();
     let look: Looking | null = null;
     const commit = this.#root.childTransaction(() => {
       const result = this.#inOrder(act);
@@ -186,13 +226,22 @@ export class Environment {
 
   /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */
   transactionSync<Result>(act: () => Result): Result {
+    this.#checkMap();
     let result = this.#root.transactionSync(() => this.#inOrder(act));
     while (result === outOfOrder) result = this.#root.transactionSync(() => this.#inOrder(act));
     return result;
   }
 
   #inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
-    return this.#order === null ? act() : this.#order.inOrder(act);
+    const result = this.#order === null ? act() : this.#order.inOrder(act);
+    // Throws where a put of `act` has failed.
+    void this.#notedFormat;
+    return result;
+  }
+
+  #checkMap(): void {
+    const { mapSize, lastPageNumber } = (this.#root as unknown as Inside).env.info();
+    checkMapRoom({ mapBytes: mapSize, usedBytes: (lastPageNumber + 1) * pageBytes });
   }
 
   /** Reads in `act` and in what it yields see one moment of the store. */

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
 import { livingPid, wasLeftLocked } from './data-directory.ts';
 import { checkStoreAccess, hasStore } from './store-access.ts';
+import { damageAdvice } from './store-fault.ts';
 import { StoreOpenError } from './store-format.ts';
 import { damageWalkAfterCrashMsMax, damageWalkMsMax, damageWalkStartMsMax } from './store-limits.ts';
 
@@ -52,8 +53,6 @@ export function judgeWalk(directory: string, said: string, signal: string | null
     return { state: /^whole$/m.test(said) ? 'whole' : 'partly read' };
   return { state: 'damaged', damage: `the store's file ${join(directory, file)} is damaged: ${reason}` };
 }
-
-export const damageAdvice = 'restore the data directory from a backup, or name another with --data-dir';
 
 /** Before a start opens the store: throws a StoreOpenError where it is damaged, and looks longer where a crash left it. */
 export async function refuseDamage(directory: string): Promise<void> {

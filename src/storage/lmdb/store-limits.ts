@@ -37,8 +37,23 @@ export const bridgesKnownMax = 100_000;
 
 /** Entries of the journal handed to the store at once: with their events about 5 ms of the loop. */
 export const commitWritesMax = 500;
+/**
+ * Entries in memory that the store has not taken: 0.5 KB for a login or its end, 1 KB for a wakeup. Beyond the first no device
+ * logs in that has no session (`busy`); beyond the second wakeups are answered 42901 and calls 50301, too.
+ */
+export const loginsBacklogMax = 250_000;
+export const backlogMax = 500_000;
+/** A store that takes nothing, a full disk, must not keep a server from stopping. */
+export const stopBacklogMsMax = 10_000;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
+/**
+ * By what a transaction of the journal may make a file longer; one whose file is nearer to the end of its map is begun only
+ * where the map can grow. A limit of the address space has to leave that, and twice the map.
+ */
+export const mapGrowthBytesMax = 16 * 1024 * 1024;
+/** A transaction that puts more looks for room of the map after so many entries. */
+export const mapCheckEntries = 200;
 /** A commit that takes longer is asked whether it waits for an order that somebody has disturbed. */
 export const restoreOrderMs = 250;
 /** Readers of a file, in all processes: room for 64 of them with two threads each and several reads at once. Full: no more is opened. */

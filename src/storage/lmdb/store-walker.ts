@@ -5,13 +5,13 @@
  * from being opened that is no damage. Arguments: the directory, and the milliseconds it has.
  */
 import { existsSync, writeSync } from 'node:fs';
-import { constants } from 'node:os';
 import { join } from 'node:path';
 import { argv, exit } from 'node:process';
 import { open } from 'lmdb';
 import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { environmentOptions } from './environment.ts';
+import { isDamage } from './store-fault.ts';
 import { storeFileNames } from './store-format.ts';
 import { storeReadersMax } from './store-limits.ts';
 
@@ -37,13 +37,8 @@ function walk(entries: Entries): void {
   if (count !== entryCount) throw new Error(`it has ${count} entries where it counts ${entryCount}`);
 }
 
-const { EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN } = constants.errno;
-const readersFull = -30_790;
-/** Codes of LMDB's errors that say nothing of the file: the machine, or a right, keeps it from being opened. */
-const otherCodes = new Set([EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, readersFull]);
-
 function endBy(error: unknown): never {
-  if (!otherCodes.has(Number((error as { readonly code?: unknown }).code))) say(`error ${messageOf(error)}`);
+  if (isDamage(error)) say(`error ${messageOf(error)}`);
   exit(1);
 }
 

@@ -58,7 +58,7 @@ test('records of both connections and wakeups share one log, and every event of 
   records.sleep.write(device, neverConnected, loginOf());
   records.signal.write(device, neverConnected, loginOf({ connection: 'signal' }));
   records.calls.write(device, [], draftOf(device, 3));
-  assert.equal(records.isOverloaded(), false);
+  assert.equal(records.loginsAreClosed(), false);
   await records.close();
   assert.deepEqual(
     records.events.read(0, 10).map(({ type, seq, productId }) => [type, seq, productId]),

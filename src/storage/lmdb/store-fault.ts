@@ -1,0 +1,73 @@
+/**
+ * Why a write or a read of the store fails, and what an operator does about it, by the codes of the system and of LMDB. The
+ * sentences are those of the log, of refusals and of the doctor.
+ */
+import { constants } from 'node:os';
+import { MapFullError } from './map-room.ts';
+
+export type StoreFault = 'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'map' | 'damaged' | 'other';
+
+const { errno } = constants;
+
+const faults: Readonly<Record<string, StoreFault>> = {
+  ENOSPC: 'full',
+  EDQUOT: 'full',
+  EFBIG: 'file-size',
+  EROFS: 'read-only',
+  EACCES: 'denied',
+  EPERM: 'denied',
+  EIO: 'disk',
+};
+
+/** What LMDB answers where a page is not what it should be; the last: a transaction that has met one. */
+const damageCodes: ReadonlySet<unknown> = new Set([-30_797, -30_796, -30_795, -30_793, -30_782]);
+const failedTransaction = -30_782;
+
+/** Codes of LMDB's errors that say nothing of the file: the machine, or a right, is in the way. */
+const readersFull = -30_790;
+const otherCodes: ReadonlySet<unknown> = new Set([
+  ...[errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.ENOMEM],
+  ...[errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EIO, errno.EINVAL, readersFull],
+]);
+
+/** `error`: of the file system, whose code is a name, or of LMDB, whose code is a number. */
+export function faultOf(error: unknown): StoreFault {
+  if (error instanceof MapFullError) return 'map';
+  const code: unknown = (error as { readonly code?: unknown } | null)?.code;
+  if (typeof code === 'string') return faults[code] ?? 'other';
+  if (damageCodes.has(code)) return 'damaged';
+  const name = Object.keys(faults).find((known) => errno[known as keyof typeof errno] === code);
+  return name === undefined ? 'other' : (faults[name] ?? 'other');
+}
+
+/** Of what a read throws: that the file is damaged, and not that the machine is in the way or another read has failed. */
+export function isDamage(error: unknown): boolean {
+  const code: unknown = (error as { readonly code?: unknown } | null)?.code;
+  return code !== failedTransaction && !otherCodes.has(code);
+}
+
+/** `disk`: what the kernel says of it is with root. */
+const kernelLog = 'journalctl -k says why';
+
+export const damageAdvice = 'restore the data directory from a backup, or name another with --data-dir';
+
+const advices: Readonly<Record<StoreFault, string>> = {
+  full: 'make room on the disk of the data directory, or raise the quota',
+  'file-size': 'raise the limit of file sizes (LimitFSIZE, ulimit -f)',
+  'read-only': `the file system became read-only, as it does when a disk fails (${kernelLog}): mount it for writing again`,
+  denied: 'run as the owner of the data directory',
+  disk: `the disk fails (${kernelLog}): move the data directory to another one`,
+  map: 'raise the limit of the address space (LimitAS, ulimit -v); none is best',
+  damaged: 'stop the server and restore the data directory from a backup (reveille restore)',
+  other: 'reveille doctor looks at the disk and the store',
+};
+
+/** What to do, as the end of a sentence. */
+export function adviceOf(error: unknown): string {
+  return advices[faultOf(error)];
+}
+
+/** `: ` and what to do, where the system's own message leaves that open; else nothing. */
+export function adviceBehind(error: unknown): string {
+  return faultOf(error) === 'other' ? '' : `: ${adviceOf(error)}`;
+}
