@@ -26,10 +26,21 @@ export interface MetricSources {
   mediaCapacity(): readonly MediaCapacity[];
   /** Media processes that take legs. */
   mediaUp(): number;
+  /** As this process meets it. Null: not yet. */
+  store(): StoreFigures | null;
   /** Null: there is no cluster of nodes. */
   cluster(): ClusterFigures | null;
   /** Null: another process has them, or nobody yet. */
   server(): ServerFigures | null;
+}
+
+/** Whether the store takes and gives what it should. */
+export interface StoreFigures {
+  readonly refuses: boolean;
+  /** Files in which a reader has met a damaged page or row, since the start. */
+  readonly damagedFiles: number;
+  /** Changes in memory that it has not taken. */
+  readonly waiting: number;
 }
 
 /** The state of a node among the others. */
@@ -102,8 +113,24 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
   gauge('reveille_media_up', 'Media processes that are linked and take legs.', () => sources.mediaUp());
   declareMediaGauges(labelledGauge, sources);
   gauge('process_open_fds', 'Open file descriptors of the process.', () => countOpenFiles());
+  declareStoreGauges(gauge, () => sources.store());
   declareServerGauges(instruments, () => sources.server());
   declareClusterGauges(instruments, () => sources.cluster());
+}
+
+function declareStoreGauges(gauge: GaugeInstruments['gauge'], store: () => StoreFigures | null): void {
+  const add = (name: string, help: string, read: (figures: StoreFigures) => number): void =>
+    gauge(`reveille_store_${name}`, help, () => {
+      const figures = store();
+      return figures === null ? null : read(figures);
+    });
+  add('refuses', 'Processes whose store refuses writes now; 0: it takes them.', ({ refuses }) => Number(refuses));
+  add(
+    'damaged_files',
+    'Files of the store in which a reader has met damage since the start.',
+    ({ damagedFiles }) => damagedFiles,
+  );
+  add('waiting_changes', 'Changes in memory that the store has not taken.', ({ waiting }) => waiting);
 }
 
 /** Workers are numbered through all processes: `1-0` is the first of the second process, where there are several. */

@@ -415,6 +415,7 @@ async function openBreakableDeps() {
     cluster: null,
     waiters: new OutcomeWaiters(new ScriptedEventLog()),
     isDraining: () => false,
+    storeRefuses: () => false,
   };
   const eventLog = new ScriptedEventLog();
   const callRecords = new FakeCallRecords();

@@ -27,16 +27,18 @@ export interface Launch {
   readonly run?: 'compiled' | 'source';
   /** The limit of open files; that of the tests when left out. */
   readonly openFilesMax?: number;
+  /** A command that runs the one behind it, in surroundings of its own. */
+  readonly within?: readonly string[];
 }
 
 function spawnCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  { run, openFilesMax }: Launch = {},
+  { run, openFilesMax, within = [] }: Launch = {},
 ): ChildProcess {
   const node = [process.execPath, ...(run === 'source' ? source : mainArgs), ...args];
   const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];
-  const [command = '', ...rest] = openFilesMax === undefined ? node : limited;
+  const [command = '', ...rest] = [...within, ...(openFilesMax === undefined ? node : limited)];
   return spawn(command, rest, {
     cwd: fileURLToPath(checkout),
     env: { ...cleanEnvironment(), ...env },

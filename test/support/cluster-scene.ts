@@ -229,6 +229,7 @@ export class ClusterMember {
       readers: new WaitingReaders(clock, { max: 10, perApplicationMax: 10 }),
       waiters: new OutcomeWaiters(shared.log),
       isDraining: () => this.draining,
+      storeRefuses: () => false,
     };
     const { calls } = this;
     this.ends = {

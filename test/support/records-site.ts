@@ -13,6 +13,7 @@ import type {
   SessionLocator,
 } from '../../src/core/ports/session-locator.ts';
 import type { RecordsDeps } from '../../src/server/bootstrap/records.ts';
+import { StoreHealth } from '../../src/server/bootstrap/store-health.ts';
 import type { RecordStore } from '../../src/storage/journal/committer.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
@@ -39,10 +40,11 @@ export function recordsDeps(
   store: RecordStore,
   isCoordinator = true,
 ): RecordsDeps & { readonly log: FakeLog } {
-  const readiness = new Readiness();
   const clock = new SystemClock();
   const productOf = (): ProductId => 'doorbell' as ProductId;
-  return { clock, node: 'node-1', log: new FakeLog(), readiness, productOf, store, isCoordinator };
+  const log = new FakeLog();
+  const health = new StoreHealth({ log, readiness: new Readiness() });
+  return { clock, node: 'node-1', log, health, productOf, store, isCoordinator };
 }
 
 export interface MemberIdentity {

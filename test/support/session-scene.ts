@@ -49,6 +49,7 @@ export class SessionScene {
   readonly rejections: { deviceId: DeviceId; rejection: CallRejection }[] = [];
   directory = this.newDirectory();
   overloaded = false;
+  refusing = false;
   readonly sleep = new SleepDoor(this, this.sleepRecords);
   readonly signal = new SignalDoor(this, this.signalRecords);
 
@@ -62,8 +63,9 @@ export class SessionScene {
       rejected: (deviceId, rejection) => void this.rejections.push({ deviceId, rejection }),
     };
     const loginsAreClosed = (): boolean => this.overloaded;
+    const storeRefuses = (): boolean => this.refusing;
     const known = { clock, registry, directory, sleepRecords, signalRecords, log, views: ownViews };
-    return { ...known, wakeups, rejections, loginsAreClosed };
+    return { ...known, wakeups, rejections, loginsAreClosed, storeRefuses };
   }
 
   newDirectory(): DeviceDirectory {

@@ -1,10 +1,11 @@
 /** The doctor's checks of the data directory: ours alone, with room on its disk, and a store without damage. */
 import { accessSync, constants, existsSync, statSync, type Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
 import { freeBytesOf } from '../../storage/lmdb/free-bytes.ts';
 import { accessError, checkStoreAccess, hasStore } from '../../storage/lmdb/store-access.ts';
 import { walkStore } from '../../storage/lmdb/store-damage.ts';
-import { damageAdvice } from '../../storage/lmdb/store-fault.ts';
+import { adviceOf, damageAdvice } from '../../storage/lmdb/store-fault.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
 import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import { damageWalkOfDoctorMsMax } from '../../storage/lmdb/store-limits.ts';
@@ -14,7 +15,7 @@ import { failing, inMegabytes, megabyte, ok, warn, type Finding } from './findin
 export async function checkDirectory(directory: string): Promise<Finding[]> {
   const place = checkDataDirectory(directory);
   if (place.state === 'fail') return [place];
-  const disk = checkDisk(directory);
+  const disk = await checkDisk(directory);
   if (!hasStore(directory)) return [place, disk];
   // Of a store that is being written a long look would keep every page as it was.
   if (livingPid(directory) !== null) return [place, disk];
@@ -44,19 +45,29 @@ const roomBytesMin = 1000 * megabyte;
 const roomBytesTooLow = 100 * megabyte;
 
 /** Of the nearest directory that is there. */
-function checkDisk(directory: string): Finding {
+async function checkDisk(directory: string): Promise<Finding> {
   const check = 'disk';
   try {
-    if (!existsSync(directory) && dirname(directory) !== directory) return checkDisk(dirname(directory));
+    if (!existsSync(directory) && dirname(directory) !== directory)
+      return await checkDisk(dirname(directory));
     const files = Object.values(storeFileNames).map((name) => join(directory, name));
     const stored = files.reduce(
       (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
       0,
     );
-    return judgeDisk(freeBytesOf(directory), stored);
+    const refusal = existsSync(directory) ? await findRefusal(directory) : null;
+    return refusal ?? judgeDisk(freeBytesOf(directory), stored);
   } catch (error) {
     return warn(check, `its room is unknown: ${(error as Error).message}`, 'look at it with df');
   }
+}
+
+/** Null: it takes what is written. */
+async function findRefusal(directory: string): Promise<Finding | null> {
+  const refusal = await probeDisk(directory);
+  if (refusal === null) return null;
+  const found = `${inMegabytes(freeBytesOf(directory))} free, and a write fails: ${refusal.message}`;
+  return failing('disk', found, adviceOf(refusal));
 }
 
 export function judgeDisk(freeBytes: number, storedBytes: number): Finding {

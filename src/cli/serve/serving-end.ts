@@ -3,6 +3,7 @@
  * when it cannot start, and on an unexpected error.
  */
 import { constants } from 'node:os';
+import { writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
@@ -22,6 +23,7 @@ import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 /** What a start that failed has left open may hold the process no longer. */
 const failedStartMsMax = 1000;
 /** Its file descriptor. */
+const standardError = 2;
 const standardOutput = 1;
 
 /** Throws a sentence for each file or address that a start could not use, and for a damaged store. */
@@ -88,12 +90,26 @@ export function onHangup(reload: () => void): void {
   });
 }
 
-/** Libraries print their faults, LMDB each commit that it could not make with its stack: each becomes one line of the log. */
-export function logConsole({ log }: Pick<Logging, 'log'>): void {
-  const toLog = (...said: unknown[]): void =>
+/**
+ * Libraries print their faults, LMDB each commit that it could not make with its stack: each becomes one line of the log. The
+ * native part of LMDB has then printed on standard error by itself, without a line's end, and where both streams go to one
+ * place, as under systemd, the line of the log would stand behind it. `endLine` of standard error.
+ */
+export function logConsole({ log }: Pick<Logging, 'log'>, endLine = endErrorLine): void {
+  const toLog = (...said: unknown[]): void => {
+    endLine();
     log.warn({ said: said.map(messageOf).join(' ') }, 'a library reports a fault');
+  };
   console.error = toLog;
   console.warn = toLog;
+}
+
+function endErrorLine(): void {
+  try {
+    writeSync(standardError, '\n');
+  } catch {
+    // Nobody reads it, or it is full.
+  }
 }
 
 /** The state of the process is unknown then: it logs the error and exits, and the store is as committed. */

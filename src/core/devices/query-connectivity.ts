@@ -23,6 +23,8 @@ export interface ConnectivityDeps {
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
   readonly views: ConnectivityViews;
+  /** The store refuses writes: what has changed meanwhile cannot be told, because nothing is told before it is kept. */
+  storeRefuses(): boolean;
   readonly log: Pick<Log, 'error'>;
 }
 
@@ -63,6 +65,11 @@ export function answerConnectivity(
     if (denied !== null) return fail(refusal(denied));
     const observed = view.observe(deps, deviceId);
     const committed = bothCommitted(deps, deviceId);
+    if (committed !== null && deps.storeRefuses()) {
+      // Nobody waits for it, and it may fail.
+      if (observed instanceof Promise) observed.catch(() => undefined);
+      return fail(unkept);
+    }
     if (observed instanceof Promise || committed !== null) return answerLater(deps, observed, committed);
     return answerOf(observed);
   } catch (error) {
@@ -93,6 +100,7 @@ function unreadable({ log }: ConnectivityDeps, error: unknown): ConnectivityAnsw
 }
 
 const unavailable = refusal(50301, 'connectivity service unavailable');
+const unkept = refusal(50301, 'the device has changed, and the store does not take it');
 
 function bothCommitted(deps: ConnectivityDeps, deviceId: DeviceId): Promise<unknown> | null {
   const sleep = deps.sleepRecords.committed(deviceId);

@@ -1,7 +1,7 @@
 /** The sources of the gauges: parts of this process, of which some come later than the metrics, and some are another's. */
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { liveCallStates } from '../../model/call.ts';
-import type { ClusterFigures, MetricSources } from '../../telemetry/gauges.ts';
+import type { ClusterFigures, MetricSources, StoreFigures } from '../../telemetry/gauges.ts';
 import type { CallService } from './call-service.ts';
 import type { ListenerConnections } from './listener-connections.ts';
 import type { LiveFigures } from './server-figures.ts';
@@ -24,10 +24,12 @@ export interface CountedParts {
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
   figures: LiveFigures | null;
+  storeHealth: { readonly figures: StoreFigures } | null;
 }
 
 export function noPartsYet(): CountedParts {
-  return { deviceListeners: noSessions, calls: null, provisioner: null, member: null, figures: null };
+  const noneOfOthers = { calls: null, provisioner: null, member: null, figures: null };
+  return { deviceListeners: noSessions, ...noneOfOthers, storeHealth: null };
 }
 
 export function metricSources(own: CountedParts, connections: ListenerConnections): MetricSources {
@@ -41,6 +43,7 @@ export function metricSources(own: CountedParts, connections: ListenerConnection
     mediaUp: () =>
       own.calls?.mediaProcesses.connections.filter(({ address }) => address !== null).length ?? 0,
     connections: () => connections.counts(),
+    store: () => own.storeHealth?.figures ?? null,
     cluster: () => own.member?.figures() ?? null,
     server: () => own.figures,
   };

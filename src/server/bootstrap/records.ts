@@ -1,11 +1,10 @@
 /**
- * The records of the server’s observations, which it must not forget, and readiness that follows the store's health.
+ * The records of the server’s observations, which it must not forget.
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { Readiness } from '../../telemetry/readiness.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
@@ -18,13 +17,15 @@ import { EventStore } from '../../storage/events/event-store.ts';
 import { Committer, type RecordStore } from '../../storage/journal/committer.ts';
 import { Journal } from '../../storage/journal/journal.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
-import { adviceOf } from '../../storage/lmdb/store-fault.ts';
+import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
+import { isDiskFault } from '../../storage/lmdb/store-fault.ts';
 import { backlogMax, loginsBacklogMax, stopBacklogMsMax } from '../../storage/lmdb/store-limits.ts';
 import { LostSessions } from '../../storage/journal/lost-sessions.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { RegistryEventStore } from '../../storage/records/registry-event-store.ts';
 import { WakeupRecordStore } from '../../storage/records/wakeup-record-store.ts';
 import type { Settings } from '../config/settings-schema.ts';
+import type { StoreHealth } from './store-health.ts';
 
 export interface Records {
   readonly sleep: ConnectionRecordStore;
@@ -54,7 +55,7 @@ export interface RecordsDeps {
   /** The name of this node, in events. */
   readonly node: string;
   readonly log: Log;
-  readonly readiness: Readiness;
+  readonly health: StoreHealth;
   /** The device's product now; null: there is no such device. What it throws counts as none. */
   readonly productOf: (deviceId: DeviceId) => ProductId | null;
   /** What transitions come to, and where. */
@@ -75,14 +76,21 @@ export function openRecords(
   settings: Pick<Settings, 'wakeup' | 'events'>,
   deps: RecordsDeps,
 ): Records {
-  const { clock, log, productOf, store } = deps;
+  const { clock, log, health, productOf, store } = deps;
   const { environment } = state;
   const batch = (write: () => void): Promise<void> => environment.transaction(write);
-  const onHealth = (failure: unknown): void => notifyHealth(deps, failure);
   const committer = new Committer(environment, store);
-  const onLogins = (areClosed: boolean): void => notifyLogins(deps, areClosed);
-  const limits = { backlogMax, loginsMax: loginsBacklogMax };
-  const journal = new Journal({ clock, committer, productOf, ...limits, onHealth, onLogins });
+  const journal = new Journal({
+    clock,
+    committer,
+    productOf,
+    backlogMax,
+    loginsMax: loginsBacklogMax,
+    mayTake: async (failure) => !isDiskFault(failure) || (await probeDisk(environment.directory)) === null,
+    onHealth: (failure) => health.turned(failure),
+    onLogins: (areClosed) => health.loginsTurned(areClosed),
+  });
+  health.count(() => journal.backlog);
   const events = new EventStore(new StoredEvents(state), journal, log, () => committer.look());
   const wakeups = new WakeupRecordStore(state, journal, {
     clock,
@@ -114,9 +122,8 @@ export function openRecords(
     loginsAreClosed: () => journal.loginsAreClosed,
     async close() {
       for (const stop of stops) stop();
-      if (await settlesWithin(clock, stopBacklogMsMax, journal.allCommitted())) return;
-      const lost = journal.waiting();
-      log.error({ waited_ms: stopBacklogMsMax, changes: journal.backlog, lost, means: lossMeans }, lossMessage);
+      const isWhole = await settlesWithin(clock, stopBacklogMsMax, journal.allCommitted());
+      if (!isWhole) health.lost(journal.waiting());
     },
   };
 }
@@ -126,32 +133,6 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
   events.follow((committed) => {
     for (const { type } of committed) onEvent(type);
   });
-}
-
-const lossMessage = 'stopping without changes that the store refuses to take: they are lost';
-const lossMeans =
-  'backends are never told of these logins, ends, wakeups and calls; devices log in again; changes of the registry are told later';
-
-function notifyLogins({ log }: RecordsDeps, areClosed: boolean): void {
-  if (areClosed)
-    log.error(
-      { waiting_max: loginsBacklogMax },
-      'too many changes wait for the store: devices without a session are refused as busy',
-    );
-  else log.info({}, 'devices may log in again: the store has caught up');
-}
-
-function notifyHealth({ log, readiness }: RecordsDeps, failure: unknown): void {
-  if (failure === null) {
-    readiness.clear('store');
-    log.info({}, 'the store takes writes again');
-  } else {
-    readiness.set('store');
-    log.error(
-      { err: failure, advice: adviceOf(failure) },
-      'the store refuses writes; tried again every second',
-    );
-  }
 }
 
 /** Sessions that a crash left open end as lost with their node, and that is committed. */

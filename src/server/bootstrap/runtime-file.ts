@@ -2,9 +2,9 @@
  * The addresses of a running server, for the command line beside it: port 0 means that only the server knows. Written
  * when it is ready, removed when it stops; one that was left behind by a crash is told by its process being gone.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { livingPid } from '../../storage/lmdb/data-directory.ts';
+import { livingPid, removeOwn } from '../../storage/lmdb/data-directory.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 export interface Runtime {
@@ -39,7 +39,7 @@ export function writeRuntimeFile(
 }
 
 export function removeRuntimeFile(dataDirectory: string): void {
-  rmSync(join(dataDirectory, fileName), { force: true });
+  removeOwn(join(dataDirectory, fileName));
 }
 
 /** Null when no server is ready on this directory. */

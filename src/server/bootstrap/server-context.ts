@@ -50,6 +50,7 @@ import { hasControlPlane, type ServerRole } from '../supervisor/process-messages
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { metricSources, noPartsYet, type CountedParts } from './metric-sources.ts';
+import { StoreHealth } from './store-health.ts';
 
 /** What a process has before it knows of any other. */
 export interface OpenContext {
@@ -85,6 +86,8 @@ export interface OpenContext {
   readonly own: CountedParts;
   /** True while it is being stopped: nothing new is begun. */
   isDraining(): boolean;
+  /** True while the store refuses writes: what waits for a commit is not answered in time. */
+  storeRefuses(): boolean;
   /**
    * `ws://host:port` or `wss://host:port`, by which devices reach the media listener that is to have the call, null: of any
    * call; null: none is known.
@@ -157,12 +160,15 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   const readiness = new Readiness();
   const registry = new RegistryStore(store.registry);
   const connections = new ListenerConnections(settings);
+  const health = new StoreHealth({ log, readiness });
+  for (const { environment } of [store.registry, store.state]) health.watch(environment);
   const own = noPartsYet();
+  own.storeHealth = health;
   const metrics = createMetrics(metricSources(own, connections));
   const records = openRecords(store.state, settings, {
     clock,
     log,
-    readiness,
+    health,
     node,
     store: membership.openRecordStore(store.state, node, log),
     heartbeats: membership.heartbeats,
@@ -210,6 +216,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     connections,
     own,
     isDraining: readiness.isDraining,
+    storeRefuses: () => health.refuses,
     mediaUrl: (sessionId) => own.calls?.mediaProcesses.urlOf(sessionId) ?? mediaUrl(settings, null),
     soundEncoders: () => soundEncodersOf(own.calls?.mediaProcesses.capacity() ?? []),
   };

@@ -10,6 +10,7 @@ import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../mod
 import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
 import { auditPath, begunLine, encodeBegun, encodeEnded, endedLine } from './audit-files.ts';
 import { syncDirectory } from '../keys/private-file.ts';
+import { adviceBehind } from '../lmdb/store-fault.ts';
 
 /** The change was not begun: nobody would know of it. */
 export class AuditRefusal extends Error {
@@ -62,7 +63,9 @@ export class AuditLog {
       return await this.#begin(begunLine(intent, this.#deps.clock.wallMs()));
     } catch (error) {
       this.#underWay -= 1;
-      throw new AuditRefusal(`refused: the audit log cannot be written: ${messageOf(error)}`);
+      throw new AuditRefusal(
+        `refused: the audit log cannot be written: ${messageOf(error)}${adviceBehind(error)}`,
+      );
     }
   }
 

@@ -54,6 +54,7 @@ export class StoredEvents {
     const events: LoggedEvent[] = [];
     for (const { key, value } of this.#state.events.events.getRange(range))
       events.push(decodeEvent(sequenceOf(key), value));
+    if (events.length < limit) this.#checkEnd(events.at(-1)?.sequence ?? after, upTo);
     return events;
   }
 
@@ -85,6 +86,12 @@ export class StoredEvents {
       if (event !== null) events.push(event);
     }
     return events;
+  }
+
+  /** The log has no gaps. LMDB ends a walk without a word at some pages that it cannot follow: readers would wait for ever. */
+  #checkEnd(last: number, upTo: number): void {
+    if (last >= upTo || upTo === Number.MAX_SAFE_INTEGER || !this.#has(upTo)) return;
+    throw this.#state.environment.damaged(`events behind ${last} are there and are not found`);
   }
 
   #has(sequence: number): boolean {

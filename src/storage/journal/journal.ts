@@ -45,6 +45,11 @@ export interface JournalDeps {
    * takes them again.
    */
   readonly onHealth?: (failure: unknown) => void;
+  /**
+   * Whether a store that refused for `failure` may take the batch now, asked before it is tried again; left out: it may.
+   * Never rejects.
+   */
+  readonly mayTake?: (failure: unknown) => Promise<boolean>;
   /** Told when logins are closed, and when they are open again. */
   readonly onLogins?: (areClosed: boolean) => void;
 }
@@ -187,7 +192,7 @@ export class Journal implements EntryTaker {
       await committer.commit(batch, (events) => this.#settle(batch, events));
     } catch (error) {
       this.#turn(error);
-      clock.after(commitRetryMs, () => this.#tryAgain());
+      clock.after(commitRetryMs, () => this.#tryAgain(error));
       return;
     }
     this.#turn(null);
@@ -195,9 +200,15 @@ export class Journal implements EntryTaker {
   }
 
   /** What was visible is committed, though the disk refused it: it is not put again, and what follows will tell. */
-  #tryAgain(): void {
-    if (this.#batch.length > 0) void this.#commit();
-    else this.#goOn();
+  #tryAgain(failure: unknown): void {
+    if (this.#batch.length === 0) this.#goOn();
+    else if (this.#deps.mayTake === undefined) void this.#commit();
+    else void this.#commitIfTaken(failure, this.#deps.mayTake);
+  }
+
+  async #commitIfTaken(failure: unknown, mayTake: (failure: unknown) => Promise<boolean>): Promise<void> {
+    if (await mayTake(failure)) void this.#commit();
+    else this.#deps.clock.after(commitRetryMs, () => this.#tryAgain(failure));
   }
 
   /** The batch is committed: reads find it in the store, and who waits for it goes on. */

@@ -5,6 +5,8 @@
 import { randomUUID } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { messageOf } from '../../lib/result.ts';
+import { adviceBehind } from '../lmdb/store-fault.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface PrivateText {
@@ -67,7 +69,7 @@ export class PrivateFile {
       return await act();
     } catch (error) {
       throw new StoreOpenError(
-        `${this.#what} in ${this.path} cannot be ${verb}: ${(error as Error).message}`,
+        `${this.#what} in ${this.path} cannot be ${verb}: ${messageOf(error)}${adviceBehind(error)}`,
       );
     }
   }

@@ -5,7 +5,10 @@
  * Source: running.md, Data.
  */
 import {
+  accessSync,
   chmodSync,
+  constants,
+  existsSync,
   mkdirSync,
   statSync,
   linkSync,
@@ -43,7 +46,20 @@ export function prepareDataDirectory(path: string): {
     return { directory, modeBefore: mode & permissionBits };
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
+    checkParent(directory);
     throw accessError(error as Error, directory, 'make or read');
+  }
+}
+
+/** To make a directory on a read-only file system fails as if its parent were not there. */
+function checkParent(directory: string): void {
+  const parent = dirname(directory);
+  if (existsSync(directory) || parent === directory) return;
+  if (!existsSync(parent)) return checkParent(parent);
+  try {
+    accessSync(parent, constants.W_OK);
+  } catch (error) {
+    throw accessError(error as Error, parent, 'write');
   }
 }
 
@@ -92,21 +108,21 @@ export class ServerLock {
 
   /** Does nothing when the lock is no longer ours. */
   release(): void {
-    if (readLock(this.#path) === this.#text) rmSync(this.#path, { force: true });
+    if (readLock(this.#path) === this.#text) removeOwn(this.#path);
   }
 
   /** A link appears whole or not at all, and never over another. */
   #take(): boolean {
     const own = `${this.#path}.${process.pid}`;
-    writeFileSync(own, this.#text, { mode: 0o600 });
     try {
+      writeFileSync(own, this.#text, { mode: 0o600 });
       linkSync(own, this.#path);
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-      throw error;
+      throw accessError(error as Error, this.#path, 'make');
     } finally {
-      rmSync(own, { force: true });
+      removeOwn(own);
     }
   }
 
@@ -121,6 +137,18 @@ export class ServerLock {
     } finally {
       rmSync(aside, { force: true });
     }
+  }
+}
+
+/**
+ * For a file that says that this process is there: on a file system that takes nothing it stays, which must not keep a server
+ * from stopping. It names a process that is gone, and is passed over.
+ */
+export function removeOwn(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It stays.
   }
 }
 

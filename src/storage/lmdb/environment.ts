@@ -179,6 +179,13 @@ export class Environment {
     }
   }
 
+  /** The error of a read whose answer cannot be right, told as damage. */
+  damaged(fault: string): Error {
+    const error = new Error(`${this.#path}: ${fault}`);
+    this.#onDamage(error);
+    return error;
+  }
+
   /** The reads that follow in this turn would fail with it. */
   #readFailed(error: unknown): void {
     if (this.#isClosing) return;

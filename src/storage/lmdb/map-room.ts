@@ -5,7 +5,8 @@
  * meets a full disk. Only Linux says what is left: elsewhere nothing is refused.
  */
 import { readFileSync } from 'node:fs';
-import { mapGrowthBytesMax } from './store-limits.ts';
+import { SystemClock } from '../../lib/system-clock.ts';
+import { addressLimitMs, mapGrowthBytesMax } from './store-limits.ts';
 
 export class MapFullError extends Error {
   override readonly name = 'MapFullError';
@@ -29,11 +30,18 @@ export function checkMapRoom({ mapBytes, usedBytes }: MapUse, leftBytes = addres
   );
 }
 
+const clock = new SystemClock();
+/** That there is no limit is believed until then. */
+let unlimitedUntilMs = 0;
+
 /** Of this process, in bytes; Infinity: no limit is set, or the system does not say. */
 export function addressSpaceLeft(): number {
-  if (process.platform !== 'linux') return Infinity;
+  if (process.platform !== 'linux' || clock.monotonicMs() < unlimitedUntilMs) return Infinity;
   const limit = readAddressSpaceLimit();
-  if (limit === Infinity) return Infinity;
+  if (limit === Infinity) {
+    unlimitedUntilMs = clock.monotonicMs() + addressLimitMs;
+    return Infinity;
+  }
   const usedKibibytes = /^VmSize:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
   return Math.max(0, limit - Number(usedKibibytes ?? 0) * 1024);
 }

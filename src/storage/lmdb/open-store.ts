@@ -11,6 +11,7 @@ import type { EnvironmentMode } from './environment.ts';
 import { logMigration, openMigrated, type MigrationDeps, type MigrationReport } from './migrate-store.ts';
 import { StateTables } from './state-tables.ts';
 import { checkStoreAccess, hasStore, noStore, requireStorePlace } from './store-access.ts';
+import { adviceBehind } from './store-fault.ts';
 import { StoreOpenError } from './store-format.ts';
 
 export interface Store {
@@ -120,6 +121,7 @@ export function openingStore<Opened>(
     return open();
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
-    throw new StoreOpenError(`the store in ${directory} cannot be opened: ${(error as Error).message}`);
+    const fault = `${(error as Error).message}${adviceBehind(error)}`;
+    throw new StoreOpenError(`the store in ${directory} cannot be opened: ${fault}`);
   }
 }

@@ -5,6 +5,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { adviceBehind, adviceOf, faultOf } from './store-fault.ts';
 import { storeFileNames, StoreOpenError } from './store-format.ts';
 
 /** Throws a StoreOpenError when this user may not look. */
@@ -65,21 +66,16 @@ export function checkStoreAccess(directory: string, intent: 'read' | 'write'): v
   }
 }
 
-const faults: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'read-only file system',
-};
-
-/** `verb`: what was tried. The sentence names the user and the path. */
-export function accessError(
-  { code = '', message }: NodeJS.ErrnoException,
-  path: string,
-  verb: string,
-): StoreOpenError {
-  const fault = faults[code];
-  if (fault === undefined) return new StoreOpenError(`${path} cannot be used: ${message}`);
-  return new StoreOpenError(`${fault}: ${ownUser()} may not ${verb} ${path}: run as its owner`);
+/** `verb`: what was tried. The sentence names the path, where a right is missing the user, and says what to do. */
+export function accessError(error: NodeJS.ErrnoException, path: string, verb: string): StoreOpenError {
+  switch (faultOf(error)) {
+    case 'denied':
+      return new StoreOpenError(`permission denied: ${ownUser()} may not ${verb} ${path}: run as its owner`);
+    case 'read-only':
+      return new StoreOpenError(`${path} is on a read-only file system: ${adviceOf(error)}`);
+    default:
+      return new StoreOpenError(`${path} cannot be used: ${error.message}${adviceBehind(error)}`);
+  }
 }
 
 /** A container may run as a user without a name. */

@@ -19,6 +19,8 @@ const faults: Readonly<Record<string, StoreFault>> = {
   EIO: 'disk',
 };
 
+const diskFaults: ReadonlySet<StoreFault> = new Set(['full', 'file-size', 'read-only', 'denied', 'disk']);
+
 /** What LMDB answers where a page is not what it should be; the last: a transaction that has met one. */
 const damageCodes: ReadonlySet<unknown> = new Set([-30_797, -30_796, -30_795, -30_793, -30_782]);
 const failedTransaction = -30_782;
@@ -40,25 +42,32 @@ export function faultOf(error: unknown): StoreFault {
   return name === undefined ? 'other' : (faults[name] ?? 'other');
 }
 
+/** Of what refused a write: a disk, which can be asked with a file whether it takes writes again. */
+export function isDiskFault(error: unknown): boolean {
+  return diskFaults.has(faultOf(error));
+}
+
 /** Of what a read throws: that the file is damaged, and not that the machine is in the way or another read has failed. */
 export function isDamage(error: unknown): boolean {
   const code: unknown = (error as { readonly code?: unknown } | null)?.code;
   return code !== failedTransaction && !otherCodes.has(code);
 }
 
-/** `disk`: what the kernel says of it is with root. */
 const kernelLog = 'journalctl -k says why';
 
-export const damageAdvice = 'restore the data directory from a backup, or name another with --data-dir';
+export const damageAdvice =
+  'restore the data directory from a backup (reveille restore), or name another with --data-dir';
+
+export const damagedAdvice = 'stop the server and restore the data directory from a backup (reveille restore)';
 
 const advices: Readonly<Record<StoreFault, string>> = {
   full: 'make room on the disk of the data directory, or raise the quota',
   'file-size': 'raise the limit of file sizes (LimitFSIZE, ulimit -f)',
-  'read-only': `the file system became read-only, as it does when a disk fails (${kernelLog}): mount it for writing again`,
+  'read-only': `mount it for writing again, or go on with a copy of the data directory on another disk; where a disk fails the kernel mounts it so (${kernelLog})`,
   denied: 'run as the owner of the data directory',
-  disk: `the disk fails (${kernelLog}): move the data directory to another one`,
+  disk: `the disk fails (${kernelLog}): bring the data directory to another one`,
   map: 'raise the limit of the address space (LimitAS, ulimit -v); none is best',
-  damaged: 'stop the server and restore the data directory from a backup (reveille restore)',
+  damaged: damagedAdvice,
   other: 'reveille doctor looks at the disk and the store',
 };
 

@@ -45,13 +45,17 @@ export const loginsBacklogMax = 250_000;
 export const backlogMax = 500_000;
 /** A store that takes nothing, a full disk, must not keep a server from stopping. */
 export const stopBacklogMsMax = 10_000;
+/** What a disk has to take before a store that it refused is tried again. */
+export const diskProbeBytes = 256 * 1024;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
 /**
  * By what a transaction of the journal may make a file longer; one whose file is nearer to the end of its map is begun only
  * where the map can grow. A limit of the address space has to leave that, and twice the map.
  */
-export const mapGrowthBytesMax = 16 * 1024 * 1024;
+export const mapGrowthBytesMax = 64 * 1024 * 1024;
+/** How often a process whose address space has no limit looks whether it has one now: a look takes longer than a commit. */
+export const addressLimitMs = 1000;
 /** A transaction that puts more looks for room of the map after so many entries. */
 export const mapCheckEntries = 200;
 /** A commit that takes longer is asked whether it waits for an order that somebody has disturbed. */

@@ -14,6 +14,7 @@ import type {
   ParkedEvent,
   DeliveryStore,
 } from '../../core/ports/delivery-store.ts';
+import { adviceOf } from '../../storage/lmdb/store-fault.ts';
 import type { WebhookLimits } from './limits.ts';
 
 /** A hook as the write buffer needs it. */
@@ -169,7 +170,11 @@ export class WriteBuffer {
     if (isHealthy === this.#isHealthy) return;
     this.#isHealthy = isHealthy;
     if (isHealthy) this.#deps.log.info({}, 'the store of the webhooks takes writes again');
-    else this.#deps.log.error({ err: failure }, 'the store of the webhooks refuses writes');
+    else
+      this.#deps.log.error(
+        { err: failure, advice: adviceOf(failure) },
+        'the store of the webhooks refuses writes',
+      );
   }
 }
 

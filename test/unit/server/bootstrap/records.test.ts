@@ -13,6 +13,7 @@ import type {
   WakeupId,
 } from '../../../../src/model/ids.ts';
 import { Readiness } from '../../../../src/telemetry/readiness.ts';
+import { StoreHealth } from '../../../../src/server/bootstrap/store-health.ts';
 import { openRecords, type RecordsDeps } from '../../../../src/server/bootstrap/records.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 import { SharedRecords } from '../../../../src/storage/journal/shared-records.ts';
@@ -35,11 +36,13 @@ const settings = {
 };
 
 function depsOf() {
+  const [log, readiness] = [new FakeLog(), new Readiness()];
   return {
     clock: new DrivenClock(),
     node: 'node-1',
-    log: new FakeLog(),
-    readiness: new Readiness(),
+    log,
+    readiness,
+    health: new StoreHealth({ log, readiness }),
     productOf: () => 'doorbell' as ProductId,
   };
 }

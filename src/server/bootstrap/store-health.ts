@@ -1,0 +1,91 @@
+/**
+ * Whether the store takes and gives what it should, as operators are told it: in the log once for each change, in readiness,
+ * and as gauges. A store that refuses writes heals by itself; one that is damaged is restored. Source: docs/operations.md.
+ */
+import type { Log } from '../../core/ports/log.ts';
+import type { WaitingEntries } from '../../storage/journal/journal.ts';
+import type { Environment } from '../../storage/lmdb/environment.ts';
+import { adviceOf, damagedAdvice, faultOf } from '../../storage/lmdb/store-fault.ts';
+import { loginsBacklogMax, stopBacklogMsMax } from '../../storage/lmdb/store-limits.ts';
+import type { StoreFigures } from '../../telemetry/gauges.ts';
+import type { Readiness } from '../../telemetry/readiness.ts';
+
+interface StoreHealthDeps {
+  readonly log: Log;
+  readonly readiness: Readiness;
+}
+
+export class StoreHealth {
+  readonly #deps: StoreHealthDeps;
+  /** Files that a reader has found damaged: each is told once. */
+  readonly #damaged = new Set<string>();
+  #refuses = false;
+  #waiting: () => number = () => 0;
+
+  constructor(deps: StoreHealthDeps) {
+    this.#deps = deps;
+  }
+
+  /** Of one file of the store. */
+  watch(environment: Pick<Environment, 'path' | 'onDamage'>): void {
+    environment.onDamage((error) => this.#foundDamage(error, environment.path));
+  }
+
+  /** `waiting`: changes in memory that the store has not taken. */
+  count(waiting: () => number): void {
+    this.#waiting = waiting;
+  }
+
+  /** What is written waits in memory. */
+  get refuses(): boolean {
+    return this.#refuses;
+  }
+
+  get figures(): StoreFigures {
+    return { refuses: this.#refuses, damagedFiles: this.#damaged.size, waiting: this.#waiting() };
+  }
+
+  /** Why the store refuses writes; null: it takes them again. */
+  turned(failure: unknown): void {
+    const { log, readiness } = this.#deps;
+    this.#refuses = failure !== null;
+    if (failure === null) {
+      readiness.clear('store');
+      log.info({}, 'the store takes writes again');
+      return;
+    }
+    readiness.set('store');
+    if (faultOf(failure) === 'damaged') readiness.set('store_damaged');
+    const advice = adviceOf(failure);
+    log.error({ err: failure, advice }, 'the store refuses writes; tried again every second');
+  }
+
+  loginsTurned(areClosed: boolean): void {
+    const { log } = this.#deps;
+    if (areClosed)
+      log.error(
+        { waiting_max: loginsBacklogMax },
+        'too many changes wait for the store: devices without a session are refused as busy',
+      );
+    else log.info({}, 'the store has caught up: devices may log in again');
+  }
+
+  /** The server stops, and the store still refuses. */
+  lost(lost: WaitingEntries): void {
+    const changes = Object.values(lost).reduce((sum, count) => sum + count, 0);
+    const message = `stopping without ${changes} changes that the store refuses to take: they are lost`;
+    this.#deps.log.error({ waited_ms: stopBacklogMsMax, lost, means: lossMeans }, message);
+  }
+
+  #foundDamage(error: unknown, file: string): void {
+    if (this.#damaged.has(file)) return;
+    this.#damaged.add(file);
+    const { log, readiness } = this.#deps;
+    readiness.set('store_damaged');
+    const fields = { err: error, file, advice: damagedAdvice };
+    log.error(fields, 'the store is damaged: what lies there cannot be read, the rest is served');
+  }
+}
+
+const lossMeans =
+  'backends are not told of these logins, ends, wakeups and calls; devices log in again; changes of the registry are told after the next start';

@@ -1,0 +1,57 @@
+/**
+ * Pages of a real server's store that a disk has lost: who meets one is refused, the others are served, who sleeps is woken, and
+ * an operator is told what to do. Source: docs/operations.md, A damaged store.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { runCli } from '../support/cli-process.ts';
+import { wipePages } from '../support/damaged-store.ts';
+import { SiteServer, siteDevice, siteRegistry, wake } from '../support/site-server.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+
+const [sleeper, other, newcomer, lost] = [0, 150, 1, 299];
+
+test('who meets a damaged page is answered 50301, the rest is served, and the next start names the file', async (t) => {
+  const directory = join(temporaryDirectory(t), 'data');
+  const registry = `${directory}.json`;
+  writeFileSync(registry, JSON.stringify(siteRegistry({ devices: 300 })));
+  const site = new SiteServer(t, directory, [`registry.file=${registry}`]);
+  await site.start();
+  const asleep = await site.module(sleeper);
+  const codeOf = async (device: number): Promise<number | undefined> =>
+    (await site.api.connectivity(siteDevice(device))).json.code;
+  const wakeSleeper = async (): Promise<void> => {
+    const answer = await wake(site.api, sleeper);
+    assert.equal(answer.status, 202, answer.text);
+    await asleep.nextPacket();
+  };
+  assert.equal(await codeOf(sleeper), 0);
+
+  wipePages(join(directory, 'registry.mdb'), siteDevice(lost), [siteDevice(sleeper), siteDevice(other)]);
+  assert.equal(await codeOf(lost), 50301);
+  assert.deepEqual([(await wake(site.api, lost)).status, await codeOf(other)], [503, 0]);
+  await wakeSleeper();
+  const told = await site.server.command.logged<{ file: string; advice: string }>(
+    'the store is damaged: what lies there cannot be read, the rest is served',
+  );
+  assert.equal(told.file, join(directory, 'registry.mdb'));
+  assert.match(told.advice, /reveille restore/);
+  assert.deepEqual(await site.readiness(), { status: 503, text: '{"ready":false,"reasons":["store_damaged"]}' });
+  const doctor = await runCli(['doctor', '--data-dir', directory]);
+  assert.match(doctor.stdout, /^fail +server .*\(store_damaged\); the store is damaged, its log names the file/m);
+
+  // Now commits meet damage, too.
+  wipePages(join(directory, 'state.mdb'), siteDevice(sleeper));
+  await assert.rejects(site.module(newcomer), /busy/);
+  await wakeSleeper();
+  const refused = await site.server.command.logged<{ advice: string }>(
+    'the store refuses writes; tried again every second',
+  );
+  assert.match(refused.advice, /reveille restore/);
+  await wakeSleeper();
+  assert.equal((await site.readiness()).text, '{"ready":false,"reasons":["store_damaged","store"]}');
+  await site.kill();
+  await assert.rejects(site.start(), /mdb is damaged: .*restore the data directory from a backup \(reveille restore\)/);
+});

@@ -1,0 +1,22 @@
+/** Damage of a store's file, as a disk does it: pages are written over behind whoever has them mapped. */
+import assert from 'node:assert/strict';
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
+
+const pageBytes = 4096;
+
+/** Each page that has the text, and none of `kept`, becomes zeros. Returns how many. */
+export function wipePages(file: string, text: string, kept: readonly string[] = []): number {
+  const bytes = readFileSync(file);
+  const descriptor = openSync(file, 'r+');
+  let wiped = 0;
+  // The first two are the file's heads.
+  for (let at = 2 * pageBytes; at < bytes.length; at += pageBytes) {
+    const page = bytes.subarray(at, at + pageBytes);
+    if (!page.includes(text) || kept.some((other) => page.includes(other))) continue;
+    writeSync(descriptor, Buffer.alloc(pageBytes), 0, pageBytes, at);
+    wiped += 1;
+  }
+  closeSync(descriptor);
+  assert.ok(wiped > 0, `no page of ${file} has ${text} alone`);
+  return wiped;
+}
