@@ -35,9 +35,9 @@ export class ScriptedCommits {
   }
 
   /** Refuses the next commit; nothing of it was written. */
-  async fail(): Promise<void> {
+  async fail(fault = new Error('the disk is full')): Promise<void> {
     await this.asked();
-    this.#waiting.shift()?.reject(new Error('the disk is full'));
+    this.#waiting.shift()?.reject(fault);
     await setImmediate();
   }
 

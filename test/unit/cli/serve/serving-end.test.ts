@@ -10,7 +10,8 @@ test('what a library prints with its stack is one line of the log', (t) => {
   const log = {
     warn: (fields: object, message: string) => lines.push([fields, message]),
   } as Partial<Log> as Log;
-  logConsole({ log });
+  let ended = 0;
+  logConsole({ log }, () => void (ended += 1));
   console.error('In aftercommit callback', new Error('MDB_MAP_FULL: Environment mapsize limit reached'));
   console.warn('deprecated');
   assert.deepEqual(lines, [
@@ -20,4 +21,5 @@ test('what a library prints with its stack is one line of the log', (t) => {
     ],
     [{ said: 'deprecated' }, 'a library reports a fault'],
   ]);
+  assert.equal(ended, 2, 'what the native part printed before it has a line of its own');
 });

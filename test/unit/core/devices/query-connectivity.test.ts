@@ -115,6 +115,16 @@ for (const kind of ['sleepRecords', 'signalRecords'] as const) {
   });
 }
 
+test('while the store refuses, what it has not taken is answered 50301 at once, and the rest as always', () => {
+  const scene = new SessionScene();
+  scene.refusing = true;
+  assert.equal(codeOf(scene), 0);
+  scene.sleepRecords.outstanding = never;
+  assert.equal(codeOf(scene), 50301);
+  scene.refusing = false;
+  assert.ok(queryConnectivity(scene.deps, testApp, testDevice) instanceof Promise);
+});
+
 test('an answer waits for both records, whichever is committed first', async () => {
   for (const [first, last] of [
     ['sleepRecords', 'signalRecords'] as const,

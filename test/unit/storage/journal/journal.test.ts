@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import type { EventDraft, LoggedEvent } from '../../../../src/model/events.ts';
+import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import type { Journal } from '../../../../src/storage/journal/journal.ts';
+import type { Journal, JournalDeps } from '../../../../src/storage/journal/journal.ts';
 import { JournalSlot } from '../../../../src/storage/journal/journal-slot.ts';
 import type { CallsTransition } from '../../../../src/storage/journal/transition.ts';
 import {
@@ -14,6 +15,8 @@ import {
   turnsBetweenMax,
   waitedTurnsMax,
 } from '../../../../src/storage/lmdb/store-limits.ts';
+import { ConnectionRecordStore } from '../../../../src/storage/records/connection-record-store.ts';
+import { loginOf } from '../../../support/connection-changes.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { temporaryStore } from '../../../support/temporary-store.ts';
@@ -22,16 +25,22 @@ import { draftOf, openJournal } from '../../../support/test-journal.ts';
 type Put = readonly [slot: string, key: string, value: number];
 
 /** A journal whose commits the test scripts, and two slots that write down what is put, batch by batch. */
-function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
+function scripted(
+  t: TestContext,
+  { backlogMax = 10_000, ...deps }: Partial<Pick<JournalDeps, 'backlogMax' | 'loginsMax' | 'mayTake'>> = {},
+) {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
   const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
   const health: string[] = [];
+  const logins: boolean[] = [];
   const told: LoggedEvent[][] = [];
   const batches: Put[][] = [];
   const { journal } = openJournal(store, {
     clock,
     backlogMax,
+    ...deps,
+    onLogins: (areClosed) => logins.push(areClosed),
     onHealth: (failure) => health.push(failure === null ? 'healthy' : (failure as Error).message),
     batch: (write) =>
       commits.batch(() => {
@@ -41,7 +50,7 @@ function scripted(t: TestContext, { backlogMax = 10_000 } = {}) {
   });
   journal.onCommitted((events) => told.push([...events]));
   const slotNamed = (name: string): NumberSlot => new NumberSlot(journal, name, batches);
-  return { clock, commits, health, told, batches, journal, slot: slotNamed('a'), other: slotNamed('b') };
+  return { store, clock, commits, health, logins, told, batches, journal, slot: slotNamed('a'), other: slotNamed('b') };
 }
 
 /** A slot of numbers, each of which may have an event. */
@@ -387,6 +396,55 @@ test('a backlog past its limit is overloaded, takes writes all the same, and rec
   assert.equal(slot.get('d'), 1);
   await commits.succeed();
   assert.equal(journal.isOverloaded, false);
+});
+
+test('logins are closed past their limit, and open again when half of it is committed', async (t) => {
+  const { commits, slot, journal, logins } = scripted(t, { loginsMax: 3 });
+  for (const key of ['a', 'b', 'c']) slot.write(key, 1, null, true);
+  assert.equal(journal.loginsAreClosed, false);
+  slot.write('d', 1, null, true);
+  slot.write('e', 1, null, true);
+  assert.deepEqual([journal.loginsAreClosed, journal.isOverloaded, logins], [true, false, [true]]);
+  await commits.succeed();
+  assert.deepEqual([journal.loginsAreClosed, logins], [false, [true, false]]);
+});
+
+test('what is in memory only is counted by what it says', async (t) => {
+  const { store, journal, slot } = scripted(t);
+  slot.write('k', 1, null, true);
+  const sleep = new ConnectionRecordStore(store.state, 'sleep', journal);
+  sleep.write('one' as DeviceId, neverConnected, loginOf());
+  sleep.write('two' as DeviceId, neverConnected, null);
+  assert.deepEqual(journal.waiting(), {
+    logins: 1,
+    ends: 0,
+    heartbeats: 1,
+    wakeups: 0,
+    calls: 1,
+    registry: 0,
+  });
+});
+
+test('a store that refused is asked before it is tried again, and says so when the reason changes', async (t) => {
+  const asked: string[] = [];
+  let mayTake = false;
+  const { clock, commits, slot, health } = scripted(t, {
+    mayTake: async (failure) => {
+      asked.push((failure as Error).message);
+      return mayTake;
+    },
+  });
+  slot.write('k', 1, null, true);
+  await commits.fail(new Error('full'));
+  clock.advance(commitRetryMs);
+  await setImmediate();
+  assert.deepEqual([asked, commits.waiting], [['full'], 0]);
+  mayTake = true;
+  clock.advance(commitRetryMs);
+  await commits.fail(new Error('damaged'));
+  clock.advance(commitRetryMs);
+  await commits.succeed();
+  assert.deepEqual(health, ['full', 'damaged', 'healthy']);
 });
 
 test('events are told after their commit and before anybody who waits for it goes on', async (t) => {

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { Environment } from '../../../../src/storage/lmdb/environment.ts';
+import { faultOf } from '../../../../src/storage/lmdb/store-fault.ts';
+import { wipePages } from '../../../support/damaged-store.ts';
 import { setBack } from '../../../support/set-back.ts';
 
 const key = Buffer.from('key');
@@ -145,4 +147,29 @@ test('an environment that is closed waits for its transactions', async (t) => {
   assert.equal(isCommitted, true);
   other.environment.refresh();
   assert.equal(other.table.get(key), 1);
+});
+
+test('a page that is damaged fails the reads that meet it and each commit, is told, and ends no process', async (t) => {
+  const { environment } = openEnvironment(t);
+  const names = environment.table<string>('names');
+  const keyOf = (number: number): Buffer => Buffer.from(`name-${number}`);
+  const numbers = Array.from({ length: 400 }, (_, number) => number);
+  await environment.transaction(() => {
+    for (const number of numbers) void names.put(keyOf(number), `${number} `.repeat(20));
+  });
+  const told: unknown[] = [];
+  environment.onDamage((error) => told.push(error));
+  wipePages(environment.path, 'name-250');
+  environment.refresh();
+  assert.throws(() => names.get(keyOf(250)), /MDB_/);
+  assert.equal(names.get(keyOf(1)), '1 '.repeat(20), 'what lies elsewhere is read in the same turn');
+  assert.equal(told.length, 1);
+  for (let tries = 0; tries < 3; tries += 1)
+    await assert.rejects(
+      environment.transaction(() => void names.put(keyOf(250), 'anew')),
+      (error) => faultOf(error) === 'damaged',
+    );
+  await environment.transaction(() => void names.put(keyOf(1), 'elsewhere'));
+  assert.equal(names.get(keyOf(1)), 'elsewhere');
+  await environment.close();
 });

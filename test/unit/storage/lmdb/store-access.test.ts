@@ -36,8 +36,9 @@ test('a directory that this user may not enter is no directory without a store',
 test('a read-only disk is not a lack of rights, and another fault is said in its own words', () => {
   const refused = (code: string): string =>
     accessError(Object.assign(new Error('said'), { code }), '/data', 'write').message;
-  assert.match(refused('EROFS'), /^read-only file system: user .* may not write \/data/);
-  assert.equal(refused('EIO'), '/data cannot be used: said');
+  assert.match(refused('EROFS'), /^\/data is on a read-only file system: mount it for writing again/);
+  assert.match(refused('EIO'), /^\/data cannot be used: said: the disk fails/);
+  assert.equal(refused('ENXIO'), '/data cannot be used: said');
 });
 
 test('a command makes neither a directory nor, in one that was not made for it, a store', async (t) => {
