@@ -124,7 +124,9 @@ function declareStoreGauges(gauge: GaugeInstruments['gauge'], store: () => Store
       const figures = store();
       return figures === null ? null : read(figures);
     });
-  add('refuses', 'Processes whose store refuses writes now; 0: it takes them.', ({ refuses }) => Number(refuses));
+  add('refuses', 'Processes whose store refuses writes now; 0: it takes them.', ({ refuses }) =>
+    Number(refuses),
+  );
   add(
     'damaged_files',
     'Files of the store in which a reader has met damage since the start.',

@@ -38,9 +38,15 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
   );
   assert.equal(told.file, join(directory, 'registry.mdb'));
   assert.match(told.advice, /reveille restore/);
-  assert.deepEqual(await site.readiness(), { status: 503, text: '{"ready":false,"reasons":["store_damaged"]}' });
+  assert.deepEqual(await site.readiness(), {
+    status: 503,
+    text: '{"ready":false,"reasons":["store_damaged"]}',
+  });
   const doctor = await runCli(['doctor', '--data-dir', directory]);
-  assert.match(doctor.stdout, /^fail +server .*\(store_damaged\); the store is damaged, its log names the file/m);
+  assert.match(
+    doctor.stdout,
+    /^fail +server .*\(store_damaged\); the store is damaged, its log names the file/m,
+  );
 
   // Now commits meet damage, too.
   wipePages(join(directory, 'state.mdb'), siteDevice(sleeper));
@@ -53,5 +59,8 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
   await wakeSleeper();
   assert.equal((await site.readiness()).text, '{"ready":false,"reasons":["store_damaged","store"]}');
   await site.kill();
-  await assert.rejects(site.start(), /mdb is damaged: .*restore the data directory from a backup \(reveille restore\)/);
+  await assert.rejects(
+    site.start(),
+    /mdb is damaged: .*restore the data directory from a backup \(reveille restore\)/,
+  );
 });

@@ -50,7 +50,11 @@ test(
     const doctor = await runCli(['doctor', '--data-dir', site.directory]);
     assert.equal(doctor.exitCode, 1);
     assert.match(doctor.stdout, /^fail +server .*not ready \(store\); the store takes no changes: look at/m);
+    const codeOf = async (deviceId: string): Promise<number | undefined> =>
+      (await site.api.connectivity(deviceId)).json.code;
+    assert.equal(await codeOf('SLEEPING02'), 0);
     const newcomer = await site.module('SLEEPING02');
+    assert.equal(await codeOf('SLEEPING02'), 50301, 'what is not kept is not told, and nobody waits for it');
     await wake('SLEEPING02', 'newcomer-on-a-full-disk', '0x0000');
     await newcomer.nextPacket();
     await wake('SLEEPING01', 'second-on-a-full-disk', '0x0001');

@@ -15,31 +15,35 @@ const mebibyte = 2 ** 20;
 /** Less than the store wants to have left, and enough for the rest of the process. */
 const leftBytes = 48 * mebibyte;
 
-test('a store whose map cannot grow refuses writes, ends nobody, and heals by itself', { skip: noPrlimit }, async (t) => {
-  const site = await startTestSite(t);
-  const asleep = await site.module('SLEEPING01');
-  const usedKibibytes = /^VmSize:\s+(\d+)/m.exec(readFileSync(`/proc/${site.pid}/status`, 'latin1'))?.[1];
-  const limit = (bytes: number | 'unlimited'): void =>
-    void execFileSync('prlimit', ['--pid', String(site.pid), `--as=${bytes}:unlimited`]);
-  limit(Number(usedKibibytes) * 1024 + leftBytes);
-  const { command } = site.server;
-  const isRefused = (): boolean => command.lines.some((line) => line.includes('the store refuses writes'));
-  let woken = 0;
-  // That there is no limit was believed for a second.
-  for (; !isRefused(); woken += 1) {
-    assert.equal((await wake(site.api, 'SLEEPING01')).status, 202);
-    await asleep.nextPacket();
-  }
-  const refused = await command.logged<{ err: { message: string }; advice: string }>(
-    'the store refuses writes; tried again every second',
-  );
-  assert.match(refused.err.message, /memory map is full/);
-  assert.match(refused.advice, /LimitAS/);
-  assert.equal((await site.readiness()).text, '{"ready":false,"reasons":["store"]}');
+test(
+  'a store whose map cannot grow refuses writes, ends nobody, and heals by itself',
+  { skip: noPrlimit },
+  async (t) => {
+    const site = await startTestSite(t);
+    const asleep = await site.module('SLEEPING01');
+    const usedKibibytes = /^VmSize:\s+(\d+)/m.exec(readFileSync(`/proc/${site.pid}/status`, 'latin1'))?.[1];
+    const limit = (bytes: number | 'unlimited'): void =>
+      void execFileSync('prlimit', ['--pid', String(site.pid), `--as=${bytes}:unlimited`]);
+    limit(Number(usedKibibytes) * 1024 + leftBytes);
+    const { command } = site.server;
+    const isRefused = (): boolean => command.lines.some((line) => line.includes('the store refuses writes'));
+    let woken = 0;
+    // That there is no limit was believed for a second.
+    for (; !isRefused(); woken += 1) {
+      assert.equal((await wake(site.api, 'SLEEPING01')).status, 202);
+      await asleep.nextPacket();
+    }
+    const refused = await command.logged<{ err: { message: string }; advice: string }>(
+      'the store refuses writes; tried again every second',
+    );
+    assert.match(refused.err.message, /memory map is full/);
+    assert.match(refused.advice, /LimitAS/);
+    assert.equal((await site.readiness()).text, '{"ready":false,"reasons":["store"]}');
 
-  limit('unlimited');
-  await command.logged('the store takes writes again');
-  assert.equal((await site.readiness()).status, 200);
-  const told = await new EventReader(site.api).rest();
-  assert.equal(told.filter(({ type }) => type === 'device.wakeup.accepted').length, woken);
-});
+    limit('unlimited');
+    await command.logged('the store takes writes again');
+    assert.equal((await site.readiness()).status, 200);
+    const told = await new EventReader(site.api).rest();
+    assert.equal(told.filter(({ type }) => type === 'device.wakeup.accepted').length, woken);
+  },
+);

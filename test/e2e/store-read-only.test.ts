@@ -34,7 +34,10 @@ test('a read-only data directory', { skip: noNamespaces }, async (t) => {
   execFileSync(command, [...args, 'sh', '-c', mount]);
 
   await t.test('of a running server, refuses operators with what to do, and wakes who sleeps', async () => {
-    for (const change of [['device', 'disable', 'SLEEPING02'], ['ops-token', 'create', 'alice', '--role', 'viewer']]) {
+    for (const change of [
+      ['device', 'disable', 'SLEEPING02'],
+      ['ops-token', 'create', 'alice', '--role', 'viewer'],
+    ]) {
       const refused = await runCli([...change, '--data-dir', directory]);
       assert.equal(refused.exitCode, 1);
       assert.match(refused.stderr, /audit log cannot be written: EROFS.*mount it for writing again/);

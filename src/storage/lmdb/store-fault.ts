@@ -58,7 +58,8 @@ const kernelLog = 'journalctl -k says why';
 export const damageAdvice =
   'restore the data directory from a backup (reveille restore), or name another with --data-dir';
 
-export const damagedAdvice = 'stop the server and restore the data directory from a backup (reveille restore)';
+export const damagedAdvice =
+  'stop the server and restore the data directory from a backup (reveille restore)';
 
 const advices: Readonly<Record<StoreFault, string>> = {
   full: 'make room on the disk of the data directory, or raise the quota',

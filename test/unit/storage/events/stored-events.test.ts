@@ -101,3 +101,20 @@ test('a store that is closed is never taken for an empty one', async (t) => {
   assert.throws(() => stored.read(0, 1, 1));
   assert.throws(() => stored.recentOf(device));
 });
+
+test('a walk that ends before the newest event is damage, and no answer', async (t) => {
+  const store = temporaryStore(t);
+  const { events, journal, stored } = openJournal(store);
+  for (let number = 0; number < 50; number += 1) events.append(draftOf(device));
+  await journal.allCommitted();
+  assert.equal(stored.read(0, 100, 50).length, 50);
+  assert.equal(stored.read(50, 100, 90).length, 0, 'nothing is missing where nothing is');
+  const told: unknown[] = [];
+  store.state.environment.onDamage((error) => told.push(error));
+  const table = store.state.events?.events;
+  assert.ok(table !== undefined);
+  const walk = table.getRange.bind(table);
+  t.mock.method(table, 'getRange', (range: object) => walk({ ...range, limit: 20 }));
+  assert.throws(() => stored.read(0, 100, 50), /state\.mdb: events behind 20 are there and are not found/);
+  assert.equal(told.length, 1);
+});

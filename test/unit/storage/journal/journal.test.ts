@@ -50,7 +50,18 @@ function scripted(
   });
   journal.onCommitted((events) => told.push([...events]));
   const slotNamed = (name: string): NumberSlot => new NumberSlot(journal, name, batches);
-  return { store, clock, commits, health, logins, told, batches, journal, slot: slotNamed('a'), other: slotNamed('b') };
+  return {
+    store,
+    clock,
+    commits,
+    health,
+    logins,
+    told,
+    batches,
+    journal,
+    slot: slotNamed('a'),
+    other: slotNamed('b'),
+  };
 }
 
 /** A slot of numbers, each of which may have an event. */

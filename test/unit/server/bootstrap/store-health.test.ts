@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { StoreHealth } from '../../../../src/server/bootstrap/store-health.ts';
+import { loginsBacklogMax } from '../../../../src/storage/lmdb/store-limits.ts';
+import { Readiness } from '../../../../src/telemetry/readiness.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+
+function watched() {
+  const [log, readiness] = [new FakeLog(), new Readiness()];
+  readiness.clear('starting');
+  const health = new StoreHealth({ log, readiness });
+  let damage: (error: unknown) => void = () => assert.fail('nobody listens for damage');
+  health.watch({ path: '/data/state.mdb', onDamage: (told) => void (damage = told) });
+  return { log, readiness, health, damage: (error: unknown) => damage(error) };
+}
+
+const damaged = Object.assign(new Error('MDB_CORRUPTED'), { code: -30_796 });
+
+test('a store that refuses is unready until it takes writes again', () => {
+  const { health, readiness, log } = watched();
+  health.count(() => 7);
+  health.turned(Object.assign(new Error('no space'), { code: 'ENOSPC' }));
+  assert.deepEqual(
+    [readiness.reasons, health.figures],
+    [['store'], { refuses: true, damagedFiles: 0, waiting: 7 }],
+  );
+  health.turned(null);
+  assert.deepEqual([readiness.isReady, health.refuses], [true, false]);
+  assert.deepEqual(
+    log.lines.map(({ level }) => level),
+    ['error', 'info'],
+  );
+});
+
+test('a damaged file is told once, and stays a reason until the store is restored', () => {
+  const { health, readiness, log, damage } = watched();
+  damage(damaged);
+  damage(damaged);
+  assert.deepEqual(
+    [readiness.reasons, health.figures.damagedFiles, log.lines.length],
+    [['store_damaged'], 1, 1],
+  );
+  health.turned(damaged);
+  health.turned(null);
+  assert.deepEqual(readiness.reasons, ['store_damaged']);
+});
+
+test('closed logins, and what a stop loses, are in the log with their numbers', () => {
+  const { health, log } = watched();
+  health.loginsTurned(true);
+  health.loginsTurned(false);
+  health.lost({ logins: 2, ends: 1, heartbeats: 0, wakeups: 4, calls: 0, registry: 0 });
+  assert.deepEqual(
+    log.lines.map(({ level }) => level),
+    ['error', 'info', 'error'],
+  );
+  assert.match(JSON.stringify(log.lines[0]), new RegExp(`${loginsBacklogMax}`));
+  assert.match(JSON.stringify(log.lines[2]), /stopping without 7 changes that the store refuses to take/);
+});

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { probeDisk } from '../../../../src/storage/lmdb/disk-probe.ts';
+import { temporaryDirectory } from '../../../support/temporary-store.ts';
+
+test('a disk that takes a file is well, and nothing of it stays', async (t) => {
+  const directory = temporaryDirectory(t);
+  const before = readdirSync(directory);
+  assert.equal(await probeDisk(directory), null);
+  assert.deepEqual(readdirSync(directory), before);
+});
+
+test('a disk that takes none is told by its own words', async (t) => {
+  assert.match((await probeDisk(join(temporaryDirectory(t), 'gone')))?.message ?? '', /^ENOENT/);
+});
