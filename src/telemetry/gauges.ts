@@ -34,7 +34,7 @@ export interface MetricSources {
   server(): ServerFigures | null;
 }
 
-/** Whether the store takes and gives what it should. */
+/** The health of the store. */
 export interface StoreFigures {
   readonly refuses: boolean;
   /** Files in which a reader has met a damaged page or row, since the start. */
@@ -120,19 +120,14 @@ export function declareGauges(instruments: GaugeInstruments, sources: MetricSour
 
 function declareStoreGauges(gauge: GaugeInstruments['gauge'], store: () => StoreFigures | null): void {
   const add = (name: string, help: string, read: (figures: StoreFigures) => number): void =>
-    gauge(`reveille_store_${name}`, help, () => {
-      const figures = store();
-      return figures === null ? null : read(figures);
-    });
-  add('refuses', 'Processes whose store refuses writes now; 0: it takes them.', ({ refuses }) =>
-    Number(refuses),
-  );
-  add(
-    'damaged_files',
-    'Files of the store in which a reader has met damage since the start.',
-    ({ damagedFiles }) => damagedFiles,
-  );
+    gauge(`reveille_store_${name}`, help, () => readOf(store(), read));
+  add('refuses', 'Processes whose store refuses writes now.', ({ refuses }) => Number(refuses));
+  add('damaged_files', 'Files in which a reader met damage since the start.', (found) => found.damagedFiles);
   add('waiting_changes', 'Changes in memory that the store has not taken.', ({ waiting }) => waiting);
+}
+
+function readOf<Figures>(figures: Figures | null, read: (figures: Figures) => number): number | null {
+  return figures === null ? null : read(figures);
 }
 
 /** Workers are numbered through all processes: `1-0` is the first of the second process, where there are several. */
@@ -243,10 +238,7 @@ function declareClusterGauges(
   cluster: () => ClusterFigures | null,
 ): void {
   const add = (name: string, help: string, read: (figures: ClusterFigures) => number): void =>
-    gauge(`reveille_cluster_${name}`, help, () => {
-      const figures = cluster();
-      return figures === null ? null : read(figures);
-    });
+    gauge(`reveille_cluster_${name}`, help, () => readOf(cluster(), read));
   add('nats_up', '1 while NATS is reached, else 0.', ({ natsIsThere }) => Number(natsIsThere));
   add('outbox_length', 'Changes that other members do not see yet.', ({ outboxLength }) => outboxLength);
   add('event_lag_events', 'Events of the log that are not here yet.', ({ eventLag }) => eventLag);

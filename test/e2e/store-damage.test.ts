@@ -11,7 +11,7 @@ import { wipePages } from '../support/damaged-store.ts';
 import { SiteServer, siteDevice, siteRegistry, wake } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
-const [sleeper, other, newcomer, lost] = [0, 150, 1, 299];
+const [held, other, newcomer, lost] = [0, 150, 1, 299];
 
 test('who meets a damaged page is answered 50301, the rest is served, and the next start names the file', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
@@ -19,20 +19,20 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
   writeFileSync(registry, JSON.stringify(siteRegistry({ devices: 300 })));
   const site = new SiteServer(t, directory, [`registry.file=${registry}`]);
   await site.start();
-  const asleep = await site.module(sleeper);
+  const asleep = await site.module(held);
   const codeOf = async (device: number): Promise<number | undefined> =>
     (await site.api.connectivity(siteDevice(device))).json.code;
-  const wakeSleeper = async (): Promise<void> => {
-    const answer = await wake(site.api, sleeper);
+  const wakeAgain = async (): Promise<void> => {
+    const answer = await wake(site.api, held);
     assert.equal(answer.status, 202, answer.text);
     await asleep.nextPacket();
   };
-  assert.equal(await codeOf(sleeper), 0);
+  assert.equal(await codeOf(held), 0);
 
-  wipePages(join(directory, 'registry.mdb'), siteDevice(lost), [siteDevice(sleeper), siteDevice(other)]);
+  wipePages(join(directory, 'registry.mdb'), siteDevice(lost), [siteDevice(held), siteDevice(other)]);
   assert.equal(await codeOf(lost), 50301);
   assert.deepEqual([(await wake(site.api, lost)).status, await codeOf(other)], [503, 0]);
-  await wakeSleeper();
+  await wakeAgain();
   const told = await site.server.command.logged<{ file: string; advice: string }>(
     'the store is damaged: what lies there cannot be read, the rest is served',
   );
@@ -49,14 +49,14 @@ test('who meets a damaged page is answered 50301, the rest is served, and the ne
   );
 
   // Now commits meet damage, too.
-  wipePages(join(directory, 'state.mdb'), siteDevice(sleeper));
+  wipePages(join(directory, 'state.mdb'), siteDevice(held));
   await assert.rejects(site.module(newcomer), /busy/);
-  await wakeSleeper();
+  await wakeAgain();
   const refused = await site.server.command.logged<{ advice: string }>(
     'the store refuses writes; tried again every second',
   );
   assert.match(refused.advice, /reveille restore/);
-  await wakeSleeper();
+  await wakeAgain();
   assert.equal((await site.readiness()).text, '{"ready":false,"reasons":["store_damaged","store"]}');
   await site.kill();
   await assert.rejects(

@@ -1,6 +1,5 @@
 /**
- * Whether the store takes and gives what it should, as operators are told it: in the log once for each change, in readiness,
- * and as gauges. A store that refuses writes heals by itself; one that is damaged is restored. Source: docs/operations.md.
+ * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that refuses writes heals by itself; one that is damaged is restored. Source: docs/operations.md.
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { WaitingEntries } from '../../storage/journal/journal.ts';

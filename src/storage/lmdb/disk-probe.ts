@@ -1,5 +1,5 @@
 /**
- * Whether a disk takes what is written to it. It is asked before a store that refused is tried again, because LMDB prints each
+ * A probe of a disk, by a file that is written to it. It is made before a store that refused is tried again, because LMDB prints each
  * commit that fails; and by the doctor, since a quota, or a disk that the kernel has given up, shows nowhere else.
  */
 import { randomUUID } from 'node:crypto';

@@ -1,6 +1,6 @@
 /**
- * Why a write or a read of the store fails, and what an operator does about it, by the codes of the system and of LMDB. The
- * sentences are those of the log, of refusals and of the doctor.
+ * The faults of a store, by the codes of the system and of LMDB, and for each what an operator does about it: as the log, refusals
+ * and the doctor say it.
  */
 import { constants } from 'node:os';
 import { MapFullError } from './map-room.ts';
@@ -8,6 +8,7 @@ import { MapFullError } from './map-room.ts';
 export type StoreFault = 'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'map' | 'damaged' | 'other';
 
 const { errno } = constants;
+const { EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, EIO, EINVAL } = errno;
 
 const faults: Readonly<Record<string, StoreFault>> = {
   ENOSPC: 'full',
@@ -27,10 +28,8 @@ const failedTransaction = -30_782;
 
 /** Codes of LMDB's errors that say nothing of the file: the machine, or a right, is in the way. */
 const readersFull = -30_790;
-const otherCodes: ReadonlySet<unknown> = new Set([
-  ...[errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.ENOMEM],
-  ...[errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.EIO, errno.EINVAL, readersFull],
-]);
+const machineCodes = [EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, EIO, EINVAL];
+const otherCodes: ReadonlySet<unknown> = new Set([...machineCodes, readersFull]);
 
 /** `error`: of the file system, whose code is a name, or of LMDB, whose code is a number. */
 export function faultOf(error: unknown): StoreFault {

@@ -4,16 +4,17 @@ import type { Database } from 'lmdb';
 /** In place: `failed` is told of each error of a read, also of one that is met on the way through a range. */
 export function watchReads<Row>(table: Database<Row, Buffer>, failed: (error: unknown) => void): void {
   // The keys alone are a range, too.
-  const { get, getRange } = table;
+  const get = table.get.bind(table);
+  const getRange = table.getRange.bind(table);
   table.get = (key, options) => {
     try {
-      return options === undefined ? get.call(table, key) : get.call(table, key, options);
+      return options === undefined ? get(key) : get(key, options);
     } catch (error) {
       failed(error);
       throw error;
     }
   };
-  table.getRange = (options) => watchIteration(getRange.call(table, options), failed);
+  table.getRange = (options) => watchIteration(getRange(options), failed);
 }
 
 /** Its own iterator, with the steps watched; the rest of what the package's iterables can do stays as it is. */
@@ -24,8 +25,8 @@ function watchIteration<Watched extends Iterable<unknown>>(
   const iterate = items[Symbol.iterator].bind(items);
   const watched = (): Iterator<unknown> => {
     const iterator = attempt(iterate, failed);
-    const { next } = iterator;
-    iterator.next = () => attempt(() => next.call(iterator), failed);
+    const next = iterator.next.bind(iterator);
+    iterator.next = () => attempt(next, failed);
     return iterator;
   };
   return Object.assign(items, { [Symbol.iterator]: watched });
