@@ -13,7 +13,7 @@ import { startTestSite } from '../support/test-site.ts';
 const noPrlimit = spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
 const mebibyte = 2 ** 20;
 /** Less than the store wants to have left, and enough for the rest of the process. */
-const leftBytes = 48 * mebibyte;
+const leftBytes = 224 * mebibyte;
 
 test(
   'a store whose map cannot grow refuses writes, ends nobody, and heals by itself',
@@ -44,7 +44,7 @@ test(
     await command.logged('the store takes writes again');
     assert.equal((await site.readiness()).status, 200);
     const reader = new EventReader(site.api);
-    for (let told = 0; told < woken; )
+    for (let told = 0; told < woken;)
       told += (await reader.rest()).filter(({ type }) => type === 'device.wakeup.accepted').length;
   },
 );

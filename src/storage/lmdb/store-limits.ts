@@ -50,10 +50,10 @@ export const diskProbeBytes = 256 * 1024;
 /** A store that refused a commit is asked again after this. */
 export const commitRetryMs = 1000;
 /**
- * By what a transaction of the journal may make a file longer; one whose file is nearer to the end of its map is begun only
- * where the map can grow. A limit of the address space has to leave that, and twice the map.
+ * More than a transaction of the journal makes a file longer by; one whose file is nearer to the end of its map is begun only
+ * where the map can grow. A limit of the address space has to leave that, and twice the map: the rest of the process needs some, too.
  */
-export const mapGrowthBytesMax = 64 * 1024 * 1024;
+export const mapGrowthBytesMax = 256 * 1024 * 1024;
 /** How often a process whose address space has no limit looks whether it has one now: a look takes longer than a commit. */
 export const addressLimitMs = 1000;
 /** A transaction that puts more looks for room of the map after so many entries. */

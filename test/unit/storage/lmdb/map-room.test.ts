@@ -12,7 +12,7 @@ test('a map that cannot grow is refused before the file comes near its end, and 
   assert.throws(() => checkMapRoom({ mapBytes, usedBytes: near }, () => wanted - 1), {
     name: MapFullError.name,
     message:
-      "the store's memory map is full: it would grow from 1024 MiB to 2048 MiB, and a limit leaves 2111 MiB of the address space",
+      "the store's memory map is full: it would grow from 1024 MiB to 2048 MiB, and a limit leaves 2303 MiB of the address space",
   });
   checkMapRoom({ mapBytes, usedBytes: near }, () => wanted);
   checkMapRoom({ mapBytes, usedBytes: near }, () => Infinity);
