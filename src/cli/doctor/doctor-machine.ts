@@ -9,9 +9,10 @@ import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
+import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { failing, ok, warn, type Finding } from './finding.ts';
+import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 
 /** The numbers of a machine that decide whether it is good enough. */
 export interface Machine {
@@ -39,6 +40,7 @@ export async function checkMachine(
     await checkRtc(settings.media),
     checkClock(clock.wallMs()),
     checkOpenFiles(settings.sleep.max_sessions, machine.openFilesMax),
+    ...checkAddressSpace(readAddressSpaceLimit()),
     ...checkReceiveBuffers(settings, machine.receiveBufferMax),
   ];
 }
@@ -121,6 +123,13 @@ function checkOpenFiles(wanted: number, limit: number): Finding {
   if (bounded >= wanted) return ok('open files', found);
   const advice = `sleep.max_sessions is ${wanted}: ulimit -n ${wanted + descriptorsReserved}, or LimitNOFILE in its unit`;
   return bounded === 0 ? failing('open files', found, advice) : warn('open files', found, advice);
+}
+
+/** The store's memory map grows with it, and takes more of the address space than of memory. */
+export function checkAddressSpace(limitBytes: number): Finding[] {
+  if (limitBytes === Infinity) return [];
+  const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it takes no changes`;
+  return [warn('address space', found, 'LimitAS and ulimit -v unlimited')];
 }
 
 const receiveBuffersFile = '/proc/sys/net/ipv4/tcp_rmem';

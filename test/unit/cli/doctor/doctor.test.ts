@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { checkFiles } from '../../../../src/cli/doctor/doctor-files.ts';
-import { checkMachine } from '../../../../src/cli/doctor/doctor-machine.ts';
+import { checkAddressSpace, checkMachine } from '../../../../src/cli/doctor/doctor-machine.ts';
 import type { Finding } from '../../../../src/cli/doctor/finding.ts';
 import { checkRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../../src/model/ids.ts';
@@ -161,4 +161,10 @@ test('a registry file that others can write is a warning that says what to do', 
 
 test('where no setting names a file there is nothing to find', () => {
   assert.deepEqual(checkFiles(new CommandContext({}, {})), []);
+});
+
+test('a limit of the address space is a warning, since it is one of the store', () => {
+  assert.deepEqual(checkAddressSpace(Infinity), []);
+  const [finding] = checkAddressSpace(4_000_000_000);
+  assert.deepEqual([finding?.state, finding?.check], ['warn', 'address space']);
 });
