@@ -66,6 +66,10 @@ test(
     await site.server.command.logged(takesAgain);
     assert.equal((await site.readiness()).status, 200);
     assert.deepEqual([logged(site, refuses), logged(site, takesAgain)], [1, 1]);
+    // Behind the batch that was taken come those that waited for it.
+    const reader = new EventReader(site.api);
+    for (let seen = 0; seen < 3;)
+      seen += (await reader.rest()).filter(({ type }) => type === 'device.wakeup.accepted').length;
     await site.kill();
     await site.start();
     const told = await new EventReader(site.api).rest();

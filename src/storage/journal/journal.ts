@@ -12,13 +12,13 @@
  * because what they say has happened, and their owners stop letting in what causes them. Source: decisions.md, Durable.
  */
 import { BoundedQueue } from '../../lib/queues.ts';
-import { messageOf } from '../../lib/result.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
 import type { Committer } from './committer.ts';
 import type { EntryTaker, JournalEntry, Waiter } from './journal-slot.ts';
 import { deviceOfEvent, type Transition } from './transition.ts';
+import { faultOf, type StoreFault } from '../lmdb/store-fault.ts';
 import {
   collectedMax,
   collectMsMax,
@@ -69,8 +69,8 @@ export class Journal implements EntryTaker {
   /** Entries of the latest batch. */
   #lastSize = 0;
   #stopCollecting: Cancel | null = null;
-  /** What the store says against the latest batch; null: it was taken. */
-  #refusal: string | null = null;
+  /** Why the store has refused the latest batch; null: it was taken. */
+  #refusal: StoreFault | null = null;
   #loginsAreClosed = false;
   readonly #batchMax: number;
   readonly #loginsMax: number;
@@ -235,7 +235,7 @@ export class Journal implements EntryTaker {
   }
 
   #turn(failure: unknown): void {
-    const refusal = failure === null ? null : messageOf(failure);
+    const refusal = failure === null ? null : faultOf(failure);
     if (this.#refusal === refusal) return;
     this.#refusal = refusal;
     this.#deps.onHealth?.(failure);

@@ -452,7 +452,7 @@ test('a store that refused is asked before it is tried again, and says so when t
   assert.deepEqual([asked, commits.waiting], [['full'], 0]);
   mayTake = true;
   clock.advance(commitRetryMs);
-  await commits.fail(new Error('damaged'));
+  await commits.fail(Object.assign(new Error('damaged'), { code: -30_796 }));
   clock.advance(commitRetryMs);
   await commits.succeed();
   assert.deepEqual(health, ['full', 'damaged', 'healthy']);
