@@ -3,12 +3,18 @@
  * every place where an operator looks, and goes on by itself. Source: docs/operations.md, When the store takes nothing.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { moduleBeside } from '../../src/lib/module-worker.ts';
+import { Environment } from '../../src/storage/lmdb/environment.ts';
+import { runArgs } from '../support/checkout.ts';
 import { runCli } from '../support/cli-process.ts';
 import { checkLog } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import type { SiteServer } from '../support/site-server.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestSite } from '../support/test-site.ts';
 
 const noPrlimit = spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
@@ -80,5 +86,19 @@ test(
       ['first-on-a-full-disk', 'newcomer-on-a-full-disk', 'second-on-a-full-disk'],
     );
     assert.equal(told.filter(({ type }) => type === 'device.sleep.login').length, 2);
+  },
+);
+
+test(
+  'a file whose disk has refused a write is closed, and keeps no server from stopping',
+  { skip: noPrlimit },
+  async (t) => {
+    const path = join(temporaryDirectory(t), 'numbers.mdb');
+    const writer = runArgs(moduleBeside('refused-writer-process', import.meta.url));
+    const { stdout } = await promisify(execFile)(process.execPath, [...writer, path]);
+    assert.equal(stdout, 'refused\nclosed\n');
+    const environment = new Environment(path, 'write');
+    t.after(() => environment.close());
+    assert.equal(environment.table<number>('numbers').get(Buffer.from('number')), 1);
   },
 );

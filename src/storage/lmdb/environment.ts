@@ -77,6 +77,8 @@ export class Environment {
   /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
   readonly #underWay = new Set<Promise<unknown>>();
   #onDamage: (error: unknown) => void = () => undefined;
+  /** The latest commit: the package waits for its flush at the end, which never comes. */
+  #hasFailed = false;
   /** Nothing may be read any more: the package would reset a transaction that is gone. */
   #isClosing = false;
 
@@ -196,13 +198,20 @@ export class Environment {
   async #transactOnce<Result>(act: () => Result, sight: Sight | null): Promise<Result | typeof outOfOrder> {
     this.#checkMap();
     let look: Looking | null = null;
+    let hasActed = false;
     const commit = this.#root.childTransaction(() => {
       const result = this.#inOrder(act);
+      hasActed = true;
       if (sight !== null && result !== outOfOrder) look = this.#lookForIt(sight);
       return result;
     });
     try {
-      return await settle(commit);
+      const result = await settle(commit);
+      this.#hasFailed = false;
+      return result;
+    } catch (error) {
+      this.#hasFailed = hasActed;
+      throw error;
     } finally {
       stopLooking(look);
     }
@@ -271,11 +280,12 @@ export class Environment {
     if (this.mode === 'shared') this.refresh();
   }
 
-  /** Waits for outstanding writes and the disk. */
+  /** Waits for outstanding writes and the disk. Where the disk has refused the latest, the file stays open for the process to end. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#underWay);
-    await this.#root.close();
+    const closed = this.#root.close();
+    if (!this.#hasFailed) await closed;
   }
 }
 
