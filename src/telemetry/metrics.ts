@@ -3,6 +3,9 @@
  * gauges are read, at the scrape.
  */
 import { collectDefaultMetrics, Counter, Registry, Gauge } from 'prom-client';
+import type { Clock } from '../lib/clock.ts';
+import { SystemClock } from '../lib/system-clock.ts';
+import { declareEventLoopDelay, EventLoopDelay, eventLoopDelayNames } from './event-loop-delay.ts';
 import { DurationHistogram, RequestHistogram } from './duration-histogram.ts';
 import { declareGauges, type GaugeInstruments, type MetricSources } from './gauges.ts';
 import { declareMetrics, type Telemetry } from './telemetry.ts';
@@ -27,11 +30,16 @@ const costlyAtScale: readonly string[] = [
   'nodejs_active_requests_total',
 ];
 
-export function createMetrics(sources: MetricSources): Metrics {
+export function createMetrics(
+  sources: MetricSources,
+  clock: Pick<Clock, 'monotonicMs'> = new SystemClock(),
+): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const name of costlyAtScale) registry.removeSingleMetric(name);
-  declareGauges(gaugesOf(registry), sources);
+  for (const name of [...costlyAtScale, ...eventLoopDelayNames]) registry.removeSingleMetric(name);
+  const gauges = gaugesOf(registry);
+  declareEventLoopDelay(gauges.gauge, new EventLoopDelay(clock));
+  declareGauges(gauges, sources);
   const histograms: (DurationHistogram | RequestHistogram)[] = [];
   const telemetry = declareMetrics({
     counter: (name, help, labelName, labels) => {

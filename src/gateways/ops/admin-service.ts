@@ -20,7 +20,14 @@ import {
   refuse,
   type OpsCaller,
 } from './admin-route.ts';
-import { takeJson, takeUpload, type BodyRefusal, type BodyTerms, type OpsExchange } from './ops-exchange.ts';
+import {
+  bodyTermsOf,
+  takeJson,
+  takeUpload,
+  type BodyRefusal,
+  type BodyTerms,
+  type OpsExchange,
+} from './ops-exchange.ts';
 
 /** Uploads received or used at the same time; the next is answered 503. */
 const uploadsAtOnceMax = 4;
@@ -160,13 +167,10 @@ async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest):
 }
 
 function copyAsked(request: HttpRequest): Asked {
-  const length = request.getHeader('content-length');
   return {
     // Undefined where the path has no `?`.
     query: new URLSearchParams((request.getQuery() as string | undefined) ?? ''),
-    contentType: request.getHeader('content-type'),
-    bytes: length === '' ? null : Number(length),
-    hasBody: (length !== '' && length !== '0') || request.getHeader('transfer-encoding') !== '',
+    ...bodyTermsOf(request),
   };
 }
 

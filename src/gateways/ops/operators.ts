@@ -57,7 +57,11 @@ export class Operators {
 
   /** Null: the token is not valid now. */
   identify(token: string): Operator | null {
-    const hash = hashOpsToken(token);
+    return this.identifyHash(hashOpsToken(token));
+  }
+
+  /** The same by the token's hash, which is what a session of the console keeps of it. */
+  identifyHash(hash: Buffer): Operator | null {
     // All are compared, each in constant time, so that how long it takes tells nothing.
     let found: Holder | null = null;
     for (const holder of this.#holders) if (timingSafeEqual(holder.hash, hash)) found = holder;
@@ -141,6 +145,9 @@ export interface Caller {
   readonly host: string;
   readonly origin: string;
   readonly authorization: string;
+  readonly cookie: string;
+  /** Of a request by cookie: the page's proof that it is the one the cookie was given to. */
+  readonly csrf: string;
 }
 
 export interface CallerRefusal {
@@ -155,17 +162,32 @@ const hostForm = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/;
 
 const bearerPrefix = 'Bearer ';
 
+/** The sessions of the console, whose cookie stands for a token. */
+export interface CookieSessions {
+  /** Null: the cookie is of no session that lives, or the request does not come from its page. */
+  admit(caller: Pick<Caller, 'host' | 'cookie' | 'csrf'>): Operator | null;
+}
+
+/** Where there is no console. */
+export const noCookieSessions: CookieSessions = { admit: () => null };
+
 /**
- * Admits a caller who holds a token and asks by a known name. The name keeps out a browser that was led here by another
+ * Admits a caller who holds a token, or a session of the console, and asks by a known name. The name keeps out a browser that was led here by another
  * name for this address, the origin keeps out the pages of others; viewers are checked for both, too.
  */
 export class CallerCheck {
   readonly #operators: Pick<Operators, 'identify'>;
+  readonly #sessions: CookieSessions;
   readonly #names: ReadonlySet<string>;
 
   /** `names`: hosts known beside the loopback ones, without a port, IPv6 with or without brackets. */
-  constructor(operators: Pick<Operators, 'identify'>, names: readonly string[]) {
+  constructor(
+    operators: Pick<Operators, 'identify'>,
+    names: readonly string[],
+    sessions: CookieSessions = noCookieSessions,
+  ) {
     this.#operators = operators;
+    this.#sessions = sessions;
     this.#names = new Set([...loopbackNames, ...names.map((name) => bracketed(name.toLowerCase()))]);
   }
 
@@ -176,7 +198,7 @@ export class CallerCheck {
     const { authorization } = caller;
     const operator = authorization.startsWith(bearerPrefix)
       ? this.#operators.identify(authorization.slice(bearerPrefix.length))
-      : null;
+      : this.#sessions.admit(caller);
     if (operator !== null) return succeed(operator);
     return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
   }

@@ -5,7 +5,7 @@
 import { STATUS_CODES } from 'node:http';
 import { createWriteStream } from 'node:fs';
 import type { TurnBudget } from '../../lib/token-bucket.ts';
-import type { HttpResponse } from '../../lib/uws.ts';
+import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { isJsonContentType } from '../../protocol/rest/shared-fields.ts';
 
@@ -140,7 +140,7 @@ export class OpsExchange {
   #writeHead(status: number, contentType: string, headers: OpsAnswer['headers'] = {}): void {
     this.#response.writeStatus(`${status} ${STATUS_CODES[status] ?? 'Unknown'}`);
     this.#response.writeHeader('Content-Type', contentType);
-    this.#response.writeHeader('Cache-Control', 'no-store');
+    if (headers['Cache-Control'] === undefined) this.#response.writeHeader('Cache-Control', 'no-store');
     for (const [name, value] of Object.entries(headers)) this.#response.writeHeader(name, value);
   }
 }
@@ -156,6 +156,16 @@ export interface BodyTerms {
   /** As announced; null: in chunks, or none. */
   readonly bytes: number | null;
   readonly hasBody: boolean;
+}
+
+/** Within the front end's handler. */
+export function bodyTermsOf(request: HttpRequest): BodyTerms {
+  const length = request.getHeader('content-length');
+  return {
+    contentType: request.getHeader('content-type'),
+    bytes: length === '' ? null : Number(length),
+    hasBody: (length !== '' && length !== '0') || request.getHeader('transfer-encoding') !== '',
+  };
 }
 
 export interface BodyRefusal {

@@ -1,6 +1,6 @@
 /**
- * The operators' front end: probes and metrics for everybody who can reach it, administration for a caller with a token,
- * pages for a viewer with a ticket. It stays up while the server drains, so that a probe can see it.
+ * The operators' front end: probes and metrics for everybody who can reach it, administration for a caller with a token or a
+ * session of the console, the console itself, pages for a viewer with a ticket. It stays up while the server drains, so that a probe can see it.
  * Source: running.md, Processes and listeners, Probes.
  */
 import { remoteAddress, type HttpConnections, plainAddress } from '../../lib/connection-limits.ts';
@@ -19,7 +19,14 @@ import type { Log } from '../../core/ports/log.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { AdminService } from './admin-service.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
-import { CallerCheck, type CallerRefusal, type Operators } from './operators.ts';
+import type { ConsoleService } from '../console/console-service.ts';
+import {
+  CallerCheck,
+  noCookieSessions,
+  type CallerRefusal,
+  type CookieSessions,
+  type Operators,
+} from './operators.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import { OpsExchange, type OpsAnswer } from './ops-exchange.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
@@ -30,9 +37,17 @@ export interface OpsListenerDeps {
   readonly routes: readonly (AdminRoute | UploadRoute)[];
   readonly viewerRoutes: readonly ViewerRoute[];
   readonly operators: Operators;
+  /** Null: it is off. */
+  readonly console: Console | null;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
   readonly connections: HttpConnections;
+}
+
+/** The page for operators, and the sessions of those who have logged in to it. */
+export interface Console {
+  readonly sessions: CookieSessions;
+  readonly service: Pick<ConsoleService, 'has' | 'handle'>;
 }
 
 export interface OpsListenerSettings {
@@ -58,7 +73,8 @@ export class OpsListener {
   constructor(deps: OpsListenerDeps, settings: OpsListenerSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    this.#check = new CallerCheck(deps.operators, [settings.host, ...settings.hosts]);
+    const names = [settings.host, ...settings.hosts];
+    this.#check = new CallerCheck(deps.operators, names, deps.console?.sessions ?? noCookieSessions);
     this.#service = new AdminService({ ...deps, spoolDirectory: settings.spoolDirectory });
     this.#viewers = new ViewerService(deps.viewerRoutes, deps.log);
     this.#app = deps.connections
@@ -100,7 +116,16 @@ export class OpsListener {
       host: request.getHeader('host'),
       origin: request.getHeader('origin'),
       authorization: request.getHeader('authorization'),
+      cookie: request.getHeader('cookie'),
+      csrf: request.getHeader('x-reveille-csrf'),
     };
+    const from = plainAddress(remoteAddress(response));
+    const { console: page } = this.#deps;
+    if (page?.service.has(path) === true) {
+      const refusal = this.#check.refuseViewer(caller);
+      if (refusal !== null) return refuseCaller(exchange, refusal);
+      return page.service.handle(exchange, { caller, method, path, from }, request);
+    }
     const viewerRoute = this.#viewers.find(path);
     if (viewerRoute !== null) {
       const refusal = this.#check.refuseViewer(caller);
@@ -109,7 +134,6 @@ export class OpsListener {
     }
     const admitted = this.#check.admit(caller);
     if (!admitted.ok) return refuseCaller(exchange, admitted.error);
-    const from = plainAddress(remoteAddress(response));
     const holds = (): boolean => this.#check.admit(caller).ok;
     this.#service.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
   }

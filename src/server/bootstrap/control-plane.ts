@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
 import { Provisioner } from '../../core/devices/provision-devices.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
-import { OpsListener } from '../../gateways/ops/ops-listener.ts';
+import { OpsListener, type Console } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
@@ -21,11 +21,20 @@ import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
 import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
 import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
+import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
+import { wakeRoute } from '../../gateways/admin/wake-route.ts';
+import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
+import { ConsoleService } from '../../gateways/console/console-service.ts';
+import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
+import { figuresRoute } from '../../gateways/console/figures-route.ts';
+import { FigureHistory } from '../../telemetry/figure-history.ts';
+import { settingsRoute } from '../config/settings-route.ts';
+import type { Cancel } from '../../lib/clock.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
-import type { Member } from '../membership/membership.ts';
+import type { Member, MembershipView } from '../membership/membership.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
 import { fillRegistry, type DemoRegistry } from './unasked-changes.ts';
@@ -65,6 +74,9 @@ export class ControlPlane {
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
   readonly #ops: OpsListener;
+  /** Null: there is no console. */
+  readonly #figures: FigureHistory | null;
+  #stopFigures: Cancel = () => undefined;
 
   /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
@@ -128,7 +140,11 @@ export class ControlPlane {
       opsAddress: () => this.#ops.address,
     });
     this.#eventRoutes = new EventRoutes({ clock, events: records.events });
-    this.#ops = this.#composeOps(deps);
+    const view = member.view(context);
+    this.#figures = settings.ops.console
+      ? new FigureHistory({ clock, exposition: view.exposition })
+      : null;
+    this.#ops = this.#composeOps(deps, view);
   }
 
   /** Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. */
@@ -141,6 +157,7 @@ export class ControlPlane {
     const demo = await fillRegistry(this.#context, this);
     await this.#teller.start();
     await this.webhooks.start();
+    if (this.#figures !== null) this.#stopFigures = this.#figures.start();
     return { ops, demo };
   }
 
@@ -178,14 +195,14 @@ export class ControlPlane {
 
   /** Behind the records: webhooks have seen what was committed last. */
   async close(): Promise<void> {
+    this.#stopFigures();
     await this.webhooks.stop();
     this.#ops.close();
     await this.operators.close();
   }
 
-  #composeOps({ dataDirectory, member }: ControlPlaneDeps): OpsListener {
+  #composeOps({ dataDirectory }: ControlPlaneDeps, { exposition, routes }: MembershipView): OpsListener {
     const { settings, readiness, log, records, signingKeys } = this.#context;
-    const { exposition, routes } = member.view(this.#context);
     const context = {
       ...this.#context,
       writer: this.writer,
@@ -203,6 +220,8 @@ export class ControlPlane {
       ...registryListRoutes(context.registry),
       ...auditRoutes(dataDirectory, context.clock),
       ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
+      deviceListRoute({ ...context, sleepRecords, signalRecords }),
+      wakeRoute({ ...context, wakeups: this.#context }),
       ...this.#eventRoutes.routes,
       ...wakeupRoutes({ ...context, wakeupRecords: records.wakeups, events }),
       ...this.webhooks.routes,
@@ -211,6 +230,8 @@ export class ControlPlane {
       ...opsTokenRoutes(this.operators),
       ...routes,
       ...this.refresh.routes(),
+      settingsRoute(settings),
+      ...(this.#figures === null ? [] : [figuresRoute(this.#figures)]),
     ];
     const { listen, hosts } = settings.ops;
     return new OpsListener(
@@ -222,6 +243,7 @@ export class ControlPlane {
         routes: all,
         viewerRoutes: this.calls.viewerRoutes,
         operators: this.operators,
+        console: settings.ops.console ? openConsole(this.#context, this.operators) : null,
         audit: this.audit,
       },
       { ...listen, hosts, spoolDirectory: join(dataDirectory, 'spool') },
@@ -254,4 +276,9 @@ export class ControlPlane {
   #notifyOthers(): void {
     this.#context.peers.notify('everybody', { kind: 'registry-changed' });
   }
+}
+
+function openConsole({ clock, log }: ServerContext, operators: Operators): Console {
+  const sessions = new ConsoleSessions(clock, operators);
+  return { sessions, service: new ConsoleService({ sessions, loadAssets: loadConsoleAssets, log }) };
 }

@@ -164,7 +164,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   for (const { environment } of [store.registry, store.state]) health.watch(environment);
   const own = noPartsYet();
   own.storeHealth = health;
-  const metrics = createMetrics(metricSources(own, connections));
+  const metrics = createMetrics(metricSources(own, connections), clock);
   const records = openRecords(store.state, settings, {
     clock,
     log,

@@ -51,6 +51,11 @@ export const opsSection = section({
     [],
     'Names by which administration may be asked beside the loopback ones and the host listened on.',
   ),
+  console: setting(
+    onOff,
+    true,
+    'Whether the listener has the console, a page for operators, at /console, and the figures of the last hour.',
+  ),
   connections_max: setting(
     wholeNumber(1, 10_000),
     opsConnectionsReserved,

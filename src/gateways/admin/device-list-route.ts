@@ -1,0 +1,163 @@
+/**
+ * `GET /v1/device/list` on the ops listener: a page of the registry's devices with the state of their connections, by the
+ * beginning of their ids, a product and a state. The registry has no index by either of the two: a page looks at so many
+ * devices at most, and ends where it has to, with the place to go on from.
+ */
+import { z } from 'zod';
+import { nextTurn, wallSeconds, type Clock } from '../../lib/clock.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import type { ClusterDeps } from '../../core/devices/locate-device.ts';
+import type { DeviceLister } from '../../core/ports/device-registry.ts';
+import type { ConnectionRecords } from '../../core/ports/records.ts';
+import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
+import { parseDeviceId } from '../../model/ids.ts';
+import { ownerQueryMsMax } from '../../model/limits.ts';
+import { isExpired, type Device } from '../../model/registry.ts';
+import { readRoute, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+
+/** `asleep`: its module is connected; `online`: its controller is, whatever the module; `offline`: neither is. */
+const deviceStates = ['online', 'asleep', 'offline', 'never'] as const;
+export type ListedState = (typeof deviceStates)[number];
+
+export interface ListedDeviceJson {
+  readonly device_id: string;
+  readonly product_id: string;
+  readonly disabled: boolean;
+  readonly expired: boolean;
+  readonly state: ListedState;
+  /** Unix seconds of the latest login, heartbeat or end that is written down; null: it was never connected. */
+  readonly last_seen_at: number | null;
+}
+
+export interface DeviceListJson {
+  readonly devices: readonly ListedDeviceJson[];
+  /** The `after` of the next page; null: there are no more. */
+  readonly next: string | null;
+}
+
+export interface DeviceListRouteDeps {
+  readonly clock: Clock;
+  readonly registry: DeviceLister;
+  readonly directory: Pick<DeviceDirectory, 'find'>;
+  readonly sleepRecords: Pick<ConnectionRecords, 'read'>;
+  readonly signalRecords: Pick<ConnectionRecords, 'read'>;
+  /** Null: alone. */
+  readonly cluster: Pick<ClusterDeps, 'locator'> | null;
+}
+
+const pageMax = 200;
+/** Devices that one page looks at, and how many in one turn of the loop: about 2 ms. */
+const lookedAtMax = 5000;
+const sliceDevices = 200;
+/** Of those that others are asked about at once. */
+const askedAtOnce = 50;
+
+const listQuery = z.strictObject({
+  prefix: z.string().max(255).default(''),
+  product_id: z.string().min(1).optional(),
+  state: z.enum(deviceStates).optional(),
+  after: z.string().min(1).max(255).optional(),
+  limit: z.coerce.number().int().min(1).max(pageMax).default(50),
+});
+type ListQuery = z.output<typeof listQuery>;
+
+export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {
+  return readRoute('/v1/device/list', listQuery, async (query): Promise<AdminReply> => {
+    if (query.after !== undefined && parseDeviceId(query.after) === null)
+      return refuse(400, 'after: 1-255 bytes of valid UTF-8');
+    try {
+      return { status: 200, body: await readPage(deps, query) };
+    } catch (error) {
+      if (!(error instanceof SharedStateUnavailable)) throw error;
+      return refuse(503, 'where devices are cannot be told now: NATS does not answer');
+    }
+  });
+}
+
+async function readPage(deps: DeviceListRouteDeps, query: ListQuery): Promise<DeviceListJson> {
+  const { prefix, product_id: productId, state, limit } = query;
+  const found: ListedDeviceJson[] = [];
+  let after = query.after ?? null;
+  for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += sliceDevices) {
+    if (lookedAt > 0) await nextTurn();
+    const slice = deps.registry.devicesBehind(after, prefix, sliceDevices);
+    for (let start = 0; start < slice.length; start += askedAtOnce) {
+      const some = slice.slice(start, start + askedAtOnce);
+      const asked = some.filter((device) => productId === undefined || device.productId === productId);
+      const listed = await Promise.all(asked.map((device) => listDevice(deps, device)));
+      for (const each of listed) {
+        if (state !== undefined && each.state !== state) continue;
+        if (found.length === limit) return { devices: found, next: found.at(-1)?.device_id ?? null };
+        found.push(each);
+      }
+      after = some.at(-1)?.deviceId ?? after;
+    }
+    if (slice.length < sliceDevices) return { devices: found, next: null };
+  }
+  return { devices: found, next: after };
+}
+
+/** One connection as it is written down, and what this process has of it. */
+interface Known {
+  readonly isOpen: boolean;
+  readonly epoch: number;
+  readonly seenAt: number;
+}
+
+async function listDevice(deps: DeviceListRouteDeps, device: Device): Promise<ListedDeviceJson> {
+  const { sleep, signal } =
+    deps.cluster === null ? ownConnections(deps, device) : await sharedConnections(deps.cluster, device);
+  const seenAt = Math.max(sleep.seenAt, signal.seenAt);
+  return {
+    device_id: device.deviceId,
+    product_id: device.productId,
+    disabled: device.disabled,
+    expired: isExpired(device, wallSeconds(deps.clock)),
+    state: stateOf(sleep, signal),
+    last_seen_at: seenAt === 0 ? null : seenAt,
+  };
+}
+
+function stateOf(sleep: Known, signal: Known): ListedState {
+  if (signal.isOpen) return 'online';
+  if (sleep.isOpen) return 'asleep';
+  return sleep.epoch + signal.epoch === 0 ? 'never' : 'offline';
+}
+
+type Connections = Readonly<Record<'sleep' | 'signal', Known>>;
+
+function ownConnections(deps: DeviceListRouteDeps, { deviceId }: Device): Connections {
+  const actor = deps.directory.find(deviceId);
+  const known = (kind: 'sleep' | 'signal'): Known => {
+    const records = kind === 'sleep' ? deps.sleepRecords : deps.signalRecords;
+    const record = records.read(deviceId);
+    const heartbeatAt = actor?.heartbeatAt(kind) ?? 0;
+    return {
+      isOpen: actor !== null && actor.epoch(kind) > 0,
+      epoch: record?.epoch ?? 0,
+      seenAt: Math.max(heartbeatAt, record === null ? 0 : latest(record)),
+    };
+  };
+  return { sleep: known('sleep'), signal: known('signal') };
+}
+
+/** Heartbeats as they were last written down: nobody is asked. */
+async function sharedConnections(
+  { locator }: Pick<ClusterDeps, 'locator'>,
+  { deviceId }: Device,
+): Promise<Connections> {
+  const row = await locator.find(deviceId, ownerQueryMsMax);
+  const known = (kind: 'sleep' | 'signal'): Known => {
+    const { slots, epoch } = row[kind];
+    return { isOpen: slots.length > 0, epoch, seenAt: latest(row[kind]) };
+  };
+  return { sleep: known('sleep'), signal: known('signal') };
+}
+
+function latest(times: {
+  readonly lastLoginAt: number | null;
+  readonly lastHeartbeatAt: number | null;
+  readonly lastOfflineAt: number | null;
+}): number {
+  return Math.max(times.lastLoginAt ?? 0, times.lastHeartbeatAt ?? 0, times.lastOfflineAt ?? 0);
+}

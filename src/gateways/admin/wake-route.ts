@@ -1,0 +1,94 @@
+/**
+ * `POST /v1/device/wake` on the ops listener: wakes a sleeping device for an operator. The wakeup goes the way of a backend's,
+ * with the limits, the record and the events of an application of the device's product, under a request id of the server's.
+ * What became of it is at `GET /v1/wakeups`.
+ */
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
+import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
+import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
+import type { WakeupCode } from '../../model/codes.ts';
+import { generateRequestId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
+import { callWakeupKnownMs } from '../../model/limits.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { changeRoute, missingEntry, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import { deviceIdField } from './device-changes.ts';
+
+export interface WakeRouteDeps {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly wakeups: WakeupDeps;
+  readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
+}
+
+export interface WokenJson {
+  readonly device_id: string;
+  /** Whose limits and events it is among. */
+  readonly app_id: string;
+  readonly request_id: string;
+  readonly accepted_at: string;
+}
+
+const wakeBody = z.strictObject({ device_id: deviceIdField, app_id: z.string().min(1).optional() });
+
+export function wakeRoute(deps: WakeRouteDeps): AdminRoute {
+  return changeRoute(
+    '/v1/device/wake',
+    wakeBody,
+    {
+      action: 'device.wake',
+      asked: ['device_id'],
+      answered: { app_id: 'app_id', request_id: 'request_id' },
+    },
+    ({ device_id: deviceId, app_id: appId }) => wake(deps, deviceId, appId),
+  );
+}
+
+async function wake(
+  { clock, registry, wakeups, answeredWakeups }: WakeRouteDeps,
+  deviceId: DeviceId,
+  askedFor: string | undefined,
+): Promise<AdminReply> {
+  const device = registry.findDevice(deviceId);
+  if (device === null) return missingEntry({ kind: 'device', id: deviceId });
+  if (device.disabled) return refuse(409, 'the device is disabled: enable it first');
+  const appId = (askedFor ?? registry.findProduct(device.productId)?.appIds[0]) as ApplicationId | undefined;
+  if (appId === undefined) return refuse(409, `no application has the product ${device.productId}`);
+  const requestId = generateRequestId();
+  const wakeup = {
+    appId,
+    deviceId,
+    customData: null,
+    customDataText: null,
+    requestId,
+    signature: createHash('sha256').update(`wakeup by an operator ${requestId}`).digest('hex'),
+    signatureExpiresMs: clock.wallMs() + callWakeupKnownMs,
+  };
+  const woken = await submitWakeup(wakeups, wakeup);
+  answeredWakeups.noteSubmitted(wakeup, woken);
+  if (!woken.ok) return refuseWake(woken.error.code, woken.error.message);
+  const body: WokenJson = {
+    device_id: deviceId,
+    app_id: appId,
+    request_id: requestId,
+    accepted_at: formatTimestamp(woken.value.acceptedAtMs),
+  };
+  return { status: 200, body };
+}
+
+/** Codes that a later try may overcome; the others have to be mended. */
+const passing: ReadonlySet<WakeupCode> = new Set([42901, 50000, 50204, 50301, 50402]);
+
+const sentences: Partial<Record<WakeupCode, string>> = {
+  40412: 'the device is not sleeping: its module has no session here',
+  40902: 'the module of the device cannot be woken with what was asked',
+  50204: 'the 8 bytes could not be written to the module: it is about to be gone',
+  50402: 'whether the 8 bytes reached the module is not known: look at its events',
+};
+
+function refuseWake(code: WakeupCode, message: string): AdminReply {
+  return refuse(passing.has(code) ? 503 : 409, `${sentences[code] ?? message} (${code})`);
+}

@@ -1,0 +1,149 @@
+/**
+ * The figures that people look at, of the last hour: a few series of the metrics, noted every 5 s, so that a plot has a past when
+ * it is opened. They are read from the text of a scrape, which of several processes is that of all of them: what it sums is
+ * summed here, and what it has of each process stands for each. Kept in memory: a restart begins anew.
+ */
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { figureSeriesMax, figuresEveryMs, figuresKept } from '../model/limits.ts';
+import type { Exposition } from './metrics.ts';
+
+export interface FiguresJson {
+  readonly every_ms: number;
+  /** Pass it back as `after`: the notes behind it follow. */
+  readonly next: number;
+  /** Wall milliseconds of each note, rising. */
+  readonly at_ms: readonly number[];
+  /** A value for each note; null: there was none then. Counters are as they are counted, from the start of the server. */
+  readonly series: Readonly<Record<string, readonly (number | null)[]>>;
+}
+
+/** A metric that is noted: under which name, and by which of its labels; others are added up. */
+interface NotedMetric {
+  readonly name: string;
+  readonly label?: string;
+}
+
+const noted: ReadonlyMap<string, NotedMetric> = new Map([
+  ['reveille_sleep_sessions', { name: 'sleep_sessions' }],
+  ['reveille_signal_sessions', { name: 'signal_sessions' }],
+  ['reveille_sleep_logins_total', { name: 'sleep_logins', label: 'result' }],
+  ['reveille_signal_logins_total', { name: 'signal_logins', label: 'result' }],
+  ['reveille_wakeups_total', { name: 'wakeups', label: 'outcome' }],
+  ['reveille_wakeup_to_online_seconds_bucket', { name: 'woke_within', label: 'le' }],
+  ['reveille_events_total', { name: 'events', label: 'type' }],
+  ['reveille_http_request_duration_seconds_count', { name: 'requests', label: 'route' }],
+  ['reveille_http_long_poll_duration_seconds_count', { name: 'long_polls', label: 'route' }],
+  ['reveille_webhook_deliveries_total', { name: 'webhook_deliveries', label: 'result' }],
+  ['reveille_webhook_backlog_events', { name: 'webhook_backlog', label: 'state' }],
+  ['reveille_calls', { name: 'calls', label: 'state' }],
+  ['reveille_registry_entries', { name: 'registry', label: 'kind' }],
+  ['reveille_disk_free_bytes', { name: 'disk_free_bytes' }],
+  ['nodejs_eventloop_lag_p99_seconds', { name: 'loop_delay_p99', label: 'process' }],
+  ['nodejs_eventloop_lag_max_seconds', { name: 'loop_delay_max', label: 'process' }],
+  ['process_cpu_seconds_total', { name: 'cpu_seconds', label: 'process' }],
+  ['process_resident_memory_bytes', { name: 'memory_bytes', label: 'process' }],
+]);
+
+/** A process that is the whole server has no number on /metrics. */
+const aloneProcess = '0';
+
+export interface FigureHistoryDeps {
+  readonly clock: Clock;
+  readonly exposition: Pick<Exposition, 'expose'>;
+}
+
+export class FigureHistory {
+  readonly #deps: FigureHistoryDeps;
+  /** One value for each note kept, the oldest at `#count % figuresKept` once all are used. */
+  readonly #series = new Map<string, Float64Array>();
+  readonly #atMs = new Float64Array(figuresKept);
+  /** Notes there ever were. */
+  #count = 0;
+  #lastMs = 0;
+  #isReading = false;
+
+  constructor(deps: FigureHistoryDeps) {
+    this.#deps = deps;
+  }
+
+  /** Notes the figures now, and every 5 s until it is cancelled. */
+  start(): Cancel {
+    void this.note();
+    return this.#deps.clock.every(figuresEveryMs, () => void this.note());
+  }
+
+  /** Never rejects: figures that cannot be read now are not noted. One that is asked for while another is read is left out. */
+  async note(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      this.#add(readFigures(await this.#deps.exposition.expose()));
+    } catch {
+      // The listener logs what is wrong with the metrics when they are asked for.
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** The notes that are kept behind `after`, a `next` of before. */
+  read(after: number): FiguresJson {
+    // One of before a restart may be greater than there are: then all are new.
+    const from = Math.max(after > this.#count ? 0 : after, this.#count - figuresKept, 0);
+    const places = Array.from({ length: this.#count - from }, (_, at) => (from + at) % figuresKept);
+    const series = Array.from(this.#series, ([name, values]) => {
+      return [name, places.map((place) => numberOrNull(values[place]))] as const;
+    });
+    return {
+      every_ms: figuresEveryMs,
+      next: this.#count,
+      at_ms: places.map((place) => this.#atMs[place] ?? 0),
+      series: Object.fromEntries(series),
+    };
+  }
+
+  #add(figures: ReadonlyMap<string, number>): void {
+    const place = this.#count % figuresKept;
+    // The wall clock may step back; a plot goes on.
+    this.#lastMs = Math.max(this.#lastMs + 1, this.#deps.clock.wallMs());
+    this.#atMs[place] = this.#lastMs;
+    for (const values of this.#series.values()) values[place] = NaN;
+    for (const [name, value] of figures) {
+      const values = this.#seriesOf(name);
+      if (values !== null) values[place] = value;
+    }
+    this.#count += 1;
+  }
+
+  #seriesOf(name: string): Float64Array | null {
+    const known = this.#series.get(name);
+    if (known !== undefined) return known;
+    if (this.#series.size >= figureSeriesMax) return null;
+    const made = new Float64Array(figuresKept).fill(NaN);
+    this.#series.set(name, made);
+    return made;
+  }
+}
+
+function numberOrNull(value: number | undefined): number | null {
+  return value === undefined || !Number.isFinite(value) ? null : value;
+}
+
+const sampleForm = /^([a-z_0-9]+)(?:\{(.*)\})? (\S+)$/;
+
+/** Series by name, of the text of a scrape. */
+export function readFigures(text: string): Map<string, number> {
+  const figures = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    const [, metric = '', labels = '', value = ''] = sampleForm.exec(line) ?? [];
+    const { name, label } = noted.get(metric) ?? {};
+    if (name === undefined) continue;
+    const series = label === undefined ? name : `${name}.${labelIn(labels, label) ?? aloneProcess}`;
+    figures.set(series, (figures.get(series) ?? 0) + Number(value));
+  }
+  return figures;
+}
+
+/** Labels are words of ours, in which nothing is escaped. */
+function labelIn(labels: string, name: string): string | undefined {
+  return new RegExp(`(?:^|,)${name}="([^"]*)"`).exec(labels)?.[1];
+}
