@@ -4,11 +4,12 @@
  *
  *   node --import tsx test/support/bundle.ts FOLDER
  */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Plugin } from 'esbuild';
+import { buildConsole } from '../../src/gateways/console/console-assets.ts';
 import { checkout } from './checkout.ts';
 
 const root = fileURLToPath(checkout);
@@ -33,8 +34,15 @@ const external = ['esbuild', 'lmdb', 'msgpackr', 'node-av', 'piscina', 'tsx', 'u
 const bundles = 'bundles';
 
 /** `folder`: where the compiler has written `src/`. Rejects when a module cannot be bundled; esbuild has said why. */
-export function bundle(folder: string): Promise<void> {
-  return bundleTree(source, entries, folder);
+export async function bundle(folder: string): Promise<void> {
+  await Promise.all([bundleTree(source, entries, folder), writeConsole(join(folder, 'console'))]);
+}
+
+/** The page for operators, which a server sends from beside its other modules. */
+async function writeConsole(folder: string): Promise<void> {
+  const files = await buildConsole(new URL('src/console/', checkout));
+  mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
 }
 
 /** The same for tests that have a process each. `tests`: files of the checkout; `folder`: where it was compiled to. */

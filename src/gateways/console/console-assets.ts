@@ -32,7 +32,7 @@ const folder = new URL('../../console/', import.meta.url);
 /** Rejects when they cannot be read or made. */
 export async function loadConsoleAssets(): Promise<ConsoleAssets> {
   const isBuilt = existsSync(new URL('console.js', folder));
-  const texts = isBuilt ? await readFiles(folder) : await buildConsole(folder);
+  const texts = isBuilt ? await readFiles(folder) : await buildOnce(folder);
   return new Map(names.map((name) => [pathOf(name), assetOf(contentTypes[name], texts[name])]));
 }
 
@@ -53,9 +53,15 @@ async function readFiles(from: URL): Promise<Record<FileName, string>> {
   return Object.fromEntries(await Promise.all(names.map(read))) as Record<FileName, string>;
 }
 
+/** Ends the process of esbuild, which is of no more use to a server. */
+async function buildOnce(sources: URL): Promise<Record<FileName, string>> {
+  const { stop } = await import('esbuild');
+  return buildConsole(sources).finally(stop);
+}
+
 /** One script and one style of all modules in the folder; `src/console`, also for a build. */
 export async function buildConsole(sources: URL): Promise<Record<FileName, string>> {
-  const { build, stop } = await import('esbuild');
+  const { build } = await import('esbuild');
   const built = await build({
     entryPoints: ['main.ts', 'console.css'].map((name) => fileURLToPath(new URL(name, sources))),
     outdir: fileURLToPath(sources),
@@ -68,8 +74,6 @@ export async function buildConsole(sources: URL): Promise<Record<FileName, strin
     legalComments: 'inline',
     logLevel: 'warning',
   });
-  // Its process is of no more use.
-  await stop();
   const textOf = (ending: string): string =>
     built.outputFiles.find(({ path }) => path.endsWith(ending))?.text ?? '';
   return {

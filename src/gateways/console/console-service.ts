@@ -122,11 +122,7 @@ export class ConsoleService {
     return this.#assets;
   }
 
-  async #logIn(
-    exchange: OpsExchange,
-    { caller, from }: ConsoleRequest,
-    request: HttpRequest,
-  ): Promise<void> {
+  async #logIn(exchange: OpsExchange, { caller, from }: ConsoleRequest, request: HttpRequest): Promise<void> {
     const { sessions, log } = this.#deps;
     const body = await takeJson(exchange, bodyTermsOf(request));
     if (!body.ok) return refuse(exchange, body.error.status, body.error.message);

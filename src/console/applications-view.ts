@@ -1,0 +1,200 @@
+/** Applications and their webhooks: how they stand, what they could not deliver, and sending that again. */
+import type { ParkedJson, WebhookJson } from '../gateways/admin/webhook-routes.ts';
+import { actionButton, type Action } from './actions.ts';
+import { el } from './dom.ts';
+import {
+  badge,
+  button,
+  dataTable,
+  poll,
+  section,
+  sentenceOf,
+  time,
+  Trouble,
+  type BadgeKind,
+  type Page,
+  type View,
+} from './page.ts';
+import { formatCount, formatMoment, plural } from './text.ts';
+
+const everyMs = 10_000;
+const applicationsMax = 500;
+
+interface ApplicationsPage {
+  readonly entries: readonly { readonly app_id: string; readonly name: string }[];
+  readonly next: string | null;
+}
+
+export function openApplications(page: Page): View {
+  const trouble = new Trouble();
+  const list = el('div', {}, el('p', {}, 'Looking …'));
+  let shown = '';
+  const look = async (): Promise<void> => {
+    const [applications, { webhooks }] = await Promise.all([
+      page.client.read<ApplicationsPage>('/v1/registry/list', {
+        kind: 'application',
+        limit: applicationsMax,
+      }),
+      page.client.read<{ readonly webhooks: readonly WebhookJson[] }>('/v1/webhook/list'),
+    ]);
+    // Opened lists and buttons stay as they are while nothing has changed.
+    const now = JSON.stringify([applications, webhooks]);
+    if (now === shown) return;
+    shown = now;
+    list.replaceChildren(...partsOf(page, applications, webhooks, () => void look().catch(() => undefined)));
+  };
+  const stop = poll(everyMs, look, trouble.show);
+  return { title: 'Applications', content: el('div', {}, trouble.element, list), close: stop };
+}
+
+function partsOf(
+  page: Page,
+  { entries, next }: ApplicationsPage,
+  webhooks: readonly WebhookJson[],
+  changed: () => void,
+): HTMLElement[] {
+  if (entries.length === 0) return [el('p', {}, 'The registry has no application.')];
+  const parts = entries.map(({ app_id: appId, name }) => {
+    const own = webhooks.filter((webhook) => webhook.app_id === appId);
+    const content =
+      own.length === 0
+        ? [el('p', { class: 'faint' }, 'No webhook: its backend reads the event log, or nothing.')]
+        : own.map((webhook) => webhookPart(page, webhook, changed));
+    return section(
+      name === appId || name === '' ? appId : `${name} (${appId})`,
+      { class: 'card' },
+      ...content,
+    );
+  });
+  const rest = el(
+    'p',
+    { class: 'faint' },
+    `These are the first ${applicationsMax} applications; reveille application list has all.`,
+  );
+  return next === null ? parts : [...parts, rest];
+}
+
+const stateKinds: Readonly<Record<string, BadgeKind>> = { on: 'good', 'open-circuit': 'warn', off: 'bad' };
+const stateTexts: Readonly<Record<string, string>> = {
+  on: 'delivering',
+  'open-circuit': 'paused: its receiver fails',
+  off: 'switched off',
+};
+
+function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTMLElement {
+  const { url, state, behind, failed, parked, last_failure: failure } = webhook;
+  const facts: (readonly [string, Node | string])[] = [
+    ['State', badge(stateTexts[state] ?? state, stateKinds[state] ?? 'plain')],
+    ['Behind', formatCount(behind)],
+    ['To be tried again', formatCount(failed)],
+    ['Given up', parked === 0 ? '0' : badge(formatCount(parked), 'warn')],
+    ['Last success', momentOf(webhook.last_success_at)],
+    [
+      'Last failure',
+      failure === null
+        ? 'none'
+        : el(
+            'span',
+            {},
+            momentOf(failure.at),
+            `: ${failure.reason}${failure.status === null ? '' : ` (${failure.status})`}`,
+          ),
+    ],
+    ['Types', webhook.types.length === 0 ? 'all' : webhook.types.join(', ')],
+  ];
+  const actions = webhookActions(page, webhook, changed);
+  return el(
+    'div',
+    { class: 'webhook' },
+    el('h3', {}, el('bdi', {}, url)),
+    el(
+      'dl',
+      { class: 'facts' },
+      ...facts.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
+    ),
+    actions.length > 0 ? el('p', { class: 'buttons' }, ...actions) : '',
+    parked > 0 ? parkedList(page, webhook) : '',
+  );
+}
+
+function momentOf(iso: string | null): Node | string {
+  return iso === null ? 'never' : time(Date.parse(iso), formatMoment(Date.parse(iso)));
+}
+
+function webhookActions(page: Page, webhook: WebhookJson, changed: () => void): HTMLElement[] {
+  const { url, app_id: appId, parked, state } = webhook;
+  const named = { url, app_id: appId };
+  const object = `the webhook ${url}`;
+  const test: Action = {
+    verb: 'Test',
+    object,
+    meaning: 'One event of the type test is sent to it now.',
+    run: async () => {
+      const result = await page.client.change<{
+        delivered: boolean;
+        status: number | null;
+        reason: string;
+        took_ms: number;
+      }>('/v1/webhook/test', named);
+      if (!result.delivered) throw new Error(`not delivered: ${result.reason}`);
+      return `Delivered in ${result.took_ms} ms, with status ${result.status}.`;
+    },
+  };
+  const replay: Action = {
+    verb: 'Replay',
+    object,
+    meaning: `The ${plural(parked, 'event')} that it was given up on are sent again, with the same ids.`,
+    run: async () => {
+      const { replayed } = await page.client.change<{ replayed: number }>('/v1/webhook/replay', named);
+      return `${plural(replayed, 'event')} will be sent again.`;
+    },
+  };
+  const enable: Action = {
+    verb: 'Switch on',
+    object,
+    meaning: 'It goes on where it stood when it was switched off.',
+    run: async () => {
+      await page.client.change('/v1/webhook/enable', named);
+      return 'It is switched on.';
+    },
+  };
+  const offered = [test, ...(parked > 0 ? [replay] : []), ...(state === 'off' ? [enable] : [])];
+  return offered.flatMap((action) => {
+    const run = (): Promise<string> => action.run().finally(changed);
+    return actionButton(page, { ...action, run }) ?? [];
+  });
+}
+
+/** The newest reasons are read when somebody opens the list. */
+function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElement {
+  const content = el('div', {});
+  const read = async (): Promise<void> => {
+    try {
+      const query = { url, app_id: appId, limit: 100 };
+      const { parked } = await page.client.read<{ readonly parked: readonly ParkedJson[] }>(
+        '/v1/webhook/list',
+        query,
+      );
+      const rows = parked.map((event) => [
+        el('code', {}, event.type),
+        el('bdi', {}, event.device_id),
+        momentOf(event.at),
+        event.last_failure.reason,
+      ]);
+      const columns = [
+        { name: 'Event' },
+        { name: 'Device' },
+        { name: 'When', isWide: true },
+        { name: 'Why' },
+      ];
+      content.replaceChildren(dataTable('Events given up', columns, rows));
+    } catch (error) {
+      content.replaceChildren(el('p', { class: 'trouble', role: 'alert' }, sentenceOf(error)));
+    }
+  };
+  const opener = button('Show what was given up', () => {
+    opener.hidden = true;
+    void read();
+  });
+  return el('div', {}, opener, content);
+}

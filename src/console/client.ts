@@ -1,0 +1,104 @@
+/** The page's requests to the ops listener: by the cookie of its session, each with the session's proof, none kept anywhere. */
+import type { ConsoleSessionJson } from '../gateways/console/console-service.ts';
+
+const answerMsMax = 20_000;
+
+/** The answer was no 200; the message is the listener's sentence. */
+export class RequestError extends Error {
+  readonly status: number;
+
+  /** `status`: 0 where there was no answer. */
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'RequestError';
+    this.status = status;
+  }
+}
+
+export type QueryValues = Readonly<Record<string, string | number | null | undefined>>;
+
+export class Client {
+  /** Null: nobody is logged in. */
+  session: ConsoleSessionJson | null = null;
+  readonly #whenOver: () => void;
+
+  /** `whenOver`: called when the session is over, by itself or with its token. */
+  constructor(whenOver: () => void) {
+    this.#whenOver = whenOver;
+  }
+
+  get isOperator(): boolean {
+    return this.session?.role === 'operator';
+  }
+
+  /** Takes up the session of the cookie; false: there is none. Rejects with a RequestError when the listener does not answer. */
+  async resume(): Promise<boolean> {
+    try {
+      this.session = await send<ConsoleSessionJson>('GET', '/console/session', {});
+      return true;
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401) return false;
+      throw error;
+    }
+  }
+
+  /** Rejects with a RequestError. */
+  async logIn(token: string): Promise<void> {
+    this.session = await send<ConsoleSessionJson>('POST', '/console/login', {}, { token });
+  }
+
+  async logOut(): Promise<void> {
+    await this.#ask('POST', '/console/logout', {});
+    this.session = null;
+  }
+
+  /** Rejects with a RequestError. */
+  read<Answer>(path: string, query: QueryValues = {}): Promise<Answer> {
+    const parameters = new URLSearchParams();
+    for (const [name, value] of Object.entries(query))
+      if (value !== null && value !== undefined && value !== '') parameters.append(name, String(value));
+    return this.#ask('GET', parameters.size === 0 ? path : `${path}?${parameters.toString()}`);
+  }
+
+  /** Rejects with a RequestError. */
+  change<Answer>(path: string, body: object): Promise<Answer> {
+    return this.#ask('POST', path, body);
+  }
+
+  async #ask<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+    try {
+      return await send<Answer>(method, path, { 'X-Reveille-Csrf': this.session?.csrf ?? '' }, body);
+    } catch (error) {
+      if (error instanceof RequestError && error.status === 401 && this.session !== null) {
+        this.session = null;
+        this.#whenOver();
+      }
+      throw error;
+    }
+  }
+}
+
+async function send<Answer>(
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body?: object,
+): Promise<Answer> {
+  const answer = await fetch(path, {
+    method,
+    credentials: 'same-origin',
+    redirect: 'error',
+    signal: AbortSignal.timeout(answerMsMax),
+    headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  }).catch((error: unknown) => {
+    throw new RequestError(0, `the server does not answer (${reasonOf(error)})`);
+  });
+  const json = (await answer.json().catch(() => ({}))) as { readonly error?: string };
+  if (answer.ok) return json as Answer;
+  throw new RequestError(answer.status, json.error ?? `the server answered ${answer.status}`);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

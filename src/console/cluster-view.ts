@@ -1,0 +1,72 @@
+/** The members of the cluster: processes of one machine, or nodes, each with its state and sessions. */
+import type { ClusterJson, MemberJson } from '../server/membership/cluster-json.ts';
+import { actionButton } from './actions.ts';
+import { el } from './dom.ts';
+import { badge, dataTable, poll, Trouble, type Page, type View } from './page.ts';
+import { formatCount, formatSpan } from './text.ts';
+
+const everyMs = 5000;
+
+export function openCluster(page: Page): View {
+  const trouble = new Trouble();
+  const list = el('div', {}, el('p', {}, 'Looking …'));
+  const actions = el('p', { class: 'buttons' });
+  const look = async (): Promise<void> => {
+    const { members } = await page.client.read<ClusterJson>('/v1/cluster');
+    list.replaceChildren(membersTable(members));
+    const hasWorkers = members.some(({ role }) => role === 'worker');
+    if (hasWorkers && actions.childElementCount === 0) actions.append(...restart(page));
+  };
+  const stop = poll(everyMs, look, trouble.show);
+  return { title: 'Cluster', content: el('div', {}, trouble.element, actions, list), close: stop };
+}
+
+const columns = [
+  { name: 'Member' },
+  { name: 'State' },
+  { name: 'Sleeping', isNumber: true },
+  { name: 'Online', isNumber: true },
+  { name: 'Up for', isWide: true },
+  { name: 'Restarts', isNumber: true, isWide: true },
+  { name: 'Outbox', isNumber: true, isWide: true },
+  { name: 'Event lag', isNumber: true, isWide: true },
+  { name: 'Version', isWide: true },
+];
+
+function membersTable(members: readonly MemberJson[]): HTMLElement {
+  const rows = members.map((member) => [
+    el('bdi', {}, nameOf(member)),
+    badge(member.state, member.state === 'up' ? 'good' : member.state === 'draining' ? 'warn' : 'bad'),
+    countOf(member.sleep_sessions),
+    countOf(member.signal_sessions),
+    member.started_at_ms === undefined ? '–' : formatSpan(Date.now() - member.started_at_ms),
+    countOf(member.restarts),
+    countOf(member.outbox_length),
+    countOf(member.event_lag),
+    member.version ?? '–',
+  ]);
+  return dataTable('Members', columns, rows);
+}
+
+function nameOf({ node, process, role }: MemberJson): string {
+  const place = role === undefined ? '' : `, ${role} ${process}`;
+  return `${node ?? 'not known'}${place}`;
+}
+
+function countOf(value: number | undefined): string {
+  return value === undefined ? '–' : formatCount(value);
+}
+
+function restart(page: Page): HTMLElement[] {
+  const button = actionButton(page, {
+    verb: 'Restart',
+    object: 'the workers',
+    meaning: 'The workers restart one after another; the devices of each log in to the others meanwhile.',
+    isDanger: true,
+    run: async () => {
+      await page.client.change('/v1/cluster/restart', {});
+      return 'The workers restart one after another.';
+    },
+  });
+  return button === null ? [] : [button];
+}

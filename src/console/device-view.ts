@@ -1,0 +1,141 @@
+/** One device: its record, its connections, its past on a time line, and what an operator can do to it. */
+import type { CallJson } from '../gateways/admin/call-routes.ts';
+import type { ConnectionStatus, DeviceStatus } from '../gateways/admin/device-routes.ts';
+import { callsTable } from './calls-view.ts';
+import { deviceActions } from './device-actions.ts';
+import { el } from './dom.ts';
+import { badge, dataTable, linkTo, poll, section, time, Trouble, type Page, type View } from './page.ts';
+import { sessionReason } from './reasons.ts';
+import { formatMoment, formatSpan } from './text.ts';
+import { TimeMachine } from './time-machine-view.ts';
+
+const everyMs = 5000;
+
+export function openDevice(page: Page, query: URLSearchParams): View {
+  const deviceId = query.get('id') ?? '';
+  const trouble = new Trouble();
+  const actions = el('p', { class: 'buttons' });
+  const record = el('div', {}, el('p', {}, 'Looking …'));
+  const connections = el('div', {});
+  const calls = el('div', {});
+  const machine = new TimeMachine(page, deviceId);
+  let offered = '';
+  const look = async (): Promise<void> => {
+    const [status, { calls: live }] = await Promise.all([
+      page.client.read<DeviceStatus>('/v1/device/status', { device_id: deviceId }),
+      page.client.read<{ readonly calls: readonly CallJson[] }>('/v1/calls', { device_id: deviceId }),
+      machine.look(),
+    ]);
+    record.replaceChildren(recordOf(status));
+    connections.replaceChildren(connectionsOf(status));
+    // Buttons stay under the finger: they are laid anew only if others are to be there, and live calls hold buttons, too.
+    const wanted = JSON.stringify([status.device.disabled, live]);
+    if (wanted === offered) return;
+    offered = wanted;
+    actions.replaceChildren(...deviceActions(page, status.device, () => void look().catch(() => undefined)));
+    calls.replaceChildren(...(live.length === 0 ? [] : [section('Live calls', {}, callsTable(page, live))]));
+  };
+  const stop = poll(everyMs, look, trouble.show);
+  const content = el(
+    'div',
+    {},
+    trouble.element,
+    actions,
+    el('div', { class: 'pair' }, section('Record', {}, record), section('Connections', {}, connections)),
+    calls,
+    machine.element,
+  );
+  return {
+    title: deviceId,
+    content,
+    close: () => {
+      stop();
+      machine.close();
+    },
+  };
+}
+
+function recordOf({ device }: DeviceStatus): HTMLElement {
+  const product = el(
+    'a',
+    { href: linkTo('devices', { product_id: device.product_id }) },
+    el('bdi', {}, device.product_id),
+  );
+  const expires =
+    device.expires_at === null
+      ? 'never'
+      : time(device.expires_at * 1000, formatMoment(device.expires_at * 1000));
+  const rights = device.disabled
+    ? badge('no: it is disabled', 'warn')
+    : device.expired
+      ? badge('no: it has expired', 'warn')
+      : badge('yes', 'good');
+  return facts([
+    ['Product', product],
+    ['May log in', rights],
+    ['Expires', expires],
+  ]);
+}
+
+function facts(entries: readonly (readonly [name: string, value: Node | string])[]): HTMLElement {
+  return el(
+    'dl',
+    { class: 'facts' },
+    ...entries.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
+  );
+}
+
+const columns = [
+  { name: 'Connection' },
+  { name: 'State' },
+  { name: 'Last login', isWide: true },
+  { name: 'Last heartbeat' },
+  { name: 'Node', isWide: true },
+];
+
+function connectionsOf({ sleep, signal, now_ms: nowMs }: DeviceStatus): HTMLElement {
+  const row = (name: string, open: string, connection: ConnectionStatus): (Node | string)[] => [
+    name,
+    stateOf(connection, open),
+    momentOf(connection.last_login_at),
+    agoOf(connection.last_heartbeat_at, nowMs),
+    connection.node ?? '–',
+  ];
+  const reasons = [
+    ['The module', sleep],
+    ['The controller', signal],
+  ] as const;
+  return el(
+    'div',
+    {},
+    dataTable('Connections', columns, [row('module', 'asleep', sleep), row('controller', 'online', signal)]),
+    ...reasons.flatMap(([who, { reason, last_offline_at: offlineAt }]) =>
+      reason === null
+        ? []
+        : [
+            el(
+              'p',
+              { class: 'faint' },
+              `${who} was disconnected `,
+              ...(offlineAt === null ? [] : [momentOf(offlineAt), ': ']),
+              `${sessionReason(reason)}.`,
+            ),
+          ],
+    ),
+  );
+}
+
+function stateOf({ state }: ConnectionStatus, open: string): HTMLElement {
+  if (state === 'open') return badge(open, open === 'online' ? 'good' : 'calm');
+  if (state === 'lost') return badge('lost with its server', 'bad');
+  return state === 'never' ? badge('never connected', 'plain') : badge('not connected', 'plain');
+}
+
+function momentOf(seconds: number | null): Node | string {
+  return seconds === null ? '–' : time(seconds * 1000, formatMoment(seconds * 1000));
+}
+
+function agoOf(seconds: number | null, nowMs: number): Node | string {
+  if (seconds === null) return '–';
+  return time(seconds * 1000, `${formatSpan(Math.max(0, nowMs - seconds * 1000))} ago`);
+}

@@ -1,0 +1,58 @@
+/**
+ * Elements, made with their attributes and children. Text from strangers (ids of devices, URLs of webhooks) becomes text nodes and
+ * attributes, never markup: nothing here parses HTML.
+ */
+
+type Child = Node | string | number | null | false;
+/** A boolean attribute is there or not; null: it is not; a function listens to the event of that name. */
+type AttributeValue = string | number | boolean | null | ((event: Event) => void);
+export type Attributes = Readonly<Record<string, AttributeValue>>;
+
+export function el<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[Tag] {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+export function svg<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): SVGElementTagNameMap[Tag] {
+  return filled(document.createElementNS('http://www.w3.org/2000/svg', tag), attributes, children);
+}
+
+function filled<Kind extends Element>(
+  element: Kind,
+  attributes: Attributes,
+  children: readonly Child[],
+): Kind {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === 'function') element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false && value !== null) element.setAttribute(name, String(value));
+  }
+  element.append(...nodesOf(children));
+  return element;
+}
+
+function nodesOf(children: readonly Child[]): (Node | string)[] {
+  return children.flatMap((child) =>
+    child === null || child === false ? [] : [typeof child === 'number' ? String(child) : child],
+  );
+}
+
+/** Leaves the element alone where it says so already, so that nothing flickers and nothing is read out again. */
+export function setText(element: Element, text: string): void {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+let lastId = 0;
+
+/** For what labels or describes another element. */
+export function freshId(): string {
+  lastId += 1;
+  return `n${lastId}`;
+}

@@ -1,0 +1,118 @@
+/** The figures of the page: notes of the server as they come, kept for an hour, and what plots are made of: rates and quantiles. */
+import type { FiguresJson } from '../telemetry/figure-history.ts';
+
+const keptMax = 720;
+
+export type Values = readonly (number | null)[];
+
+export class Figures {
+  atMs: number[] = [];
+  next = 0;
+  readonly #series = new Map<string, (number | null)[]>();
+
+  add({ at_ms: atMs, series, next }: FiguresJson): void {
+    // Fewer than there were: the server was started again.
+    if (next < this.next) this.#forget();
+    const before = this.atMs.length;
+    this.next = next;
+    this.atMs.push(...atMs);
+    for (const [name, values] of Object.entries(series)) {
+      const known = this.#series.get(name) ?? Array.from({ length: before }, () => null);
+      known.push(...values);
+      this.#series.set(name, known);
+    }
+    for (const values of this.#series.values()) while (values.length < this.atMs.length) values.push(null);
+    this.#cut();
+  }
+
+  /** Null throughout where there is no such series. */
+  of(name: string): Values {
+    return this.#series.get(name) ?? this.atMs.map(() => null);
+  }
+
+  /** The labels of the series of this name: `process` numbers, outcomes. */
+  labels(name: string): string[] {
+    const begin = `${name}.`;
+    const found = [...this.#series.keys()].filter((key) => key.startsWith(begin));
+    return found
+      .map((key) => key.slice(begin.length))
+      .sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+  }
+
+  /** The sum of the series with these labels. */
+  sum(name: string, labels: readonly string[]): Values {
+    const found = labels.map((label) => this.of(`${name}.${label}`));
+    return this.atMs.map((_, at) => sumOf(found.map((values) => values[at] ?? null)));
+  }
+
+  /** A counter's rise per second between two notes. */
+  rate(values: Values): Values {
+    return values.map((value, at) => {
+      const before = values[at - 1] ?? null;
+      const seconds = ((this.atMs[at] ?? 0) - (this.atMs[at - 1] ?? 0)) / 1000;
+      // A counter falls when its process was started again.
+      if (value === null || before === null || seconds <= 0 || value < before) return null;
+      return (value - before) / seconds;
+    });
+  }
+
+  /** Seconds within which so many of the wakeups of the minute before each note had woken their device; null: there was none. */
+  wokeAfter(quantile: number): Values {
+    const bounds = this.labels('woke_within').map((label) => ({
+      bound: label === '+Inf' ? Infinity : Number(label),
+      counts: this.of(`woke_within.${label}`),
+    }));
+    bounds.sort((one, other) => one.bound - other.bound);
+    return this.atMs.map((_, at) => {
+      const from = Math.max(0, at - notesOfMinute);
+      const grown = bounds.map(({ bound, counts }) => ({
+        bound,
+        count: (counts[at] ?? 0) - (counts[from] ?? 0),
+      }));
+      return quantileOf(grown, quantile);
+    });
+  }
+
+  #cut(): void {
+    const over = Math.max(0, this.atMs.length - keptMax);
+    if (over === 0) return;
+    this.atMs.splice(0, over);
+    for (const values of this.#series.values()) values.splice(0, over);
+  }
+
+  #forget(): void {
+    this.atMs = [];
+    this.#series.clear();
+  }
+}
+
+const notesOfMinute = 12;
+
+function sumOf(values: Values): number | null {
+  const known = values.filter((value) => value !== null);
+  return known.length === 0 ? null : known.reduce((sum, value) => sum + value, 0);
+}
+
+interface Bucket {
+  /** Upper. */
+  readonly bound: number;
+  /** Of what is within the bound. */
+  readonly count: number;
+}
+
+/** Linear within its bucket, as Prometheus has it; beyond the last bound it is the last bound. Null: nothing was counted. */
+export function quantileOf(buckets: readonly Bucket[], quantile: number): number | null {
+  const total = buckets.at(-1)?.count ?? 0;
+  if (total <= 0) return null;
+  const wanted = quantile * total;
+  let below: Bucket = { bound: 0, count: 0 };
+  for (const bucket of buckets) {
+    if (bucket.count >= wanted && bucket.count > below.count) {
+      if (bucket.bound === Infinity) return below.bound;
+      const share = (wanted - below.count) / (bucket.count - below.count);
+      return below.bound + share * (bucket.bound - below.bound);
+    }
+    below = bucket;
+  }
+  return below.bound;
+}

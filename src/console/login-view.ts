@@ -1,0 +1,63 @@
+/** The login: a token becomes a session, and is forgotten by the page. */
+import type { Client } from './client.ts';
+import { el } from './dom.ts';
+import { sentenceOf, Trouble, type View } from './page.ts';
+
+/** `sentence`: why it is shown; empty: it is the first thing that is. */
+export function loginView(client: Client, sentence: string, done: () => void): View {
+  const trouble = new Trouble();
+  const input = el('input', {
+    id: 'token',
+    type: 'password',
+    required: true,
+    autocomplete: 'current-password',
+    maxlength: 256,
+    spellcheck: 'false',
+  });
+  const submit = el('button', { type: 'submit', class: 'main' }, 'Log in');
+  const logIn = async (): Promise<void> => {
+    submit.disabled = true;
+    try {
+      await client.logIn(input.value.trim());
+      done();
+    } catch (error) {
+      trouble.show(sentenceOf(error));
+      input.select();
+    } finally {
+      submit.disabled = false;
+      input.value = '';
+      input.focus();
+    }
+  };
+  const form = el(
+    'form',
+    {
+      class: 'login',
+      submit: (event) => {
+        event.preventDefault();
+        void logIn();
+      },
+    },
+    el('label', { for: 'token' }, 'Token'),
+    input,
+    submit,
+    trouble.element,
+  );
+  const content = el(
+    'div',
+    { class: 'narrow' },
+    el('p', { role: 'status' }, sentence),
+    form,
+    el(
+      'p',
+      { class: 'faint' },
+      'It is the text of ',
+      el('code', {}, 'ops.token'),
+      ' in the data directory, or one of your own: ',
+      el('code', {}, 'reveille ops-token create NAME --role operator'),
+      '. A token of the role viewer sees everything here and changes nothing.',
+    ),
+  );
+  setTimeout(() => input.focus());
+  return { title: 'Log in', content, close: () => undefined };
+}

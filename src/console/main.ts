@@ -1,0 +1,131 @@
+/** The console in a browser: logs in, draws the frame of the page, and opens the view that its address names. */
+import { Client } from './client.ts';
+import { el, setText } from './dom.ts';
+import { openApplications } from './applications-view.ts';
+import { openAudit } from './audit-view.ts';
+import { openCalls } from './calls-view.ts';
+import { openCluster } from './cluster-view.ts';
+import { openDevice } from './device-view.ts';
+import { openDevices } from './devices-view.ts';
+import { loginView } from './login-view.ts';
+import { openOverview } from './overview-view.ts';
+import { button, sentenceOf, type OpenView, type Page, type View } from './page.ts';
+import { openSettings } from './settings-view.ts';
+
+interface Entry {
+  readonly name: string;
+  readonly open: OpenView;
+}
+
+const views: Readonly<Record<string, Entry>> = {
+  overview: { name: 'Overview', open: openOverview },
+  devices: { name: 'Devices', open: openDevices },
+  applications: { name: 'Applications', open: openApplications },
+  calls: { name: 'Calls', open: openCalls },
+  cluster: { name: 'Cluster', open: openCluster },
+  audit: { name: 'Audit', open: openAudit },
+  settings: { name: 'Settings', open: openSettings },
+};
+
+class Console implements Page {
+  readonly client = new Client(() => this.#showLogin('The session is over: log in again.'));
+  readonly #nav = el('nav', { 'aria-label': 'Views', hidden: true });
+  readonly #who = el('span', { class: 'who' });
+  readonly #main = el('main', { id: 'main', tabindex: -1 });
+  readonly #news = el('p', { class: 'news', role: 'status' });
+  readonly #header: HTMLElement;
+  #view: View | null = null;
+
+  constructor() {
+    const skip = el(
+      'a',
+      { class: 'skip', href: '#main', click: (event) => this.#skip(event) },
+      'Skip to the content',
+    );
+    const out = el(
+      'span',
+      { class: 'out', hidden: true },
+      this.#who,
+      button('Log out', () => void this.#logOut()),
+    );
+    const brand = el('a', { class: 'brand', href: '#/overview' }, 'Reveille');
+    this.#header = el('header', {}, brand, this.#nav, out);
+    document.body.replaceChildren(skip, this.#header, this.#main, this.#news);
+    window.addEventListener('hashchange', () => this.#route(true));
+  }
+
+  async start(): Promise<void> {
+    try {
+      if (await this.client.resume()) this.#begin();
+      else this.#showLogin('');
+    } catch (error) {
+      this.#showLogin(sentenceOf(error));
+    }
+  }
+
+  say(text: string, kind?: 'good' | 'bad'): void {
+    this.#news.className = `news ${kind ?? ''}`;
+    setText(this.#news, text);
+  }
+
+  #begin(): void {
+    const { name = '', role = '' } = this.client.session ?? {};
+    this.#who.replaceChildren(el('bdi', {}, name), `, ${role}`);
+    const links = Object.entries(views).map(([path, view]) =>
+      el('li', {}, el('a', { href: `#/${path}`, 'data-view': path }, view.name)),
+    );
+    this.#nav.replaceChildren(el('ul', {}, ...links));
+    this.#frame(false);
+    this.#route(false);
+  }
+
+  #frame(isHidden: boolean): void {
+    for (const part of this.#header.querySelectorAll<HTMLElement>('nav, .out')) part.hidden = isHidden;
+  }
+
+  #showLogin(sentence: string): void {
+    this.#frame(true);
+    this.say('');
+    this.#open(loginView(this.client, sentence, () => this.#begin()));
+  }
+
+  async #logOut(): Promise<void> {
+    try {
+      await this.client.logOut();
+      this.#showLogin('Logged out.');
+    } catch (error) {
+      this.say(sentenceOf(error), 'bad');
+    }
+  }
+
+  /** `isMoved`: a link was followed, so that the view is to be read from its heading. */
+  #route(isMoved: boolean): void {
+    if (this.client.session === null) return;
+    const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+    const name = path === 'device' ? 'devices' : Object.hasOwn(views, path) ? path : 'overview';
+    for (const link of this.#nav.querySelectorAll('a')) {
+      if (link.dataset['view'] === name) link.setAttribute('aria-current', 'page');
+      else link.removeAttribute('aria-current');
+    }
+    const open = path === 'device' ? openDevice : views[name]?.open;
+    this.say('');
+    if (open !== undefined) this.#open(open(this, new URLSearchParams(query)));
+    if (isMoved) this.#main.focus();
+  }
+
+  #open(view: View): void {
+    this.#view?.close();
+    this.#view = view;
+    document.title = `${view.title} · Reveille`;
+    this.#main.replaceChildren(el('h1', {}, el('bdi', {}, view.title)), view.content);
+    window.scrollTo(0, 0);
+  }
+
+  /** The address is that of the view, and stays so. */
+  #skip(event: Event): void {
+    event.preventDefault();
+    this.#main.focus();
+  }
+}
+
+await new Console().start();

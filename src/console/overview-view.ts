@@ -1,0 +1,221 @@
+/** The overview: what the server does now, and plots of the last hour at most, for all its processes together. */
+import type { FiguresJson } from '../telemetry/figure-history.ts';
+import { el, setText } from './dom.ts';
+import { Figures, type Values } from './figures.ts';
+import { poll, Trouble, type Page, type View } from './page.ts';
+import { Plot, type Line } from './plots.ts';
+import { formatBytes, formatCount, formatNumber } from './text.ts';
+
+const everyMs = 5000;
+/** Routes that ask and change nothing. */
+const queryRoutes = ['connectivity', 'connectivity-batch', 'call-status', 'wakeup-outcome', 'devices-list'];
+
+interface Drawn {
+  readonly plot: Plot;
+  lines(figures: Figures): Line[];
+}
+
+function draw(title: string, unit: string, lines: (figures: Figures) => Line[]): Drawn {
+  return { plot: new Plot({ title, unit }), lines };
+}
+
+/** The rate of each of a counter's labels. */
+function rates(figures: Figures, name: string, labels = figures.labels(name)): Line[] {
+  return labels.map((label) => ({ label, values: figures.rate(figures.of(`${name}.${label}`)) }));
+}
+
+function byProcess(figures: Figures, name: string, change: (values: Values) => Values): Line[] {
+  const labels = figures.labels(name);
+  return labels.map((label) => ({
+    label: labels.length === 1 ? 'the process' : `process ${label}`,
+    values: change(figures.of(`${name}.${label}`)),
+  }));
+}
+
+function scaled(by: number): (values: Values) => Values {
+  return (values) => values.map((value) => (value === null ? null : value * by));
+}
+
+function refusals(figures: Figures, name: string): Values {
+  return figures.rate(
+    figures.sum(
+      name,
+      figures.labels(name).filter((label) => label !== 'accepted'),
+    ),
+  );
+}
+
+function plots(): Drawn[] {
+  return [
+    draw('Sessions', '', (figures) => [
+      { label: 'sleeping', values: figures.of('sleep_sessions') },
+      { label: 'online', values: figures.of('signal_sessions') },
+    ]),
+    draw('Logins a second', '', (figures) => [
+      { label: 'modules', values: figures.rate(figures.of('sleep_logins.accepted')) },
+      { label: 'controllers', values: figures.rate(figures.of('signal_logins.accepted')) },
+      { label: 'modules refused', values: refusals(figures, 'sleep_logins') },
+      { label: 'controllers refused', values: refusals(figures, 'signal_logins') },
+    ]),
+    draw('Wakeups a second', '', (figures) => rates(figures, 'wakeups')),
+    draw('What became of wakeups, a second', '', (figures) =>
+      (['completed', 'expired', 'failed'] as const).map((outcome) => ({
+        label: { completed: 'woke', expired: 'did not wake', failed: 'module lost' }[outcome],
+        values: figures.rate(figures.of(`events.device.wakeup.${outcome}`)),
+      })),
+    ),
+    draw('Woke after, last minute', 's', (figures) => [
+      { label: 'half of them', values: figures.wokeAfter(0.5) },
+      { label: '99 in 100', values: figures.wokeAfter(0.99) },
+    ]),
+    draw('API requests a second', '', (figures) => {
+      const routes = figures.labels('requests');
+      const others = routes.filter((route) => !queryRoutes.includes(route));
+      return [
+        {
+          label: 'queries',
+          values: figures.rate(
+            figures.sum(
+              'requests',
+              routes.filter((route) => queryRoutes.includes(route)),
+            ),
+          ),
+        },
+        { label: 'others', values: figures.rate(figures.sum('requests', others)) },
+        { label: 'that wait', values: figures.rate(figures.sum('long_polls', figures.labels('long_polls'))) },
+      ];
+    }),
+    draw('Events a second', '', (figures) => [
+      { label: 'events', values: figures.rate(figures.sum('events', figures.labels('events'))) },
+    ]),
+    draw('Webhook attempts a second', '', (figures) =>
+      rates(figures, 'webhook_deliveries', ['delivered', 'failed', 'parked']),
+    ),
+    draw('Live calls', '', (figures) =>
+      figures.labels('calls').map((label) => ({ label, values: figures.of(`calls.${label}`) })),
+    ),
+    draw('Event-loop delay, 99 in 100', 'ms', (figures) =>
+      byProcess(figures, 'loop_delay_p99', scaled(1000)),
+    ),
+    draw('Processor', '%', (figures) =>
+      byProcess(figures, 'cpu_seconds', (values) => scaled(100)(figures.rate(values))),
+    ),
+    draw('Memory', 'MB', (figures) => byProcess(figures, 'memory_bytes', scaled(1e-6))),
+  ];
+}
+
+interface Tile {
+  readonly name: string;
+  read(figures: Figures): string;
+}
+
+function last(values: Values): number | null {
+  return values.at(-1) ?? null;
+}
+
+function told(value: number | null, format: (value: number) => string = formatCount): string {
+  return value === null ? '–' : format(value);
+}
+
+const tiles: readonly Tile[] = [
+  { name: 'sleeping', read: (figures) => told(last(figures.of('sleep_sessions'))) },
+  { name: 'online', read: (figures) => told(last(figures.of('signal_sessions'))) },
+  { name: 'devices in the registry', read: (figures) => told(last(figures.of('registry.device'))) },
+  { name: 'live calls', read: (figures) => told(last(figures.sum('calls', figures.labels('calls')))) },
+  {
+    name: 'wakeups a second',
+    read: (figures) => told(last(figures.rate(figures.of('wakeups.accepted'))), formatNumber),
+  },
+  {
+    name: 'woke after, 99 in 100',
+    read: (figures) => told(last(figures.wokeAfter(0.99)), (value) => `${formatNumber(value)} s`),
+  },
+  {
+    name: 'events not delivered',
+    read: (figures) => told(last(figures.sum('webhook_backlog', ['behind', 'failed', 'parked']))),
+  },
+  { name: 'free on the disk', read: (figures) => told(last(figures.of('disk_free_bytes')), formatBytes) },
+];
+
+const spans = [
+  ['5 minutes', 60],
+  ['15 minutes', 180],
+  ['1 hour', 720],
+] as const;
+
+/** A screen reader says the tiles once a minute. */
+const saidEvery = 12;
+
+export function openOverview(page: Page): View {
+  const figures = new Figures();
+  const drawn = plots();
+  const trouble = new Trouble();
+  const places = tiles.map(({ name }) => ({ name, value: el('dd', {}, '–') }));
+  const summary = el('p', { class: 'unseen', role: 'status' });
+  let kept: number = spans[1][1];
+  let looks = 0;
+  const show = (): void => {
+    const from = Math.max(0, figures.atMs.length - kept);
+    const atMs = figures.atMs.slice(from);
+    for (const { plot, lines } of drawn)
+      plot.show(
+        atMs,
+        lines(figures).map((line) => ({ ...line, values: line.values.slice(from) })),
+      );
+    for (const [at, { value }] of places.entries()) setText(value, tiles[at]?.read(figures) ?? '–');
+    if (looks % saidEvery === 0)
+      setText(summary, places.map(({ name, value }) => `${name}: ${value.textContent}`).join('; '));
+    looks += 1;
+  };
+  const look = async (): Promise<void> => {
+    figures.add(await page.client.read<FiguresJson>('/v1/figures', { after: figures.next }));
+    show();
+  };
+  const choose = (notes: number): void => {
+    kept = notes;
+    show();
+  };
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const recolor = (): void => drawn.forEach(({ plot }) => plot.redraw());
+  dark.addEventListener('change', recolor);
+  const stop = poll(everyMs, look, trouble.show);
+  const content = el(
+    'div',
+    {},
+    trouble.element,
+    summary,
+    el(
+      'dl',
+      { class: 'tiles' },
+      ...places.map(({ name, value }) => el('div', {}, el('dt', {}, name), value)),
+    ),
+    spanChoice(kept, choose),
+    el('div', { class: 'plots' }, ...drawn.map(({ plot }) => plot.element)),
+    el(
+      'p',
+      { class: 'faint' },
+      'Of this server and all its processes together, noted every 5 s and kept for an hour; delay, processor and memory are of each process. A cluster of nodes has a console at each node. At rest the event-loop delay is about 10 ms, the distance between two looks.',
+    ),
+  );
+  return {
+    title: 'Overview',
+    content,
+    close: () => {
+      stop();
+      dark.removeEventListener('change', recolor);
+      for (const { plot } of drawn) plot.close();
+    },
+  };
+}
+
+function spanChoice(chosen: number, choose: (notes: number) => void): HTMLElement {
+  const choices = spans.map(([name, notes]) =>
+    el(
+      'label',
+      {},
+      el('input', { type: 'radio', name: 'span', checked: notes === chosen, change: () => choose(notes) }),
+      name,
+    ),
+  );
+  return el('fieldset', { class: 'spans' }, el('legend', {}, 'Shown'), ...choices);
+}

@@ -1,0 +1,149 @@
+/** What every view of the console has of the page around it, and the small parts that views are made of. */
+import type { Client } from './client.ts';
+import { el, freshId, type Attributes } from './dom.ts';
+
+export interface Page {
+  readonly client: Client;
+  /** Shows the sentence at the foot of the page, and has screen readers say it. */
+  say(text: string, kind?: 'good' | 'bad'): void;
+}
+
+export interface View {
+  readonly title: string;
+  readonly content: HTMLElement;
+  /** Ends its timers. */
+  close(): void;
+}
+
+/** `query`: of its address, behind the name of the view. */
+export type OpenView = (page: Page, query: URLSearchParams) => View;
+
+/** The address of a view within the page. */
+export function linkTo(
+  view: string,
+  query: Readonly<Record<string, string | null | undefined>> = {},
+): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query))
+    if (value !== null && value !== undefined && value !== '') parameters.append(name, value);
+  return parameters.size === 0 ? `#/${view}` : `#/${view}?${parameters.toString()}`;
+}
+
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Runs now and every `everyMs` while the page is seen, one at a time. `failed` gets the sentence of each failure; null: it
+ * works again. Returns what ends it.
+ */
+export function poll(
+  everyMs: number,
+  run: () => Promise<void>,
+  failed: (sentence: string | null) => void,
+): () => void {
+  let isRunning = false;
+  let isOver = false;
+  const look = async (): Promise<void> => {
+    if (isRunning || isOver || document.hidden) return;
+    isRunning = true;
+    try {
+      await run();
+      if (!isOver) failed(null);
+    } catch (error) {
+      if (!isOver) failed(sentenceOf(error));
+    } finally {
+      isRunning = false;
+    }
+  };
+  const onSeen = (): void => void look();
+  const timer = setInterval(onSeen, everyMs);
+  document.addEventListener('visibilitychange', onSeen);
+  void look();
+  return () => {
+    isOver = true;
+    clearInterval(timer);
+    document.removeEventListener('visibilitychange', onSeen);
+  };
+}
+
+/** A line for what goes wrong while a view is open; empty while nothing does. */
+export class Trouble {
+  readonly element = el('p', { class: 'trouble', role: 'alert', hidden: true });
+
+  readonly show = (sentence: string | null): void => {
+    this.element.hidden = sentence === null;
+    const text = sentence ?? '';
+    if (this.element.textContent !== text) this.element.textContent = text;
+  };
+}
+
+/** A part of a view with its heading, by which it is a landmark. */
+export function section(
+  heading: string,
+  attributes: Attributes,
+  ...children: readonly (Node | string)[]
+): HTMLElement {
+  const id = freshId();
+  return el('section', { ...attributes, 'aria-labelledby': id }, el('h2', { id }, heading), ...children);
+}
+
+export type BadgeKind = 'good' | 'calm' | 'warn' | 'bad' | 'plain';
+
+export function badge(text: string, kind: BadgeKind): HTMLElement {
+  return el('span', { class: `badge ${kind}` }, text);
+}
+
+export function time(ms: number, text: string): HTMLElement {
+  const iso = new Date(ms).toISOString();
+  return el('time', { datetime: iso, title: iso }, text);
+}
+
+export interface Column {
+  readonly name: string;
+  /** Left out on a narrow screen. */
+  readonly isWide?: boolean;
+  readonly isNumber?: boolean;
+}
+
+type Cell = Node | string | number;
+
+/** `caption`: what it is a table of; seen by screen readers alone, where the heading says it. */
+export function dataTable(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+): HTMLElement {
+  const classOf = ({ isWide, isNumber }: Column): string | null =>
+    [isWide === true && 'wide', isNumber === true && 'number'].filter(Boolean).join(' ') || null;
+  const head = columns.map((column) => el('th', { scope: 'col', class: classOf(column) }, column.name));
+  const body = rows.map((cells) =>
+    el(
+      'tr',
+      {},
+      ...cells.map((cell, at) => {
+        const attributes = { class: classOf(columns[at] ?? { name: '' }) };
+        return at === 0 ? el('th', { scope: 'row', ...attributes }, cell) : el('td', attributes, cell);
+      }),
+    ),
+  );
+  return el(
+    'div',
+    { class: 'table' },
+    el(
+      'table',
+      {},
+      el('caption', { class: 'unseen' }, caption),
+      el('thead', {}, el('tr', {}, ...head)),
+      el('tbody', {}, ...body),
+    ),
+  );
+}
+
+export function button(
+  text: string,
+  press: () => void,
+  kind: 'plain' | 'danger' = 'plain',
+): HTMLButtonElement {
+  return el('button', { type: 'button', class: kind, click: press }, text);
+}

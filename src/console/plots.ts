@@ -1,0 +1,155 @@
+/** Plots of figures: a canvas by uPlot, with a legend that has the values as text, for those who cannot see it as well. */
+import uPlot from 'uplot';
+import { el, freshId, setText } from './dom.ts';
+import type { Values } from './figures.ts';
+import { formatClock, formatNumber } from './text.ts';
+
+export interface Line {
+  readonly label: string;
+  readonly values: Values;
+}
+
+export interface PlotTerms {
+  readonly title: string;
+  /** Behind each value; empty: it is a count. */
+  readonly unit: string;
+}
+
+const heightPx = 150;
+const colorNames = ['--line-1', '--line-2', '--line-3', '--line-4', '--line-5', '--line-6'];
+
+export class Plot {
+  readonly element: HTMLElement;
+  readonly #terms: PlotTerms;
+  readonly #stage = el('div', { class: 'stage', role: 'img' });
+  readonly #legend = el('dl', { class: 'legend' });
+  readonly #moment = el('span', { class: 'faint moment' });
+  readonly #observer: ResizeObserver;
+  #chart: uPlot | null = null;
+  #labels = '';
+  #atMs: readonly number[] = [];
+  #lines: readonly Line[] = [];
+
+  constructor(terms: PlotTerms) {
+    this.#terms = terms;
+    const id = freshId();
+    const head = el('figcaption', {}, el('h2', { id }, terms.title), this.#moment);
+    this.element = el('figure', { class: 'plot', 'aria-labelledby': id }, head, this.#stage, this.#legend);
+    this.#observer = new ResizeObserver(() => this.#resize());
+    this.#observer.observe(this.#stage);
+  }
+
+  show(atMs: readonly number[], lines: readonly Line[]): void {
+    this.#atMs = atMs;
+    this.#lines = lines;
+    const labels = lines.map(({ label }) => label).join('\n');
+    const data: uPlot.AlignedData = [atMs.map((ms) => ms / 1000), ...lines.map(({ values }) => [...values])];
+    if (this.#chart === null || labels !== this.#labels) this.#draw(data);
+    else this.#chart.setData(data);
+    this.#labels = labels;
+    this.#describe();
+  }
+
+  /** Anew, in the colours that hold now. */
+  redraw(): void {
+    this.#labels = '\0';
+    this.show(this.#atMs, this.#lines);
+  }
+
+  close(): void {
+    this.#observer.disconnect();
+    this.#chart?.destroy();
+    this.#chart = null;
+  }
+
+  #draw(data: uPlot.AlignedData): void {
+    this.#chart?.destroy();
+    const styles = getComputedStyle(document.documentElement);
+    const colorOf = (name: string): string => styles.getPropertyValue(name).trim();
+    const axis = {
+      stroke: colorOf('--faint'),
+      font: `11px system-ui, sans-serif`,
+      grid: { stroke: colorOf('--grid'), width: 1 },
+      ticks: { show: false },
+    };
+    const options: uPlot.Options = {
+      width: this.#stage.clientWidth || 300,
+      height: heightPx,
+      legend: { show: false },
+      cursor: {
+        sync: { key: 'figures' },
+        drag: { x: false, y: false },
+        points: { size: 6 },
+      },
+      scales: {
+        y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 0, 1e-9) * 1.1 || 1] },
+      },
+      axes: [
+        {
+          ...axis,
+          size: 24,
+          space: 70,
+          values: (_, splits) => splits.map((at) => formatClock(at * 1000).slice(0, 5)),
+        },
+        { ...axis, size: 46, values: (_, splits) => splits.map(formatNumber) },
+      ],
+      series: [
+        {},
+        ...this.#lines.map(({ label }, at) => ({
+          label,
+          stroke: colorOf(colorNames[at % colorNames.length] ?? '--line-1'),
+          width: 1.5,
+          points: { show: false },
+        })),
+      ],
+      hooks: { setCursor: [() => this.#describe()] },
+    };
+    this.#chart = new uPlot(options, data, this.#stage);
+  }
+
+  #resize(): void {
+    const width = this.#stage.clientWidth;
+    if (this.#chart !== null && width > 0 && width !== this.#chart.width)
+      this.#chart.setSize({ width, height: heightPx });
+  }
+
+  /** The values under the cursor, or else the newest. */
+  #describe(): void {
+    const pointed = this.#chart?.cursor.idx ?? null;
+    const at = pointed ?? this.#atMs.length - 1;
+    const values = this.#lines.map(({ values }) => values[at] ?? null);
+    if (
+      this.#legend.childElementCount !== this.#lines.length ||
+      this.#legend.dataset['labels'] !== this.#labels
+    )
+      this.#layLegend();
+    const places = this.#legend.querySelectorAll('dd');
+    for (const [line, value] of values.entries()) {
+      const place = places[line];
+      if (place !== undefined) setText(place, this.#textOf(value));
+    }
+    setText(this.#moment, pointed === null ? '' : formatClock(this.#atMs[at] ?? 0));
+    if (pointed !== null) return;
+    const said = this.#lines.map(({ label }, line) => `${label} ${this.#textOf(values[line] ?? null)}`);
+    this.#stage.setAttribute('aria-label', `${this.#terms.title}, now: ${said.join(', ')}`);
+  }
+
+  #layLegend(): void {
+    this.#legend.dataset['labels'] = this.#labels;
+    this.#legend.replaceChildren(
+      ...this.#lines.map(({ label }, at) =>
+        el(
+          'div',
+          { class: `key line-${(at % colorNames.length) + 1}` },
+          el('dt', {}, label),
+          el('dd', {}, '–'),
+        ),
+      ),
+    );
+  }
+
+  #textOf(value: number | null): string {
+    if (value === null) return '–';
+    return `${formatNumber(value)}${this.#terms.unit === '' ? '' : ` ${this.#terms.unit}`}`;
+  }
+}

@@ -1,0 +1,184 @@
+/** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
+import type { EventsAnswer, WireEvent } from '../gateways/admin/event-query.ts';
+import { el, setText } from './dom.ts';
+import { button, dataTable, section, sentenceOf, time, type Page } from './page.ts';
+import { describeEvent } from './reasons.ts';
+import { formatMoment, formatSpan, plural, zoneName } from './text.ts';
+import { drawTimeLine } from './time-line.ts';
+import { pastOf, type Past } from './time-machine.ts';
+
+/** Events asked for at once, and kept by the page: an operator looks at days, not at years. */
+const pageEvents = 500;
+const eventsKeptMax = 20_000;
+/** Events whose rows are drawn at first. */
+const rowsMax = 100;
+
+const spans = [
+  ['1 hour', 3_600_000],
+  ['24 hours', 86_400_000],
+  ['7 days', 7 * 86_400_000],
+  ['all that is known', null],
+] as const;
+
+export class TimeMachine {
+  readonly element: HTMLElement;
+  readonly #page: Page;
+  readonly #deviceId: string;
+  readonly #events = new Map<number, WireEvent>();
+  readonly #line = el('div', { class: 'time-line' });
+  readonly #offline = el('div', {});
+  readonly #list = el('div', {});
+  readonly #reach = el('p', { class: 'faint' });
+  readonly #earlier: HTMLButtonElement;
+  readonly #observer: ResizeObserver;
+  /** The place from which the newer ones are read; null: nothing was read yet. */
+  #next: number | null = null;
+  /** The place before which the older ones are looked for; null: there are none. */
+  #before: number | null = null;
+  #spanMs: number | null = 86_400_000;
+  #rows = rowsMax;
+
+  constructor(page: Page, deviceId: string) {
+    this.#page = page;
+    this.#deviceId = deviceId;
+    this.#earlier = button('Look further back', () => void this.#lookBack());
+    const choice = el(
+      'fieldset',
+      { class: 'spans' },
+      el('legend', {}, 'Shown'),
+      ...spans.map(([name, ms]) =>
+        el(
+          'label',
+          {},
+          el('input', {
+            type: 'radio',
+            name: 'past',
+            checked: ms === this.#spanMs,
+            change: () => this.#choose(ms),
+          }),
+          name,
+        ),
+      ),
+    );
+    this.element = el(
+      'div',
+      {},
+      section(
+        'Time machine',
+        {},
+        choice,
+        this.#line,
+        el('p', { class: 'buttons' }, this.#earlier),
+        this.#reach,
+      ),
+      section('When it could not be reached, and why', {}, this.#offline),
+      section('Events, the latest first', {}, this.#list),
+    );
+    this.#observer = new ResizeObserver(() => this.#drawLine());
+    this.#observer.observe(this.#line);
+  }
+
+  /** Reads what is new. Rejects with a RequestError. */
+  async look(): Promise<void> {
+    const query = { device_id: this.#deviceId, limit: pageEvents };
+    const first = this.#next === null;
+    const answer = await this.#page.client.read<EventsAnswer>(
+      '/v1/events',
+      first ? { ...query, last: pageEvents } : { ...query, after: this.#next },
+    );
+    if (first) this.#before = answer.before;
+    this.#next = answer.next;
+    this.#take(answer.events);
+    if (first || answer.events.length > 0) this.#show();
+    else this.#drawLine();
+  }
+
+  close(): void {
+    this.#observer.disconnect();
+  }
+
+  async #lookBack(): Promise<void> {
+    if (this.#before === null) return;
+    this.#earlier.disabled = true;
+    try {
+      const query = { device_id: this.#deviceId, last: pageEvents, before: this.#before };
+      const { events, before } = await this.#page.client.read<EventsAnswer>('/v1/events', query);
+      this.#before = before;
+      this.#take(events);
+      this.#page.say(
+        events.length === 0
+          ? 'No event of it in this part of the log.'
+          : `${plural(events.length, 'earlier event')}.`,
+      );
+    } catch (error) {
+      this.#page.say(sentenceOf(error), 'bad');
+    }
+    this.#earlier.disabled = false;
+    this.#show();
+  }
+
+  #take(events: readonly WireEvent[]): void {
+    for (const event of events) if (this.#events.size < eventsKeptMax) this.#events.set(event.seq, event);
+  }
+
+  #choose(spanMs: number | null): void {
+    this.#spanMs = spanMs;
+    this.#drawLine();
+  }
+
+  #show(): void {
+    const past = pastOf([...this.#events.values()]);
+    this.#earlier.hidden = this.#before === null;
+    const since =
+      past.knownFromMs === null ? '' : ` The earliest shown is of ${formatMoment(past.knownFromMs)}.`;
+    setText(
+      this.#reach,
+      `${plural(this.#events.size, 'event')} of it read, times are of ${zoneName()}.${since}${this.#before === null ? ' There are no earlier ones in the log.' : ''}`,
+    );
+    this.#offline.replaceChildren(offlineOf(past));
+    this.#list.replaceChildren(...this.#eventRows());
+    this.#drawLine();
+  }
+
+  #drawLine(): void {
+    const width = this.#line.clientWidth;
+    if (width === 0) return;
+    const past = pastOf([...this.#events.values()]);
+    const toMs = Date.now();
+    const fromMs = this.#spanMs === null ? (past.knownFromMs ?? toMs - 3_600_000) : toMs - this.#spanMs;
+    this.#line.replaceChildren(drawTimeLine(past, { fromMs: Math.min(fromMs, toMs - 1000), toMs, width }));
+  }
+
+  #eventRows(): HTMLElement[] {
+    const newest = [...this.#events.values()].sort((one, other) => other.seq - one.seq);
+    if (newest.length === 0) return [el('p', {}, 'None in the log.')];
+    const rows = newest
+      .slice(0, this.#rows)
+      .map((event) => [
+        time(Date.parse(event.at), formatMoment(Date.parse(event.at))),
+        describeEvent(event),
+        el('code', {}, event.type),
+      ]);
+    const columns = [{ name: 'When' }, { name: 'What' }, { name: 'Type', isWide: true }];
+    const table = dataTable('Events of the device', columns, rows);
+    if (newest.length <= this.#rows) return [table];
+    const more = button(`Show ${plural(newest.length - this.#rows, 'more event')}`, () => {
+      this.#rows = Infinity;
+      this.#list.replaceChildren(...this.#eventRows());
+    });
+    return [table, more];
+  }
+}
+
+function offlineOf({ offline }: Past): HTMLElement {
+  if (offline.length === 0) return el('p', {}, 'Never, as far as the events above tell.');
+  const rows = offline
+    .toReversed()
+    .map(({ fromMs, toMs, ending }) => [
+      time(fromMs, formatMoment(fromMs)),
+      formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', and still' : ''),
+      ending === '' ? 'not known' : ending,
+    ]);
+  const columns = [{ name: 'From' }, { name: 'For' }, { name: 'Why' }];
+  return dataTable('Times without a connection', columns, rows.slice(0, rowsMax));
+}

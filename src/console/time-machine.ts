@@ -1,0 +1,140 @@
+/**
+ * A device's past from its events: when its module slept, when its controller was online, its wakeups and its calls, and when
+ * it could not be reached, with the reason. Sessions are told apart by their ids, so that the end of an older one ends nothing
+ * of its successor. Periods that the events at hand do not begin with are unknown, not offline.
+ */
+import { callReason, sessionReason } from './reasons.ts';
+
+export interface PastEvent {
+  readonly type: string;
+  readonly at: string;
+  readonly seq: number;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** Wall milliseconds. */
+export interface Period {
+  readonly fromMs: number;
+  /** Null: it lasts. */
+  readonly toMs: number | null;
+  /** How it ended, in words; empty while it lasts. */
+  readonly ending: string;
+}
+
+export interface PastWakeup {
+  readonly requestId: string;
+  readonly acceptedMs: number;
+  /** Null: it is waited for. */
+  readonly settledMs: number | null;
+  readonly outcome: 'woke' | 'did not wake' | 'module lost' | 'waiting';
+  /** Null: it did not wake. */
+  readonly wokeAfterMs: number | null;
+}
+
+export interface Past {
+  /** The first of the events; null: there are none. */
+  readonly knownFromMs: number | null;
+  readonly asleep: readonly Period[];
+  readonly online: readonly Period[];
+  readonly calls: readonly Period[];
+  readonly wakeups: readonly PastWakeup[];
+  /** Neither asleep nor online; `ending`: why it came to that. */
+  readonly offline: readonly Period[];
+}
+
+/** `events`: of one device, in any order. */
+export function pastOf(events: readonly PastEvent[]): Past {
+  const ordered = [...events].sort((one, other) => one.seq - other.seq);
+  const asleep = new Track();
+  const online = new Track();
+  const calls = new Track();
+  const wakeups = new Map<string, PastWakeup>();
+  for (const event of ordered) {
+    const atMs = Date.parse(event.at);
+    const session = textOf(event, 'session');
+    const reason = textOf(event, 'reason');
+    if (event.type === 'device.sleep.login') asleep.begin(session, atMs);
+    else if (event.type === 'device.sleep.offline') asleep.end(session, atMs, sessionReason(reason));
+    else if (event.type === 'device.signal.online') online.begin(session, atMs);
+    else if (event.type === 'device.signal.offline') online.end(session, atMs, sessionReason(reason));
+    else if (event.type === 'call.started') calls.begin(session, atMs);
+    else if (event.type === 'call.ended') calls.end(session, atMs, callReason(reason));
+    else if (event.type.startsWith('device.wakeup.')) noteWakeup(wakeups, event, atMs);
+  }
+  const first = ordered[0];
+  return {
+    knownFromMs: first === undefined ? null : Date.parse(first.at),
+    asleep: asleep.periods,
+    online: online.periods,
+    calls: calls.periods,
+    wakeups: [...wakeups.values()],
+    offline: gapsOf([...asleep.periods, ...online.periods]),
+  };
+}
+
+function textOf({ data }: PastEvent, name: string): string {
+  const value = data[name];
+  return typeof value === 'string' ? value : '';
+}
+
+const successor = sessionReason('replaced');
+
+/** The periods of one kind of session, of which a device has one at a time. */
+class Track {
+  readonly #done: Period[] = [];
+  #open: { readonly session: string; readonly fromMs: number } | null = null;
+
+  begin(session: string, atMs: number): void {
+    if (this.#open?.session === session) return;
+    if (this.#open !== null) this.end(this.#open.session, atMs, successor);
+    this.#open = { session, fromMs: atMs };
+  }
+
+  /** Of one whose beginning is not among the events nothing is known. */
+  end(session: string, atMs: number, ending: string): void {
+    if (this.#open?.session !== session) return;
+    this.#done.push({ fromMs: this.#open.fromMs, toMs: atMs, ending });
+    this.#open = null;
+  }
+
+  get periods(): readonly Period[] {
+    const lasting = this.#open === null ? [] : [{ fromMs: this.#open.fromMs, toMs: null, ending: '' }];
+    return [...this.#done, ...lasting];
+  }
+}
+
+function noteWakeup(wakeups: Map<string, PastWakeup>, event: PastEvent, atMs: number): void {
+  const requestId = textOf(event, 'request_id');
+  const before = wakeups.get(requestId);
+  const wokeAfterMs = event.type === 'device.wakeup.completed' ? Number(event.data['woke_after_ms']) : null;
+  const outcome = outcomes[event.type] ?? 'waiting';
+  const acceptedMs = before?.acceptedMs ?? atMs - (wokeAfterMs ?? 0);
+  // An outcome may be told before the acceptance it belongs to.
+  if (outcome === 'waiting' && before !== undefined) return;
+  const settledMs = outcome === 'waiting' ? null : atMs;
+  wakeups.set(requestId, { requestId, acceptedMs, settledMs, outcome, wokeAfterMs });
+}
+
+const outcomes: Readonly<Record<string, PastWakeup['outcome']>> = {
+  'device.wakeup.completed': 'woke',
+  'device.wakeup.expired': 'did not wake',
+  'device.wakeup.failed': 'module lost',
+};
+
+/** Between the sessions of a device, and behind the last one. */
+function gapsOf(periods: readonly Period[]): Period[] {
+  const ordered = [...periods].sort((one, other) => one.fromMs - other.fromMs);
+  const gaps: Period[] = [];
+  let last: Period | null = null;
+  for (const period of ordered) {
+    if (last !== null && last.toMs !== null && period.fromMs > last.toMs)
+      gaps.push({ fromMs: last.toMs, toMs: period.fromMs, ending: last.ending });
+    if (last === null || isLater(period, last)) last = period;
+  }
+  if (last !== null && last.toMs !== null) gaps.push({ fromMs: last.toMs, toMs: null, ending: last.ending });
+  return gaps;
+}
+
+function isLater(one: Period, other: Period): boolean {
+  return (one.toMs ?? Infinity) >= (other.toMs ?? Infinity);
+}
