@@ -1,0 +1,296 @@
+/** The console at a whole server: who gets in, what the cookie opens and what it does not, and the routes made for it. */
+import assert from 'node:assert/strict';
+import { request, type IncomingHttpHeaders } from 'node:http';
+import { after, before, test } from 'node:test';
+import type { ConsoleSessionJson } from '../../src/gateways/console/console-service.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
+import { linesInFile } from '../support/audit-scene.ts';
+import { opsOf, startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
+
+let server: DrivenServer;
+
+before(async () => {
+  server = await startDrivenServer();
+});
+after(() => server.stop());
+
+interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly json: Readonly<Record<string, unknown>>;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/** As a browser sends it, but for what the test says. */
+function ask(method: string, path: string, headers: Headers = {}, body?: unknown): Promise<Answer> {
+  const port = server.ports.ops;
+  const origin: Headers = method === 'GET' ? {} : { Origin: `http://127.0.0.1:${port}` };
+  const json: Headers = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      { host: '127.0.0.1', port, method, path, headers: { ...origin, ...json, ...headers } },
+      (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        answer.on('end', () => {
+          const isJson = answer.headers['content-type']?.includes('json') === true;
+          const parsed = isJson ? (JSON.parse(text) as Answer['json']) : {};
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text, json: parsed });
+        });
+      },
+    );
+    asked.on('error', reject);
+    asked.end(body === undefined ? '' : JSON.stringify(body));
+  });
+}
+
+async function tokenOf(name: string, role: 'viewer' | 'operator'): Promise<string> {
+  const { token } = await opsOf(server).change<{ token: string }>('/v1/ops-tokens/create', { name, role });
+  return token;
+}
+
+/** The headers by which the page asks. */
+async function logIn(token: string): Promise<Headers> {
+  const answer = await ask('POST', '/console/login', {}, { token });
+  assert.equal(answer.status, 200, answer.text);
+  const cookie = (answer.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? '';
+  return { Cookie: cookie, 'X-Reveille-Csrf': (answer.json as unknown as ConsoleSessionJson).csrf };
+}
+
+function localToken(): string {
+  return findOpsToken(server.dataDirectory) ?? '';
+}
+
+test('a login with a token gives a cookie that no script reads and no other site sends, and the proof', async () => {
+  const answer = await ask('POST', '/console/login', {}, { token: localToken() });
+  assert.equal(answer.status, 200, answer.text);
+  const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+  const name = `reveille_console_${server.ports.ops}`;
+  assert.match(cookie, new RegExp(`^${name}=[\\w-]{43}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict$`));
+  assert.deepEqual([answer.json['name'], answer.json['role']], ['local', 'operator']);
+  assert.equal(answer.headers['cache-control'], 'no-store');
+  assert.ok(!answer.text.includes(localToken()));
+});
+
+test('behind TLS the cookie is sent over TLS alone', async () => {
+  const origin = { Origin: `https://127.0.0.1:${server.ports.ops}` };
+  const answer = await ask('POST', '/console/login', origin, { token: localToken() });
+  assert.match(answer.headers['set-cookie']?.[0] ?? '', /; Secure$/);
+});
+
+test('a login with another token, without one, or from a page of others is refused, and gives no cookie', async () => {
+  const wrong: readonly (readonly [status: number, headers: Headers, body: unknown])[] = [
+    [401, {}, { token: 'x'.repeat(43) }],
+    [400, {}, {}],
+    [400, {}, { token: 'x'.repeat(257) }],
+    [400, {}, { token: localToken(), more: 1 }],
+    [415, { 'Content-Type': 'text/plain' }, { token: localToken() }],
+    [403, { Origin: 'https://evil.example' }, { token: localToken() }],
+    [403, { Host: 'evil.example' }, { token: localToken() }],
+  ];
+  for (const [status, headers, body] of wrong) {
+    const answer = await ask('POST', '/console/login', headers, body);
+    assert.deepEqual([answer.status, answer.headers['set-cookie']], [status, undefined], answer.text);
+  }
+});
+
+test('the cookie opens what the token opens, with the proof of its page and not without', async () => {
+  const { Cookie = '', 'X-Reveille-Csrf': csrf = '' } = await logIn(localToken());
+  const counts = '/v1/registry/counts';
+  assert.equal((await ask('GET', counts, { Cookie, 'X-Reveille-Csrf': csrf })).status, 200);
+  for (const headers of [{ Cookie }, { Cookie, 'X-Reveille-Csrf': 'x' }, { 'X-Reveille-Csrf': csrf }])
+    assert.equal((await ask('GET', counts, headers)).status, 401);
+  const body = { device_id: 'SLEEPING01' };
+  const kick = (headers: Headers): Promise<Answer> => ask('POST', '/v1/device/kick', headers, body);
+  assert.equal((await kick({ Cookie })).status, 401);
+  const foreign = { Cookie, 'X-Reveille-Csrf': csrf, Origin: 'http://127.0.0.1:1' };
+  assert.equal((await kick(foreign)).status, 403);
+  assert.equal((await kick({ Cookie, 'X-Reveille-Csrf': csrf })).status, 200);
+});
+
+test('a page that is opened again takes up its session, and a logout ends it', async () => {
+  const headers = await logIn(localToken());
+  const { Cookie = '' } = headers;
+  const session = await ask('GET', '/console/session', { Cookie });
+  assert.equal(session.json['csrf'], headers['X-Reveille-Csrf']);
+  assert.equal(
+    (await ask('POST', '/console/logout', { Cookie }, {})).status,
+    401,
+    'no page of others ends it',
+  );
+  const out = await ask('POST', '/console/logout', headers, {});
+  assert.match(out.headers['set-cookie']?.[0] ?? '', /=; Path=\/; Max-Age=0;/);
+  assert.equal((await ask('GET', '/console/session', { Cookie })).status, 401);
+  assert.equal((await ask('GET', '/v1/registry/counts', headers)).status, 401);
+});
+
+test('a viewer sees everything that the page shows, and every change is refused', async () => {
+  const headers = await logIn(await tokenOf('viola', 'viewer'));
+  const shown = [
+    'figures',
+    'device/list',
+    'calls',
+    'calls/capacity',
+    'webhook/list',
+    'cluster',
+    'audit',
+    'settings',
+  ];
+  shown.push('registry/list?kind=application', 'device/status?device_id=SLEEPING01', 'events?last=5');
+  for (const path of shown) assert.equal((await ask('GET', `/v1/${path}`, headers)).status, 200, path);
+  const before = linesInFile(server.dataDirectory).length;
+  for (const path of [
+    'device/wake',
+    'device/kick',
+    'device/disable',
+    'webhook/replay',
+    'calls/watch',
+    'cluster/restart',
+  ]) {
+    const answer = await ask('POST', `/v1/${path}`, headers, { device_id: 'SLEEPING01' });
+    // Alone there are no workers to restart.
+    assert.ok([403, 404].includes(answer.status), path);
+  }
+  assert.equal(linesInFile(server.dataDirectory).length, before, 'a viewer cannot fill the audit log');
+});
+
+test('a session ends with its token', async () => {
+  const headers = await logIn(await tokenOf('otto', 'operator'));
+  await opsOf(server).change('/v1/ops-tokens/revoke', { name: 'otto' });
+  assert.equal((await ask('GET', '/v1/registry/counts', headers)).status, 401);
+});
+
+test('a change by the console stands in the audit log under the name of its operator', async () => {
+  const headers = await logIn(await tokenOf('olga', 'operator'));
+  const body = { device_id: 'SLEEPING01', disabled: true };
+  assert.equal((await ask('POST', '/v1/device/disable', headers, body)).status, 200);
+  assert.equal((await ask('POST', '/v1/device/disable', headers, { ...body, disabled: false })).status, 200);
+  const { lines } = (await ask('GET', '/v1/audit?operator=olga', headers)).json as {
+    readonly lines: readonly { readonly action: string; readonly ids: object }[];
+  };
+  assert.deepEqual(
+    lines.map(({ action, ids }) => [action, ids]),
+    [
+      ['device.disable', { device_id: 'SLEEPING01', disabled: true }],
+      ['device.disable', { device_id: 'SLEEPING01', disabled: false }],
+    ],
+  );
+});
+
+test('the page runs nothing but its own script, shows in no frame, and is not sent again when it is known', async () => {
+  for (const path of ['/console', '/console/console.js', '/console/console.css']) {
+    const answer = await ask('GET', path);
+    assert.equal(answer.status, 200, path);
+    const policy = answer.headers['content-security-policy'] ?? '';
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ])
+      assert.ok(policy.includes(part), part);
+    assert.doesNotMatch(policy, /unsafe|https?:|\*/);
+    assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+    assert.equal(answer.headers['cache-control'], 'no-cache');
+    const again = await ask('GET', path, { 'If-None-Match': String(answer.headers.etag) });
+    assert.deepEqual([again.status, again.text], [304, '']);
+    assert.equal((await ask('POST', path, {}, {})).status, 405);
+  }
+  const { text } = await ask('GET', '/console');
+  assert.doesNotMatch(text, /https?:|<script>|<style>|style=|onclick/, 'no asset of others, nothing inline');
+  const root = await ask('GET', '/');
+  assert.deepEqual([root.status, root.headers.location], [303, '/console']);
+  assert.equal((await ask('GET', '/console', { Host: 'evil.example' })).status, 403);
+});
+
+test('an operator wakes a sleeping device, whose application is told, and sees what became of it', async () => {
+  const headers = await logIn(localToken());
+  const module = await server.module('SLEEPING01');
+  const answer = await ask('POST', '/v1/device/wake', headers, { device_id: 'SLEEPING01' });
+  assert.equal(answer.status, 200, answer.text);
+  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c0000', 'hex'));
+  const requestId = String(answer.json['request_id']);
+  const controller = await server.controller('SLEEPING01');
+  const { wakeups } = (await ask('GET', `/v1/wakeups?request_id=${requestId}`, headers)).json as {
+    readonly wakeups: readonly Readonly<Record<string, unknown>>[];
+  };
+  assert.equal(wakeups[0]?.['app_id'], answer.json['app_id']);
+  assert.equal(typeof wakeups[0]?.['woke_after_ms'], 'number');
+  const [line] = linesInFile(server.dataDirectory).slice(-2);
+  assert.match(JSON.stringify(line), /device\.wake/);
+  await controller.close();
+  await module.close();
+});
+
+test('a device that does not sleep is not woken, and the operator is told why', async () => {
+  const headers = await logIn(localToken());
+  const wake = (device_id: string): Promise<Answer> => ask('POST', '/v1/device/wake', headers, { device_id });
+  const asleep = await wake('TESTDEVICE01');
+  assert.deepEqual(
+    [asleep.status, asleep.json['error']],
+    [409, 'the device is not sleeping: its module has no session here (40412)'],
+  );
+  assert.equal((await wake('NOBODY')).status, 404);
+  assert.equal((await ask('POST', '/v1/device/wake', headers, {})).status, 400);
+});
+
+interface Listed {
+  readonly devices: readonly { readonly device_id: string; readonly state: string }[];
+  readonly next: string | null;
+}
+
+test('devices are listed by the beginning of their ids and by their state, a page at a time', async () => {
+  const headers = await logIn(localToken());
+  const list = async (query: string): Promise<Listed> =>
+    (await ask('GET', `/v1/device/list?${query}`, headers)).json as unknown as Listed;
+  const module = await server.module('SLEEPING01');
+  const { devices } = await list('prefix=SLEEPING');
+  assert.ok(devices.length > 0);
+  assert.ok(devices.every(({ device_id: id }) => id.startsWith('SLEEPING')));
+  assert.equal(devices.find(({ device_id: id }) => id === 'SLEEPING01')?.state, 'asleep');
+  assert.deepEqual(
+    (await list('state=asleep')).devices.map(({ device_id: id }) => id),
+    ['SLEEPING01'],
+  );
+  const all: string[] = [];
+  for (let after: string | null = ''; after !== null;) {
+    const page: Listed = await list(`limit=3${after === '' ? '' : `&after=${encodeURIComponent(after)}`}`);
+    assert.ok(page.devices.length <= 3);
+    all.push(...page.devices.map(({ device_id: id }) => id));
+    after = page.next;
+  }
+  const counts = (await ask('GET', '/v1/registry/counts', headers)).json;
+  assert.equal(all.length, counts['device']);
+  assert.equal(new Set(all).size, all.length);
+  assert.deepEqual(await list('prefix=NOBODY'), { devices: [], next: null });
+  assert.equal((await ask('GET', '/v1/device/list?limit=201', headers)).status, 400);
+  await module.close();
+});
+
+test('the settings in force are shown, those that were changed marked, and no secret', async () => {
+  const headers = await logIn(localToken());
+  const { settings } = (await ask('GET', '/v1/settings', headers)).json as {
+    readonly settings: readonly {
+      readonly name: string;
+      readonly value: unknown;
+      readonly changed: boolean;
+    }[];
+  };
+  const named = (name: string) => settings.find((each) => each.name === name);
+  assert.deepEqual(
+    [named('auth.verification')?.value, named('auth.verification')?.changed],
+    ['inline', true],
+  );
+  assert.equal(named('ops.console')?.changed, false);
+});
+
+test('a server whose console is off has neither the page nor the figures', async (t) => {
+  const other = await startDrivenServer({ overrides: ['ops.console=false'] });
+  t.after(() => other.stop());
+  const paths = ['/console', '/console/console.js', '/console/session', '/'];
+  for (const path of paths)
+    assert.equal((await fetch(`http://127.0.0.1:${other.ports.ops}${path}`)).status, 401, path);
+  await assert.rejects(opsOf(other).ask('/v1/figures'), /no such path/);
+});

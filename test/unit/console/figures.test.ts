@@ -1,0 +1,76 @@
+/** What the plots of the console are made of. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Figures, quantileOf } from '../../../src/console/figures.ts';
+
+const everyMs = 5000;
+
+function figuresOf(series: Readonly<Record<string, readonly (number | null)[]>>, next?: number): Figures {
+  const figures = new Figures();
+  figures.add(answer(series, next));
+  return figures;
+}
+
+function answer(series: Readonly<Record<string, readonly (number | null)[]>>, next?: number) {
+  const notes = Math.max(0, ...Object.values(series).map(({ length }) => length));
+  const end = next ?? notes;
+  const at_ms = Array.from({ length: notes }, (_, at) => (end - notes + at) * everyMs);
+  return { every_ms: everyMs, next: end, at_ms, series };
+}
+
+test('a counter is shown as its rise per second, with no value where it was not noted or began anew', () => {
+  const figures = figuresOf({ 'wakeups.accepted': [10, 20, null, 45, 5, 10] });
+  assert.deepEqual(figures.rate(figures.of('wakeups.accepted')), [null, 2, null, null, null, 1]);
+});
+
+test('a sum has a value where any of its parts has one', () => {
+  const figures = figuresOf({ 'calls.issued': [1, null, null], 'calls.connected': [2, 3, null] });
+  assert.deepEqual(figures.sum('calls', figures.labels('calls')), [3, 3, null]);
+});
+
+test('later notes go behind the earlier ones, also those of a series that was not there before', () => {
+  const figures = figuresOf({ sleep_sessions: [1, 2] });
+  figures.add(answer({ sleep_sessions: [3], signal_sessions: [9] }, 3));
+  assert.deepEqual(figures.of('sleep_sessions'), [1, 2, 3]);
+  assert.deepEqual(figures.of('signal_sessions'), [null, null, 9]);
+  assert.deepEqual(figures.of('none'), [null, null, null]);
+});
+
+test('the notes of a server that was started again take the place of the earlier ones', () => {
+  const figures = figuresOf({ sleep_sessions: [1, 2] }, 100);
+  figures.add(answer({ sleep_sessions: [7] }, 1));
+  assert.deepEqual(figures.of('sleep_sessions'), [7]);
+});
+
+test('an hour is kept', () => {
+  const figures = new Figures();
+  for (let next = 1; next <= 800; next++) figures.add(answer({ sleep_sessions: [next] }, next));
+  assert.equal(figures.atMs.length, 720);
+  assert.deepEqual([figures.of('sleep_sessions')[0], figures.of('sleep_sessions').at(-1)], [81, 800]);
+});
+
+test('processes are told in the order of their numbers', () => {
+  const figures = figuresOf({ 'memory_bytes.10': [1], 'memory_bytes.2': [1], 'memory_bytes.0': [1] });
+  assert.deepEqual(figures.labels('memory_bytes'), ['0', '2', '10']);
+});
+
+test('the time to wake is that of the wakeups of the last minute, and none where there was none', () => {
+  const figures = figuresOf({
+    'woke_within.1': [0, 5, 5],
+    'woke_within.2': [0, 10, 10],
+    'woke_within.+Inf': [0, 10, 10],
+  });
+  assert.deepEqual(figures.wokeAfter(0.5), [null, 1, 1]);
+  assert.deepEqual(figures.wokeAfter(0.75), [null, 1.5, 1.5]);
+});
+
+test('a quantile is linear within its bucket, and beyond the last bound that bound', () => {
+  const buckets = [
+    { bound: 1, count: 0 },
+    { bound: 2, count: 8 },
+    { bound: Infinity, count: 10 },
+  ];
+  assert.equal(quantileOf(buckets, 0.4), 1.5);
+  assert.equal(quantileOf(buckets, 0.99), 2);
+  assert.equal(quantileOf([{ bound: 1, count: 0 }], 0.5), null);
+});
