@@ -57,7 +57,7 @@ export function declareEventLoopDelay(gauge: GaugeInstruments['gauge'], delay: E
   for (const [part, help, read] of parts)
     gauge(nameOf(part), `${help} delay of the event loop in the last 15 to 30 s.`, () => {
       const delays = delay.read();
-      return delays.count === 0 ? null : read(delays) / 1e9;
+      return delays.count === 0 ? 0 : read(delays) / 1e9;
     });
 }
 

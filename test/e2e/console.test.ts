@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test';
 import type { ConsoleSessionJson } from '../../src/gateways/console/console-service.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import { linesInFile } from '../support/audit-scene.ts';
-import { opsOf, startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
+import { clearDevices, opsOf, startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
 
 let server: DrivenServer;
 
@@ -183,7 +183,7 @@ test('the page runs nothing but its own script, shows in no frame, and is not se
   for (const path of ['/console', '/console/console.js', '/console/console.css']) {
     const answer = await ask('GET', path);
     assert.equal(answer.status, 200, path);
-    const policy = answer.headers['content-security-policy'] ?? '';
+    const policy = String(answer.headers['content-security-policy']);
     for (const part of [
       "default-src 'none'",
       "script-src 'self'",
@@ -218,10 +218,15 @@ test('an operator wakes a sleeping device, whose application is told, and sees w
   };
   assert.equal(wakeups[0]?.['app_id'], answer.json['app_id']);
   assert.equal(typeof wakeups[0]?.['woke_after_ms'], 'number');
-  const [line] = linesInFile(server.dataDirectory).slice(-2);
-  assert.match(JSON.stringify(line), /device\.wake/);
+  const line = linesInFile(server.dataDirectory).find(({ action }) => action === 'device.wake');
+  assert.deepEqual(line?.ids, {
+    device_id: 'SLEEPING01',
+    app_id: answer.json['app_id'],
+    request_id: requestId,
+  });
   await controller.close();
   await module.close();
+  await clearDevices(server, ['SLEEPING01']);
 });
 
 test('a device that does not sleep is not woken, and the operator is told why', async () => {

@@ -12,6 +12,7 @@ import {
 import { localOperator } from '../../../../src/model/audit.ts';
 import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
+import { wakeRoute } from '../../../../src/gateways/admin/wake-route.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
 import { processRoutes } from '../../../../src/server/supervisor/coordinator.ts';
@@ -27,6 +28,7 @@ const nobody = {} as never;
 const routes: readonly (AdminRoute | UploadRoute)[] = [
   ...registryRoutes(nobody),
   ...deviceRoutes(nobody),
+  wakeRoute(nobody),
   ...callRoutes(nobody),
   ...opsTokenRoutes(nobody),
   ...processRoutes(nobody),
