@@ -1,7 +1,7 @@
 /** Applications and their webhooks: how they stand, what they could not deliver, and sending that again. */
 import type { ParkedJson, WebhookJson } from '../gateways/admin/webhook-routes.ts';
 import { actionButton, type Action } from './actions.ts';
-import { el } from './dom.ts';
+import { code, el } from './dom.ts';
 import {
   badge,
   button,
@@ -100,7 +100,7 @@ function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTM
             `: ${failure.reason}${failure.status === null ? '' : ` (${failure.status})`}`,
           ),
     ],
-    ['Types', webhook.types.length === 0 ? 'all' : webhook.types.join(', ')],
+    ['Types', webhook.types.includes('*') ? 'all' : webhook.types.join(', ')],
   ];
   const actions = webhookActions(page, webhook, changed);
   return el(
@@ -176,7 +176,7 @@ function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElemen
         query,
       );
       const rows = parked.map((event) => [
-        el('code', {}, event.type),
+        code(event.type),
         el('bdi', {}, event.device_id),
         momentOf(event.at),
         event.last_failure.reason,

@@ -1,7 +1,7 @@
 /** The audit log: who changed what, when and how it ended, the latest first. */
 import type { AuditAnswer } from '../gateways/admin/audit-routes.ts';
 import type { AuditLine } from '../model/audit.ts';
-import { el } from './dom.ts';
+import { code, el } from './dom.ts';
 import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from './page.ts';
 import { formatMoment } from './text.ts';
 
@@ -73,7 +73,7 @@ function linesTable(lines: readonly AuditLine[]): HTMLElement {
     return [
       time(ms, formatMoment(ms)),
       el('bdi', {}, line.user ?? line.operator),
-      el('code', {}, line.action),
+      code(line.action),
       el(
         'bdi',
         {},

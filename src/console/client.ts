@@ -1,5 +1,5 @@
 /** The page's requests to the ops listener: by the cookie of its session, each with the session's proof, none kept anywhere. */
-import type { ConsoleSessionJson } from '../gateways/console/console-service.ts';
+import type { ConsoleSessionJson, KnownSessionJson } from '../gateways/console/console-service.ts';
 
 const answerMsMax = 20_000;
 
@@ -33,18 +33,14 @@ export class Client {
 
   /** Takes up the session of the cookie; false: there is none. Rejects with a RequestError when the listener does not answer. */
   async resume(): Promise<boolean> {
-    try {
-      this.session = await send<ConsoleSessionJson>('GET', '/console/session', {});
-      return true;
-    } catch (error) {
-      if (error instanceof RequestError && error.status === 401) return false;
-      throw error;
-    }
+    const { session } = await send<KnownSessionJson>('GET', '/console/session', {});
+    this.session = session;
+    return session !== null;
   }
 
   /** Rejects with a RequestError. */
   async logIn(token: string): Promise<void> {
-    this.session = await send<ConsoleSessionJson>('POST', '/console/login', {}, { token });
+    ({ session: this.session } = await send<KnownSessionJson>('POST', '/console/login', {}, { token }));
   }
 
   async logOut(): Promise<void> {

@@ -49,6 +49,12 @@ export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
+/** Code that may break behind its dots, underlines and colons, where a line is too short for it. */
+export function code(text: string): HTMLElement {
+  const parts = text.split(/(?<=[._:/,])/);
+  return el('code', {}, ...parts.flatMap((part, at) => (at === 0 ? [part] : [el('wbr'), part])));
+}
+
 let lastId = 0;
 
 /** For what labels or describes another element. */

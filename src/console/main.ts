@@ -110,7 +110,7 @@ class Console implements Page {
     const open = path === 'device' ? openDevice : views[name]?.open;
     this.say('');
     if (open !== undefined) this.#open(open(this, new URLSearchParams(query)));
-    if (isMoved) this.#main.focus();
+    if (isMoved) this.#main.focus({ preventScroll: true });
   }
 
   #open(view: View): void {

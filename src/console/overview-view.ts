@@ -8,11 +8,17 @@ import { formatBytes, formatCount, formatNumber } from './text.ts';
 
 const everyMs = 5000;
 /** Routes that ask and change nothing. */
-const queryRoutes = ['connectivity', 'connectivity-batch', 'call-status', 'wakeup-outcome', 'devices-list'];
+const queryRoutes = new Set([
+  'connectivity',
+  'connectivity-batch',
+  'call-status',
+  'wakeup-outcome',
+  'devices-list',
+]);
 
 interface Drawn {
   readonly plot: Plot;
-  lines(figures: Figures): Line[];
+  readonly lines: (figures: Figures) => Line[];
 }
 
 function draw(title: string, unit: string, lines: (figures: Figures) => Line[]): Drawn {
@@ -20,7 +26,7 @@ function draw(title: string, unit: string, lines: (figures: Figures) => Line[]):
 }
 
 /** The rate of each of a counter's labels. */
-function rates(figures: Figures, name: string, labels = figures.labels(name)): Line[] {
+function rates(figures: Figures, name: string, labels: readonly string[]): Line[] {
   return labels.map((label) => ({ label, values: figures.rate(figures.of(`${name}.${label}`)) }));
 }
 
@@ -45,6 +51,12 @@ function refusals(figures: Figures, name: string): Values {
   );
 }
 
+/** A route is counted from its first request on: before it there were none. */
+function requests(figures: Figures, name: string, isWanted: (route: string) => boolean): Values {
+  const counted = figures.sum(name, figures.labels(name).filter(isWanted));
+  return figures.rate(counted.map((value) => value ?? 0));
+}
+
 function plots(): Drawn[] {
   return [
     draw('Sessions', '', (figures) => [
@@ -57,7 +69,9 @@ function plots(): Drawn[] {
       { label: 'modules refused', values: refusals(figures, 'sleep_logins') },
       { label: 'controllers refused', values: refusals(figures, 'signal_logins') },
     ]),
-    draw('Wakeups a second', '', (figures) => rates(figures, 'wakeups')),
+    draw('Wakeups a second', '', (figures) =>
+      rates(figures, 'wakeups', ['accepted', 'repeated', 'refused', 'failed', 'unknown']),
+    ),
     draw('What became of wakeups, a second', '', (figures) =>
       (['completed', 'expired', 'failed'] as const).map((outcome) => ({
         label: { completed: 'woke', expired: 'did not wake', failed: 'module lost' }[outcome],
@@ -69,20 +83,11 @@ function plots(): Drawn[] {
       { label: '99 in 100', values: figures.wokeAfter(0.99) },
     ]),
     draw('API requests a second', '', (figures) => {
-      const routes = figures.labels('requests');
-      const others = routes.filter((route) => !queryRoutes.includes(route));
+      const isQuery = (route: string): boolean => queryRoutes.has(route);
       return [
-        {
-          label: 'queries',
-          values: figures.rate(
-            figures.sum(
-              'requests',
-              routes.filter((route) => queryRoutes.includes(route)),
-            ),
-          ),
-        },
-        { label: 'others', values: figures.rate(figures.sum('requests', others)) },
-        { label: 'that wait', values: figures.rate(figures.sum('long_polls', figures.labels('long_polls'))) },
+        { label: 'queries', values: requests(figures, 'requests', isQuery) },
+        { label: 'others', values: requests(figures, 'requests', (route) => !isQuery(route)) },
+        { label: 'that wait', values: requests(figures, 'long_polls', () => true) },
       ];
     }),
     draw('Events a second', '', (figures) => [
@@ -106,7 +111,7 @@ function plots(): Drawn[] {
 
 interface Tile {
   readonly name: string;
-  read(figures: Figures): string;
+  readonly read: (figures: Figures) => string;
 }
 
 function last(values: Values): number | null {
@@ -161,6 +166,7 @@ export function openOverview(page: Page): View {
       plot.show(
         atMs,
         lines(figures).map((line) => ({ ...line, values: line.values.slice(from) })),
+        kept * everyMs,
       );
     for (const [at, { value }] of places.entries()) setText(value, tiles[at]?.read(figures) ?? '–');
     if (looks % saidEvery === 0)

@@ -16,6 +16,16 @@ export interface PlotTerms {
 }
 
 const heightPx = 150;
+/** A colour of the style sheet as a canvas takes it: one for light and dark is resolved where it is used alone. */
+function colorOf(name: string): string {
+  const probe = el('span', { hidden: true });
+  probe.style.color = `var(${name})`;
+  document.body.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
 const colorNames = ['--line-1', '--line-2', '--line-3', '--line-4', '--line-5', '--line-6'];
 
 export class Plot {
@@ -27,6 +37,7 @@ export class Plot {
   readonly #observer: ResizeObserver;
   #chart: uPlot | null = null;
   #labels = '';
+  #spanMs = 0;
   #atMs: readonly number[] = [];
   #lines: readonly Line[] = [];
 
@@ -39,7 +50,9 @@ export class Plot {
     this.#observer.observe(this.#stage);
   }
 
-  show(atMs: readonly number[], lines: readonly Line[]): void {
+  /** `spanMs`: how much of the past is shown. */
+  show(atMs: readonly number[], lines: readonly Line[], spanMs: number): void {
+    this.#spanMs = spanMs;
     this.#atMs = atMs;
     this.#lines = lines;
     const labels = lines.map(({ label }) => label).join('\n');
@@ -53,7 +66,7 @@ export class Plot {
   /** Anew, in the colours that hold now. */
   redraw(): void {
     this.#labels = '\0';
-    this.show(this.#atMs, this.#lines);
+    this.show(this.#atMs, this.#lines, this.#spanMs);
   }
 
   close(): void {
@@ -64,8 +77,6 @@ export class Plot {
 
   #draw(data: uPlot.AlignedData): void {
     this.#chart?.destroy();
-    const styles = getComputedStyle(document.documentElement);
-    const colorOf = (name: string): string => styles.getPropertyValue(name).trim();
     const axis = {
       stroke: colorOf('--faint'),
       font: `11px system-ui, sans-serif`,
@@ -75,6 +86,7 @@ export class Plot {
     const options: uPlot.Options = {
       width: this.#stage.clientWidth || 300,
       height: heightPx,
+      padding: [8, 10, 0, 0],
       legend: { show: false },
       cursor: {
         sync: { key: 'figures' },
@@ -82,7 +94,8 @@ export class Plot {
         points: { size: 6 },
       },
       scales: {
-        y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 0, 1e-9) * 1.1 || 1] },
+        x: { range: (_, __, last) => [last - this.#spanMs / 1000, last] },
+        y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high ?? 0) > 0 ? high * 1.1 : 1] },
       },
       axes: [
         {

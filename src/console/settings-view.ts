@@ -1,6 +1,6 @@
 /** The settings in force, secrets masked: those that differ from their defaults first. */
 import type { SettingJson, SettingsJson } from '../server/config/settings-route.ts';
-import { el } from './dom.ts';
+import { code, el } from './dom.ts';
 import { badge, dataTable, sentenceOf, type Page, type View } from './page.ts';
 import { plural } from './text.ts';
 
@@ -15,8 +15,8 @@ export function openSettings(page: Page): View {
     );
     const ordered = [...found].sort((one, other) => Number(other.changed) - Number(one.changed));
     const rows = ordered.map(({ name, value, changed, description }) => [
-      el('span', {}, el('code', {}, name), ' ', changed ? badge('changed', 'calm') : ''),
-      el('code', {}, shownValue(value)),
+      el('span', {}, code(name), ' ', changed ? badge('changed', 'calm') : ''),
+      code(shownValue(value)),
       description,
     ]);
     const columns = [{ name: 'Setting' }, { name: 'Value' }, { name: 'Meaning', isWide: true }];

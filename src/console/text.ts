@@ -7,7 +7,6 @@ const time = new Intl.DateTimeFormat('en-GB', {
   second: '2-digit',
 });
 const dayAndTime = new Intl.DateTimeFormat('en-GB', {
-  year: 'numeric',
   month: 'short',
   day: '2-digit',
   hour: '2-digit',
@@ -30,9 +29,13 @@ export function formatBytes(bytes: number): string {
   return bytes >= 1e9 ? `${formatNumber(bytes / 1e9)} GB` : `${formatNumber(bytes / 1e6)} MB`;
 }
 
-/** `ms`: of the wall clock. */
+const year = new Intl.DateTimeFormat('en-GB', { year: 'numeric' });
+
+/** `ms`: of the wall clock. The year stands only where it is another one. */
 export function formatMoment(ms: number): string {
-  return dayAndTime.format(ms);
+  const own = year.format(ms);
+  const text = dayAndTime.format(ms);
+  return own === year.format(Date.now()) ? text : `${own}, ${text}`;
 }
 
 export function formatClock(ms: number): string {
@@ -46,15 +49,15 @@ const units = [
   [1000, 's'],
 ] as const;
 
-/** Two units at most: `2 d 3 h`, `4 min 5 s`, `0.8 s`. */
+/** Two units at most: `2 d 3 h`, `4 min 5 s`, `0.8 s`; no line breaks before a unit. */
 export function formatSpan(ms: number): string {
-  if (ms < 1000) return `${(Math.max(0, ms) / 1000).toFixed(1)} s`;
+  if (ms < 1000) return `${(Math.max(0, ms) / 1000).toFixed(1)}\u00a0s`;
   const parts: string[] = [];
   let left = ms;
   for (const [size, unit] of units) {
     const whole = Math.floor(left / size);
     left -= whole * size;
-    if (whole > 0) parts.push(`${whole} ${unit}`);
+    if (whole > 0) parts.push(`${whole}\u00a0${unit}`);
     else if (parts.length > 0) break;
     if (parts.length === 2) break;
   }

@@ -1,6 +1,6 @@
 /** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
 import type { EventsAnswer, WireEvent } from '../gateways/admin/event-query.ts';
-import { el, setText } from './dom.ts';
+import { code, el, setText } from './dom.ts';
 import { button, dataTable, section, sentenceOf, time, type Page } from './page.ts';
 import { describeEvent } from './reasons.ts';
 import { formatMoment, formatSpan, plural, zoneName } from './text.ts';
@@ -14,11 +14,13 @@ const eventsKeptMax = 20_000;
 const rowsMax = 100;
 
 const spans = [
+  ['15 minutes', 900_000],
   ['1 hour', 3_600_000],
   ['24 hours', 86_400_000],
   ['7 days', 7 * 86_400_000],
   ['all that is known', null],
 ] as const;
+const dayAt = spans.findIndex(([, ms]) => ms === 86_400_000);
 
 export class TimeMachine {
   readonly element: HTMLElement;
@@ -30,12 +32,16 @@ export class TimeMachine {
   readonly #list = el('div', {});
   readonly #reach = el('p', { class: 'faint' });
   readonly #earlier: HTMLButtonElement;
+  readonly #choices = spans.map(([, ms]) =>
+    el('input', { type: 'radio', name: 'past', change: () => this.#choose(ms) }),
+  );
   readonly #observer: ResizeObserver;
   /** The place from which the newer ones are read; null: nothing was read yet. */
   #next: number | null = null;
   /** The place before which the older ones are looked for; null: there are none. */
   #before: number | null = null;
-  #spanMs: number | null = 86_400_000;
+  #spanMs: number | null = spans[0][1];
+  #isChosen = false;
   #rows = rowsMax;
 
   constructor(page: Page, deviceId: string) {
@@ -46,19 +52,7 @@ export class TimeMachine {
       'fieldset',
       { class: 'spans' },
       el('legend', {}, 'Shown'),
-      ...spans.map(([name, ms]) =>
-        el(
-          'label',
-          {},
-          el('input', {
-            type: 'radio',
-            name: 'past',
-            checked: ms === this.#spanMs,
-            change: () => this.#choose(ms),
-          }),
-          name,
-        ),
-      ),
+      ...spans.map(([name], at) => el('label', {}, this.#choices[at] ?? '', name)),
     );
     this.element = el(
       'div',
@@ -122,12 +116,27 @@ export class TimeMachine {
   }
 
   #choose(spanMs: number | null): void {
+    this.#isChosen = true;
     this.#spanMs = spanMs;
     this.#drawLine();
   }
 
+  /** Until somebody chooses: the shortest span with all that is known, a day at most. */
+  #fitSpan({ knownFromMs }: Past): void {
+    if (this.#isChosen) return;
+    const known = Date.now() - (knownFromMs ?? Date.now());
+    const at = Math.min(
+      spans.findIndex(([, ms]) => ms === null || ms >= known),
+      dayAt,
+    );
+    this.#spanMs = spans[at]?.[1] ?? null;
+    const choice = this.#choices[at];
+    if (choice !== undefined) choice.checked = true;
+  }
+
   #show(): void {
     const past = pastOf([...this.#events.values()]);
+    this.#fitSpan(past);
     this.#earlier.hidden = this.#before === null;
     const since =
       past.knownFromMs === null ? '' : ` The earliest shown is of ${formatMoment(past.knownFromMs)}.`;
@@ -157,7 +166,7 @@ export class TimeMachine {
       .map((event) => [
         time(Date.parse(event.at), formatMoment(Date.parse(event.at))),
         describeEvent(event),
-        el('code', {}, event.type),
+        code(event.type),
       ]);
     const columns = [{ name: 'When' }, { name: 'What' }, { name: 'Type', isWide: true }];
     const table = dataTable('Events of the device', columns, rows);

@@ -173,6 +173,12 @@ export class Chromium {
     await this.#command('Emulation.setDeviceMetricsOverride', metrics);
   }
 
+  /** Light or dark, as the person has set it. */
+  async prefer(scheme: 'light' | 'dark'): Promise<void> {
+    const features = [{ name: 'prefers-color-scheme', value: scheme }];
+    await this.#command('Emulation.setEmulatedMedia', { features });
+  }
+
   /** A click of the mouse, where in the window. */
   async click(x: number, y: number): Promise<void> {
     for (const type of ['mousePressed', 'mouseReleased'])

@@ -10,6 +10,7 @@ import type { RunningServer } from '../../server/bootstrap/server.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import {
+  announceConsole,
   checkMediaFiles,
   checkStart,
   demoNotice,
@@ -105,7 +106,9 @@ async function serve(context: CommandContext): Promise<void> {
     announce: logging.announce,
   }).catch(refuseStart);
   logging.announce({ listeners: server.listeners }, 'ready');
-  if (server.demo !== null) process.stderr.write(demoNotice(server.demo, context.dataDirectory));
+  announceConsole(logging, server.listeners, settings);
+  if (server.demo !== null)
+    process.stderr.write(demoNotice(server.demo, context.dataDirectory, server.listeners));
   onHangup(() => void server.reload());
   // Without a listener it would end the process, and with it every session.
   process.on('SIGUSR2', () =>

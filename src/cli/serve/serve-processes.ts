@@ -22,7 +22,14 @@ import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-direct
 import { logMigration } from '../../storage/lmdb/migrate-store.ts';
 import { migrateStore } from '../../storage/lmdb/open-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { checkStart, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import {
+  announceConsole,
+  checkStart,
+  dieOfTheUnexpected,
+  onHangup,
+  refuseStart,
+  stopSignal,
+} from './serving-end.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
 
 /** The flag by which only the supervisor starts a process. */
@@ -94,6 +101,7 @@ function announceReady(
   );
   writeRuntimeFile(directory, listeners, settings);
   announce({ listeners }, 'ready');
+  announceConsole({ log }, listeners, settings);
   onHangup(() => supervisor.reload());
   process.on('SIGUSR2', () => supervisor.signalRestart());
 }

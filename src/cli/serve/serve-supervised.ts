@@ -76,7 +76,7 @@ class Supervised {
     this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, handle });
     this.#starting.then(
       ({ listeners, demo }) => {
-        if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory));
+        if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory, listeners));
         const real = Object.entries(listeners).filter(([, address]) => address !== '');
         reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real) });
       },

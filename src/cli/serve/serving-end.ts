@@ -4,6 +4,7 @@
  */
 import { constants } from 'node:os';
 import { writeSync } from 'node:fs';
+import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
@@ -17,6 +18,7 @@ import {
   type StartProblem,
 } from '../../server/config/start-checks.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
+import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
 import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
 import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 
@@ -124,8 +126,33 @@ export function dieOfTheUnexpected(logging: Logging): void {
   process.on('unhandledRejection', die);
 }
 
+/** Where people look on and how they log in; nothing where the console is off. `listeners`: real addresses. */
+export function announceConsole(
+  { log }: Pick<Logging, 'log'>,
+  listeners: Readonly<Partial<Record<'ops', string>>>,
+  { ops }: Pick<Settings, 'ops'>,
+): void {
+  const url = ops.console ? consoleUrl(listeners) : null;
+  if (url !== null)
+    log.info(
+      { url, token: reveilleCommand('ops-token create NAME --role operator') },
+      'the console is there',
+    );
+}
+
+/** Null: another process has the listener. */
+function consoleUrl({ ops = '' }: Readonly<Partial<Record<'ops', string>>>): string | null {
+  const address = parseListenAddress(ops);
+  return address === null ? null : `http://${formatListenAddress(reachableHere(address))}/console`;
+}
+
 /** The notice of a first start with nothing configured. It has secrets, which no log may have: it is for standard error. */
-export function demoNotice({ credential, devices }: DemoRegistry, dataDirectory: string): string {
+export function demoNotice(
+  { credential, devices }: DemoRegistry,
+  dataDirectory: string,
+  listeners: Readonly<Partial<Record<'ops', string>>>,
+): string {
+  const url = consoleUrl(listeners);
   const device = devices[0]?.deviceId ?? 'DEVICE';
   return `
 A first start with nothing configured: here is a demo application to play with. Its secrets are shown once.
@@ -140,6 +167,6 @@ They are kept in ${dataDirectory}. Next, in a second terminal, let the devices l
 and in a third one, wake one of them, and see what happened to it:
   ${reveilleCommand(`wake ${device} --wait`)}
   ${reveilleCommand(`status ${device}`)}
-
+${url === null ? '' : `Look on in a browser, and log in with the text of ${join(dataDirectory, 'ops.token')}:\n  ${url}\n`}
 `;
 }

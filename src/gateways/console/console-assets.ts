@@ -56,7 +56,11 @@ async function readFiles(from: URL): Promise<Record<FileName, string>> {
 /** Ends the process of esbuild, which is of no more use to a server. */
 async function buildOnce(sources: URL): Promise<Record<FileName, string>> {
   const { stop } = await import('esbuild');
-  return buildConsole(sources).finally(stop);
+  try {
+    return await buildConsole(sources);
+  } finally {
+    await stop();
+  }
 }
 
 /** One script and one style of all modules in the folder; `src/console`, also for a build. */

@@ -35,6 +35,11 @@ export interface ConsoleSessionJson {
   readonly expires_at_ms: number;
 }
 
+export interface KnownSessionJson {
+  /** Null: the cookie is of none that lives. */
+  readonly session: ConsoleSessionJson | null;
+}
+
 const assetPaths = ['/', '/console', '/console/', '/console/console.css', '/console/console.js'];
 const methodsOf: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(assetPaths.map((path) => [path, ['GET', 'HEAD']])),
@@ -138,9 +143,7 @@ export class ConsoleService {
   }
 
   #answerSession(exchange: OpsExchange, caller: Caller): void {
-    const session = this.#deps.sessions.find(caller);
-    if (session === null) return exchange.answerJson(401, { error: 'not logged in' }, { headers });
-    answerOwn(exchange, session);
+    answerOwn(exchange, this.#deps.sessions.find(caller));
   }
 
   /** A page of others cannot log anybody out. */
@@ -160,12 +163,15 @@ function answerAsset(exchange: OpsExchange, { contentType, body, etag }: Console
   else exchange.answer({ status: 200, contentType, body, headers: sent });
 }
 
-function answerOwn(exchange: OpsExchange, session: ConsoleSession, cookie?: string): void {
-  const { operator, csrf, expiresAtMs } = session;
-  const body: ConsoleSessionJson = { ...operator, csrf, expires_at_ms: expiresAtMs };
+function answerOwn(exchange: OpsExchange, session: ConsoleSession | null, cookie?: string): void {
+  const body: KnownSessionJson = { session: session === null ? null : encodeSession(session) };
   exchange.answerJson(200, body, {
     headers: { ...headers, ...(cookie !== undefined && { 'Set-Cookie': cookie }) },
   });
+}
+
+function encodeSession({ operator, csrf, expiresAtMs }: ConsoleSession): ConsoleSessionJson {
+  return { ...operator, csrf, expires_at_ms: expiresAtMs };
 }
 
 /** The page came over TLS if its origin says so: the listener itself has none, a proxy in front of it may. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
 import { Provisioner } from '../../core/devices/provision-devices.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
-import { OpsListener, type Console } from '../../gateways/ops/ops-listener.ts';
+import { OpsListener } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
@@ -23,14 +23,8 @@ import { CallService, type CallServiceDeps } from './call-service.ts';
 import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
 import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
 import { wakeRoute } from '../../gateways/admin/wake-route.ts';
-import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
-import { ConsoleService } from '../../gateways/console/console-service.ts';
-import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
-import { figuresRoute } from '../../gateways/console/figures-route.ts';
-import { FigureHistory } from '../../telemetry/figure-history.ts';
-import { settingsRoute } from '../config/settings-route.ts';
-import type { Cancel } from '../../lib/clock.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
+import { OperatorConsole } from './operator-console.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
@@ -74,9 +68,7 @@ export class ControlPlane {
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
   readonly #ops: OpsListener;
-  /** Null: there is no console. */
-  readonly #figures: FigureHistory | null;
-  #stopFigures: Cancel = () => undefined;
+  readonly #console: OperatorConsole;
 
   /** Makes the bearer token where there is none; throws when the data directory cannot be written. */
   constructor(context: ServerContext, deps: ControlPlaneDeps) {
@@ -141,9 +133,7 @@ export class ControlPlane {
     });
     this.#eventRoutes = new EventRoutes({ clock, events: records.events });
     const view = member.view(context);
-    this.#figures = settings.ops.console
-      ? new FigureHistory({ clock, exposition: view.exposition })
-      : null;
+    this.#console = new OperatorConsole({ ...context, ...view, operators: this.operators });
     this.#ops = this.#composeOps(deps, view);
   }
 
@@ -157,7 +147,7 @@ export class ControlPlane {
     const demo = await fillRegistry(this.#context, this);
     await this.#teller.start();
     await this.webhooks.start();
-    if (this.#figures !== null) this.#stopFigures = this.#figures.start();
+    this.#console.start();
     return { ops, demo };
   }
 
@@ -195,7 +185,7 @@ export class ControlPlane {
 
   /** Behind the records: webhooks have seen what was committed last. */
   async close(): Promise<void> {
-    this.#stopFigures();
+    this.#console.stop();
     await this.webhooks.stop();
     this.#ops.close();
     await this.operators.close();
@@ -230,8 +220,7 @@ export class ControlPlane {
       ...opsTokenRoutes(this.operators),
       ...routes,
       ...this.refresh.routes(),
-      settingsRoute(settings),
-      ...(this.#figures === null ? [] : [figuresRoute(this.#figures)]),
+      ...this.#console.routes,
     ];
     const { listen, hosts } = settings.ops;
     return new OpsListener(
@@ -243,7 +232,7 @@ export class ControlPlane {
         routes: all,
         viewerRoutes: this.calls.viewerRoutes,
         operators: this.operators,
-        console: settings.ops.console ? openConsole(this.#context, this.operators) : null,
+        console: this.#console.page,
         audit: this.audit,
       },
       { ...listen, hosts, spoolDirectory: join(dataDirectory, 'spool') },
@@ -276,9 +265,4 @@ export class ControlPlane {
   #notifyOthers(): void {
     this.#context.peers.notify('everybody', { kind: 'registry-changed' });
   }
-}
-
-function openConsole({ clock, log }: ServerContext, operators: Operators): Console {
-  const sessions = new ConsoleSessions(clock, operators);
-  return { sessions, service: new ConsoleService({ sessions, loadAssets: loadConsoleAssets, log }) };
 }
