@@ -419,15 +419,6 @@ export const auditResultMsMax = 60_000;
 export const opsTokensMax = 64;
 /** The last use of a token is written at most this often. */
 export const opsTokenUseWriteMs = 60_000;
-/** Sessions of the console that one token has begun; with another one the oldest of them ends. */
-export const consoleSessionsPerTokenMax = 16;
-/** A session of the console ends so long after its login, whatever is done with it. */
-export const consoleSessionMsMax = 12 * 60 * 60 * 1000;
-/** The figures of the console: how often they are noted, and how many notes are kept, in memory: those of an hour. */
-export const figuresEveryMs = 5000;
-export const figuresKept = 720;
-/** Series among the figures; those beyond it, of more processes than there can be, are left out. About 6 KiB each. */
-export const figureSeriesMax = 512;
 
 /** Devices that one turn of the loop looks up after the registry changed: about 2 ms, at 4 µs each that is not in memory. */
 export const reviewWorkPerTurn = 500;

@@ -4,7 +4,7 @@
  * summed here, and what it has of each process stands for each. Kept in memory: a restart begins anew.
  */
 import type { Cancel, Clock } from '../lib/clock.ts';
-import { figureSeriesMax, figuresEveryMs, figuresKept } from '../model/limits.ts';
+import { figureSeriesMax, figuresEveryMs, figuresKept } from '../model/console-limits.ts';
 import type { Exposition } from './metrics.ts';
 
 export interface FiguresJson {

@@ -3,11 +3,14 @@ import type { SourceFile } from './source-tree.ts';
 
 const codeLinesMax = 220;
 const pathForm = /^src(?:\/[a-z0-9]+(?:-[a-z0-9]+)*)+\.ts$/;
+/** A page has its markup and its styles as files of their own, and is checked with the types of a browser. */
+const pageForm = /^src\/console\/(?:[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html)|tsconfig\.json)$/;
 const namesNothing = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'data', 'process', 'index']);
 
 /** Names are kebab-case nouns that say something; files stay small. */
 export function nameViolations(files: readonly SourceFile[]): string[] {
   return files.flatMap(({ path }) => {
+    if (pageForm.test(path)) return [];
     if (!pathForm.test(path)) return [`${path} is not a kebab-case .ts file`];
     const lastWord = path.slice(0, -'.ts'.length).split(/[/-]/).at(-1) ?? '';
     return namesNothing.has(lastWord) ? [`${path} says nothing by its name`] : [];
@@ -28,11 +31,11 @@ export function barrels(files: readonly SourceFile[]): string[] {
     .map(({ path }) => `${path} is a barrel`);
 }
 
-/** What reads the world around the process, and who may; the scripts of `gateways/watch` are run by a browser. */
+/** What reads the world around the process, and who may; a browser runs `console` and the scripts of `gateways/watch`. */
 const worldly =
   /\bprocess\.env\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(?:Timeout|Interval)\b|['"]node:timers(?:\/promises)?['"]/g;
 const mayBeWorldly =
-  /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|gateways\/watch\/(?:watch|live|stage)-script\.ts$|cli\/|tools\/)/;
+  /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|gateways\/watch\/(?:watch|live|stage)-script\.ts$|console\/|cli\/|tools\/)/;
 
 /** Time comes from the clock, the environment from the settings. */
 export function worldViolations(files: readonly SourceFile[]): string[] {

@@ -1,7 +1,14 @@
 /** The tree as it stands, and proof that each check sees what it is for. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { emptyLayers, filesInFolderMax, folderViolations, importCycles, layerViolations } from './layers.ts';
+import {
+  browserViolations,
+  emptyLayers,
+  filesInFolderMax,
+  folderViolations,
+  importCycles,
+  layerViolations,
+} from './layers.ts';
 import { barrels, lengthViolations, nameViolations, worldViolations } from './code-rules.ts';
 import { readSources, sourceFile, type SourceFile } from './source-tree.ts';
 
@@ -15,6 +22,10 @@ test('the checks look at every layer and at its imports', () => {
 
 test('a file imports only from lower layers and from its own', () => {
   assert.deepEqual(layerViolations(sources), []);
+});
+
+test('what a browser runs takes types alone from the server', () => {
+  assert.deepEqual(browserViolations(sources), []);
 });
 
 test('no imports go in a circle', () => {
@@ -76,6 +87,20 @@ test('the layers check sees two folders of the protocol that know each other', (
 test('the layers check sees a client that imports the server', () => {
   const text = `import { x } from '../core/x.ts';`;
   assert.equal(layerViolations(planted({ 'src/client/x.ts': text })).length, 1);
+});
+
+test('the browser check sees a value of the server, and takes types, packages and its own', () => {
+  const text = [
+    `import type { A } from '../gateways/ops/a.ts';`,
+    `import {\n  b,\n} from '../model/b.ts';`,
+    `import { c } from 'node:fs';`,
+    `import { d } from './d.ts';`,
+    `import { e } from 'e';`,
+  ].join('\n');
+  assert.deepEqual(browserViolations(planted({ 'src/console/x.ts': text, 'src/cli/y.ts': text })), [
+    'src/console/x.ts imports a value of ../model/b.ts',
+    'src/console/x.ts imports a value of node:fs',
+  ]);
 });
 
 test('the layers check sees a file in no layer', () => {

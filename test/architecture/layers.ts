@@ -5,6 +5,7 @@ const layers = [
   'tools',
   'cli',
   'client',
+  'console',
   'server',
   'gateways',
   'cluster',
@@ -27,6 +28,9 @@ const separateFolders = new Set(['protocol']);
 /** Published on its own, so it imports no more than this. */
 const clientLayers = new Set(['client', 'protocol', 'model', 'lib']);
 
+/** Run by a browser, so that it takes no more than types from the others. */
+const browserLayer = 'console';
+
 export const filesInFolderMax = 25;
 const folderLevelsMax = 2;
 
@@ -42,6 +46,16 @@ export function layerViolations(files: readonly SourceFile[]): string[] {
       ? file.imports.flatMap((specifier) => importViolation(file.path, specifier))
       : [`${file.path} is in no layer`],
   );
+}
+
+/** Imports of values into what a browser runs, from beyond it. */
+export function browserViolations(files: readonly SourceFile[]): string[] {
+  const imported = /^import\s+(?!type\b)[^'"]*from\s*['"](\.\.[^'"]*|node:[^'"]*)['"]/gm;
+  return files
+    .filter(({ path }) => layerOf(path) === browserLayer)
+    .flatMap(({ path, code }) =>
+      Array.from(code.matchAll(imported), ([, specifier]) => `${path} imports a value of ${specifier}`),
+    );
 }
 
 /** A folder of more files, or below more levels, than a reader takes in. */

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import type { HttpRequest } from '../../lib/uws.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { consoleSessionMsMax } from '../../model/limits.ts';
+import { consoleSessionMsMax } from '../../model/console-limits.ts';
 import type { Caller } from '../ops/operators.ts';
 import { bodyTermsOf, takeJson, type OpsExchange } from '../ops/ops-exchange.ts';
 import type { ConsoleAsset, ConsoleAssets } from './console-assets.ts';

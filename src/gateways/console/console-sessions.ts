@@ -6,7 +6,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { Operator } from '../../model/audit.ts';
-import { consoleSessionMsMax, consoleSessionsPerTokenMax } from '../../model/limits.ts';
+import { consoleSessionMsMax, consoleSessionsPerTokenMax } from '../../model/console-limits.ts';
 import { hashOpsToken } from '../../storage/keys/ops-token-file.ts';
 import type { Caller, CookieSessions, Operators } from '../ops/operators.ts';
 

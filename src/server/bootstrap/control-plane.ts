@@ -15,19 +15,12 @@ import { NoticeTeller } from '../../storage/registry/notice-teller.ts';
 import { noticesWaitingMax } from '../../storage/lmdb/store-limits.ts';
 import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
-import { registryRoutes } from '../../gateways/admin/registry-routes.ts';
-import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
-import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
-import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
+import { adminRoutes } from './admin-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
-import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
-import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
-import { wakeRoute } from '../../gateways/admin/wake-route.ts';
 import { EventRoutes } from '../../gateways/admin/event-routes.ts';
 import { OperatorConsole } from './operator-console.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
-import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
 import type { Member, MembershipView } from '../membership/membership.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
@@ -192,32 +185,23 @@ export class ControlPlane {
   }
 
   #composeOps({ dataDirectory }: ControlPlaneDeps, { exposition, routes }: MembershipView): OpsListener {
-    const { settings, readiness, log, records, signingKeys } = this.#context;
-    const context = {
-      ...this.#context,
+    const { settings, readiness, log, signingKeys } = this.#context;
+    const administration = adminRoutes(this.#context, {
+      dataDirectory,
       writer: this.writer,
-      rules: { allowShortSecrets: settings.registry.allow_short_secrets },
+      operators: this.operators,
       changed: () => this.#changed(),
       changedEntry: () => this.#imported(),
       forgetDerivedKeys: () => {
         signingKeys.purgeAll();
         this.#notifyOthers();
       },
-    };
-    const { sleep: sleepRecords, signal: signalRecords, events } = records;
+    });
     const all = [
-      ...registryRoutes(context),
-      ...registryListRoutes(context.registry),
-      ...auditRoutes(dataDirectory, context.clock),
-      ...deviceRoutes({ ...context, sleepRecords, signalRecords, events }),
-      deviceListRoute({ ...context, sleepRecords, signalRecords }),
-      wakeRoute({ ...context, wakeups: this.#context }),
+      ...administration,
       ...this.#eventRoutes.routes,
-      ...wakeupRoutes({ ...context, wakeupRecords: records.wakeups, events }),
       ...this.webhooks.routes,
       ...this.calls.routes,
-      ...tokenKeyRoutes(context.tokenKeys),
-      ...opsTokenRoutes(this.operators),
       ...routes,
       ...this.refresh.routes(),
       ...this.#console.routes,

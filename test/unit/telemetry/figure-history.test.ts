@@ -1,7 +1,7 @@
 /** The figures of the last hour: what is read of a scrape, and what is kept of it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { figureSeriesMax, figuresEveryMs, figuresKept } from '../../../src/model/limits.ts';
+import { figureSeriesMax, figuresEveryMs, figuresKept } from '../../../src/model/console-limits.ts';
 import { FigureHistory, readFigures } from '../../../src/telemetry/figure-history.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ConsoleSessions, cookieName } from '../../../../src/gateways/console/console-sessions.ts';
 import type { Operator } from '../../../../src/model/audit.ts';
-import { consoleSessionMsMax, consoleSessionsPerTokenMax } from '../../../../src/model/limits.ts';
+import { consoleSessionMsMax, consoleSessionsPerTokenMax } from '../../../../src/model/console-limits.ts';
 import { hashOpsToken } from '../../../../src/storage/keys/ops-token-file.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 

@@ -1,0 +1,37 @@
+/** The routes by which operators read and change the registry, devices, wakeups, tokens and keys, whatever the topology. */
+import { auditRoutes } from '../../gateways/admin/audit-routes.ts';
+import { deviceListRoute } from '../../gateways/admin/device-list-route.ts';
+import { deviceRoutes } from '../../gateways/admin/device-routes.ts';
+import { registryListRoutes } from '../../gateways/admin/registry-lists.ts';
+import { registryRoutes, type RegistryChangeDeps } from '../../gateways/admin/registry-routes.ts';
+import { opsTokenRoutes, tokenKeyRoutes } from '../../gateways/admin/secret-routes.ts';
+import { wakeRoute } from '../../gateways/admin/wake-route.ts';
+import { wakeupRoutes } from '../../gateways/admin/wakeup-routes.ts';
+import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { Operators } from '../../gateways/ops/operators.ts';
+import type { ServerContext } from './server-context.ts';
+
+export interface AdminRoutesDeps extends Pick<
+  RegistryChangeDeps,
+  'writer' | 'changed' | 'changedEntry' | 'forgetDerivedKeys'
+> {
+  readonly dataDirectory: string;
+  readonly operators: Operators;
+}
+
+export function adminRoutes(server: ServerContext, deps: AdminRoutesDeps): AdminRoute[] {
+  const { settings, records, tokenKeys, clock, registry } = server;
+  const { sleep: sleepRecords, signal: signalRecords, events } = records;
+  const rules = { allowShortSecrets: settings.registry.allow_short_secrets };
+  return [
+    ...registryRoutes({ ...server, ...deps, rules }),
+    ...registryListRoutes(registry),
+    ...auditRoutes(deps.dataDirectory, clock),
+    ...deviceRoutes({ ...server, sleepRecords, signalRecords, events }),
+    deviceListRoute({ ...server, sleepRecords, signalRecords }),
+    wakeRoute({ ...server, wakeups: server }),
+    ...wakeupRoutes({ ...server, wakeupRecords: records.wakeups, events }),
+    ...tokenKeyRoutes(tokenKeys),
+    ...opsTokenRoutes(deps.operators),
+  ];
+}
