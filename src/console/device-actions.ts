@@ -1,4 +1,4 @@
-/** What an operator can do to a device: wake it and see whether it woke, end its sessions, forbid it to log in. */
+/** The changes of a device that an operator is offered: waking it, ending its sessions, forbidding it to log in. */
 import type { DeviceStatus } from '../gateways/admin/device-routes.ts';
 import type { WokenJson } from '../gateways/admin/wake-route.ts';
 import type { WakeupsAnswer } from '../gateways/admin/wakeup-routes.ts';

@@ -1,4 +1,4 @@
-/** What every view of the console has of the page around it, and the small parts that views are made of. */
+/** The page as its views have it, and the small parts that views are made of. */
 import type { Client } from './client.ts';
 import { el, freshId, type Attributes } from './dom.ts';
 

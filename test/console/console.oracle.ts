@@ -1,0 +1,266 @@
+/**
+ * The console in a browser, at a server process of its own: an operator at night logs in, sees how it goes, finds one device
+ * among thousands, sees why it was gone, and wakes it; a viewer sees the same and can do nothing. Held against axe, at two widths,
+ * in light and dark. Source: docs/console.md.
+ */
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { Chromium } from '../support/chromium.ts';
+import { startServerProcess, type ListenerPorts } from '../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+const secret = 'the secret of every device here';
+const hostileId = '<img src=x onerror=alert(1)>';
+const deviceId = 'DOOR-001234';
+const deviceCount = 3000;
+
+/** Any product's application has a webhook that nobody answers. */
+function writeRegistry(directory: string): string {
+  const ids = Array.from({ length: deviceCount }, (_, at) => `DOOR-${String(at).padStart(6, '0')}`);
+  const file = join(directory, 'registry.json');
+  const entries = {
+    applications: [{ app_id: '2818153', name: 'Front Door' }],
+    products: [{ product_id: 'doorbell', app_ids: ['2818153'] }],
+    devices: [hostileId, ...ids].map((device_id) => ({ device_id, product_id: 'doorbell', secret })),
+    webhooks: [{ app_id: '2818153', url: 'http://127.0.0.1:9/<b>hook</b>', secret: 'a-secret-of-a-webhook' }],
+  };
+  writeFileSync(file, JSON.stringify(entries));
+  return file;
+}
+
+class Device {
+  readonly #ports: ListenerPorts;
+  #module: SleepingModule | null = null;
+  #controller: SignalController | null = null;
+
+  constructor(t: Ending, ports: ListenerPorts) {
+    this.#ports = ports;
+    t.after(async () => {
+      await this.#module?.close();
+      await this.#controller?.close();
+    });
+  }
+
+  async sleep(): Promise<void> {
+    this.#module = await SleepingModule.connect(this.#ports.sleep, { deviceId, secret });
+  }
+
+  async losePower(): Promise<void> {
+    await this.#module?.close();
+  }
+
+  /** Resolves when the packet came and its controller is online. */
+  async wakeByPacket(): Promise<void> {
+    await this.#module?.nextPacket();
+    const url = `ws://127.0.0.1:${this.#ports.signal}/v1/signal`;
+    this.#controller = await SignalController.connect({ url, deviceId, secret, clock: new SystemClock() });
+  }
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+/** What axe finds wrong in the page as it stands, a line each. */
+async function complaints(browser: Chromium): Promise<string[]> {
+  await browser.evaluate(`typeof axe === 'undefined' && (() => { ${axe} })(), 0`);
+  const found = await browser.evaluate<readonly Violation[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })) })))`,
+  );
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
+  );
+}
+
+class Person {
+  readonly browser: Chromium;
+  readonly #origin: string;
+
+  constructor(browser: Chromium, origin: string) {
+    this.browser = browser;
+    this.#origin = origin;
+  }
+
+  async logIn(token: string): Promise<void> {
+    const { browser } = this;
+    await browser.until(`document.querySelector('#token') !== null`);
+    await browser.evaluate(`document.querySelector('#token').value = ${JSON.stringify(token)}`);
+    await this.press('Log in');
+  }
+
+  /** The button of this text, in the dialog if there is one. */
+  async press(text: string): Promise<void> {
+    const find = `[...(document.querySelector('dialog') ?? document).querySelectorAll('button')].find((each) => each.textContent === ${JSON.stringify(text)})`;
+    await this.browser.until(`${find} !== undefined`);
+    await this.browser.evaluate(`${find}.click()`);
+  }
+
+  /** Waits until the view has asked for what it shows. */
+  async go(hash: string, ready: string): Promise<void> {
+    await this.browser.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+    await this.browser.until(ready);
+  }
+
+  async sees(text: string, deadlineMs = 10_000): Promise<void> {
+    await this.browser.until(`document.body.innerText.includes(${JSON.stringify(text)})`, deadlineMs);
+  }
+
+  async open(): Promise<void> {
+    await this.browser.open(`${this.#origin}/`);
+  }
+}
+
+const hasRows = `document.querySelector('tbody tr') !== null`;
+/** Each view by its address, and what is there once it has its answer. */
+const views: readonly (readonly [hash: string, ready: string])[] = [
+  ['#/overview', `document.querySelectorAll('.plot canvas').length === 12`],
+  ['#/devices', hasRows],
+  [`#/device?id=${deviceId}`, `document.querySelector('.time-line svg .bar.asleep') !== null`],
+  ['#/applications', `document.querySelector('.webhook') !== null`],
+  ['#/calls', `document.body.innerText.includes('No live call')`],
+  ['#/cluster', hasRows],
+  ['#/audit', hasRows],
+  ['#/settings', hasRows],
+];
+
+const overflow = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
+
+/** Those that are made of more than tables; of the others axe is asked once. */
+const drawnViews = new Set(['#/overview', `#/device?id=${deviceId}`]);
+
+async function holdAgainstAxe(person: Person): Promise<void> {
+  const { browser } = person;
+  for (const [width, scheme] of [
+    [1440, 'light'],
+    [380, 'dark'],
+  ] as const) {
+    await browser.resize(width, 900);
+    await browser.prefer(scheme);
+    for (const [hash, ready] of views) {
+      await person.go(hash, ready);
+      assert.equal(await browser.evaluate(overflow), 0, `${hash} needs no scrolling to the side at ${width}`);
+      if (scheme === 'light' || drawnViews.has(hash))
+        assert.deepEqual(await complaints(browser), [], `${hash} at ${width}, ${scheme}`);
+    }
+  }
+  await browser.resize(1440, 900);
+}
+
+/** A field without a label, which axe has to find. */
+async function proveAxe(browser: Chromium): Promise<void> {
+  await browser.evaluate(`document.querySelector('main').append(document.createElement('select')), 0`);
+  assert.match((await complaints(browser)).join('\n'), /select-name/);
+  await browser.evaluate(`document.querySelector('main > select').remove()`);
+}
+
+async function keepPicture(
+  t: { diagnostic(text: string): void },
+  browser: Chromium,
+  name: string,
+): Promise<void> {
+  const file = join(tmpdir(), `reveille-console-${name}.png`);
+  writeFileSync(file, await browser.screenshot());
+  t.diagnostic(`the page, as it was seen: ${file}`);
+}
+
+test('an operator finds a device among thousands, sees why it was gone and wakes it, and a viewer only looks', async (t) => {
+  const directory = temporaryDirectory(t);
+  const { ports } = await startServerProcess(t, [
+    `data.dir=${directory}`,
+    `registry.file=${writeRegistry(directory)}`,
+    'webhooks.allow_local=true',
+  ]);
+  const token = findOpsToken(directory) ?? '';
+  const device = new Device(t, ports);
+  await device.sleep();
+  await device.losePower();
+  const ops = new OpsClient(`http://127.0.0.1:${ports.ops}`, token);
+  const lost = new URLSearchParams({ device_id: deviceId, type: 'device.sleep.offline', wait: '10' });
+  await ops.ask('/v1/events', lost);
+  await device.sleep();
+
+  const browser = await Chromium.launch(t);
+  const person = new Person(browser, `http://127.0.0.1:${ports.ops}`);
+  await browser.resize(1440, 900);
+  await person.open();
+  assert.deepEqual(await complaints(browser), [], 'the login');
+  await proveAxe(browser);
+  await person.logIn('no token of anybody');
+  await person.sees('no such token');
+  await person.logIn(token);
+
+  // The registry is in the figures with the first note, the sleeping device with the next one.
+  await browser.until(`document.querySelectorAll('.plot canvas').length === 12`);
+  await browser.until(`/sleeping\\s+1\\b/.test(document.querySelector('.tiles').innerText)`);
+  await browser.until(`/registry\\s+3,001\\b/.test(document.querySelector('.tiles').innerText)`);
+  await keepPicture(t, browser, 'overview');
+
+  await person.go('#/devices', hasRows);
+  await person.sees(hostileId);
+  assert.equal(await browser.evaluate(`document.querySelectorAll('img, script:not([src])').length`), 0);
+  await browser.evaluate(`document.querySelector('#prefix').value = 'DOOR-00123'`);
+  await person.press('Find');
+  await browser.until(`document.querySelectorAll('tbody tr').length === 10`);
+  await browser.evaluate(
+    `[...document.querySelectorAll('tbody a')].find((each) => each.textContent === '${deviceId}').click()`,
+  );
+  await person.sees('Time machine');
+  await browser.until(`document.querySelectorAll('.time-line .bar.asleep').length === 2`);
+  await browser.until(`document.querySelectorAll('.time-line .bar.offline').length === 1`);
+  await person.sees('the device closed the connection');
+
+  await person.press('Wake');
+  await person.press('Wake');
+  await device.wakeByPacket();
+  await browser.until(`/${deviceId} woke after/.test(document.querySelector('.news').innerText)`);
+  await browser.until(`document.querySelector('.time-line .bar.woke') !== null`);
+  await person.sees('was sent a wakeup');
+  await keepPicture(t, browser, 'device');
+
+  await holdAgainstAxe(person);
+
+  const kept = `JSON.stringify([document.cookie, localStorage.length, sessionStorage.length, location.search])`;
+  assert.equal(
+    await browser.evaluate(kept),
+    '["",0,0,""]',
+    'no token and no cookie is where a script finds it',
+  );
+  await person.press('Log out');
+  const { token: viewing } = await ops.change<{ token: string }>('/v1/ops-tokens/create', {
+    name: 'viola',
+    role: 'viewer',
+  });
+  await person.logIn(viewing);
+  await person.go(`#/device?id=${deviceId}`, `document.querySelector('.time-line svg .bar.woke') !== null`);
+  await person.sees('viola, viewer');
+  const buttons = `[...document.querySelectorAll('main button')].filter((each) => !each.hidden).map((each) => each.textContent)`;
+  assert.deepEqual(await browser.evaluate(buttons), [], 'a viewer is offered nothing that changes something');
+  const refused = `(async () => {
+    const { session } = await (await fetch('/console/session')).json();
+    const headers = { 'X-Reveille-Csrf': session.csrf, 'Content-Type': 'application/json' };
+    const body = JSON.stringify({ device_id: '${deviceId}' });
+    return (await fetch('/v1/device/kick', { method: 'POST', headers, body })).status;
+  })()`;
+  assert.equal(await browser.evaluate(refused), 403);
+  await ops.change('/v1/ops-tokens/revoke', { name: 'viola' });
+  await person.sees('The session is over', 15_000);
+
+  const expected = /^Failed to load resource: the server responded with a status of (?:401|403)/;
+  assert.deepEqual(
+    browser.problems.filter((problem) => !expected.test(problem)),
+    [],
+    'nothing was refused by the policy of the page',
+  );
+});
