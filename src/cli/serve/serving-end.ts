@@ -135,7 +135,7 @@ export function announceConsole(
   const url = ops.console ? consoleUrl(listeners) : null;
   if (url !== null)
     log.info(
-      { url, token: reveilleCommand('ops-token create NAME --role operator') },
+      { url, login: reveilleCommand('ops-token create NAME --role operator') },
       'the console is there',
     );
 }
