@@ -1,16 +1,16 @@
 /** The console in a browser: logs in, draws the frame of the page, and opens the view that its address names. */
 import { Client } from './client.ts';
 import { el, setText } from './dom.ts';
-import { openApplications } from './applications-view.ts';
-import { openAudit } from './audit-view.ts';
-import { openCalls } from './calls-view.ts';
-import { openCluster } from './cluster-view.ts';
-import { openDevice } from './device-view.ts';
-import { openDevices } from './devices-view.ts';
-import { loginView } from './login-view.ts';
-import { openOverview } from './overview-view.ts';
+import { openApplications } from './views/applications-view.ts';
+import { openAudit } from './views/audit-view.ts';
+import { openCalls } from './views/calls-view.ts';
+import { openCluster } from './views/cluster-view.ts';
+import { openDevice } from './views/device-view.ts';
+import { openDevices } from './views/devices-view.ts';
+import { loginView } from './views/login-view.ts';
+import { openOverview } from './views/overview-view.ts';
 import { button, sentenceOf, type OpenView, type Page, type View } from './page.ts';
-import { openSettings } from './settings-view.ts';
+import { openSettings } from './views/settings-view.ts';
 
 interface Entry {
   readonly name: string;

@@ -4,7 +4,7 @@ import type { SourceFile } from './source-tree.ts';
 const codeLinesMax = 220;
 const pathForm = /^src(?:\/[a-z0-9]+(?:-[a-z0-9]+)*)+\.ts$/;
 /** A page has its markup and its styles as files of their own, and is checked with the types of a browser. */
-const pageForm = /^src\/console\/(?:[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html)|tsconfig\.json)$/;
+const pageForm = /^src\/console\/(?:(?:[a-z]+\/)?[a-z0-9]+(?:-[a-z0-9]+)*\.(?:css|html)|tsconfig\.json)$/;
 const namesNothing = new Set(['manager', 'helper', 'helpers', 'util', 'utils', 'data', 'process', 'index']);
 
 /** Names are kebab-case nouns that say something; files stay small. */

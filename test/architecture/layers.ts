@@ -50,11 +50,17 @@ export function layerViolations(files: readonly SourceFile[]): string[] {
 
 /** Imports of values into what a browser runs, from beyond it. */
 export function browserViolations(files: readonly SourceFile[]): string[] {
-  const imported = /^import\s+(?!type\b)[^'"]*from\s*['"](\.\.[^'"]*|node:[^'"]*)['"]/gm;
+  const valueImport = /^import\s+(?!type\b)[^'"]*from\s*['"]([^'"]+)['"]/gm;
+  const isBeyond = (path: string, specifier: string): boolean => {
+    const target = resolveImport(path, specifier);
+    return target === null ? specifier.startsWith('node:') : layerOf(target) !== browserLayer;
+  };
   return files
     .filter(({ path }) => layerOf(path) === browserLayer)
     .flatMap(({ path, code }) =>
-      Array.from(code.matchAll(imported), ([, specifier]) => `${path} imports a value of ${specifier}`),
+      Array.from(code.matchAll(valueImport), ([, specifier = '']) => specifier)
+        .filter((specifier) => isBeyond(path, specifier))
+        .map((specifier) => `${path} imports a value of ${specifier}`),
     );
 }
 

@@ -1,7 +1,7 @@
 /** What the plots of the console are made of. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Figures, quantileOf } from '../../../src/console/figures.ts';
+import { Figures, quantileOf } from '../../../src/console/plots/figures.ts';
 
 const everyMs = 5000;
 

@@ -1,13 +1,13 @@
 /** A device's past from its events, as the console shows it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { describeEvent, sessionReason } from '../../../src/console/reasons.ts';
-import { pastOf, type PastEvent } from '../../../src/console/time-machine.ts';
+import { describeEvent, sessionReason } from '../../../src/console/past/reasons.ts';
+import { pastOf, type PastEvent } from '../../../src/console/past/time-machine.ts';
 import { callEndReasons } from '../../../src/model/call.ts';
 import { eventTypes } from '../../../src/model/events.ts';
 import { signalEndReasons } from '../../../src/model/signal.ts';
 import { sleepEndReasons } from '../../../src/model/sleep.ts';
-import { callReason } from '../../../src/console/reasons.ts';
+import { callReason } from '../../../src/console/past/reasons.ts';
 
 const noonMs = Date.UTC(2026, 10, 20, 12);
 

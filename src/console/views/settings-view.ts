@@ -1,8 +1,8 @@
 /** The settings in force, secrets masked: those that differ from their defaults first. */
-import type { SettingJson, SettingsJson } from '../server/config/settings-route.ts';
-import { code, el } from './dom.ts';
-import { badge, dataTable, sentenceOf, type Page, type View } from './page.ts';
-import { plural } from './text.ts';
+import type { SettingJson, SettingsJson } from '../../server/config/settings-route.ts';
+import { code, el } from '../dom.ts';
+import { badge, dataTable, sentenceOf, type Page, type View } from '../page.ts';
+import { plural } from '../text.ts';
 
 export function openSettings(page: Page): View {
   const list = el('div', {}, el('p', {}, 'Looking …'));

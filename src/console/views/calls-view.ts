@@ -1,9 +1,9 @@
 /** Live calls: their state and legs, the page that shows one, and ending it. */
-import type { CallJson, MediaProcessJson } from '../gateways/admin/call-routes.ts';
-import { actionButton } from './actions.ts';
-import { el } from './dom.ts';
-import { badge, button, dataTable, linkTo, poll, time, Trouble, type Page, type View } from './page.ts';
-import { formatMoment, formatSpan, plural } from './text.ts';
+import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
+import { actionButton } from '../actions.ts';
+import { el } from '../dom.ts';
+import { badge, button, dataTable, linkTo, poll, time, Trouble, type Page, type View } from '../page.ts';
+import { formatMoment, formatSpan, plural } from '../text.ts';
 
 const everyMs = 5000;
 const shownMax = 200;

@@ -1,8 +1,8 @@
 /** Plots of figures: a canvas by uPlot, with a legend that has the values as text, for those who cannot see it as well. */
 import uPlot from 'uplot';
-import { el, freshId, setText } from './dom.ts';
+import { el, freshId, setText } from '../dom.ts';
 import type { Values } from './figures.ts';
-import { formatClock, formatNumber } from './text.ts';
+import { formatClock, formatNumber } from '../text.ts';
 
 export interface Line {
   readonly label: string;

@@ -1,9 +1,9 @@
 /** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
-import type { EventsAnswer, WireEvent } from '../gateways/admin/event-query.ts';
-import { code, el, setText } from './dom.ts';
-import { button, dataTable, section, sentenceOf, time, type Page } from './page.ts';
+import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
+import { code, el, setText } from '../dom.ts';
+import { button, dataTable, section, sentenceOf, time, type Page } from '../page.ts';
 import { describeEvent } from './reasons.ts';
-import { formatMoment, formatSpan, plural, zoneName } from './text.ts';
+import { formatMoment, formatSpan, plural, zoneName } from '../text.ts';
 import { drawTimeLine } from './time-line.ts';
 import { pastOf, type Past } from './time-machine.ts';
 

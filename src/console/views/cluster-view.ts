@@ -1,9 +1,9 @@
 /** The members of the cluster: processes of one machine, or nodes, each with its state and sessions. */
-import type { ClusterJson, MemberJson } from '../server/membership/cluster-json.ts';
-import { actionButton } from './actions.ts';
-import { el } from './dom.ts';
-import { badge, dataTable, poll, Trouble, type Page, type View } from './page.ts';
-import { formatCount, formatSpan } from './text.ts';
+import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
+import { actionButton } from '../actions.ts';
+import { el } from '../dom.ts';
+import { badge, dataTable, poll, Trouble, type Page, type View } from '../page.ts';
+import { formatCount, formatSpan } from '../text.ts';
 
 const everyMs = 5000;
 

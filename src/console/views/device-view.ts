@@ -1,13 +1,13 @@
 /** One device: its record, its connections, its past on a time line, and what an operator can do to it. */
-import type { CallJson } from '../gateways/admin/call-routes.ts';
-import type { ConnectionStatus, DeviceStatus } from '../gateways/admin/device-routes.ts';
+import type { CallJson } from '../../gateways/admin/call-routes.ts';
+import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import { callsTable } from './calls-view.ts';
 import { deviceActions } from './device-actions.ts';
-import { el } from './dom.ts';
-import { badge, dataTable, linkTo, poll, section, time, Trouble, type Page, type View } from './page.ts';
-import { sessionReason } from './reasons.ts';
-import { formatMoment, formatSpan } from './text.ts';
-import { TimeMachine } from './time-machine-view.ts';
+import { el } from '../dom.ts';
+import { badge, dataTable, linkTo, poll, section, time, Trouble, type Page, type View } from '../page.ts';
+import { sessionReason } from '../past/reasons.ts';
+import { formatMoment, formatSpan } from '../text.ts';
+import { TimeMachine } from '../past/time-machine-view.ts';
 
 const everyMs = 5000;
 

@@ -1,9 +1,9 @@
 /** The audit log: who changed what, when and how it ended, the latest first. */
-import type { AuditAnswer } from '../gateways/admin/audit-routes.ts';
-import type { AuditLine } from '../model/audit.ts';
-import { code, el } from './dom.ts';
-import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from './page.ts';
-import { formatMoment } from './text.ts';
+import type { AuditAnswer } from '../../gateways/admin/audit-routes.ts';
+import type { AuditLine } from '../../model/audit.ts';
+import { code, el } from '../dom.ts';
+import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from '../page.ts';
+import { formatMoment } from '../text.ts';
 
 const shownMax = 200;
 

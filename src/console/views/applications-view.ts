@@ -1,7 +1,7 @@
 /** Applications and their webhooks: how they stand, what they could not deliver, and sending that again. */
-import type { ParkedJson, WebhookJson } from '../gateways/admin/webhook-routes.ts';
-import { actionButton, type Action } from './actions.ts';
-import { code, el } from './dom.ts';
+import type { ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
+import { actionButton, type Action } from '../actions.ts';
+import { code, el } from '../dom.ts';
 import {
   badge,
   button,
@@ -14,8 +14,8 @@ import {
   type BadgeKind,
   type Page,
   type View,
-} from './page.ts';
-import { formatCount, formatMoment, plural } from './text.ts';
+} from '../page.ts';
+import { formatCount, formatMoment, plural } from '../text.ts';
 
 const everyMs = 10_000;
 const applicationsMax = 500;

@@ -1,10 +1,10 @@
 /** The changes of a device that an operator is offered: waking it, ending its sessions, forbidding it to log in. */
-import type { DeviceStatus } from '../gateways/admin/device-routes.ts';
-import type { WokenJson } from '../gateways/admin/wake-route.ts';
-import type { WakeupsAnswer } from '../gateways/admin/wakeup-routes.ts';
-import { actionButton, type Action } from './actions.ts';
-import type { Page } from './page.ts';
-import { formatSpan } from './text.ts';
+import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
+import type { WokenJson } from '../../gateways/admin/wake-route.ts';
+import type { WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
+import { actionButton, type Action } from '../actions.ts';
+import type { Page } from '../page.ts';
+import { formatSpan } from '../text.ts';
 
 /** None for a viewer. `changed`: called when one is done. */
 export function deviceActions(

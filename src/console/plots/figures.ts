@@ -1,5 +1,5 @@
 /** The figures of the page: notes of the server as they come, kept for an hour, and what plots are made of: rates and quantiles. */
-import type { FiguresJson } from '../telemetry/figure-history.ts';
+import type { FiguresJson } from '../../telemetry/figure-history.ts';
 
 const keptMax = 720;
 

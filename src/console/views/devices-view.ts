@@ -1,8 +1,12 @@
 /** Devices of the registry by the beginning of their ids, their product and their state, a page at a time. */
-import type { DeviceListJson, ListedDeviceJson, ListedState } from '../gateways/admin/device-list-route.ts';
-import { el } from './dom.ts';
-import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from './page.ts';
-import { formatMoment, formatSpan } from './text.ts';
+import type {
+  DeviceListJson,
+  ListedDeviceJson,
+  ListedState,
+} from '../../gateways/admin/device-list-route.ts';
+import { el } from '../dom.ts';
+import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from '../page.ts';
+import { formatMoment, formatSpan } from '../text.ts';
 
 const stateTexts: Readonly<Record<ListedState, string>> = {
   online: 'online',

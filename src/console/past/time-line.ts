@@ -1,6 +1,6 @@
 /** Draws the past of a device: one row for each kind of thing, time to the right. Its words are in the tables below it. */
-import { freshId, svg, type Attributes } from './dom.ts';
-import { formatMoment, formatSpan, plural } from './text.ts';
+import { freshId, svg, type Attributes } from '../dom.ts';
+import { formatMoment, formatSpan, plural } from '../text.ts';
 import type { Past, PastWakeup, Period } from './time-machine.ts';
 
 export interface TimeLineTerms {

@@ -1,10 +1,10 @@
 /** The overview: what the server does now, and plots of the last hour at most, for all its processes together. */
-import type { FiguresJson } from '../telemetry/figure-history.ts';
-import { el, setText } from './dom.ts';
-import { Figures, type Values } from './figures.ts';
-import { poll, Trouble, type Page, type View } from './page.ts';
-import { Plot, type Line } from './plots.ts';
-import { formatBytes, formatCount, formatNumber } from './text.ts';
+import type { FiguresJson } from '../../telemetry/figure-history.ts';
+import { el, setText } from '../dom.ts';
+import { Figures, type Values } from '../plots/figures.ts';
+import { poll, Trouble, type Page, type View } from '../page.ts';
+import { Plot, type Line } from '../plots/plots.ts';
+import { formatBytes, formatCount, formatNumber } from '../text.ts';
 
 const everyMs = 5000;
 /** Routes that ask and change nothing. */

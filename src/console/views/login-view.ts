@@ -1,7 +1,7 @@
 /** The login: a token becomes a session, and is forgotten by the page. */
-import type { Client } from './client.ts';
-import { el } from './dom.ts';
-import { sentenceOf, Trouble, type View } from './page.ts';
+import type { Client } from '../client.ts';
+import { el } from '../dom.ts';
+import { sentenceOf, Trouble, type View } from '../page.ts';
 
 /** `sentence`: why it is shown; empty: it is the first thing that is. */
 export function loginView(client: Client, sentence: string, done: () => void): View {
