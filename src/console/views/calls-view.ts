@@ -3,7 +3,7 @@ import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-route
 import { actionButton } from '../actions.ts';
 import { el } from '../dom.ts';
 import { badge, button, dataTable, linkTo, poll, time, Trouble, type Page, type View } from '../page.ts';
-import { formatMoment, formatSpan, plural } from '../text.ts';
+import { formatMoment, plural } from '../text.ts';
 
 const everyMs = 5000;
 const shownMax = 200;
@@ -55,7 +55,7 @@ export function callsTable(page: Page, calls: readonly CallJson[]): HTMLElement 
     return [
       el('a', { href: linkTo('device', { id: call.device_id }) }, el('bdi', {}, call.device_id)),
       el('span', {}, badge(call.state, call.state === 'connected' ? 'good' : 'calm'), waits(call)),
-      time(createdMs, `${formatMoment(createdMs)}, ${formatSpan(Date.now() - createdMs)} ago`),
+      time(createdMs, formatMoment(createdMs)),
       legsOf(call),
       el('span', { class: 'buttons' }, ...callActions(page, call)),
     ];
