@@ -7,7 +7,7 @@ import { formatMoment, formatSpan, plural, zoneName } from '../text.ts';
 import { drawTimeLine } from './time-line.ts';
 import { pastOf, type Past } from './time-machine.ts';
 
-/** Events asked for at once, and kept by the page: an operator looks at days, not at years. */
+/** Events asked for at once, and those beyond which no earlier ones are: an operator looks at days, not at years. */
 const pageEvents = 500;
 const eventsKeptMax = 20_000;
 /** Events whose rows are drawn at first. */
@@ -112,7 +112,7 @@ export class TimeMachine {
   }
 
   #take(events: readonly WireEvent[]): void {
-    for (const event of events) if (this.#events.size < eventsKeptMax) this.#events.set(event.seq, event);
+    for (const event of events) this.#events.set(event.seq, event);
   }
 
   #choose(spanMs: number | null): void {
@@ -137,7 +137,7 @@ export class TimeMachine {
   #show(): void {
     const past = pastOf([...this.#events.values()]);
     this.#fitSpan(past);
-    this.#earlier.hidden = this.#before === null;
+    this.#earlier.hidden = this.#before === null || this.#events.size >= eventsKeptMax;
     const since =
       past.knownFromMs === null ? '' : ` The earliest shown is of ${formatMoment(past.knownFromMs)}.`;
     setText(

@@ -12,6 +12,7 @@ import type { ConnectionRecords } from '../../core/ports/records.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { parseDeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
+import { devicesAskedMax } from '../../model/provisioning-limits.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
 import { readRoute, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 
@@ -49,8 +50,9 @@ const pageMax = 200;
 /** Devices that one page looks at, and how many in one turn of the loop: about 2 ms. */
 const lookedAtMax = 5000;
 const sliceDevices = 200;
-/** Of those that others are asked about at once. */
+/** Devices whose rows are read at once; and in one page, where that may take asking NATS. */
 const askedAtOnce = 50;
+const askedMax = devicesAskedMax;
 
 const listQuery = z.strictObject({
   prefix: z.string().max(255).default(''),
@@ -78,13 +80,16 @@ async function readPage(deps: DeviceListRouteDeps, query: ListQuery): Promise<De
   const { prefix, product_id: productId, state, limit } = query;
   const found: ListedDeviceJson[] = [];
   let after = query.after ?? null;
+  let asked = 0;
   for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += sliceDevices) {
     if (lookedAt > 0) await nextTurn();
     const slice = deps.registry.devicesBehind(after, prefix, sliceDevices);
     for (let start = 0; start < slice.length; start += askedAtOnce) {
+      if (deps.cluster !== null && asked >= askedMax) return { devices: found, next: after };
       const some = slice.slice(start, start + askedAtOnce);
-      const asked = some.filter((device) => productId === undefined || device.productId === productId);
-      const listed = await Promise.all(asked.map((device) => listDevice(deps, device)));
+      const wanted = some.filter((device) => productId === undefined || device.productId === productId);
+      const listed = await Promise.all(wanted.map((device) => listDevice(deps, device)));
+      asked += wanted.length;
       for (const each of listed) {
         if (state !== undefined && each.state !== state) continue;
         if (found.length === limit) return { devices: found, next: found.at(-1)?.device_id ?? null };

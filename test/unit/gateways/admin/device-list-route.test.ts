@@ -1,0 +1,172 @@
+/** Pages of devices with the states of their connections, alone and among several members. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
+import {
+  deviceListRoute,
+  type DeviceListJson,
+  type DeviceListRouteDeps,
+} from '../../../../src/gateways/admin/device-list-route.ts';
+import type { DeviceRow, SharedConnection } from '../../../../src/model/cluster.ts';
+import type { ConnectionRecord } from '../../../../src/model/connectivity.ts';
+import type { DeviceId, ProductId, SessionId } from '../../../../src/model/ids.ts';
+import type { Device } from '../../../../src/model/registry.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+function device(id: string, terms: Partial<Device> = {}): Device {
+  const productId = 'doorbell' as ProductId;
+  return { deviceId: id as DeviceId, productId, secret: 's', expiresAt: null, disabled: false, ...terms };
+}
+
+function record(epoch: number, lastLoginAt: number): ConnectionRecord {
+  return { epoch, openSession: null, lastLoginAt, lastHeartbeatAt: null, lastOfflineAt: null };
+}
+
+const nobody: SharedConnection = {
+  epoch: 0,
+  slots: [],
+  lastLoginAt: null,
+  lastHeartbeatAt: null,
+  lastOfflineAt: null,
+};
+
+const slots = [{ member: 'm', session: 's' as SessionId, epoch: 1 }] as unknown as SharedConnection['slots'];
+
+interface Scene extends Partial<DeviceListRouteDeps> {
+  readonly devices: readonly Device[];
+}
+
+/** The route, and its answer to a query. */
+function scene({ devices, ...deps }: Scene) {
+  const route = deviceListRoute({
+    clock: new DrivenClock(1_000_000),
+    registry: {
+      devicesBehind: (after, prefix, limit) =>
+        devices
+          .filter(({ deviceId: id }) => id.startsWith(prefix) && (after === null || id > after))
+          .slice(0, limit),
+    },
+    directory: { find: () => null },
+    sleepRecords: { read: () => null },
+    signalRecords: { read: () => null },
+    cluster: null,
+    ...deps,
+  });
+  const list = async (query: Readonly<Record<string, string>> = {}): Promise<DeviceListJson> => {
+    const reply = await route.handle({ query: new URLSearchParams(query), body: undefined });
+    assert.equal(reply.status, 200, JSON.stringify(reply.body));
+    return reply.body as DeviceListJson;
+  };
+  return { route, list };
+}
+
+function many(count: number): Device[] {
+  return Array.from({ length: count }, (_, at) => device(`D-${String(at).padStart(6, '0')}`));
+}
+
+test('alone a device is what its sockets here and its records say', async () => {
+  const held = { find: (id: DeviceId) => (id === 'A' || id === 'B' ? actor(id) : null) };
+  const actor = (id: DeviceId) => ({
+    epoch: (kind: string) => Number(kind === (id === 'A' ? 'signal' : 'sleep')),
+    heartbeatAt: () => 900,
+  });
+  const { list } = scene({
+    devices: [device('A'), device('B'), device('C', { disabled: true }), device('D', { expiresAt: 999 })],
+    directory: held as unknown as DeviceListRouteDeps['directory'],
+    sleepRecords: { read: (id) => (id === 'C' ? record(3, 500) : null) },
+  });
+  assert.deepEqual(
+    (await list()).devices.map((each) => [each.device_id, each.state, each.last_seen_at]),
+    [
+      ['A', 'online', 900],
+      ['B', 'asleep', 900],
+      ['C', 'offline', 500],
+      ['D', 'never', null],
+    ],
+  );
+  const { devices } = await list();
+  assert.deepEqual(
+    devices.map(({ disabled, expired }) => [disabled, expired]),
+    [
+      [false, false],
+      [false, false],
+      [true, false],
+      [false, true],
+    ],
+  );
+});
+
+test('among several members a device is what its shared row says', async () => {
+  const rows: Readonly<Record<string, DeviceRow>> = {
+    A: { sleep: nobody, signal: { ...nobody, epoch: 1, slots } },
+    B: { sleep: { ...nobody, epoch: 4, slots, lastHeartbeatAt: 77 }, signal: nobody },
+    C: { sleep: { ...nobody, epoch: 4, lastOfflineAt: 55 }, signal: nobody },
+  };
+  const locator = { find: (id: DeviceId) => rows[id] ?? { sleep: nobody, signal: nobody } };
+  const { list } = scene({
+    devices: ['A', 'B', 'C', 'D'].map((id) => device(id)),
+    cluster: { locator } as unknown as DeviceListRouteDeps['cluster'],
+  });
+  assert.deepEqual(
+    (await list()).devices.map((each) => [each.state, each.last_seen_at]),
+    [
+      ['online', null],
+      ['asleep', 77],
+      ['offline', 55],
+      ['never', null],
+    ],
+  );
+  assert.deepEqual(
+    (await list({ state: 'asleep' })).devices.map(({ device_id: id }) => id),
+    ['B'],
+  );
+});
+
+test('where the shared rows cannot be read the list is refused, not made up', async () => {
+  const locator = { find: () => Promise.reject(new SharedStateUnavailable('planted')) };
+  const { route } = scene({
+    devices: [device('A')],
+    cluster: { locator } as unknown as DeviceListRouteDeps['cluster'],
+  });
+  const reply = await route.handle({ query: new URLSearchParams(), body: undefined });
+  assert.equal(reply.status, 503);
+});
+
+test('pages follow one another without a gap, by the next of each', async () => {
+  const { list } = scene({ devices: many(123) });
+  const first = await list();
+  const second = await list({ after: first.next ?? '' });
+  const third = await list({ after: second.next ?? '' });
+  const ids = [first, second, third].flatMap(({ devices }) => devices.map(({ device_id: id }) => id));
+  assert.deepEqual(
+    ids,
+    many(123).map(({ deviceId }) => deviceId),
+  );
+  assert.equal(third.next, null);
+  assert.deepEqual((await list({ prefix: 'D-00012' })).devices.length, 3);
+});
+
+test('a search that finds nothing ends after 5 000 devices, after 500 among several members, with the place to go on', async () => {
+  const devices = many(12_000);
+  const { list } = scene({ devices });
+  assert.deepEqual(await list({ product_id: 'none' }), { devices: [], next: 'D-004999' });
+  assert.deepEqual(await list({ state: 'online', after: 'D-009999' }), { devices: [], next: null });
+  const locator = { find: () => ({ sleep: nobody, signal: nobody }) };
+  const cluster = { locator } as unknown as DeviceListRouteDeps['cluster'];
+  const shared = scene({ devices, cluster });
+  assert.deepEqual(await shared.list({ state: 'online' }), { devices: [], next: 'D-000499' });
+});
+
+test('a query that cannot be is refused by the name of its field', async () => {
+  const { route } = scene({ devices: [] });
+  for (const [name, value] of [
+    ['limit', '0'],
+    ['limit', '201'],
+    ['state', 'awake'],
+    ['after', ''],
+    ['colour', 'red'],
+  ] as const) {
+    const reply = await route.handle({ query: new URLSearchParams({ [name]: value }), body: undefined });
+    assert.equal(reply.status, 400, name);
+  }
+});
