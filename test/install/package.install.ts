@@ -88,7 +88,10 @@ test('init begins a server there, and its next three commands serve it and wake 
     stdout,
   );
   assert.equal(statSync(join(folder, 'key.json')).mode & 0o077, 0);
-  await typed(t, serve, '"msg":"ready"');
+  const ready = await typed(t, serve, '"msg":"ready"');
+  const { listeners } = JSON.parse(ready) as { readonly listeners: { readonly ops: string } };
+  for (const path of ['/console', '/console/console.js', '/console/console.css'])
+    assert.equal((await fetch(`http://${listeners.ops}${path}`)).status, 200, `the package has ${path}`);
   await typed(t, simulate, 'asleep');
   const { stdout: woken } = await run('sh', ['-c', wake], { cwd: folder, env });
   assert.match(woken, /woke|online/);
