@@ -58,31 +58,11 @@ export class SoakServer {
     this.#client = new ReveilleClient({ origin: `http://${server.listeners.api}`, credential });
   }
 
-  /** What the call in this room of the device takes part by; `index` chooses the shape of its pictures, too. */
-  async issue(index: number, room: number): Promise<CallAccess> {
-    const { downVideo, upVideo, sound } = kindOf(index);
-    const { mode, screen } = (downVideo === 'mjpeg' ? shapes[index % shapes.length] : null) ?? untouched;
-    const { format, rate, channels } = sound?.device ?? alaw;
-    const issued = await this.#client.issueCallCredentials({
-      device_id: deviceIdOf(index),
-      msg_session_key: 'a session key',
-      msg_room_id: `room-${index}-${room}`,
-      msg_session_token: 'a server token',
-      msg_app_id: 'wx0123456789abcdef',
-      msg_model_id: 'model_1',
-      down_video_mt: downVideo,
-      up_video_mt: upVideo ?? 'none',
-      screen_width: screen.width,
-      screen_height: screen.height,
-      video_res_mode: mode,
-      down_audio_mt: format,
-      audio_rate: rate,
-      audio_channels: channels,
-    });
-    if (!issued.ok) throw new Error(`no credentials: ${issued.code} ${issued.message}`);
-    const session = new URL(issued.data.peer_id).searchParams.get('x_session') ?? '';
+  /** As `issueCall`. */
+  issue(index: number, room: number): Promise<CallAccess> {
     const url = `ws://${this.#server.listeners.media}`;
-    return { url, bridgeKey, session, token: issued.data.token, mode, screen };
+    const deviceId = deviceIdOf(index);
+    return issueCall(this.#client, { url, bridgeKey, deviceId, index, room: `room-${index}-${room}` });
   }
 
   async stop(): Promise<void> {
@@ -90,6 +70,43 @@ export class SoakServer {
     await this.#server.stop();
     await rm(this.#directory, { recursive: true, force: true });
   }
+}
+
+interface CallPlace {
+  /** Of the media listener. */
+  readonly url: string;
+  readonly bridgeKey: string;
+  readonly deviceId: string;
+  /** Chooses the kind of the call, and the shape of its pictures, too. */
+  readonly index: number;
+  readonly room: string;
+}
+
+/** What the call in this room of the device takes part by. */
+export async function issueCall(client: ReveilleClient, place: CallPlace): Promise<CallAccess> {
+  const { url, bridgeKey, deviceId, index, room } = place;
+  const { downVideo, upVideo, sound } = kindOf(index);
+  const { mode, screen } = (downVideo === 'mjpeg' ? shapes[index % shapes.length] : null) ?? untouched;
+  const { format, rate, channels } = sound?.device ?? alaw;
+  const issued = await client.issueCallCredentials({
+    device_id: deviceId,
+    msg_session_key: 'a session key',
+    msg_room_id: room,
+    msg_session_token: 'a server token',
+    msg_app_id: 'wx0123456789abcdef',
+    msg_model_id: 'model_1',
+    down_video_mt: downVideo,
+    up_video_mt: upVideo ?? 'none',
+    screen_width: screen.width,
+    screen_height: screen.height,
+    video_res_mode: mode,
+    down_audio_mt: format,
+    audio_rate: rate,
+    audio_channels: channels,
+  });
+  if (!issued.ok) throw new Error(`no credentials: ${issued.code} ${issued.message}`);
+  const session = new URL(issued.data.peer_id).searchParams.get('x_session') ?? '';
+  return { url, bridgeKey, session, token: issued.data.token, mode, screen };
 }
 
 function deviceIdOf(index: number): string {

@@ -29,14 +29,17 @@ export interface Launch {
   readonly openFilesMax?: number;
   /** A command that runs the one behind it, in surroundings of its own. */
   readonly within?: readonly string[];
+  /** Modules that every process of it loads first. */
+  readonly imports?: readonly string[];
 }
 
 function spawnCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  { run, openFilesMax, within = [] }: Launch = {},
+  { run, openFilesMax, within = [], imports = [] }: Launch = {},
 ): ChildProcess {
-  const node = [process.execPath, ...(run === 'source' ? source : mainArgs), ...args];
+  const main = run === 'source' ? source : mainArgs;
+  const node = [process.execPath, ...imports.flatMap((module) => ['--import', module]), ...main, ...args];
   const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];
   const [command = '', ...rest] = [...within, ...(openFilesMax === undefined ? node : limited)];
   return spawn(command, rest, {

@@ -1,0 +1,140 @@
+/**
+ * The devices of the soak: modules that stay asleep, and whole devices that come online when they are woken. Both are woken at
+ * fixed rates through the API, and every packet is awaited where it was asked for.
+ */
+import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
+import type { Cancel, Clock } from '../../../src/lib/clock.ts';
+import { openEndpoints } from '../../../src/tools/simulator/device-connections.ts';
+import { DeviceFleet } from '../../../src/tools/simulator/device-fleet.ts';
+import { moduleAlone, wholeDevice, type DeviceLife } from '../../../src/tools/simulator/simulated-device.ts';
+import { Latencies, type ErrorCounts } from './latencies.ts';
+import { soakDevice, type SoakPlan } from './plan.ts';
+
+export interface DevicePorts {
+  readonly sleep: number;
+  readonly signal: number;
+}
+
+export interface DeviceLoadDeps {
+  readonly plan: SoakPlan;
+  readonly ports: DevicePorts;
+  readonly client: ReveilleClient;
+  readonly clock: Clock;
+  readonly errors: ErrorCounts;
+}
+
+const rampPerSecond = 1500;
+const bootMs = 300;
+const onlineMs = 3000;
+/** A packet that has not come by then is missing. */
+const packetMsMax = 5000;
+const lookEveryMs = 250;
+
+export class DeviceLoad {
+  readonly wakeups = new Latencies();
+  readonly wokeAfter = new Latencies();
+  readonly #deps: DeviceLoadDeps;
+  readonly #modules: DeviceFleet;
+  readonly #devices: DeviceFleet;
+  /** By device id, when its wakeup was asked for. */
+  readonly #asked = new Map<string, number>();
+  #cancels: readonly Cancel[] = [];
+
+  constructor(deps: DeviceLoadDeps) {
+    const { plan, ports } = deps;
+    this.#deps = deps;
+    const sleepServer = `127.0.0.1:${ports.sleep}`;
+    const alone = plan.devices - plan.wholeDevices;
+    this.#modules = this.#newFleet(moduleAlone(sleepServer, plan.heartbeatSeconds), 0, alone);
+    this.#devices = this.#newFleet(wholeDevice, alone, plan.wholeDevices);
+  }
+
+  /** Logs all of them in. */
+  start(): void {
+    this.#modules.start();
+    this.#devices.start();
+  }
+
+  /** From now on they are woken. */
+  startWaking(): void {
+    const { clock, plan } = this.#deps;
+    this.#cancels = [
+      clock.every(1000 / plan.moduleWakesPerSecond, () => void this.#wake(this.#modules)),
+      clock.every(1000 / plan.deviceWakesPerSecond, () => void this.#wake(this.#devices)),
+      clock.every(lookEveryMs, () => this.#giveUpMissing()),
+    ];
+  }
+
+  get asleep(): number {
+    return this.#modules.tally.inStage('asleep') + this.#devices.tally.inStage('asleep');
+  }
+
+  get awake(): number {
+    return this.#devices.tally.inStage('online') + this.#devices.tally.inStage('falling-asleep');
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#modules.stop();
+    this.#devices.stop();
+  }
+
+  #newFleet(life: DeviceLife, first: number, count: number): DeviceFleet {
+    const { clock, ports, plan, errors } = this.#deps;
+    const endpoints = {
+      clock,
+      signalUrl: `ws://127.0.0.1:${ports.signal}`,
+      signalTls: undefined,
+      sleep: { address: `127.0.0.1:${ports.sleep}`, tls: null },
+      wakeMode: 'custom',
+      heartbeatSeconds: plan.heartbeatSeconds,
+      devices: plan.devices,
+      onMessage: () => undefined,
+    } as const;
+    const devices = Array.from({ length: count }, (_, index) => soakDevice(first + index));
+    return new DeviceFleet(
+      devices,
+      { life, onlineMs, bootMs, rampPerSecond },
+      {
+        clock,
+        random: Math.random,
+        endpointsOf: (device, number) => openEndpoints(endpoints, device, first + number),
+        onWake: (deviceId) => this.#noteWake(deviceId),
+        onAwake: (_deviceId, tookMs) => this.wokeAfter.add(tookMs),
+        onTrouble: (_deviceId, error) => errors.add(`device: ${error.message.replaceAll(/\d+/g, '#')}`),
+      },
+    );
+  }
+
+  async #wake(fleet: DeviceFleet): Promise<void> {
+    const { client, errors } = this.#deps;
+    const deviceId = fleet.pickAsleep();
+    if (deviceId === null || this.#asked.has(deviceId)) return;
+    this.#asked.set(deviceId, performance.now());
+    try {
+      const answer = await client.wake(deviceId);
+      if (answer.ok) return;
+      errors.add(`wakeup: ${answer.code}`);
+      this.#asked.delete(deviceId);
+    } catch (error) {
+      errors.add(`wakeup: ${(error as Error).name}`);
+      this.#asked.delete(deviceId);
+    }
+  }
+
+  #noteWake(deviceId: string): void {
+    const askedMs = this.#asked.get(deviceId);
+    this.#asked.delete(deviceId);
+    if (askedMs === undefined) this.#deps.errors.add('wakeup: a packet that nobody waits for');
+    else this.wakeups.add(performance.now() - askedMs);
+  }
+
+  #giveUpMissing(): void {
+    const beforeMs = performance.now() - packetMsMax;
+    for (const [deviceId, askedMs] of this.#asked) {
+      if (askedMs > beforeMs) return;
+      this.#asked.delete(deviceId);
+      this.#deps.errors.add('wakeup: no packet');
+    }
+  }
+}

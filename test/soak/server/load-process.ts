@@ -1,0 +1,85 @@
+/**
+ * The process that loads a server that soaks: devices, calls and backends. Its parameter says with what; it appends what it
+ * measures to the file of samples, says when all devices sleep, and ends when it is told to.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ReveilleClient } from '../../../src/client/reveille-client.ts';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import { openEngine } from '../../../src/media/codec/engine.ts';
+import { readEvents, Receivers } from './backend-load.ts';
+import { CallLoad } from './call-load.ts';
+import { DeviceLoad } from './device-load.ts';
+import { ErrorCounts, Latencies } from './latencies.ts';
+import type { LoadOrder, LoadReport } from './load-messages.ts';
+import { credential, sampleSeconds, type SoakPlan } from './plan.ts';
+import { appendSample, nowSeconds } from './samples.ts';
+
+const plan = JSON.parse(process.argv[2] ?? '') as SoakPlan;
+const lookMs = 100;
+const clock = new SystemClock();
+const receivers = await Receivers.open();
+let stop: () => Promise<void> = () => Promise.resolve();
+
+process.on('message', (order: LoadOrder) => void (order.kind === 'start' ? start(order) : end()));
+process.once('disconnect', () => process.exit(1));
+report({ kind: 'hooks', hooks: receivers.hooks });
+
+async function start({ file, ports }: LoadOrder & { kind: 'start' }): Promise<void> {
+  const errors = new ErrorCounts();
+  const events = new Latencies();
+  const client = new ReveilleClient({ origin: `http://127.0.0.1:${ports.api}`, credential, clock });
+  const devices = new DeviceLoad({ plan, ports, client, clock, errors });
+  const engine = await openEngine();
+  if (!engine.ok) throw new Error(engine.error);
+  const calls = new CallLoad({
+    engine: engine.value,
+    client,
+    url: `ws://127.0.0.1:${ports.media}`,
+    calls: plan.calls,
+    changeSeconds: plan.callChangeSeconds,
+    errors,
+  });
+  const reading = readEvents(client, events, errors);
+  devices.start();
+  while (devices.asleep < plan.devices) await sleep(lookMs);
+  errors.take();
+  report({ kind: 'asleep' });
+  devices.startWaking();
+  const calling = calls.run();
+  let cpu = process.cpuUsage();
+  const sampling = setInterval(() => {
+    const spent = process.cpuUsage(cpu);
+    cpu = process.cpuUsage();
+    appendSample(file, {
+      kind: 'load',
+      at: nowSeconds(),
+      asleep: devices.asleep,
+      awake: devices.awake,
+      wakeups: devices.wakeups.take(),
+      wokeAfter: devices.wokeAfter.take(),
+      events: events.take(),
+      deliveries: receivers.deliveries.take(),
+      pictures: calls.takePictures(),
+      cpuSeconds: (spent.user + spent.system) / 1e6,
+      errors: errors.take(),
+    });
+  }, sampleSeconds * 1000);
+  stop = async () => {
+    clearInterval(sampling);
+    calls.stop();
+    await calling;
+    devices.stop();
+    client.close();
+    await reading;
+  };
+}
+
+async function end(): Promise<void> {
+  await stop();
+  receivers.close();
+  process.exit(0);
+}
+
+function report(what: LoadReport): void {
+  process.send?.(what);
+}

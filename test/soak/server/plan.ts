@@ -1,0 +1,100 @@
+/** What the soak of a whole server does, how much of it, and what it holds against the server afterwards. */
+
+export interface SoakPlan {
+  readonly seconds: number;
+  /** All asleep but those that are being woken. Of them so many are whole devices, which come online when they are woken. */
+  readonly devices: number;
+  readonly wholeDevices: number;
+  readonly heartbeatSeconds: number;
+  /** Of modules alone, which stay asleep, and of whole devices: each of those is a login and an end of both kinds of session. */
+  readonly moduleWakesPerSecond: number;
+  readonly deviceWakesPerSecond: number;
+  readonly calls: number;
+  readonly callChangeSeconds: number;
+  readonly importEverySeconds: number;
+  /** Added by one import, removed by the next. */
+  readonly importedDevices: number;
+  readonly upgradeEverySeconds: number;
+}
+
+export type SoakTimes = Pick<SoakPlan, 'seconds' | 'upgradeEverySeconds'>;
+
+/**
+ * Behind the start and behind each upgrade nothing is judged for so long: signatures and answers are kept for 300 s, and until
+ * then they become more.
+ */
+export const warmUpSeconds = 330;
+/** What is left behind a warm-up has to be long enough to see a trend in. */
+export const judgedSecondsMin = 150;
+
+export function soakPlan({ seconds, upgradeEverySeconds }: SoakTimes): SoakPlan {
+  return {
+    seconds,
+    devices: 10_000,
+    wholeDevices: 500,
+    heartbeatSeconds: 50,
+    moduleWakesPerSecond: 45,
+    deviceWakesPerSecond: 5,
+    calls: 2,
+    callChangeSeconds: 20,
+    importEverySeconds: 240,
+    importedDevices: 3000,
+    upgradeEverySeconds,
+  };
+}
+
+export const workers = 2;
+/** Between two samples of a process or of the load. */
+export const sampleSeconds = 5;
+/** Of a process so many samples lie between two collections of its garbage, behind each of which memory is judged. */
+export const samplesPerCollection = 6;
+
+/** Kinds of leaks that a canary's processes can have. */
+export const leakKinds = ['memory', 'descriptor', 'timer'] as const;
+export type LeakKind = (typeof leakKinds)[number];
+
+/** The devices, backend and registry: all follow from a device's number. */
+export const credential = {
+  accessKeyId: 'AKsoak',
+  secretKey: 'a secret of the soak',
+  appId: '2818153',
+};
+export const bridgeKey = 'key-of-the-bridges-of-the-soak';
+/** `whsec_` and Base64. */
+export const webhookSecret = `whsec_${Buffer.from('a secret of webhooks of the soak').toString('base64')}`;
+
+export interface SoakIdentity {
+  readonly deviceId: string;
+  readonly secret: string;
+}
+
+export function soakDevice(number: number): SoakIdentity {
+  const deviceId = `SOAK${String(number).padStart(6, '0')}`;
+  return { deviceId, secret: `the long secret of ${deviceId}` };
+}
+
+export interface SoakHooks {
+  readonly good: string;
+  readonly failing: string;
+}
+
+/** The registry file; `devices` beyond those of the plan are what imports bring and take. */
+export function soakRegistry(devices: number, hooks: SoakHooks): object {
+  const { accessKeyId, secretKey, appId: app_id } = credential;
+  const hook = (url: string, types: readonly string[]): object => ({
+    app_id,
+    url,
+    secret: webhookSecret,
+    types,
+  });
+  return {
+    applications: [{ app_id, name: 'soak' }],
+    credentials: [{ access_key_id: accessKeyId, secret_key: secretKey, app_id, permissions: ['*'] }],
+    products: [{ product_id: 'doorbell', app_ids: [app_id] }],
+    devices: Array.from({ length: devices }, (_, number) => {
+      const { deviceId, secret } = soakDevice(number);
+      return { device_id: deviceId, product_id: 'doorbell', secret };
+    }),
+    webhooks: [hook(hooks.good, ['*']), hook(hooks.failing, ['device.signal.online'])],
+  };
+}

@@ -1,0 +1,213 @@
+/** The server that soaks: several processes, each with the probe, and what is done to it while it serves. */
+import assert from 'node:assert/strict';
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { childOf } from '../../../bench/load/process-time.ts';
+import type { ClusterJson } from '../../../src/server/membership/cluster-json.ts';
+import { runCli } from '../../support/cli-process.ts';
+import { startServerProcess, withMedia, type ServerProcess } from '../../support/server-process.ts';
+import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
+import type { LoadOrder, LoadReport } from './load-messages.ts';
+import { bridgeKey, soakRegistry, workers, type LeakKind, type SoakPlan } from './plan.ts';
+import { appendSample, nowSeconds, type Role } from './samples.ts';
+
+export interface SoakedServerOptions {
+  readonly plan: SoakPlan;
+  /** Of samples. */
+  readonly file: string;
+  readonly leaks: readonly LeakKind[];
+}
+
+/** In all; a worker drains for half a minute at most, and starts. */
+const upgradeMsMax = 180_000;
+const lookMs = 500;
+
+export class SoakedServer {
+  readonly #options: SoakedServerOptions;
+  readonly #directory: string;
+  readonly #load: ChildProcess;
+  readonly #server: ServerProcess;
+  readonly #known = new Set<number>();
+  #imports = 0;
+
+  private constructor(
+    options: SoakedServerOptions,
+    directory: string,
+    load: ChildProcess,
+    server: ServerProcess,
+  ) {
+    this.#options = options;
+    this.#directory = directory;
+    this.#load = load;
+    this.#server = server;
+  }
+
+  /** All devices sleep. */
+  static async start(t: Ending, options: SoakedServerOptions): Promise<SoakedServer> {
+    const { plan, file } = options;
+    const directory = temporaryDirectory(t);
+    const load = startLoad(t, plan);
+    const { hooks } = await reported(load, 'hooks');
+    const registries = [plan.devices, plan.devices + plan.importedDevices].map((devices) =>
+      JSON.stringify(soakRegistry(devices, hooks)),
+    );
+    await Promise.all(registries.map((text, place) => writeFile(registryFile(directory, place), text)));
+    const settings = [
+      `data.dir=${join(directory, 'data')}`,
+      `registry.file=${registryFile(directory, 0)}`,
+      'webhooks.allow_local=true',
+      `media.bridge_keys=${bridgeKey}`,
+      ...withMedia,
+      'auth.verification=pool',
+    ];
+    const processes = ['--processes', String(workers)];
+    const launch = { run: 'source', imports: ['tsx', preloadOf(options)] } as const;
+    const server = await startServerProcess(t, settings, {}, processes, launch);
+    const soaked = new SoakedServer(options, directory, load, server);
+    await soaked.#noteMembers();
+    const { api, sleep: sleepPort, signal, media } = server.ports;
+    order(load, { kind: 'start', file, ports: { api, sleep: sleepPort, signal, media } });
+    await reported(load, 'asleep');
+    return soaked;
+  }
+
+  /** Restarts what serves, with the code that is in place, as an operator does. Resolves when all of it is another process. */
+  async upgrade(): Promise<void> {
+    const before = await this.#workerPids();
+    this.#did('upgrade-begin');
+    process.kill(this.#pid, 'SIGUSR2');
+    const startMs = performance.now();
+    for (;;) {
+      await sleep(lookMs);
+      const now = await this.#workerPids().catch(() => []);
+      if (now.length === workers && now.every((pid) => !before.includes(pid))) break;
+      if (performance.now() - startMs > upgradeMsMax) {
+        this.#complain(`an upgrade was not through after ${upgradeMsMax / 1000} s`);
+        break;
+      }
+    }
+    await this.#noteMembers();
+    this.#did('upgrade-end');
+  }
+
+  /** Some thousand devices more, and the next time as many fewer. */
+  async import(): Promise<void> {
+    this.#imports += 1;
+    const file = registryFile(this.#directory, this.#imports % 2);
+    const command = ['registry', 'import', file, '--replace', '--yes', '--data-dir', this.#dataDirectory];
+    const { exitCode, stderr } = await runCli(command);
+    if (exitCode !== 0) this.#complain(`an import failed: ${stderr.trim()}`);
+    this.#did('import');
+  }
+
+  /** Devices, calls and backends end. */
+  async endLoad(): Promise<void> {
+    const gone = once(this.#load, 'exit');
+    order(this.#load, { kind: 'stop' });
+    const [code] = await gone;
+    if (code !== 0) this.#complain(`the load ended with ${String(code)}`);
+  }
+
+  async stop(): Promise<void> {
+    const died = this.#server.command.lines.filter((line) => / died"/.test(line));
+    if (died.length > 0) this.#complain(`a process died: ${died.join('; ')}`);
+    const code = await this.#server.command.stop('SIGTERM');
+    if (code !== 0) this.#complain(`the server ended with ${String(code)}`);
+  }
+
+  get #pid(): number {
+    return this.#server.command.pid ?? assert.fail('a server that was started has a process');
+  }
+
+  get #dataDirectory(): string {
+    return join(this.#directory, 'data');
+  }
+
+  async #noteMembers(): Promise<void> {
+    const { members } = await this.#cluster();
+    const coordinator = members.find(({ role }) => role === 'coordinator')?.pid;
+    assert.ok(typeof coordinator === 'number', 'several processes have a coordinator');
+    this.#noteMember(this.#pid, 'supervisor');
+    this.#noteMember(coordinator, 'coordinator');
+    this.#noteMember(childOf(coordinator, 'media/process/main'), 'media');
+    for (const { role, pid } of members)
+      if (role === 'worker' && typeof pid === 'number') this.#noteMember(pid, 'worker');
+  }
+
+  #noteMember(pid: number, role: Role): void {
+    if (this.#known.has(pid)) return;
+    this.#known.add(pid);
+    appendSample(this.#options.file, { kind: 'member', at: nowSeconds(), pid, role });
+  }
+
+  async #workerPids(): Promise<readonly number[]> {
+    const { members } = await this.#cluster();
+    return members.flatMap(({ role, pid, state }) =>
+      role === 'worker' && state === 'up' && typeof pid === 'number' ? [pid] : [],
+    );
+  }
+
+  async #cluster(): Promise<ClusterJson> {
+    const token = readFileSync(join(this.#dataDirectory, 'ops.token'), 'utf8').trim();
+    const response = await fetch(`http://127.0.0.1:${this.#server.ports.ops}/v1/cluster`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
+    assert.equal(response.status, 200);
+    return (await response.json()) as ClusterJson;
+  }
+
+  #complain(sentence: string): void {
+    appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what: 'wrong', about: { sentence } });
+  }
+
+  #did(what: 'upgrade-begin' | 'upgrade-end' | 'import'): void {
+    appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what });
+  }
+}
+
+/** Only a process's main thread: what is preloaded is inherited by worker threads too, which load no TypeScript. */
+function preloadOf({ file, leaks }: SoakedServerOptions): string {
+  const probe = new URL('./probe.ts', import.meta.url);
+  probe.searchParams.set('file', file);
+  for (const kind of leaks) probe.searchParams.append('leak', kind);
+  const text =
+    "import { isMainThread } from 'node:worker_threads';" +
+    `if (isMainThread) await import(${JSON.stringify(probe.href)});`;
+  return `data:text/javascript,${encodeURIComponent(text)}`;
+}
+
+function registryFile(directory: string, place: number): string {
+  return join(directory, `registry-${place}.json`);
+}
+
+function startLoad(t: Ending, plan: SoakPlan): ChildProcess {
+  const file = fileURLToPath(new URL('./load-process.ts', import.meta.url));
+  const load = fork(file, [JSON.stringify(plan)]);
+  t.after(() => void load.kill('SIGKILL'));
+  return load;
+}
+
+function order(load: ChildProcess, what: LoadOrder): void {
+  load.send(what);
+}
+
+/** The first report of this kind. Rejects when the load ends before. */
+function reported<Kind extends LoadReport['kind']>(
+  load: ChildProcess,
+  kind: Kind,
+): Promise<LoadReport & { kind: Kind }> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null): void => reject(new Error(`the load ended with ${String(code)}`));
+    const take = (report: LoadReport): void => {
+      if (report.kind !== kind) return;
+      load.off('message', take).off('exit', ended);
+      resolve(report as LoadReport & { kind: Kind });
+    };
+    load.on('message', take).once('exit', ended);
+  });
+}

@@ -1,0 +1,178 @@
+/** The samples of a soak as series over time: which of them are judged, and to which stretch between upgrades they belong. */
+import { warmUpSeconds } from './plan.ts';
+import { groupBy, medianOf, type SeriesPoint } from './slopes.ts';
+import type { DeedSample, Latency, LoadSample, ProcessSample, Role, Sample } from './samples.ts';
+
+/** From `from` until `until`, Unix seconds. */
+export interface Stretch {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** Minutes since all devices slept, and a value. */
+export interface PlottedPoint {
+  readonly x: number;
+  readonly y: number;
+}
+
+export type ProcessMetric = 'liveMiB' | 'rssAnonMiB' | 'descriptors' | 'timers' | 'loopP99Ms';
+export type LoadLatency = 'wakeups' | 'wokeAfter' | 'events' | 'deliveries';
+
+const plottedSeconds = 60;
+const returnSeconds = 60;
+
+export class Timeline {
+  readonly loads: readonly LoadSample[];
+  readonly deeds: readonly DeedSample[];
+  /** When all devices slept; when the load was told to end. */
+  readonly loaded: number;
+  readonly ended: number;
+  /** From the order to the last process that is another one. */
+  readonly upgrades: readonly Stretch[];
+  /** What is judged: behind the warm-ups. */
+  readonly calm: readonly Stretch[];
+  readonly #processes: readonly ProcessSample[];
+  readonly #roles: ReadonlyMap<number, Role>;
+
+  constructor(samples: readonly Sample[]) {
+    this.deeds = samples.filter((sample) => sample.kind === 'deed');
+    this.loads = samples.filter((sample) => sample.kind === 'load');
+    this.#processes = samples.filter((sample) => sample.kind === 'process');
+    const members = samples.filter((sample) => sample.kind === 'member');
+    this.#roles = new Map(members.map(({ pid, role }) => [pid, role]));
+    this.loaded = this.#timesOf('loaded')[0] ?? NaN;
+    this.ended = this.#timesOf('end')[0] ?? this.loads.at(-1)?.at ?? NaN;
+    const ends = this.#timesOf('upgrade-end');
+    this.upgrades = this.#timesOf('upgrade-begin').map((from, place) => ({
+      from,
+      until: ends[place] ?? this.ended,
+    }));
+    const begins = [this.loaded, ...this.upgrades.map(({ until }) => until)];
+    this.calm = begins
+      .map((begin, place) => ({
+        from: begin + warmUpSeconds,
+        until: this.upgrades[place]?.from ?? this.ended,
+      }))
+      .filter(({ from, until }) => from < until);
+  }
+
+  /** Sentences: what was found at once. */
+  get wrong(): readonly string[] {
+    return this.deeds.filter(({ what }) => what === 'wrong').map(({ about }) => String(about?.['sentence']));
+  }
+
+  minuteOf(at: number): number {
+    return (at - this.loaded) / 60;
+  }
+
+  /**
+   * Of all processes that have the role, together, with garbage collected or not. The stratum names the processes; several
+   * share sessions unevenly, so each sample is taken of all of them in the same turn.
+   */
+  process(role: Role, metric: ProcessMetric, isCollected: boolean): readonly SeriesPoint[] {
+    const own = this.#processes.filter(
+      (sample) => this.#roles.get(sample.pid) === role && (sample.isCollected || !isCollected),
+    );
+    const pids = [...new Set(own.map(({ pid }) => pid))];
+    const turns = this.calm.flatMap((stretch) => {
+      const present = pids.filter((pid) =>
+        own.some((sample) => sample.pid === pid && isIn(sample.at, stretch)),
+      );
+      const [first = 0, ...others] = present;
+      return own
+        .filter(({ pid, at }) => pid === first && isIn(at, stretch))
+        .map((sample) => ({
+          at: sample.at,
+          stratum: present.join('+'),
+          value: [first, ...others].reduce(
+            (sum, pid) => sum + (nearest(own, pid, sample.at)?.[metric] ?? 0),
+            0,
+          ),
+        }));
+    });
+    return turns;
+  }
+
+  /** One stratum: what a backend sees goes on over upgrades, which are left out. */
+  latency(of: LoadLatency, which: keyof Latency): readonly SeriesPoint[] {
+    return this.loads
+      .filter((load) => load[of].count > 0 && this.calm.some((stretch) => isIn(load.at, stretch)))
+      .map((load) => ({ at: load.at, value: load[of][which], stratum: 'all' }));
+  }
+
+  /** A point a minute, of all the time: the median of what was sampled in it. */
+  byMinute<Item extends { readonly at: number }>(
+    items: readonly Item[],
+    value: (item: Item) => number,
+  ): readonly PlottedPoint[] {
+    return this.#reduceByMinute(items, value, medianOf);
+  }
+
+  /** The same of the most. */
+  mostByMinute<Item extends { readonly at: number }>(
+    items: readonly Item[],
+    value: (item: Item) => number,
+  ): readonly PlottedPoint[] {
+    return this.#reduceByMinute(items, value, (values) => Math.max(...values));
+  }
+
+  /** For plots: of all the time. */
+  processByMinute(role: Role, metric: ProcessMetric): readonly PlottedPoint[] {
+    const own = this.#processes.filter(({ pid }) => this.#roles.get(pid) === role);
+    const byProcess = [...groupBy(own, ({ pid }) => pid).values()].map((samples) =>
+      this.byMinute(samples, (sample) => sample[metric]),
+    );
+    const sums = new Map<number, number>();
+    for (const { x, y } of byProcess.flat()) sums.set(x, (sums.get(x) ?? 0) + y);
+    return [...sums].map(([x, y]) => ({ x, y })).toSorted((one, other) => one.x - other.x);
+  }
+
+  /** By kind, of what happened in upgrades and the minute behind them, in which devices come back; or of the rest. */
+  errors(duringUpgrades: boolean): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { at, errors } of this.loads) {
+      const isDuring = this.upgrades.some(({ from, until }) =>
+        isIn(at, { from, until: until + returnSeconds }),
+      );
+      if (isDuring !== duringUpgrades) continue;
+      for (const [kind, count] of Object.entries(errors)) counts.set(kind, (counts.get(kind) ?? 0) + count);
+    }
+    return counts;
+  }
+
+  /** Seconds on processors, of all of the server or of the load, of the whole time. */
+  cpuSeconds(of: 'server' | 'load'): number {
+    const samples = of === 'server' ? this.#processes : this.loads;
+    return samples
+      .filter(({ at }) => at > this.loaded && at <= this.ended)
+      .reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
+  }
+
+  #reduceByMinute<Item extends { readonly at: number }>(
+    items: readonly Item[],
+    value: (item: Item) => number,
+    reduce: (values: readonly number[]) => number,
+  ): readonly PlottedPoint[] {
+    const minutes = groupBy(items, ({ at }) => Math.floor((at - this.loaded) / plottedSeconds));
+    return [...minutes]
+      .filter(([minute]) => minute >= 0)
+      .map(([minute, own]) => ({ x: minute + 0.5, y: reduce(own.map(value)) }))
+      .toSorted((one, other) => one.x - other.x);
+  }
+
+  #timesOf(what: DeedSample['what']): readonly number[] {
+    return this.deeds.filter((deed) => deed.what === what).map(({ at }) => at);
+  }
+}
+
+function isIn(at: number, { from, until }: Stretch): boolean {
+  return at >= from && at <= until;
+}
+
+function nearest(samples: readonly ProcessSample[], pid: number, at: number): ProcessSample | undefined {
+  let found: ProcessSample | undefined;
+  for (const sample of samples)
+    if (sample.pid === pid && Math.abs(sample.at - at) < Math.abs((found?.at ?? Infinity) - at))
+      found = sample;
+  return found;
+}
