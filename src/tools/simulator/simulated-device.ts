@@ -74,10 +74,10 @@ export interface DeviceLife {
 export const wholeDevice: DeviceLife = { begin: switchedOff, reduce: reduceDevice };
 
 /** A module alone: it logs in when its turn comes, sleeps whatever comes, and comes back when its connection is lost. */
-export function moduleAlone(server: string, heartbeatSeconds: number): DeviceLife {
+export function moduleAlone(server: string, heartbeatSeconds: number, retry = usualRetry): DeviceLife {
   const wakePattern = '';
   const told = { servers: [server], heartbeatSeconds, heartbeatBytes: 64, wakePattern, wakeupPacket: '' };
-  const advice: SleepAdvice = { ...told, retry: usualRetry };
+  const advice: SleepAdvice = { ...told, retry };
   return { begin: (untilMs) => ({ ...switchedOff(untilMs), advice }), reduce: reduceModule };
 }
 
@@ -202,10 +202,12 @@ type RetryAdvice = SleepAdvice['retry'];
 const usualRetry: RetryAdvice = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
 
 /**
- * Milliseconds before the next attempt after `failures` (from 1) in a row. Doubles each time; up to `jitter` of it is
- * added by chance, so that what was lost together does not come back together. `random`: 0 to below 1.
+ * Milliseconds before the next attempt after `failures` (from 1) in a row. Doubles each time up to the longest, and is by chance
+ * up to `jitter` of itself shorter or longer, the longest too, so that what was lost together does not come back together.
+ * `random`: 0 to below 1. Source: docs/sleep-protocol.md, What to do on each.
  */
 function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
-  const doubled = advice.minSeconds * 2 ** Math.min(failures - 1, 30);
-  return Math.min(advice.maxSeconds, doubled * (1 + advice.jitter * random)) * 1000;
+  const { minSeconds, maxSeconds, jitter } = advice;
+  const doubled = Math.min(maxSeconds, minSeconds * 2 ** Math.min(failures - 1, 30));
+  return doubled * (1 + jitter * (2 * random - 1)) * 1000;
 }

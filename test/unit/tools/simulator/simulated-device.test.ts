@@ -121,7 +121,7 @@ test('a lost sleep connection starts the controller after the advised wait, and 
   const life = new Life().fallAsleep();
   assert.deepEqual(life.sees('sleep-lost'), []);
   assert.equal(life.state.stage, 'offline');
-  assert.equal(life.state.untilMs - life.nowMs, 1250, 'the least wait and half of what chance may add');
+  assert.equal(life.state.untilMs - life.nowMs, 1000, 'the least wait, as chance is even');
   life.waits();
   life.waits();
   assert.deepEqual(life.sees(signedIn), ['report-wake abnormal', 'leave-sleep']);
@@ -129,7 +129,6 @@ test('a lost sleep connection starts the controller after the advised wait, and 
 
 test('sign-ins that fail are tried ever later, to the longest advised wait; the module stays meanwhile', () => {
   const life = new Life().fallAsleep();
-  life.random = 0;
   life.sees('woken');
   const waits: number[] = [];
   for (let i = 0; i < 4; i += 1) {
@@ -227,21 +226,27 @@ function retryDelayMs(failures: number, random: number, retry: SleepAdvice['retr
 
 test('the wait doubles from 2 s to 300 s', () => {
   assert.deepEqual(
-    [1, 2, 3, 8, 9, 1000].map((failures) => retryDelayMs(failures, 0)),
+    [1, 2, 3, 8, 9, 1000].map((failures) => retryDelayMs(failures, 0.5)),
     [2000, 4000, 8000, 256_000, 300_000, 300_000],
   );
 });
 
-test('chance adds up to half of it, within the same bound', () => {
-  assert.equal(retryDelayMs(1, 1), 3000);
-  assert.equal(retryDelayMs(9, 1), 300_000);
+test('chance takes or adds up to half of it, of the longest wait too', () => {
+  assert.deepEqual(
+    [0, 1].map((random) => retryDelayMs(1, random)),
+    [1000, 3000],
+  );
+  assert.deepEqual(
+    [0, 1].map((random) => retryDelayMs(9, random)),
+    [150_000, 450_000],
+  );
 });
 
 test('a device waits as it was advised', () => {
-  const advice = { minSeconds: 0.5, maxSeconds: 1.7, jitter: 0.2 };
+  const advice = { minSeconds: 0.5, maxSeconds: 1.5, jitter: 0.5 };
   assert.deepEqual(
     [1, 2, 3].map((failures) => retryDelayMs(failures, 1, advice)),
-    [600, 1200, 1700],
+    [750, 1500, 2250],
   );
 });
 
@@ -253,9 +258,9 @@ test('a module alone waits for its turn, sleeps whatever comes, and comes back a
   const before = life.state;
   assert.deepEqual([life.sees('woken'), life.state], [[], before]);
   life.sees('sleep-lost');
-  assert.deepEqual([life.state.stage, life.state.untilMs - life.nowMs], ['offline', 2500]);
+  assert.deepEqual([life.state.stage, life.state.untilMs - life.nowMs], ['offline', 2000]);
   life.waits();
   life.waits();
   life.sees('sleep-failed');
-  assert.deepEqual([life.state.stage, life.state.untilMs - life.nowMs], ['offline', 5000]);
+  assert.deepEqual([life.state.stage, life.state.untilMs - life.nowMs], ['offline', 4000]);
 });
