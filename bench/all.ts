@@ -44,6 +44,7 @@ const runsOf: Readonly<Record<string, number>> = {
   stream: 1,
   failover: 1,
   nodes: 1,
+  storms: 1,
 };
 
 const { values: flags, positionals: wanted } = parseArgs({

@@ -1,7 +1,7 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
- * dead-webhook|calls|media|media-calls|sound|leg-transports|cores|hops|sessions|rates|registry|backup|nodes|stream|failover|hostile ...] [--runs 5] [--smoke] [--json FILE]`;
- * no name is all of them. `cores` takes `--only login,query,…` and `--processes 2,8`. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
+ * dead-webhook|calls|media|media-calls|sound|leg-transports|cores|hops|sessions|rates|registry|backup|nodes|stream|failover|hostile|storms ...] [--runs 5] [--smoke] [--json FILE]`;
+ * no name is all of them. `cores` takes `--only login,query,…` and `--processes 2,8`, `storms` `--storm restart,city,…`. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
 import { writeFileSync } from 'node:fs';
@@ -24,13 +24,22 @@ import { measureMediaCalls } from './load/media-calls.ts';
 import { measureMedia } from './load/media.ts';
 import { measureMemory } from './load/memory.ts';
 import { measureNodes } from './load/nodes.ts';
-import { coresKinds, fullPlan, smokePlan, type CoresKind, type Plan } from './load/plan.ts';
+import {
+  coresKinds,
+  fullPlan,
+  smokePlan,
+  stormKinds,
+  type CoresKind,
+  type Plan,
+  type StormKind,
+} from './load/plan.ts';
 import { measureQueries } from './load/queries.ts';
 import { measureRates } from './load/rates.ts';
 import { measureRegistry } from './load/registry.ts';
 import { measureSessions } from './load/sessions.ts';
 import { measureSignal } from './load/signal.ts';
 import { measureSound } from './load/sound.ts';
+import { measureStorms } from './load/storms.ts';
 import { measureStream } from './load/stream.ts';
 import { measureWakeups } from './load/wakeups.ts';
 import { measureWebhooks } from './load/webhooks.ts';
@@ -60,8 +69,9 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   stream: measureStream,
   failover: measureFailover,
   hostile: measureHostile,
+  storms: measureStorms,
 };
-const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]\n  cores: [--only ${coresKinds.join(',')}] [--processes 1,2,4,8]`;
+const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]\n  cores: [--only ${coresKinds.join(',')}] [--processes 1,2,4,8]\n  storms: [--storm ${stormKinds.join(',')}]`;
 
 /** Whatever hangs, the benchmark ends, and its processes with it. */
 const minutesPerRunMax = 15;
@@ -76,6 +86,7 @@ function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined
       json: { type: 'string' },
       only: { type: 'string' },
       processes: { type: 'string' },
+      storm: { type: 'string' },
     },
   });
   const runs = positive(values.runs);
@@ -84,7 +95,12 @@ function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined
   const whole = values.smoke === true ? smokePlan : fullPlan(runs);
   const kinds = values.only?.split(',').map(coresKind) ?? whole.cores.kinds;
   const processes = values.processes?.split(',').map(positive) ?? whole.cores.processes;
-  const plan = { ...whole, cores: { ...whole.cores, kinds, processes } };
+  const storms = values.storm?.split(',').map(stormKind) ?? whole.storms.kinds;
+  const plan = {
+    ...whole,
+    cores: { ...whole.cores, kinds, processes },
+    storms: { ...whole.storms, kinds: storms },
+  };
   return { plan, names: positionals.length > 0 ? positionals : Object.keys(figures), jsonFile: values.json };
 }
 
@@ -97,6 +113,12 @@ function positive(text: string): number {
 function coresKind(text: string): CoresKind {
   const kind = coresKinds.find((one) => one === text);
   if (kind === undefined) throw new Error(`no such kind: ${text}`);
+  return kind;
+}
+
+function stormKind(text: string): StormKind {
+  const kind = stormKinds.find((one) => one === text);
+  if (kind === undefined) throw new Error(`no such storm: ${text}`);
   return kind;
 }
 

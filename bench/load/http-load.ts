@@ -14,6 +14,8 @@ export interface LoadShape {
   readonly seconds: number;
   /** Null: closed loop. */
   readonly ratePerSecond: number | null;
+  /** Of an open loop: it looks once a millisecond only, and leaves its processor to others that load the server. */
+  readonly isCalm?: boolean;
   /** The process of the server that is to have the connections; any when left out. */
   readonly heldBy?: number;
 }
@@ -107,14 +109,15 @@ class LoadRun {
     this.#turn();
   }
 
-  /** Turns without a pause: a timer would send in bursts of its own resolution. */
+  /** Turns without a pause, unless it is to be calm: a timer sends in bursts of its own resolution. */
   #turn(): void {
     const nowMs = performance.now();
     if (this.#shape.ratePerSecond === null) this.#fillSlots(nowMs);
     else this.#sendDue(nowMs, this.#shape.ratePerSecond);
     const isOver = nowMs >= this.#endMs && this.#answered >= this.#sent && this.#backlog === 0;
     if (isOver || nowMs > this.#endMs + patienceMs) this.#finish(this.#read(nowMs));
-    else if (this.#shape.ratePerSecond === null) setTimeout(() => this.#turn(), 1);
+    else if (this.#shape.ratePerSecond === null || this.#shape.isCalm === true)
+      setTimeout(() => this.#turn(), 1);
     else setImmediate(() => this.#turn());
   }
 

@@ -6,6 +6,7 @@ import { HttpLoad, type LoadShape } from './http-load.ts';
 import { answerQuestions } from './ipc.ts';
 import { LatencyRecorder } from './latency.ts';
 import { loadService, type LoadProtocol, type WakeReading } from './load-protocol.ts';
+import { backendCredential, neighbourCredential } from './population.ts';
 import { range, signAsked, signBatches, signWakeups, type RequestSet } from './signed-requests.ts';
 import { WakeWatch } from './wake-watch.ts';
 
@@ -97,8 +98,9 @@ answerQuestions<LoadProtocol>(loadService, {
     return null;
   },
   queryBatches: (shape) => signed(batches).run(shape),
-  signWakeups: ({ devices, count }) => {
-    wakeups = signWakeups(typeof devices === 'number' ? range(devices) : devices, count);
+  signWakeups: ({ devices, count, isNeighbour = false }) => {
+    const credential = isNeighbour ? neighbourCredential : backendCredential;
+    wakeups = signWakeups(typeof devices === 'number' ? range(devices) : devices, count, credential);
     wakeupsUsed = 0;
     globalThis.gc?.();
     return null;

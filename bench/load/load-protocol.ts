@@ -33,7 +33,11 @@ export type LoadProtocol = {
   /** The same devices in batches, beside them. */
   signBatches: { take: { devices: number; dates: number }; give: null };
   queryBatches: { take: LoadShape; give: LoadReading };
-  signWakeups: { take: { devices: number | readonly number[]; count: number }; give: null };
+  /** `isNeighbour`: signed by the other application. */
+  signWakeups: {
+    take: { devices: number | readonly number[]; count: number; isNeighbour?: boolean };
+    give: null;
+  };
   wakeAtRate: { take: LoadShape; give: WakeReading };
   wakeOneByOne: { take: { port: number; count: number; heldBy?: number }; give: WakeReading };
 };

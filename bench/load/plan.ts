@@ -4,6 +4,9 @@
 export const coresKinds = ['login', 'query', 'batch', 'status', 'wakeup', 'memory', 'spread'] as const;
 export type CoresKind = (typeof coresKinds)[number];
 
+export const stormKinds = ['restart', 'city', 'bridges', 'neighbour'] as const;
+export type StormKind = (typeof stormKinds)[number];
+
 export interface Plan {
   readonly isSmoke: boolean;
   readonly runs: number;
@@ -118,6 +121,27 @@ export interface Plan {
     readonly heartbeatSeconds: number;
     readonly fullSeconds: number;
   };
+  /** `processes` and `sessionsOfProcess`: of a city. `neighbour`: who storms has `sessions`. */
+  readonly storms: {
+    readonly kinds: readonly StormKind[];
+    readonly sessions: number;
+    readonly rampSeconds: number;
+    readonly processes: number;
+    readonly sessionsOfProcess: number;
+    readonly bridges: number;
+    /** After it whoever is not back is lost. */
+    readonly secondsMax: number;
+    readonly querySeconds: number;
+    readonly queriesPerSecond: number;
+    readonly warmUpSeconds: number;
+    readonly neighbour: {
+      readonly sessions: number;
+      readonly neighbours: number;
+      readonly stormPerSecond: number;
+      readonly ratePerSecond: number;
+      readonly seconds: number;
+    };
+  };
   readonly rates: {
     readonly devices: number;
     readonly warmUpSeconds: number;
@@ -207,6 +231,25 @@ export function fullPlan(runs: number): Plan {
       heartbeatSeconds: 50,
       fullSeconds: 50,
     },
+    storms: {
+      kinds: stormKinds,
+      sessions: sessionsWithinLimit,
+      rampSeconds: 30,
+      processes: 8,
+      sessionsOfProcess: 18_750,
+      bridges: 1000,
+      secondsMax: 240,
+      querySeconds: 20,
+      queriesPerSecond: 200,
+      warmUpSeconds: 2,
+      neighbour: {
+        sessions: 10_000,
+        neighbours: 1000,
+        stormPerSecond: 2000,
+        ratePerSecond: 100,
+        seconds: 20,
+      },
+    },
     rates: {
       devices: 10_000,
       warmUpSeconds: 2,
@@ -287,6 +330,19 @@ export const smokePlan: Plan = {
     ratePerSecond: 200,
     heartbeatSeconds: 1,
     fullSeconds: 1,
+  },
+  storms: {
+    kinds: stormKinds,
+    sessions: 200,
+    rampSeconds: 1,
+    processes: 2,
+    sessionsOfProcess: 100,
+    bridges: 20,
+    secondsMax: 60,
+    querySeconds: 1,
+    queriesPerSecond: 50,
+    warmUpSeconds: 0.2,
+    neighbour: { sessions: 500, neighbours: 100, stormPerSecond: 400, ratePerSecond: 50, seconds: 1 },
   },
   rates: {
     devices: 200,

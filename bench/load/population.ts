@@ -11,7 +11,15 @@ export const backendCredential = {
   appId: '2818153',
 };
 
+/** Of another application, whose devices are the last ones of a registry that has some. */
+export const neighbourCredential = {
+  accessKeyId: 'AKbench0000000000002',
+  secretKey: 'another secret of benchmarks, as usual',
+  appId: '2818154',
+};
+
 const productId = 'doorbell';
+const neighbourProductId = 'neighbour';
 const idDigits = 7;
 
 export function deviceIdOf(index: number): string {
@@ -31,20 +39,32 @@ export function registryEntries(devices: number): number {
   return devices + 3;
 }
 
-/** One application, and with `webhookUrl` one hook for all of its events. Source: running.md, Registry file. */
-export function registryText(devices: number, webhookUrl?: string): string {
-  const { accessKeyId, secretKey, appId } = backendCredential;
+/**
+ * One application, and with `webhookUrl` one hook for all of its events; with `neighbours` another one, whose devices are so many of
+ * the last. Source: running.md, Registry file.
+ */
+export function registryText(devices: number, webhookUrl?: string, neighbours = 0): string {
+  const owners = [
+    { credential: backendCredential, product_id: productId },
+    ...(neighbours > 0 ? [{ credential: neighbourCredential, product_id: neighbourProductId }] : []),
+  ];
   return JSON.stringify({
-    applications: [{ app_id: appId, name: 'benchmark' }],
-    credentials: [{ access_key_id: accessKeyId, secret_key: secretKey, app_id: appId, permissions: ['*'] }],
-    products: [{ product_id: productId, app_ids: [appId] }],
+    applications: owners.map(({ credential: { appId: app_id } }) => ({ app_id, name: 'benchmark' })),
+    credentials: owners.map(({ credential: { accessKeyId, secretKey, appId } }) => ({
+      access_key_id: accessKeyId,
+      secret_key: secretKey,
+      app_id: appId,
+      permissions: ['*'],
+    })),
+    products: owners.map(({ credential: { appId }, product_id }) => ({ product_id, app_ids: [appId] })),
     devices: Array.from({ length: devices }, (_, index) => {
       const { deviceId, secret } = deviceIdentity(index);
-      return { device_id: deviceId, product_id: productId, secret };
+      const product_id = index < devices - neighbours ? productId : neighbourProductId;
+      return { device_id: deviceId, product_id, secret };
     }),
     webhooks:
       webhookUrl === undefined
         ? []
-        : [{ app_id: appId, url: webhookUrl, secret: webhookSecret, types: ['*'] }],
+        : [{ app_id: backendCredential.appId, url: webhookUrl, secret: webhookSecret, types: ['*'] }],
   });
 }

@@ -28,6 +28,8 @@ export interface ReveilleServer extends ServerUnderTest {
   readonly mediaPort: number;
   readonly opsPort: number;
   readonly dataDirectory: string;
+  /** Kills it and starts it anew, at the same addresses and with what it had stored. The former is of no use any more. */
+  restart(): Promise<ReveilleServer>;
 }
 
 export interface PeerServer extends ServerUnderTest {
@@ -50,6 +52,8 @@ export type Verification = 'inline' | 'pool';
 export interface ReveilleOptions {
   /** 0: nothing is imported. */
   readonly devices: number;
+  /** Of them so many, the last ones, are another application's. */
+  readonly neighbours?: number;
   /** Imported instead of so many devices. */
   readonly registryFile?: string;
   /** So many workers; alone when left out. */
@@ -80,21 +84,38 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
   const directory = mkdtempSync(join(tmpdir(), 'reveille-bench-'));
   const registryFile = options.registryFile ?? join(directory, 'registry.json');
   if (options.registryFile === undefined)
-    writeFileSync(registryFile, registryText(options.devices, options.webhookUrl));
+    writeFileSync(registryFile, registryText(options.devices, options.webhookUrl, options.neighbours));
   const removeDirectory = (): void => rmSync(directory, { recursive: true, force: true });
   process.once('exit', removeDirectory);
   const dataDirectory = join(directory, 'state');
   mkdirSync(dataDirectory, { mode: 0o700 });
   const place = { REVEILLE_DATA_DIR: dataDirectory };
   if (options.devices > 0) await importRegistry(registryFile, place);
+  return serve(options, {
+    env: { ...freeListeners, REVEILLE_MEDIA_PROCESS: 'none', ...place },
+    dataDirectory,
+    remove: () => {
+      process.off('exit', removeDirectory);
+      removeDirectory();
+    },
+  });
+}
+
+interface ServedPlace {
+  /** The settings that every figure has. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly dataDirectory: string;
+  /** When it is of no more use. */
+  remove(): void;
+}
+
+async function serve(options: ReveilleOptions, place: ServedPlace): Promise<ReveilleServer> {
   const child = new Child({
     entry: options.writesEvents === true ? writingServer : commandLine,
     parameters: parametersOf(options),
     core: options.core === undefined ? serverCore : options.core,
     env: {
-      ...freeListeners,
-      REVEILLE_MEDIA_PROCESS: 'none',
-      ...place,
+      ...place.env,
       ...(options.verification && { REVEILLE_AUTH_VERIFICATION: options.verification }),
       ...options.env,
     },
@@ -107,11 +128,18 @@ export async function startReveille(options: ReveilleOptions): Promise<ReveilleS
     signalPort: portOf(listeners['signal']),
     mediaPort: carriesMedia(options) ? portOf(listeners['media']) : 0,
     opsPort: portOf(listeners['ops']),
-    dataDirectory,
+    dataDirectory: place.dataDirectory,
+    restart: async () => {
+      await stopFamily(child);
+      const same = Object.entries(listeners).map(([name, address]) => [
+        `REVEILLE_${name.toUpperCase()}_LISTEN`,
+        address,
+      ]);
+      return serve(options, { ...place, env: { ...place.env, ...Object.fromEntries(same) } });
+    },
     stop: async () => {
       await stopFamily(child);
-      process.off('exit', removeDirectory);
-      removeDirectory();
+      place.remove();
     },
   };
 }

@@ -4,7 +4,7 @@
  * signatures. The very same bytes go to peers, which ignore what they do not know.
  */
 import { batchDevicesMax } from '../../src/model/limits.ts';
-import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
+import { signRequest, type SigningCredential } from '../../src/protocol/tgv1/sign-request.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
 
 /** Requests to be sent in their order, from the first again when all were sent. */
@@ -99,12 +99,16 @@ export function range(count: number): number[] {
 let wakeupsSigned = 0;
 
 /** `count` wakeups over the devices in turn, each with an X-Request-ID of its own. */
-export function signWakeups(devices: readonly number[], count: number): RequestSet {
+export function signWakeups(
+  devices: readonly number[],
+  count: number,
+  credential: SigningCredential = backendCredential,
+): RequestSet {
   const path = '/v1/device/wakeup-request';
   return buildSet(devices, count, 202, (device, atMs) => {
     const body = JSON.stringify({ device_id: deviceIdOf(device) });
     const headers = signRequest({
-      credential: backendCredential,
+      credential,
       method: 'POST',
       path,
       rawQuery: '',

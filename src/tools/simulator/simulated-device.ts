@@ -196,7 +196,7 @@ function unmoved(state: DeviceState): DeviceStep {
   return { state, effects: [] };
 }
 
-type RetryAdvice = SleepAdvice['retry'];
+export type RetryAdvice = SleepAdvice['retry'];
 
 /** For a device that was told nothing yet: what the server tells all of them. */
 const usualRetry: RetryAdvice = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
@@ -206,7 +206,7 @@ const usualRetry: RetryAdvice = { minSeconds: 2, maxSeconds: 300, jitter: 0.5 };
  * up to `jitter` of itself shorter or longer, the longest too, so that what was lost together does not come back together.
  * `random`: 0 to below 1. Source: docs/sleep-protocol.md, What to do on each.
  */
-function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
+export function retryDelayMs(failures: number, random: number, advice: RetryAdvice = usualRetry): number {
   const { minSeconds, maxSeconds, jitter } = advice;
   const doubled = Math.min(maxSeconds, minSeconds * 2 ** Math.min(failures - 1, 30));
   return doubled * (1 + jitter * (2 * random - 1)) * 1000;

@@ -1,0 +1,46 @@
+/** What a process of modules, or of bridges, that come back together can be asked. */
+import type { RetryAdvice } from '../../src/tools/simulator/simulated-device.ts';
+
+export const stormService = 'storm';
+
+/** How they come back: again every second, or as the welcome advises, each by its own chance. */
+export type Manner = 'at once' | 'as advised';
+
+export const mannerOf: Readonly<Record<Manner, RetryAdvice>> = {
+  'at once': { minSeconds: 1, maxSeconds: 1, jitter: 0 },
+  'as advised': { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+};
+
+export interface StormFleet {
+  /** Of the sleep listener, or of the media listener. */
+  readonly port: number;
+  /** The number of the first device. */
+  readonly from: number;
+  readonly count: number;
+  /** Of all such processes together: it decides how many addresses they come from. */
+  readonly devices: number;
+  readonly manner: Manner;
+}
+
+export interface ReturnReading {
+  /** On the clock that all processes share: half of them are there, and all. */
+  readonly halfMs: number;
+  readonly allMs: number;
+  /** Attempts since `mark` that were refused or broke off. */
+  readonly failed: number;
+  /** How many are there: fewer than all when that took too long. */
+  readonly present: number;
+}
+
+export type StormProtocol = {
+  /** Answered when all are there. */
+  start: { take: StormFleet; give: null };
+  /** Answered when none is there any more. */
+  lost: { take: null; give: null };
+  /** Failed attempts count from now on. */
+  mark: { take: null; give: null };
+  /** They lose their connections, all in the same moment, and come back. */
+  drop: { take: null; give: null };
+  /** When all are there, or when so many seconds are over. */
+  returned: { take: number; give: ReturnReading };
+};
