@@ -4,7 +4,7 @@ import { retryDelayMs } from '../../src/tools/simulator/simulated-device.ts';
 import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
 import { answerQuestions } from './ipc.ts';
 import { bridgeKey } from './played-call.ts';
-import { mannerOf, stormService, type StormFleet, type StormProtocol } from './storm-protocol.ts';
+import { bridgeRetry, stormService, type StormFleet, type StormProtocol } from './storm-protocol.ts';
 import { untilNone, watchReturn, type Crowd } from './storm-watch.ts';
 
 const secondsMax = 120;
@@ -39,7 +39,7 @@ async function keepOne({ port, manner }: StormFleet): Promise<never> {
       failed += 1;
     }
     failures += 1;
-    await sleep(retryDelayMs(failures, Math.random(), mannerOf[manner]));
+    await sleep(retryDelayMs(failures, Math.random(), bridgeRetry[manner]));
   }
 }
 

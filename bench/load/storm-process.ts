@@ -5,7 +5,7 @@ import { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
 import { moduleAlone, type DeviceLife } from '../../src/tools/simulator/simulated-device.ts';
 import { answerQuestions } from './ipc.ts';
 import { deviceIdentity } from './population.ts';
-import { mannerOf, stormService, type StormFleet, type StormProtocol } from './storm-protocol.ts';
+import { moduleRetry, stormService, type StormFleet, type StormProtocol } from './storm-protocol.ts';
 import { untilNone, watchReturn, type Crowd } from './storm-watch.ts';
 
 const heartbeatSeconds = 50;
@@ -38,7 +38,7 @@ const crowd: Crowd = {
 function open(of: StormFleet, hasLost: boolean): DeviceFleet {
   const { port, from, count, devices, manner } = of;
   const address = `127.0.0.1:${port}`;
-  const alone = moduleAlone(address, heartbeatSeconds, mannerOf[manner]);
+  const alone = moduleAlone(address, heartbeatSeconds, moduleRetry[manner]);
   const life = hasLost ? afterLoss(alone) : alone;
   const endpoints = {
     clock,

@@ -3,12 +3,21 @@ import type { RetryAdvice } from '../../src/tools/simulator/simulated-device.ts'
 
 export const stormService = 'storm';
 
-/** How they come back: again every second, or as the welcome advises, each by its own chance. */
+/** How they come back: again every second, or as they are advised, each by its own chance. */
 export type Manner = 'at once' | 'as advised';
 
-export const mannerOf: Readonly<Record<Manner, RetryAdvice>> = {
-  'at once': { minSeconds: 1, maxSeconds: 1, jitter: 0 },
+const everySecond: RetryAdvice = { minSeconds: 1, maxSeconds: 1, jitter: 0 };
+
+/** Of modules the welcome's. */
+export const moduleRetry: Readonly<Record<Manner, RetryAdvice>> = {
+  'at once': everySecond,
   'as advised': { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+};
+
+/** Source: docs/media-protocol.md, Closes. */
+export const bridgeRetry: Readonly<Record<Manner, RetryAdvice>> = {
+  'at once': everySecond,
+  'as advised': { minSeconds: 0.5, maxSeconds: 30, jitter: 0.5 },
 };
 
 export interface StormFleet {

@@ -8,7 +8,7 @@ import { measureNeighbours, neighbourRows } from './neighbour-storm.ts';
 import type { Plan } from './plan.ts';
 import { measureCity, measureRestart, type Comeback, type StormStudy } from './reconnect-storm.ts';
 import { ratio, Samples } from './samples.ts';
-import { mannerOf } from './storm-protocol.ts';
+import { moduleRetry } from './storm-protocol.ts';
 import { Trouble } from './trouble.ts';
 
 const neighbourRatioMax = 2;
@@ -61,7 +61,7 @@ function describe({ plan, samples, trouble }: StormStudy): Figure {
     rampSeconds,
     neighbour,
   } = plan;
-  const { minSeconds, maxSeconds, jitter } = mannerOf['as advised'];
+  const { minSeconds, maxSeconds, jitter } = moduleRetry['as advised'];
   return {
     name: 'storms',
     title: 'Storms',
@@ -69,7 +69,7 @@ function describe({ plan, samples, trouble }: StormStudy): Figure {
       `Restart: a server with ${counted(sessions)} sleeping modules is killed and started anew; seconds count from its being ready. ` +
         `A city: ${counted(processes * sessionsOfProcess)} modules at ${processes} processes, all of them on one core, lose their connections in the same moment. ` +
         `Bridges: the media process with ${counted(bridges)} idle ones from one address is killed, the limit of handshakes from one address as it is.`,
-      `At once: again every second, all in the same one. As advised: as the welcome’s \`retry\` says (${minSeconds} s, doubled up to ${maxSeconds} s, by chance up to ${jitter * 100} % shorter or longer). ` +
+      `At once: again every second, all in the same one. As advised: as the welcome’s \`retry\` says (${minSeconds} s, doubled up to ${maxSeconds} s, by chance up to ${jitter * 100} % shorter or longer); bridges wait 0.5 s, doubled up to 30 s. ` +
         `Ramp: \`sleep.accept_ramp_s\` of ${rampSeconds}.`,
       `From then on ${queriesPerSecond} signed queries a second for ${querySeconds} s; CPU is that of all processes of the server, queries included, by those that came back.`,
       `Neighbour: ${neighbour.ratePerSecond} wakeups a second of one application’s ${counted(neighbour.neighbours)} devices, alone and beside another application that asks for ` +

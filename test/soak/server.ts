@@ -52,6 +52,12 @@ const leaks = values.leak
   .map(leakKind);
 if (values.judge && values.samples === undefined) throw new Error('--judge needs --samples');
 
+/** Rejects: whatever it has started is ended then. */
+const interrupted = new Promise<never>((_resolve, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+});
+interrupted.catch(() => undefined);
 const endings: (() => void | Promise<void>)[] = [];
 const ending = lastFirst({ after: (end) => void endings.push(end) });
 const file = values.samples ?? join(temporaryDirectory(ending), 'samples.jsonl');
@@ -92,7 +98,7 @@ async function soak(plan: SoakPlan): Promise<void> {
     await Promise.all([
       repeat(plan.importEverySeconds, () => server.import()),
       repeat(upgradeEverySeconds, () => server.upgrade()),
-      sleep(seconds * 1000),
+      Promise.race([sleep(seconds * 1000), interrupted]),
     ]);
     did('end');
     await server.endLoad();

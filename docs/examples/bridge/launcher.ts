@@ -123,10 +123,10 @@ export class Launcher {
     else this.#fillLater();
   }
 
-  /** What cannot start now is not started in a loop. */
+  /** What cannot start now is not started in a loop; by chance sooner or later, so that hosts do not come back together. */
   #fillLater(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#fill(), this.#pauseMs);
+    this.#timer = setTimeout(() => this.#fill(), this.#pauseMs * (0.5 + Math.random()));
     this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax);
   }
 }

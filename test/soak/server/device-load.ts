@@ -23,10 +23,16 @@ export interface DeviceLoadDeps {
   readonly errors: ErrorCounts;
 }
 
+interface AwaitedWake {
+  readonly askedMs: number;
+  /** Null: not answered yet. */
+  acceptedMs: number | null;
+}
+
 const rampPerSecond = 1500;
 const bootMs = 300;
 const onlineMs = 3000;
-/** A packet that has not come by then is missing. */
+/** A packet that has not come so long after its 202 is missing. */
 const packetMsMax = 5000;
 const lookEveryMs = 250;
 
@@ -36,8 +42,8 @@ export class DeviceLoad {
   readonly #deps: DeviceLoadDeps;
   readonly #modules: DeviceFleet;
   readonly #devices: DeviceFleet;
-  /** By device id, when its wakeup was asked for. */
-  readonly #asked = new Map<string, number>();
+  /** By device id, the wakeup whose packet has not come. */
+  readonly #awaited = new Map<string, AwaitedWake>();
   #cancels: readonly Cancel[] = [];
 
   constructor(deps: DeviceLoadDeps) {
@@ -107,34 +113,37 @@ export class DeviceLoad {
   }
 
   async #wake(fleet: DeviceFleet): Promise<void> {
-    const { client, errors } = this.#deps;
+    const { client } = this.#deps;
     const deviceId = fleet.pickAsleep();
-    if (deviceId === null || this.#asked.has(deviceId)) return;
-    this.#asked.set(deviceId, performance.now());
+    if (deviceId === null || this.#awaited.has(deviceId)) return;
+    const wake: AwaitedWake = { askedMs: performance.now(), acceptedMs: null };
+    this.#awaited.set(deviceId, wake);
     try {
       const answer = await client.wake(deviceId);
-      if (answer.ok) return;
-      errors.add(`wakeup: ${answer.code}`);
-      this.#asked.delete(deviceId);
+      if (answer.ok) wake.acceptedMs = performance.now();
+      else this.#giveUp(deviceId, wake, `wakeup: ${answer.code}`);
     } catch (error) {
-      errors.add(`wakeup: ${(error as Error).name}`);
-      this.#asked.delete(deviceId);
+      this.#giveUp(deviceId, wake, `wakeup: ${(error as Error).name}`);
     }
   }
 
   #noteWake(deviceId: string): void {
-    const askedMs = this.#asked.get(deviceId);
-    this.#asked.delete(deviceId);
-    if (askedMs === undefined) this.#deps.errors.add('wakeup: a packet that nobody waits for');
-    else this.wakeups.add(performance.now() - askedMs);
+    const wake = this.#awaited.get(deviceId);
+    this.#awaited.delete(deviceId);
+    if (wake === undefined) this.#deps.errors.add('wakeup: a packet that nobody waits for');
+    else this.wakeups.add(performance.now() - wake.askedMs);
   }
 
+  /** What was not answered yet is not missing. */
   #giveUpMissing(): void {
     const beforeMs = performance.now() - packetMsMax;
-    for (const [deviceId, askedMs] of this.#asked) {
-      if (askedMs > beforeMs) return;
-      this.#asked.delete(deviceId);
-      this.#deps.errors.add('wakeup: no packet');
-    }
+    for (const [deviceId, wake] of this.#awaited)
+      if (wake.acceptedMs !== null && wake.acceptedMs < beforeMs)
+        this.#giveUp(deviceId, wake, 'wakeup: no packet');
+  }
+
+  #giveUp(deviceId: string, wake: AwaitedWake, error: string): void {
+    if (this.#awaited.get(deviceId) === wake) this.#awaited.delete(deviceId);
+    this.#deps.errors.add(error);
   }
 }
