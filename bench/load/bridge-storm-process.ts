@@ -61,7 +61,7 @@ answerQuestions<StormProtocol>(stormService, {
   },
   drop: async () => {
     failedBefore = failed;
-    for (const leg of [...legs]) void leg.terminate();
+    for (const leg of legs) void leg.terminate();
     await untilNone(crowd);
     return null;
   },
