@@ -54,10 +54,10 @@ export async function readEvents(
   events: Latencies,
   errors: ErrorCounts,
 ): Promise<void> {
-  const onTrouble = (error: Error): void => errors.add(`reader: ${error.name}`);
+  const onTrouble = (error: Error): void => errors.add('reader', error.name);
   for await (const { event, truncated } of client.followEvents({ after: 'latest', limit: 500, onTrouble })) {
     events.add(ageMs(event.at));
-    if (truncated) errors.add('reader: events were lost');
+    if (truncated) errors.add('reader', 'events were lost');
   }
 }
 

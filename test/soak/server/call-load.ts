@@ -31,7 +31,9 @@ export class CallLoad {
   readonly #sounds: Sounds;
   readonly #calls = new Map<number, SoakCall>();
   #rooms = 0;
-  #pictures = 0;
+  /** By call. */
+  readonly #pictures: number[] = [];
+  #taken = 0;
   #isOver = false;
 
   constructor(deps: CallLoadDeps) {
@@ -56,15 +58,16 @@ export class CallLoad {
 
   /** Seen since they were last asked for. */
   takePictures(): number {
-    const seen = this.#pictures;
-    this.#pictures = 0;
-    return seen;
+    const all = this.#pictures.reduce((sum, count) => sum + count, 0);
+    const fresh = all - this.#taken;
+    this.#taken = all;
+    return fresh;
   }
 
   #showAll(): void {
-    for (const call of this.#calls.values()) {
+    for (const [index, call] of this.#calls) {
       call.show();
-      this.#pictures += call.pictures.down;
+      this.#pictures[index] = (this.#pictures[index] ?? 0) + call.pictures.down;
       call.pictures.down = 0;
     }
   }
@@ -76,7 +79,7 @@ export class CallLoad {
       try {
         await this.#keepUp(index, call);
       } catch (error) {
-        if (!this.#isOver) errors.add(`call: ${(error as Error).message.replaceAll(/\d+/g, '#')}`);
+        if (!this.#isOver) errors.add('call', error as Error);
         await sleep(againMs);
       }
       this.#calls.delete(index);
@@ -89,10 +92,10 @@ export class CallLoad {
     await call.begin();
     this.#calls.set(index, call);
     while (!this.#isOver) {
-      const before = this.#pictures;
+      const before = this.#pictures[index] ?? 0;
       await this.#rest();
-      if (this.#pictures === before) throw new Error('no pictures');
-      for (const complaint of call.complaints.splice(0)) this.#deps.errors.add(`call: ${complaint}`);
+      if (this.#pictures[index] === before) throw new Error('no pictures');
+      for (const complaint of call.complaints.splice(0)) this.#deps.errors.add('call', complaint);
       if (!this.#isOver) await call.change();
     }
   }

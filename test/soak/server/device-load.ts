@@ -107,7 +107,7 @@ export class DeviceLoad {
         endpointsOf: (device, number) => openEndpoints(endpoints, device, first + number),
         onWake: (deviceId) => this.#noteWake(deviceId),
         onAwake: (_deviceId, tookMs) => this.wokeAfter.add(tookMs),
-        onTrouble: (_deviceId, error) => errors.add(`device: ${error.message.replaceAll(/\d+/g, '#')}`),
+        onTrouble: (_deviceId, error) => errors.add('device', error),
       },
     );
   }
@@ -121,16 +121,16 @@ export class DeviceLoad {
     try {
       const answer = await client.wake(deviceId);
       if (answer.ok) wake.acceptedMs = performance.now();
-      else this.#giveUp(deviceId, wake, `wakeup: ${answer.code}`);
+      else this.#giveUp(deviceId, wake, String(answer.code));
     } catch (error) {
-      this.#giveUp(deviceId, wake, `wakeup: ${(error as Error).name}`);
+      this.#giveUp(deviceId, wake, (error as Error).name);
     }
   }
 
   #noteWake(deviceId: string): void {
     const wake = this.#awaited.get(deviceId);
     this.#awaited.delete(deviceId);
-    if (wake === undefined) this.#deps.errors.add('wakeup: a packet that nobody waits for');
+    if (wake === undefined) this.#deps.errors.add('wakeup', 'a packet that nobody waits for');
     else this.wakeups.add(performance.now() - wake.askedMs);
   }
 
@@ -138,12 +138,11 @@ export class DeviceLoad {
   #giveUpMissing(): void {
     const beforeMs = performance.now() - packetMsMax;
     for (const [deviceId, wake] of this.#awaited)
-      if (wake.acceptedMs !== null && wake.acceptedMs < beforeMs)
-        this.#giveUp(deviceId, wake, 'wakeup: no packet');
+      if (wake.acceptedMs !== null && wake.acceptedMs < beforeMs) this.#giveUp(deviceId, wake, 'no packet');
   }
 
   #giveUp(deviceId: string, wake: AwaitedWake, error: string): void {
     if (this.#awaited.get(deviceId) === wake) this.#awaited.delete(deviceId);
-    this.#deps.errors.add(error);
+    this.#deps.errors.add('wakeup', error);
   }
 }

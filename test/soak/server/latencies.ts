@@ -19,7 +19,11 @@ export class Latencies {
 export class ErrorCounts {
   #counts = new Map<string, number>();
 
-  add(kind: string): void {
+  /** Numbers and lines of an error tell no kinds apart. */
+  add(of: string, what: string | Error): void {
+    const words =
+      typeof what === 'string' ? what : what.message.replaceAll(/\d+/g, '#').replaceAll(/\s+/g, ' ');
+    const kind = `${of}: ${words.trim()}`;
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
   }
 

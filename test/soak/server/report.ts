@@ -69,9 +69,9 @@ ${describeLoad(plan)}
 The median of the slopes between all pairs of samples, without the upgrades and the ${warmUpSeconds} s
 behind the start and behind each of them, in which what is kept for 300 s becomes more. Processes that an upgrade replaces are compared with themselves only. Memory is taken behind a forced collection every 30 s; what is alive is V8's heap
 and the buffers it owns, what the kernel gave is \`RssAnon\`. A trend is a leak if it is steeper than its bound and makes more than the
-least growth.
+least growth in the longest stretch that is judged.
 
-${table(['', 'median', 'trend an hour', 'bound', 'least growth', ''], verdicts.map(describeVerdict))}
+${table(['', 'median', 'trend an hour', 'makes', 'bound an hour', 'least growth', ''], verdicts.map(describeVerdict))}
 
 ${['memory', 'held', 'latency', 'load'].map((name) => `![${altOf(name, timeline)}](soak/${name}.svg)`).join('\n\n')}
 
@@ -110,15 +110,23 @@ function describeVerdict(verdict: Verdict): string[] {
   const { what, unit, bound, trend } = verdict;
   const withUnit = (value: number, digits: number): string =>
     `${formatNumber(value, digits)}${unit === '' ? '' : ` ${unit}`}`;
-  if (trend === null) return [what, '', 'too few samples', '', '', ''];
+  if (trend === null) return [what, '', 'too few samples', '', '', '', ''];
   return [
     what,
     withUnit(trend.median, 1),
     withUnit(trend.perHour, 1),
+    withUnit(trend.growth, 1),
     bound === null ? 'shown' : `≤ ${withUnit(bound.perHour, 0)}`,
     bound === null ? '' : withUnit(bound.growthMin, 0),
-    bound === null ? '' : grows(verdict) ? '**grows**' : 'flat',
+    wordOf(verdict),
   ];
+}
+
+function wordOf(verdict: Verdict): string {
+  const { bound, trend } = verdict;
+  if (bound === null) return '';
+  if (grows(verdict)) return '**grows**';
+  return trend !== null && trend.perHour > bound.perHour ? 'too little to tell' : 'flat';
 }
 
 function altOf(name: string, timeline: Timeline): string {
@@ -244,7 +252,7 @@ function sum(counts: Readonly<Record<string, number>>): number {
 
 /** In a line, for who runs it. */
 export function describeTrend(verdict: Verdict): string {
-  const [what, median, perHour, bound, , word] = describeVerdict(verdict);
+  const [what, median, perHour, , bound, , word] = describeVerdict(verdict);
   return `${what}: ${perHour} an hour (${bound}), median ${median}, ${verdict.trend?.points ?? 0} samples ${word}`;
 }
 
