@@ -69,7 +69,8 @@ ${describeLoad(plan)}
 The median of the slopes between all pairs of samples, without the upgrades and the ${warmUpSeconds} s
 behind the start and behind each of them, in which what is kept for 300 s becomes more. Processes that an upgrade replaces are compared with themselves only. Memory is taken behind a forced collection every 30 s; what is alive is V8's heap
 and the buffers it owns, what the kernel gave is \`RssAnon\`. A trend is a leak if it is steeper than its bound and makes more than the
-least growth in the longest stretch that is judged.
+least growth in the longest stretch that is judged. What a worker keeps becomes more for some eleven minutes, until it knows the devices and
+signatures of its load: where upgrades replace it before, its trend is that; \`--upgrade-every 60\` shows where it ends.
 
 ${table(['', 'median', 'trend an hour', 'makes', 'bound an hour', 'least growth', ''], verdicts.map(describeVerdict))}
 
