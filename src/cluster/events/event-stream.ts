@@ -40,10 +40,12 @@ interface Newest {
 
 export class EventStream {
   readonly #deps: EventStreamDeps;
-  readonly #newest = new LRUCache<DeviceId, Newest>({ max: newestEventsKnownMax });
+  readonly #newest: LRUCache<DeviceId, Newest>;
 
-  constructor(deps: EventStreamDeps) {
+  /** `devicesMax`: that may be here; the newest events of more of them need not be known. */
+  constructor(deps: EventStreamDeps, devicesMax = newestEventsKnownMax) {
     this.#deps = deps;
+    this.#newest = new LRUCache({ max: Math.min(devicesMax, newestEventsKnownMax) });
   }
 
   /**

@@ -27,13 +27,13 @@ import type {
 } from '../../model/peer.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
-import type { NatsLink } from './nats-link.ts';
+import type { NodeTransport } from './node-transport.ts';
 import { gatherAccepted } from '../ipc/accepted-notices.ts';
 import type { NatsMembers } from '../membership/nats-members.ts';
 import { NatsSendQueue } from './nats-send-queue.ts';
 
 export interface NatsPeersDeps {
-  readonly link: NatsLink;
+  readonly link: Pick<NodeTransport, 'names' | 'isUnavailable' | 'connection' | 'onChange'>;
   readonly members: Pick<NatsMembers, 'alive' | 'isAlive' | 'onGone'>;
   readonly clock: Clock;
   readonly log: Log;

@@ -16,7 +16,7 @@ import type { Logging } from './logging.ts';
 import { LiveTokenKeys, tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { startMediaChild, type MediaCarrier } from '../supervisor/media-child.ts';
 import { AloneMembership, type Member, type Membership } from '../membership/membership.ts';
-import type { WorkerHandle } from '../supervisor/worker-set.ts';
+import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
 import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
@@ -61,7 +61,7 @@ export async function startServer(settings: Settings, deps: ServerDeps): Promise
 
 /** Rejects with a sentence when the others cannot be sought. */
 async function becomeMember(settings: Settings, { clock, log, handle }: ServerDeps): Promise<Membership> {
-  if (handle !== null) return new ProcessMembership(handle, { clock, log });
+  if (handle !== null) return new ProcessMembership(handle, ownMachine(handle, { clock, log }), clock);
   const { nats_url: url } = settings.cluster;
   if (url === null) return new AloneMembership();
   // Loaded only here: a server without a cluster runs without the client of NATS.

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { followLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { NatsLink } from '../../cluster/nats/nats-link.ts';
+import { NatsTransport, type NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { PendingClaims, ClaimedRecords } from '../../cluster/ownership/pending-claims.ts';
 import type { ConnectionKind, MemberId, MemberStatus } from '../../model/cluster.ts';
 import { outboxDrainMsMax } from '../../model/limits.ts';
@@ -52,13 +52,13 @@ export class NodeMembership implements Membership {
   readonly watcher: MemberId;
   /** Who brings an event to the log of all counts it. */
   readonly countsEvents = false;
-  readonly #link: NatsLink;
+  readonly #link: NodeTransport;
   readonly #claims: PendingClaims;
   readonly #startedAtMs: number;
   /** Null: it is not open yet. */
   #store: NodeStore | null = null;
 
-  private constructor(link: NatsLink, { clock, node }: NodeDeps) {
+  constructor(link: NodeTransport, { clock, node }: Pick<NodeDeps, 'clock' | 'node'>) {
     this.#link = link;
     this.#claims = new PendingClaims(clock, () => link.isUnavailable);
     this.#startedAtMs = clock.wallMs();
@@ -68,7 +68,7 @@ export class NodeMembership implements Membership {
   /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
   static async open(settings: Settings, url: string, frame: NodeDeps): Promise<NodeMembership> {
     const { cluster, events } = settings;
-    const link = await NatsLink.open({
+    const link = await NatsTransport.open({
       clock: frame.clock,
       log: frame.log,
       url,
@@ -114,7 +114,7 @@ class NodeMember extends AloneMember {
   override readonly cluster: ClusterDeps;
   override readonly callLocator: CallLocator;
   override readonly fetchCall: FetchCall;
-  readonly #link: NatsLink;
+  readonly #link: NodeTransport;
   readonly #outbox: OutboxStore;
   readonly #self: MemberId;
   readonly #shares: NodeShares;

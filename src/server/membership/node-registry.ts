@@ -1,10 +1,8 @@
 /** The registry as a node has it: mirrored from the bucket that all nodes share, its own changes on their way there. */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
-import type { NatsLink } from '../../cluster/nats/nats-link.ts';
+import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
-import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
@@ -13,7 +11,7 @@ import type { RegistryOwner } from './membership.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 
 export interface NodeRegistryDeps {
-  readonly link: NatsLink;
+  readonly link: Pick<NodeTransport, 'isUnavailable' | 'onChange' | 'bucket' | 'bucketTail'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly tables: RegistryTables;
@@ -33,11 +31,11 @@ export class NodeRegistry {
 
   constructor(deps: NodeRegistryDeps) {
     const { link, clock, log } = deps;
-    const kv = new NatsKvStore(link, 'registry', clock);
+    const kv = link.bucket('registry');
     this.#deps = deps;
     this.#store = new MirroredRegistryStore(deps);
     this.#mirror = new RegistryMirror({
-      source: new JetStreamSource(link, link.names.bucketStream('registry')),
+      source: link.bucketTail('registry'),
       registry: this.#store,
       clock,
       log,

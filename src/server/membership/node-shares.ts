@@ -4,16 +4,13 @@
  * cluster.md.
  */
 import { CallRepository } from '../../cluster/records/call-repository.ts';
-import type { KvStore } from '../../cluster/nats/kv-store.ts';
-import type { NatsLink } from '../../cluster/nats/nats-link.ts';
-import type { BucketName } from '../../cluster/nats/nats-names.ts';
+import type { EventTail, NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import { Ownership } from '../../cluster/ownership/ownership.ts';
 import type { PendingClaims } from '../../cluster/ownership/pending-claims.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
-import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
 import { WakeupRepository } from '../../cluster/records/wakeup-repository.ts';
 import { assert } from '../../lib/assert.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
@@ -29,12 +26,11 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { answeredWithin } from '../../cluster/nats/answered-within.ts';
-import { StreamedDeviceEvents } from '../../cluster/events/device-events.ts';
 import { EventMirror } from '../../cluster/events/event-mirror.ts';
 import { EventStream } from '../../cluster/events/event-stream.ts';
-import { JetStreamSource } from '../../cluster/events/jetstream-source.ts';
 import { streamLastMsMax } from '../../cluster/events/log-limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
@@ -46,7 +42,7 @@ export interface NodeStore {
 }
 
 export interface NodeSharesDeps {
-  readonly link: NatsLink;
+  readonly link: NodeTransport;
   readonly self: MemberId;
   readonly claims: PendingClaims;
   readonly store: NodeStore;
@@ -69,13 +65,12 @@ export class NodeShares {
 
   constructor(deps: NodeSharesDeps) {
     const { link, self, open, claims, store: own, status } = deps;
-    const { clock, log, node, records, registry, directory, telemetry } = open;
+    const { clock, log, node, records, registry, directory, telemetry, settings } = open;
     const { events } = records;
     const batch = (write: () => void): Promise<void> => own.state.environment.transaction(write);
-    const store = (bucket: BucketName): KvStore => new NatsKvStore(link, bucket, clock);
     this.members = new NatsMembers({
       link,
-      kv: store('members'),
+      kv: link.bucket('members'),
       clock,
       log,
       self,
@@ -90,19 +85,20 @@ export class NodeShares {
     this.#natsPeers = new NatsPeers({ link, clock, log, self, host, members: this.members });
     this.peers = new MeasuredPeers(this.#natsPeers, { clock, telemetry });
     this.#search = new MemberSearch(clock, this.peers);
-    const placements = new CallRepository({ kv: store('calls'), clock, log });
+    const placements = new CallRepository({ kv: link.bucket('calls'), clock, log });
     this.placement = new CallPlacement({
       log,
       directory: open.callDirectory,
       peers: this.peers,
       placements,
     });
-    this.#wakeups = new WakeupRepository({ kv: store('wakeups'), clock, log });
+    this.#wakeups = new WakeupRepository({ kv: link.bucket('wakeups'), clock, log });
     this.log = new NodeLog({
       link,
       clock,
       log,
       events,
+      devicesMax: settings.sleep.max_sessions + settings.signal.max_sessions,
       mirror: new MirroredLogStore(own.state, { events, batch }),
       saw: (event) => this.ownership.noticed(event),
     });
@@ -115,8 +111,8 @@ export class NodeShares {
       node,
       claims,
       random: Math.random,
-      rows: store('rows'),
-      heartbeats: store('beats'),
+      rows: link.bucket('rows'),
+      heartbeats: link.bucket('beats'),
       sessions: liveSessions(directory),
       follower: new SlotReconciler({ directory, peers: this.peers, telemetry }),
       productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,
@@ -175,11 +171,13 @@ function liveSessions(directory: DeviceDirectory): LiveSessions {
 }
 
 interface NodeLogDeps {
-  readonly link: NatsLink;
+  readonly link: Pick<NodeTransport, 'deviceEvents' | 'eventTail'>;
   readonly clock: Clock;
   readonly log: Log;
   readonly events: EventLog;
   readonly mirror: MirroredLogStore;
+  /** Devices that may be at this node. */
+  readonly devicesMax: number;
   /** Told of every event that has come back, this node's own among them. */
   readonly saw: (event: LoggedEvent) => void;
 }
@@ -188,20 +186,21 @@ interface NodeLogDeps {
 class NodeLog {
   readonly #stream: EventStream;
   readonly #mirror: EventMirror;
-  readonly #source: JetStreamSource;
+  readonly #tail: EventTail;
   readonly #clock: Clock;
 
-  constructor({ link, clock, log, events, mirror, saw }: NodeLogDeps) {
+  constructor({ link, clock, log, events, mirror, devicesMax, saw }: NodeLogDeps) {
     this.#clock = clock;
-    this.#source = new JetStreamSource(link, link.names.eventStream);
-    this.#stream = new EventStream({
+    this.#tail = link.eventTail;
+    const stream = {
       clock,
-      events: new StreamedDeviceEvents(link),
-      seqOf: (deviceId) => mirror.seqOf(deviceId),
-      recentOf: (deviceId) => events.recentOf(deviceId),
-    });
+      events: link.deviceEvents,
+      seqOf: (deviceId: DeviceId) => mirror.seqOf(deviceId),
+      recentOf: (deviceId: DeviceId) => events.recentOf(deviceId),
+    };
+    this.#stream = new EventStream(stream, devicesMax);
     this.#mirror = new EventMirror({
-      source: this.#source,
+      source: this.#tail,
       mirror,
       clock,
       log,
@@ -220,7 +219,7 @@ class NodeLog {
   /** Whether the stream has come so far. True while NATS cannot tell. Never rejects. */
   async reaches(sequence: number): Promise<boolean> {
     try {
-      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#source.last()));
+      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last()));
     } catch {
       return true;
     }

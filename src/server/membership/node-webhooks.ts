@@ -1,6 +1,5 @@
 /** The webhooks of a node: delivered in turn with the others, from a store that all share. Source: cluster.md, Events. */
-import type { NatsLink } from '../../cluster/nats/nats-link.ts';
-import { NatsKvStore } from '../../cluster/nats/nats-kv-store.ts';
+import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
 import { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -9,13 +8,13 @@ import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.
 import { WebhookLeaderElection } from '../bootstrap/webhook-leader-election.ts';
 
 export function nodeWebhooks(
-  link: NatsLink,
+  transport: Pick<NodeTransport, 'bucket'>,
   members: Pick<Peers, 'isAlive'>,
   self: MemberId,
   deps: WebhooksDeps,
 ): WebhookService {
   const { clock, log } = deps;
-  const kv = new NatsKvStore(link, 'hooks', clock);
+  const kv = transport.bucket('hooks');
   let lease: WebhookLease | null = null;
   return new WebhookLeaderElection({
     ...deps,

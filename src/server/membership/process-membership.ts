@@ -6,16 +6,16 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { recallLoggedSessions } from '../../core/wakeups/log-followers.ts';
 import { LogGrowth } from '../../cluster/ipc/log-growth.ts';
-import { HeartbeatFile, HeartbeatFiles } from '../../cluster/ipc/heartbeat-files.ts';
+import type { HeartbeatFile } from '../../cluster/ipc/heartbeat-files.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { rowViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
+import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { MemberSearch } from '../../core/devices/member-search.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { Log } from '../../core/ports/log.ts';
 import type { Provision } from '../../gateways/api/device-endpoints.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { OpenContext, ServerContext } from '../bootstrap/server-context.ts';
@@ -26,7 +26,7 @@ import {
   processAnswers,
   provisionAtCoordinator,
 } from '../supervisor/process-answers.ts';
-import { WorkerSet, type WorkerHandle } from '../supervisor/worker-set.ts';
+import { WorkerSet, type Machine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessLosses, missingProcesses, processMetrics, processRoutes } from '../supervisor/coordinator.ts';
 import type { ProcessRole } from '../supervisor/process-messages.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
@@ -37,19 +37,21 @@ export class ProcessMembership implements Membership {
   readonly role: ProcessRole;
   readonly watcher: MemberId;
   readonly countsEvents: boolean;
-  readonly heartbeats: HeartbeatFiles;
+  readonly heartbeats: Machine['heartbeats'];
+  readonly #machine: Machine;
   readonly #workerSet: WorkerSet;
   readonly #growth: LogGrowth;
   /** Null: its store is not open yet. */
   #records: SharedRecords | null = null;
 
-  constructor(handle: WorkerHandle, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
-    const { role, member, socketDirectory } = handle.task;
+  constructor(handle: WorkerHandle, machine: Machine, clock: Clock) {
+    const { role, member } = handle.task;
     this.role = role;
     this.watcher = member;
-    this.heartbeats = new HeartbeatFiles(socketDirectory, member);
+    this.heartbeats = machine.heartbeats;
+    this.#machine = machine;
     this.countsEvents = role === 'coordinator';
-    this.#workerSet = new WorkerSet(handle, { clock, log });
+    this.#workerSet = new WorkerSet(handle, machine, clock);
     this.#growth = new LogGrowth(this.#workerSet.peers, clock);
   }
 
@@ -65,7 +67,11 @@ export class ProcessMembership implements Membership {
   join(open: OpenContext): Member {
     assert(this.#records !== null, 'its store is open');
     this.#growth.open(open.records.events);
-    return new ProcessMember(open, this.#workerSet, { records: this.#records, growth: this.#growth });
+    return new ProcessMember(open, this.#workerSet, {
+      machine: this.#machine,
+      records: this.#records,
+      growth: this.#growth,
+    });
   }
 
   async hangUp(): Promise<void> {
@@ -75,6 +81,7 @@ export class ProcessMembership implements Membership {
 
 /** What this process and the others have in common. */
 interface SharedParts {
+  readonly machine: Machine;
   readonly records: SharedRecords;
   readonly growth: LogGrowth;
 }
@@ -88,7 +95,7 @@ class ProcessMember extends AloneMember {
   readonly #shared: SharedParts;
   readonly #isCoordinator: boolean;
   /** Null: it is not open yet, or has no sessions. */
-  #heartbeats: HeartbeatFile | null = null;
+  #heartbeats: Pick<HeartbeatFile, 'close'> | null = null;
   /** Null: nobody's are looked for yet. */
   #losses: ProcessLosses | null = null;
 
@@ -142,7 +149,7 @@ class ProcessMember extends AloneMember {
     const status = () => this.status();
     // Calls are all the coordinator's.
     const takeCalls = () => ({ kind: 'absent' }) as const;
-    if (!this.#isCoordinator) this.#writeHeartbeats(context);
+    if (!this.#isCoordinator) this.#writeHeartbeats(directory);
     await this.#workerSet.open(processAnswers(context, { status, calls: own.calls, takeCalls, growth }));
   }
 
@@ -154,10 +161,10 @@ class ProcessMember extends AloneMember {
     this.#losses.follow();
   }
 
-  #writeHeartbeats({ clock, directory, log }: ServerContext): void {
-    const { socketDirectory, member } = this.#workerSet.handle.task;
-    this.#heartbeats = new HeartbeatFile(socketDirectory, member, { clock, log });
-    this.#heartbeats.start(directory);
+  #writeHeartbeats(directory: DeviceDirectory): void {
+    const heartbeats = this.#shared.machine.openHeartbeats();
+    heartbeats.start(directory);
+    this.#heartbeats = heartbeats;
   }
 
   override async close(): Promise<void> {

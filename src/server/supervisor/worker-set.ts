@@ -4,16 +4,41 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { SleepCounts, SleepSockets } from '../../gateways/sleep/sleep-sockets.ts';
+import { HeartbeatFile, HeartbeatFiles } from '../../cluster/ipc/heartbeat-files.ts';
 import { UnixPeers } from '../../cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { PeerHost } from '../../core/ports/peers.ts';
+import type { PeerHost, Peers } from '../../core/ports/peers.ts';
+import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import type { WorkerSetState, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
 
 /** A port whose sockets the supervisor lends. */
 export interface LentPort {
   readonly sockets: Pick<SleepSockets, 'borrow' | 'giveBack'>;
   readonly counts: SleepCounts;
+}
+
+/** The other processes, however they are reached. */
+export type ProcessPeers = Peers & Pick<UnixPeers, 'listen' | 'members' | 'socketOf' | 'close'>;
+
+/** What this process has in common with the others of its machine, beside their store. */
+export interface Machine {
+  /** `host` answers the others. */
+  joinPeers(host: PeerHost): ProcessPeers;
+  /** Of the other processes' sessions. */
+  readonly heartbeats: SharedHeartbeats & { close(): void };
+  /** Those of this process's, for the others. Throws when they cannot be shown. */
+  openHeartbeats(): Pick<HeartbeatFile, 'start' | 'close'>;
+}
+
+/** By sockets and files in the directory that only the processes of one server can enter. */
+export function ownMachine({ task }: WorkerHandle, deps: { readonly clock: Clock; readonly log: Log }): Machine {
+  const { member: self, socketDirectory: directory } = task;
+  return {
+    joinPeers: (host) => new UnixPeers({ ...deps, self, directory, host }),
+    heartbeats: new HeartbeatFiles(directory, self),
+    openHeartbeats: () => new HeartbeatFile(directory, self, deps),
+  };
 }
 
 /** One process, as its supervisor has made it. */
@@ -28,7 +53,7 @@ export interface WorkerHandle {
 
 export class WorkerSet {
   readonly handle: WorkerHandle;
-  readonly peers: UnixPeers;
+  readonly peers: ProcessPeers;
   readonly #clock: Clock;
   #facts: WorkerSetState = { processes: [], isStopping: false };
   #host: PeerHost | null = null;
@@ -36,15 +61,14 @@ export class WorkerSet {
   #lastCoordinator: MemberId | null = null;
   readonly #waitingForCoordinator = new Set<(coordinator: MemberId | null) => void>();
 
-  constructor(handle: WorkerHandle, { clock, log }: { readonly clock: Clock; readonly log: Log }) {
-    const { member: self, socketDirectory: directory } = handle.task;
+  constructor(handle: WorkerHandle, machine: Pick<Machine, 'joinPeers'>, clock: Clock) {
     this.handle = handle;
     this.#clock = clock;
     const host: PeerHost = {
       answer: (question) => this.#hostThere.answer(question),
       heard: (notice, from) => this.#host?.heard(notice, from),
     };
-    this.peers = new UnixPeers({ self, clock, log, directory, host });
+    this.peers = machine.joinPeers(host);
     handle.follow((workerSet) => this.#changed(workerSet));
   }
 

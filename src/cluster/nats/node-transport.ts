@@ -1,0 +1,86 @@
+/**
+ * What a node shares with the others, and how it reaches them: the buckets, the log of events and the messages of one
+ * connection to NATS. What is built on it, from ownership to the registry's mirror, knows nothing else of NATS.
+ */
+import type { NatsConnection } from '@nats-io/nats-core';
+import type { Cancel, Clock } from '../../lib/clock.ts';
+import { StreamedDeviceEvents, type DeviceEvents } from '../events/device-events.ts';
+import { JetStreamSource } from '../events/jetstream-source.ts';
+import type { TailSource } from '../events/stream-tail.ts';
+import type { KvStore } from './kv-store.ts';
+import { NatsKvStore } from './nats-kv-store.ts';
+import { NatsLink, type NatsLinkOptions } from './nats-link.ts';
+import type { BucketName, NatsNames } from './nats-names.ts';
+
+/** The stream that all nodes' events are in. */
+export interface EventTail extends TailSource {
+  /** The sequence that was given last, also when nothing of it is kept. Rejects while NATS is away. */
+  last(): Promise<number>;
+}
+
+export interface NodeTransport {
+  readonly names: NatsNames;
+  readonly isUnavailable: boolean;
+  /** Throws before the first connection: callers have seen `isUnavailable` false once, or waited for `ready`. */
+  readonly connection: Pick<NatsConnection, 'publish' | 'flush' | 'subscribe'>;
+  readonly deviceEvents: DeviceEvents;
+  readonly eventTail: EventTail;
+  /** Followers are called at every change, in the order they came. */
+  onChange(follower: (isUnavailable: boolean) => void): Cancel;
+  /** Resolves when streams and buckets are there. Pending while they cannot be made; never rejects. */
+  ready(): Promise<void>;
+  bucket(name: BucketName): KvStore;
+  /** The same bucket, followed as a stream. */
+  bucketTail(name: BucketName): TailSource;
+  /** Drains what is under way, for 2 s at most. */
+  close(): Promise<void>;
+}
+
+export class NatsTransport implements NodeTransport {
+  readonly names: NatsNames;
+  readonly deviceEvents: DeviceEvents;
+  readonly eventTail: EventTail;
+  readonly #link: NatsLink;
+  readonly #clock: Clock;
+
+  /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
+  static async open(options: NatsLinkOptions): Promise<NatsTransport> {
+    return new NatsTransport(await NatsLink.open(options), options.clock);
+  }
+
+  constructor(link: NatsLink, clock: Clock) {
+    this.#link = link;
+    this.#clock = clock;
+    this.names = link.names;
+    this.deviceEvents = new StreamedDeviceEvents(link);
+    this.eventTail = new JetStreamSource(link, link.names.eventStream);
+  }
+
+  get isUnavailable(): boolean {
+    return this.#link.isUnavailable;
+  }
+
+  get connection(): NatsConnection {
+    return this.#link.connection;
+  }
+
+  onChange(follower: (isUnavailable: boolean) => void): Cancel {
+    return this.#link.onChange(follower);
+  }
+
+  ready(): Promise<void> {
+    return this.#link.ready();
+  }
+
+  bucket(name: BucketName): KvStore {
+    return new NatsKvStore(this.#link, name, this.#clock);
+  }
+
+  bucketTail(name: BucketName): TailSource {
+    return new JetStreamSource(this.#link, this.names.bucketStream(name));
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+}
