@@ -55,11 +55,14 @@ class OwnersView implements BatchView {
     this.#owners.cancel();
   }
 
-  /** Settles when the row and the members do: that of a device that is here is not waited for longer than a member is. */
+  /**
+   * Settles when the row and the members do: that of a device that signals here is not waited for longer than a member is.
+   * One that only sleeps here may signal elsewhere, and is not called offline for want of an answer.
+   */
   async observe(own: OwnDeps, deviceId: DeviceId): Promise<ConnectivityRecord | null> {
     // Behind the deadline of who asks: a row that is sought for as long is late, not unavailable.
     await Promise.resolve();
-    const findMs = isHere(own, deviceId) ? ownerQueryMsMax : connectivityQueryMsMax;
+    const findMs = isOnlineHere(own, deviceId) ? ownerQueryMsMax : connectivityQueryMsMax;
     const found = await unlessUnavailable(() => this.#findAndAsk(deviceId, findMs));
     if (found === null) return isHere(own, deviceId) ? observeOwn(own, deviceId) : null;
     if (!found.hasFailed) return this.#combine(found.row, found.heartbeats, own, deviceId);
@@ -104,6 +107,10 @@ class OwnersView implements BatchView {
 function isHere({ directory }: OwnDeps, deviceId: DeviceId): boolean {
   const actor = directory.find(deviceId);
   return actor !== null && connectionKinds.some((kind) => actor.session(kind) !== null);
+}
+
+function isOnlineHere({ directory }: OwnDeps, deviceId: DeviceId): boolean {
+  return (directory.find(deviceId)?.session('signal') ?? null) !== null;
 }
 
 async function unlessUnavailable<Value>(find: () => Value | Promise<Value>): Promise<Value | null> {

@@ -121,6 +121,19 @@ test('NATS away in silence: a device that is here is served after the wait for a
   assert.equal(await now(elsewhere), 50401);
 });
 
+test('NATS is slow, the device sleeps here and is online elsewhere: it is not called offline', async () => {
+  const scene = new ClusterScene();
+  scene.member(0).comeOnline();
+  scene.member(1).sleep();
+  scene.shared.fault = 'slow';
+  const answer = scene.member(1).query();
+  await settle();
+  scene.clock.advance(connectivityQueryMsMax - 1);
+  assert.equal(await now(answer), 'still waiting');
+  scene.clock.advance(1);
+  assert.equal(await now(answer), 50401);
+});
+
 for (const fault of ['stopped', 'unreachable'] as const)
   test(`an owner that is ${fault} and does not answer in 1.0 s: the record as it was last written down`, async () => {
     const scene = new ClusterScene();
