@@ -169,7 +169,7 @@ class SiteNode {
     });
   }
 
-  async #putCalls(coordinator: MemberId, { deviceId, sessions }: CallsItem): Promise<void> {
+  async #putCalls(coordinator: MemberId, { deviceId, sessions }: CallsItem): Promise<boolean> {
     const kept = await this.calls.find(deviceId, 2000);
     const put = await this.calls.put(
       deviceId,
@@ -177,6 +177,7 @@ class SiteNode {
       kept?.revision ?? null,
     );
     if (put === 'conflict') throw new Error('another was faster');
+    return true;
   }
 
   #watchedOutbox(): Outbox {

@@ -174,9 +174,9 @@ export class OwningNode implements LiveSessions, SlotFollower {
     this.member = `${name}/0@${life}` as MemberId;
     this.outbox = outbox;
     this.#deps = deps;
-    const keep = (item: OutboxItem): Promise<void> => {
+    const keep = (item: OutboxItem): Promise<true> => {
       this.wakeups.push(item);
-      return Promise.resolve();
+      return Promise.resolve(true);
     };
     this.#claims = new PendingClaims(deps.clock, () => deps.link.isUnavailable);
     this.ownership = new Ownership({
@@ -190,7 +190,7 @@ export class OwningNode implements LiveSessions, SlotFollower {
       sessions: this,
       follower: this,
       productOf: () => 'doorbell' as ProductId,
-      putWakeup: keep,
+      putWakeup: async (item) => void (await keep(item)),
       putCalls: keep,
     });
     this.records = { sleep: this.#recordsOf('sleep'), signal: this.#recordsOf('signal') };

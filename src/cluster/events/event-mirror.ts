@@ -33,7 +33,7 @@ export class EventMirror {
       source,
       clock,
       log,
-      position: () => this.#position,
+      position: () => this.position,
       write: (messages) => this.#write(messages),
       batchMax: eventsPerCommitMax,
       madeAnew: (last) => this.#goOn(last),
@@ -43,6 +43,11 @@ export class EventMirror {
   /** Events of the stream that are not here yet, as far as is known. */
   get lag(): number {
     return this.#tail.behind;
+  }
+
+  /** The sequence up to which everything is here. */
+  get position(): number {
+    return Math.max(this.#deps.mirror.head, this.#lookedAt);
   }
 
   /** Messages of the stream that were no events, since the start. */
@@ -59,10 +64,6 @@ export class EventMirror {
     return this.#tail.stop();
   }
 
-  get #position(): number {
-    return Math.max(this.#deps.mirror.head, this.#lookedAt);
-  }
-
   async #write(messages: readonly TailMessage[]): Promise<void> {
     const { mirror, saw } = this.#deps;
     const events: LoggedEvent[] = [];
@@ -70,7 +71,7 @@ export class EventMirror {
       const event = this.#decode(message);
       if (event !== null) events.push(event);
     }
-    const isUnbroken = messages[0]?.sequence === this.#position + 1;
+    const isUnbroken = messages[0]?.sequence === this.position + 1;
     if (events.length > 0) await mirror.append(events, isUnbroken);
     this.#lookedAt = messages.at(-1)?.sequence ?? this.#lookedAt;
     for (const event of events) saw(event);
@@ -94,7 +95,7 @@ export class EventMirror {
       { head: mirror.head, last },
       'the event stream of NATS was made anew; it is emptied, and goes on behind the newest event of this node',
     );
-    await source.goOnBehind(this.#position);
+    await source.goOnBehind(this.position);
   }
 }
 

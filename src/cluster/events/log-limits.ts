@@ -40,3 +40,6 @@ export const webhookLeaseMs = 6000;
 export const streamLastMsMax = 800;
 /** One answer of NATS, for what nobody waits for at an API. */
 export const bucketAnswerMsMax = 3000;
+/** Of the newest events of all devices, so many are looked at for the end of a call, a slice in each turn of the loop. */
+export const callEndsLookedAtMax = 10_000;
+export const callEndsSlice = 500;

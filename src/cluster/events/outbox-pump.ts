@@ -23,7 +23,8 @@ export interface ChangesDeps extends ClaimDeps {
   /** Resolves when it is in the log of all, once. */
   readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly putWakeup: (item: WakeupItem) => Promise<void>;
-  readonly putCalls: (item: CallsItem) => Promise<void>;
+  /** False: others tell of it. */
+  readonly putCalls: (item: CallsItem) => Promise<boolean>;
   readonly events: MadeEvents;
   /** Wall milliseconds at which NATS was back the last time. */
   readonly returnedAtMs: () => number;
@@ -44,7 +45,10 @@ export class OutboxChanges {
       case 'ended':
         return this.#ended({ ...item, kind: 'ended' });
       case 'wakeup':
-        return this.#kept(item.event, () => this.#deps.putWakeup(item));
+        return this.#kept(item.event, async () => {
+          await this.#deps.putWakeup(item);
+          return true;
+        });
       case 'calls':
         return this.#kept(item.event, () => this.#deps.putCalls(item));
       case 'event':
@@ -93,10 +97,11 @@ export class OutboxChanges {
     });
   }
 
-  #kept(event: OutboxEvent | null, put: () => Promise<void>): Change {
+  /** `put` false: others tell of it. */
+  #kept(event: OutboxEvent | null, put: () => Promise<boolean>): Change {
     const prepare = async (): Promise<OutboxEvent | null> => {
-      await put();
-      return event === null ? null : this.#shared(event);
+      const isOurs = await put();
+      return event === null || !isOurs ? null : this.#shared(event);
     };
     return inTwo(prepare, this.#deps.publish);
   }

@@ -1,6 +1,6 @@
 /**
- * What a node shares with the others, and how it reaches them: the buckets, the log of events and the messages of one
- * connection to NATS. What is built on it, from ownership to the registry's mirror, knows nothing else of NATS.
+ * A node's one connection to NATS as the rest of it is used: the buckets, the log of events and the messages that it shares with
+ * the others. What is built on it, from ownership to the registry's mirror, knows nothing else of NATS.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';

@@ -50,7 +50,8 @@ export interface OwnershipDeps {
   /** Resolves when it is in the log of all, once; rejects while NATS is unavailable. */
   readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly putWakeup: (item: WakeupItem) => Promise<void>;
-  readonly putCalls: (item: CallsItem) => Promise<void>;
+  /** False: another member keeps the calls by now, and tells what the event of the item would. */
+  readonly putCalls: (item: CallsItem) => Promise<boolean>;
 }
 
 export class Ownership {

@@ -56,10 +56,11 @@ export class CallDirectory {
     return this.size;
   }
 
-  /** Takes a device's calls over from another member; those that are here already stay. */
+  /** Takes a device's calls over from another member; those that are here already stay, as far as there is room for all. */
   adopt(deviceId: DeviceId, sessions: readonly CallSession[]): void {
     this.#followers.after(() => {
       const known = new Set(this.sessionsOf(deviceId).map(({ sessionId }) => sessionId));
+      this.#makeRoom(deviceId, sessions.filter(({ sessionId }) => !known.has(sessionId)).length);
       for (const { session } of this.#sessions.adopt(deviceId, sessions))
         if (!known.has(session.sessionId)) this.#followers.notify((follower) => follower.adopted?.(session));
     });
@@ -74,6 +75,13 @@ export class CallDirectory {
       for (const session of sessions) this.#followers.notify((follower) => follower.released?.(session));
       return sessions;
     });
+  }
+
+  /** Another member keeps the device's calls by now: they are gone from here, and their legs come again. Nobody is told of an end. */
+  abandon(deviceId: DeviceId): void {
+    for (const call of this.#sessions.calls.ofDevice(deviceId))
+      for (const side of callSides) this.#detach(call, side, 'moved');
+    this.release(deviceId);
   }
 
   /** Ends leases from now on. */
@@ -229,10 +237,16 @@ export class CallDirectory {
     });
   }
 
-  /** For one more session of the device: of too many, the one longest issued goes. False: there is none to be had. */
-  #makeRoom(deviceId: DeviceId): boolean {
+  /** For so many sessions more of the device: of too many, those longest issued go. False: there is no room for all. */
+  #makeRoom(deviceId: DeviceId, count = 1): boolean {
+    while (this.sessionsOf(deviceId).length + count > callsPerDeviceMax)
+      if (!this.#endOldest(deviceId)) return false;
+    return this.size < this.#sessionsMax;
+  }
+
+  /** The one longest issued. False: there is none. */
+  #endOldest(deviceId: DeviceId): boolean {
     const calls = this.#sessions.calls.ofDevice(deviceId);
-    if (calls.length < callsPerDeviceMax) return this.size < this.#sessionsMax;
     const oldest = calls.find(({ session }) => session.state === 'issued');
     return (
       oldest !== undefined && this.#sessions.advance(oldest, { kind: 'ended', reason: 'replaced' }, null)

@@ -20,7 +20,7 @@ export interface CallFollower {
   bridgeGone?(session: CallSession): void;
   /** It was another member's until now. */
   adopted?(session: CallSession): void;
-  /** Another member keeps it from now on; it had no leg here. */
+  /** Another member keeps it from now on; it has no leg here any more. */
   released?(session: CallSession): void;
 }
 

@@ -19,6 +19,8 @@ export interface CallPlacementDeps {
   readonly directory: CallDirectory;
   readonly peers: Pick<Peers, 'self' | 'alive' | 'isAlive' | 'ask'>;
   readonly placements: CallPlacements;
+  /** The log of all says so. Rejects while the log here is behind, or cannot be read. */
+  isEnded(deviceId: DeviceId, sessionId: SessionId): Promise<boolean>;
 }
 
 /** The member that keeps a device's calls. `unavailable`: not known, or the claim to them was lost to others. */
@@ -30,12 +32,19 @@ export interface CallLocation {
   readonly sessions: readonly CallSession[];
 }
 
+/** Over all lives of a process: a member without its incarnation. */
+function processOf(member: MemberId): string {
+  return member.slice(0, member.lastIndexOf('@'));
+}
+
 const here: CallLocation = { member: 'here', sessions: [] };
 
 export class CallPlacement {
   readonly #deps: CallPlacementDeps;
   /** How many issuances are under way here, by device. */
   readonly #issuing = new Map<DeviceId, number>();
+  /** Sessions that this member has written to the shared rows last. As many as it had when it lost them to others, at most. */
+  readonly #shared = new Map<DeviceId, ReadonlySet<SessionId>>();
 
   constructor(deps: CallPlacementDeps) {
     this.#deps = deps;
@@ -63,7 +72,7 @@ export class CallPlacement {
       const kept = await placements.find(deviceId, callPlacementMsMax);
       if (kept === null) return here;
       const { coordinator, sessions } = kept;
-      if (coordinator === peers.self) return { member: 'here', sessions };
+      if (this.#isOwn(coordinator)) return { member: 'here', sessions };
       if (peers.isAlive(coordinator)) return { member: coordinator, sessions };
       const member =
         sessions.length === 0 ? 'here' : await this.#claim(deviceId, (now) => this.#isTheirs(now));
@@ -77,7 +86,7 @@ export class CallPlacement {
   /** The device's live sessions, as another member keeps them. Rejects with SharedStateUnavailable. */
   async sessionsOf(deviceId: DeviceId): Promise<readonly CallSession[]> {
     const kept = await this.#deps.placements.find(deviceId, callPlacementMsMax);
-    return kept === null || kept.coordinator === this.#deps.peers.self ? [] : kept.sessions;
+    return kept === null || this.#isOwn(kept.coordinator) ? [] : kept.sessions;
   }
 
   /** Brings here, if possible, a session that a leg wants to connect to. `deviceId` null: not known. Never rejects. */
@@ -117,20 +126,53 @@ export class CallPlacement {
     return taken;
   }
 
-  /** Writes the calls that this member keeps to the shared rows; nothing, if another member keeps them by now. Rejects with SharedStateUnavailable. */
-  async save(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
+  /**
+   * Writes the calls that this member keeps to the shared rows. Where another member keeps them by now, nothing is written, and
+   * they are gone from here; it tells how they end. False: so it does of `about`, which is not to be told from here. Rejects
+   * with SharedStateUnavailable.
+   */
+  async save(
+    deviceId: DeviceId,
+    sessions: readonly CallSession[],
+    about: SessionId | null = null,
+  ): Promise<boolean> {
     const { placements, peers } = this.#deps;
     for (let attempt = 0; attempt < callClaimsMax; attempt++) {
       const kept = await placements.find(deviceId, callPlacementMsMax);
-      if (kept !== null && kept.coordinator !== peers.self) return;
+      if (kept !== null && !this.#isOwn(kept.coordinator)) {
+        if (this.#hasCalls(deviceId)) await this.#leave(deviceId, kept);
+        // Nothing comes behind what was left to the others.
+        else if (sessions.length === 0 && about === null) this.#shared.delete(deviceId);
+        return about === null || !(await this.#isTheirsToTell(kept, deviceId, about));
+      }
       const own = {
         coordinator: peers.self,
         sessions,
         isIssuing: sessions.length === 0 && this.#isAwaited(deviceId),
       };
-      if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'done') return;
+      this.#notePut(deviceId, sessions);
+      if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
+      this.#noteShared(deviceId, sessions);
+      return true;
     }
     throw new Error(`the calls of a device were changed ${callClaimsMax} times while they were written`);
+  }
+
+  /**
+   * The calls that are here, against what all share: after a start, after an outage, and when this member was called lost. What
+   * another member keeps by now is gone from here. Never rejects; false: it is to be done again.
+   */
+  async reconcile(): Promise<boolean> {
+    const { directory, log } = this.#deps;
+    const devices = new Set(Array.from(directory.sessions(), ({ deviceId }) => deviceId));
+    try {
+      for (const deviceId of devices)
+        if (this.#hasCalls(deviceId)) await this.save(deviceId, directory.sessionsOf(deviceId));
+      return true;
+    } catch (error) {
+      log.debug({ err: error }, 'calls cannot be compared yet with what all share; tried on');
+      return false;
+    }
   }
 
   /** Another member has given them, and its claim is taken over whatever it says. */
@@ -148,9 +190,10 @@ export class CallPlacement {
       for (let attempt = 0; attempt < callClaimsMax; attempt++) {
         const kept = await placements.find(deviceId, callPlacementMsMax);
         if (kept !== null && isOthers(kept)) return kept.coordinator;
-        const sessions = kept === null || kept.coordinator === peers.self ? [] : kept.sessions;
+        const sessions = kept === null || this.#isOwn(kept.coordinator) ? [] : kept.sessions;
         const own = { coordinator: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
         if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
+        this.#noteShared(deviceId, sessions);
         if (sessions.length > 0) directory.adopt(deviceId, sessions);
         return 'here';
       }
@@ -162,7 +205,42 @@ export class CallPlacement {
 
   #isTheirs({ coordinator, sessions, isIssuing }: KeptCalls): boolean {
     const { peers } = this.#deps;
-    return coordinator !== peers.self && (sessions.length > 0 || isIssuing) && peers.isAlive(coordinator);
+    return !this.#isOwn(coordinator) && (sessions.length > 0 || isIssuing) && peers.isAlive(coordinator);
+  }
+
+  /** This member's, or an earlier life's of it, whose calls it has taken up from its store. */
+  #isOwn(coordinator: MemberId): boolean {
+    return processOf(coordinator) === processOf(this.#deps.peers.self);
+  }
+
+  /** Another member has the session in its row, or had it from there, and ends it by itself. */
+  async #isTheirsToTell({ sessions }: KeptCalls, deviceId: DeviceId, about: SessionId): Promise<boolean> {
+    return (
+      sessions.some(({ sessionId }) => sessionId === about) ||
+      this.#shared.get(deviceId)?.has(about) === true ||
+      (await this.#deps.isEnded(deviceId, about))
+    );
+  }
+
+  /** Leaves the device's calls to the member that keeps them. One that it has never had ends here. */
+  async #leave(deviceId: DeviceId, kept: KeptCalls): Promise<void> {
+    const { directory } = this.#deps;
+    for (const { sessionId } of directory.sessionsOf(deviceId))
+      if (!(await this.#isTheirsToTell(kept, deviceId, sessionId))) directory.end(sessionId, 'replaced');
+    directory.abandon(deviceId);
+  }
+
+  /** A write that is not acknowledged may hold: what it leaves out may be gone from the row by this member's own hand. */
+  #notePut(deviceId: DeviceId, sessions: readonly CallSession[]): void {
+    const shared = this.#shared.get(deviceId);
+    if (shared === undefined) return;
+    const put = sessions.map(({ sessionId }) => sessionId);
+    this.#shared.set(deviceId, new Set(put.filter((sessionId) => shared.has(sessionId))));
+  }
+
+  #noteShared(deviceId: DeviceId, sessions: readonly CallSession[]): void {
+    if (sessions.length === 0) this.#shared.delete(deviceId);
+    else this.#shared.set(deviceId, new Set(sessions.map(({ sessionId }) => sessionId)));
   }
 
   async #coordinatorToIssue(deviceId: DeviceId): Promise<CallCoordinator> {

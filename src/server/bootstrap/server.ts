@@ -142,6 +142,7 @@ class Server {
     this.#timers.push(watch.start(), connections.start(clock, log));
     const media = this.#controlPlane?.startCalls() ?? Promise.resolve('');
     media.catch(() => undefined);
+    this.#member.callsResumed();
     const calls = this.#member.apiCalls(this.#context);
     const provision = this.#member.provision(this.#context);
     const listening = await this.#gateways?.listen({ calls, provision }, media);

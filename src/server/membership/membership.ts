@@ -69,6 +69,8 @@ export interface Member extends ContextMember {
   open(context: ServerContext): Promise<void>;
   /** Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that go. */
   recover(context: ServerContext): Promise<void>;
+  /** The calls of the last stop are here. */
+  callsResumed(): void;
   /** Who issues calls, for the API. */
   apiCalls(context: ServerContext): ApiCalls;
   /** Who changes the devices of the registry, for the API. Never rejects. */
@@ -140,6 +142,8 @@ export class AloneMember implements Member {
     await endOpenSessions(context);
     context.watch.resume();
   }
+
+  callsResumed(): void {}
 
   apiCalls(_context: ServerContext): ApiCalls {
     const { directory, bridges, keys } = this.ownCalls;

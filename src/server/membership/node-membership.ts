@@ -68,9 +68,8 @@ export class NodeMembership implements Membership {
   /** Rejects with a sentence when the URL or the credentials cannot be used; NATS itself may be away. */
   static async open(settings: Settings, url: string, frame: NodeDeps): Promise<NodeMembership> {
     const { cluster, events } = settings;
-    const link = await NatsTransport.open({
-      clock: frame.clock,
-      log: frame.log,
+    const transport = await NatsTransport.open({
+      ...frame,
       url,
       credentialsPath: cluster.nats_credentials,
       caPath: cluster.nats_ca,
@@ -80,13 +79,12 @@ export class NodeMembership implements Membership {
       eventsRetainedMax: events.retained_max,
       eventsRetentionMs: events.retention_days * dayMs,
     });
-    return new NodeMembership(link, frame);
+    return new NodeMembership(transport, frame);
   }
 
   openRecordStore(state: StateTables, _node: string, log: Log): RecordStore {
-    const outbox = new OutboxStore(state, log);
-    this.#store = { state, outbox };
-    return new OutboxRecords(outbox, this.watcher);
+    this.#store = { state, outbox: new OutboxStore(state, log) };
+    return new OutboxRecords(this.#store.outbox, this.watcher);
   }
 
   claimed(records: ConnectionRecords, connection: ConnectionKind): ConnectionRecords {
@@ -182,6 +180,10 @@ class NodeMember extends AloneMember {
 
   override async open(): Promise<void> {
     this.#shares.ownership.start();
+  }
+
+  override callsResumed(): void {
+    void this.#link.ready().then(() => this.#shares.reconcileCalls());
   }
 
   override apiCalls(): ApiCalls {

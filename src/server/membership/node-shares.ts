@@ -4,7 +4,8 @@
  * cluster.md.
  */
 import { CallRepository } from '../../cluster/records/call-repository.ts';
-import type { EventTail, NodeTransport } from '../../cluster/nats/node-transport.ts';
+import { changeRetryMsMax } from '../../cluster/records/row-limits.ts';
+import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
@@ -18,21 +19,15 @@ import { CallPlacement } from '../../core/calls/call-placement.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { MemberSearch } from '../../core/devices/member-search.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
+import { NodeLog } from './node-log.ts';
 import { MirroredLogStore } from '../../storage/events/mirrored-log.ts';
 import type { OutboxStore } from '../../storage/journal/outbox-store.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { OpenContext } from '../bootstrap/server-context.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { answeredWithin } from '../../cluster/nats/answered-within.ts';
-import { EventMirror } from '../../cluster/events/event-mirror.ts';
-import { EventStream } from '../../cluster/events/event-stream.ts';
-import { streamLastMsMax } from '../../cluster/events/log-limits.ts';
-import type { LoggedEvent } from '../../model/events.ts';
-import type { DeviceId } from '../../model/ids.ts';
-import type { EventLog } from '../../core/ports/event-log.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Cancel } from '../../lib/clock.ts';
+import type { SessionId } from '../../model/ids.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 
 /** What a node keeps for itself. */
@@ -60,6 +55,10 @@ export class NodeShares {
   readonly #natsPeers: NatsPeers;
   readonly #search: MemberSearch;
   readonly #wakeups: WakeupRepository;
+  readonly #deps: Pick<NodeSharesDeps, 'link' | 'open'>;
+  readonly #unfollow: Cancel;
+  #cancelReconciling: Cancel = () => undefined;
+  #isClosed = false;
   /** Null: nobody can ask it yet. */
   #host: PeerHost | null = null;
 
@@ -67,6 +66,7 @@ export class NodeShares {
     const { link, self, open, claims, store: own, status } = deps;
     const { clock, log, node, records, registry, directory, telemetry, settings } = open;
     const { events } = records;
+    this.#deps = deps;
     const batch = (write: () => void): Promise<void> => own.state.environment.transaction(write);
     this.members = new NatsMembers({
       link,
@@ -76,7 +76,10 @@ export class NodeShares {
       self,
       status,
       failOver: (member) => this.#failOver(member),
-      reregister: () => void this.ownership.reregister(),
+      reregister: () => {
+        void this.ownership.reregister();
+        this.reconcileCalls();
+      },
     });
     const host: PeerHost = {
       answer: (question) => this.#hostThere.answer(question),
@@ -91,6 +94,10 @@ export class NodeShares {
       directory: open.callDirectory,
       peers: this.peers,
       placements,
+      isEnded: (deviceId, sessionId) => this.log.hasEnded(deviceId, sessionId),
+    });
+    this.#unfollow = link.onChange((isUnavailable) => {
+      if (!isUnavailable) this.reconcileCalls();
     });
     this.#wakeups = new WakeupRepository({ kv: link.bucket('wakeups'), clock, log });
     this.log = new NodeLog({
@@ -121,7 +128,7 @@ export class NodeShares {
         telemetry.event(event.draft.type);
       },
       putWakeup: (item) => this.#wakeups.put(item),
-      putCalls: ({ deviceId, sessions }) => this.placement.save(deviceId, sessions),
+      putCalls: ({ deviceId, sessions, event }) => this.placement.save(deviceId, sessions, callOf(event)),
     });
   }
 
@@ -140,8 +147,22 @@ export class NodeShares {
     this.#host = host;
   }
 
+  /** The calls that are here, against what all share, until that is done; while NATS is away, once it is back. */
+  reconcileCalls(): void {
+    const { link, open } = this.#deps;
+    this.#cancelReconciling();
+    void this.placement.reconcile().then((isDone) => {
+      if (isDone || this.#isClosed || link.isUnavailable) return;
+      this.#cancelReconciling();
+      this.#cancelReconciling = open.clock.after(changeRetryMsMax, () => this.reconcileCalls());
+    });
+  }
+
   /** Nobody can ask it any more. */
   close(): void {
+    this.#isClosed = true;
+    this.#unfollow();
+    this.#cancelReconciling();
     this.#natsPeers.close();
   }
 
@@ -157,6 +178,11 @@ export class NodeShares {
   }
 }
 
+/** The call that an event speaks of; null: none. */
+function callOf(event: OutboxEvent | null): SessionId | null {
+  return event !== null && event.draft.type === 'call.ended' ? event.draft.data.session : null;
+}
+
 /** The sessions of this node, as their ownership asks for them. */
 function liveSessions(directory: DeviceDirectory): LiveSessions {
   return {
@@ -168,73 +194,4 @@ function liveSessions(directory: DeviceDirectory): LiveSessions {
       return session === null ? null : { session, heartbeatAt };
     },
   };
-}
-
-interface NodeLogDeps {
-  readonly link: Pick<NodeTransport, 'deviceEvents' | 'eventTail'>;
-  readonly clock: Clock;
-  readonly log: Log;
-  readonly events: EventLog;
-  readonly mirror: MirroredLogStore;
-  /** Devices that may be at this node. */
-  readonly devicesMax: number;
-  /** Told of every event that has come back, this node's own among them. */
-  readonly saw: (event: LoggedEvent) => void;
-}
-
-/** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
-class NodeLog {
-  readonly #stream: EventStream;
-  readonly #mirror: EventMirror;
-  readonly #tail: EventTail;
-  readonly #clock: Clock;
-
-  constructor({ link, clock, log, events, mirror, devicesMax, saw }: NodeLogDeps) {
-    this.#clock = clock;
-    this.#tail = link.eventTail;
-    const stream = {
-      clock,
-      events: link.deviceEvents,
-      seqOf: (deviceId: DeviceId) => mirror.seqOf(deviceId),
-      recentOf: (deviceId: DeviceId) => events.recentOf(deviceId),
-    };
-    this.#stream = new EventStream(stream, devicesMax);
-    this.#mirror = new EventMirror({
-      source: this.#tail,
-      mirror,
-      clock,
-      log,
-      saw: (event) => {
-        this.#stream.saw(event);
-        saw(event);
-      },
-    });
-  }
-
-  /** Events that are in the stream and not here yet. */
-  get lag(): number {
-    return this.#mirror.lag;
-  }
-
-  /** Whether the stream has come so far. True while NATS cannot tell. Never rejects. */
-  async reaches(sequence: number): Promise<boolean> {
-    try {
-      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last()));
-    } catch {
-      return true;
-    }
-  }
-
-  /** Resolves when it is in the stream, once; rejects while NATS is away. */
-  publish(event: OutboxEvent): Promise<void> {
-    return this.#stream.publish(event);
-  }
-
-  start(): void {
-    this.#mirror.start();
-  }
-
-  stop(): Promise<void> {
-    return this.#mirror.stop();
-  }
 }

@@ -32,7 +32,10 @@ export interface Machine {
 }
 
 /** By sockets and files in the directory that only the processes of one server can enter. */
-export function ownMachine({ task }: WorkerHandle, deps: { readonly clock: Clock; readonly log: Log }): Machine {
+export function ownMachine(
+  { task }: WorkerHandle,
+  deps: { readonly clock: Clock; readonly log: Log },
+): Machine {
   const { member: self, socketDirectory: directory } = task;
   return {
     joinPeers: (host) => new UnixPeers({ ...deps, self, directory, host }),

@@ -4,6 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { DeviceCallsKept, MemberId } from '../../../../src/model/cluster.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import { callsPerDeviceMax } from '../../../../src/model/limits.ts';
 import type { PeerQuestion } from '../../../../src/model/peer.ts';
 import { CallPlacement } from '../../../../src/core/calls/call-placement.ts';
 import type { CallPlacements, KeptCalls } from '../../../../src/core/ports/records.ts';
@@ -43,19 +44,22 @@ class SharedPlacements implements CallPlacements {
 }
 
 class Member {
+  readonly name: string;
   readonly id: MemberId;
   readonly scene = new CallScene();
   readonly log = new FakeLog();
   readonly placement: CallPlacement;
   readonly #cluster: Cluster;
 
-  constructor(cluster: Cluster, name: string) {
-    this.id = `${name}/0@1` as MemberId;
+  constructor(cluster: Cluster, name: string, life: number) {
+    this.name = name;
+    this.id = `${name}/0@${life}` as MemberId;
     this.#cluster = cluster;
     this.placement = new CallPlacement({
       log: this.log,
       directory: this.scene.directory,
       placements: cluster.placements,
+      isEnded: async (_, sessionId) => cluster.ended.has(sessionId),
       peers: {
         self: this.id,
         alive: () => cluster.alive.map(({ id }) => id),
@@ -78,8 +82,9 @@ class Member {
     return sessionId;
   }
 
-  save(deviceId = testDevice): Promise<void> {
-    return this.placement.save(deviceId, this.scene.records.read(deviceId));
+  /** `about`: of the event that is to be told with it. */
+  save(deviceId = testDevice, about: SessionId | null = null): Promise<boolean> {
+    return this.placement.save(deviceId, this.scene.records.read(deviceId), about);
   }
 
   die(): void {
@@ -89,12 +94,20 @@ class Member {
 
 class Cluster {
   readonly placements = new SharedPlacements();
+  /** Calls of which the log says that they have ended. */
+  readonly ended = new Set<SessionId>();
   alive: Member[] = [];
 
-  join(name: string): Member {
-    const member = new Member(this, name);
+  join(name: string, life = 1): Member {
+    const member = new Member(this, name, life);
     this.alive.push(member);
     return member;
+  }
+
+  /** The next life of the same process. */
+  restart(member: Member): Member {
+    member.die();
+    return this.join(member.name, 2);
   }
 }
 
@@ -299,4 +312,62 @@ test('while what is shared is away, the calls that are here are located, and oth
   cluster.placements.isUnavailable = true;
   assert.equal((await a.placement.locate(testDevice)).member, 'here');
   assert.equal((await b.placement.locate(testDevice)).member, 'unavailable');
+});
+
+test('a member that was called lost gives up the calls that another has taken over, and their legs come again', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  const leg = a.scene.connectDevice(sessionId);
+  await a.save();
+  await b.placement.takeOver(a.id);
+  await a.placement.reconcile();
+  assert.equal(a.scene.state(sessionId), null);
+  assert.deepEqual(leg.closes, ['moved']);
+  assert.deepEqual(a.scene.told(sessionId), ['started establishing'], 'nobody is told that it ended');
+  assert.equal(b.scene.state(sessionId), 'establishing');
+});
+
+test('a call that another member has taken over is not told to have ended by the one that had it', async () => {
+  const { cluster, a, b } = twoMembers();
+  const sessionId = await a.issue();
+  await b.placement.takeOver(a.id);
+  a.scene.directory.end(sessionId, 'cancelled');
+  assert.equal(await a.save(testDevice, sessionId), false, 'it is live there');
+  b.scene.directory.end(sessionId, 'timeout');
+  await b.save();
+  assert.equal(await a.save(testDevice, sessionId), false, 'it has ended there');
+  const later = cluster.restart(a);
+  cluster.ended.add(sessionId);
+  assert.equal(await later.save(testDevice, sessionId), false, 'it has ended there, before this start');
+});
+
+test('a call that no other member ever had ends here, and is told, when another keeps the device', async () => {
+  const { a, b } = twoMembers();
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
+  const unshared = a.scene.issue(callOrder());
+  a.die();
+  await b.issue(orderForRoom('room-2'));
+  await a.placement.reconcile();
+  assert.equal(a.scene.state(unshared), null);
+  assert.deepEqual(a.scene.told(unshared), ['ended replaced']);
+  assert.equal(await a.save(testDevice, unshared), true);
+});
+
+test('a member that starts again keeps the calls that its last life kept', async () => {
+  const { cluster, a } = twoMembers();
+  const sessionId = await a.issue();
+  const later = cluster.restart(a);
+  later.scene.directory.adopt(testDevice, [a.scene.records.read(testDevice)[0] ?? assert.fail()]);
+  await later.placement.reconcile();
+  assert.equal(cluster.placements.rows.get(testDevice)?.coordinator, later.id);
+  assert.equal(later.scene.state(sessionId), 'issued');
+});
+
+test('calls that come from another member leave the device no more than it may have', async () => {
+  const { a, b } = twoMembers();
+  for (const room of ['1', '2', '3']) await a.issue(orderForRoom(room));
+  const own = ['4', '5'].map((room) => b.scene.issue(orderForRoom(room)));
+  await b.placement.takeOver(a.id);
+  assert.equal(b.scene.directory.sessionsOf(testDevice).length, callsPerDeviceMax);
+  assert.deepEqual(b.scene.told(own[0] ?? assert.fail()), ['ended replaced']);
 });

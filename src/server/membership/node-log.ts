@@ -1,0 +1,103 @@
+/** The log of events as a node has it: its own go into the stream that all share, and all come back into its store. */
+import { answeredWithin } from '../../cluster/nats/answered-within.ts';
+import type { EventTail, NodeTransport } from '../../cluster/nats/node-transport.ts';
+import { EventMirror } from '../../cluster/events/event-mirror.ts';
+import { EventStream } from '../../cluster/events/event-stream.ts';
+import { callEndsLookedAtMax, callEndsSlice, streamLastMsMax } from '../../cluster/events/log-limits.ts';
+import { nextTurn, type Clock } from '../../lib/clock.ts';
+import type { LoggedEvent } from '../../model/events.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { EventLog } from '../../core/ports/event-log.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { OutboxEvent } from '../../core/ports/outbox.ts';
+import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
+import type { MirroredLogStore } from '../../storage/events/mirrored-log.ts';
+
+interface NodeLogDeps {
+  readonly link: Pick<NodeTransport, 'deviceEvents' | 'eventTail'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly events: EventLog;
+  readonly mirror: MirroredLogStore;
+  /** Devices that may be at this node. */
+  readonly devicesMax: number;
+  /** Told of every event that has come back, this node's own among them. */
+  readonly saw: (event: LoggedEvent) => void;
+}
+
+export class NodeLog {
+  readonly #stream: EventStream;
+  readonly #mirror: EventMirror;
+  readonly #tail: EventTail;
+  readonly #clock: Clock;
+  readonly #events: EventLog;
+
+  constructor({ link, clock, log, events, mirror, devicesMax, saw }: NodeLogDeps) {
+    this.#clock = clock;
+    this.#events = events;
+    this.#tail = link.eventTail;
+    const stream = {
+      clock,
+      events: link.deviceEvents,
+      seqOf: (deviceId: DeviceId) => mirror.seqOf(deviceId),
+      recentOf: (deviceId: DeviceId) => events.recentOf(deviceId),
+    };
+    this.#stream = new EventStream(stream, devicesMax);
+    this.#mirror = new EventMirror({
+      source: this.#tail,
+      mirror,
+      clock,
+      log,
+      saw: (event) => {
+        this.#stream.saw(event);
+        saw(event);
+      },
+    });
+  }
+
+  /** Events that are in the stream and not here yet. */
+  get lag(): number {
+    return this.#mirror.lag;
+  }
+
+  /** Whether the stream has come so far. True while NATS cannot tell. Never rejects. */
+  async reaches(sequence: number): Promise<boolean> {
+    try {
+      return sequence <= (await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last()));
+    } catch {
+      return true;
+    }
+  }
+
+  /** The log of all says that the call has ended, as far back as is looked. Rejects while the log here is behind. */
+  async hasEnded(deviceId: DeviceId, sessionId: SessionId): Promise<boolean> {
+    const isItsEnd = ({ type, data }: LoggedEvent): boolean =>
+      type === 'call.ended' && data.session === sessionId;
+    await this.#caughtUp();
+    if (this.#events.recentOf(deviceId).some(isItsEnd)) return true;
+    const oldest = Math.max(0, this.#events.head - callEndsLookedAtMax);
+    for (let last = this.#events.head; last > oldest; last -= callEndsSlice) {
+      if (this.#events.read(Math.max(0, last - callEndsSlice), callEndsSlice).some(isItsEnd)) return true;
+      await nextTurn();
+    }
+    return false;
+  }
+
+  /** Resolves when it is in the stream, once; rejects while NATS is away. */
+  publish(event: OutboxEvent): Promise<void> {
+    return this.#stream.publish(event);
+  }
+
+  start(): void {
+    this.#mirror.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#mirror.stop();
+  }
+
+  async #caughtUp(): Promise<void> {
+    const last = await answeredWithin(this.#clock, streamLastMsMax, this.#tail.last());
+    if (this.#mirror.position < last) throw new SharedStateUnavailable('the log of this node is behind');
+  }
+}
