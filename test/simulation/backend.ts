@@ -1,0 +1,307 @@
+/**
+ * A backend: wakes devices, asks for them, reads the log by cursor, has calls issued and ended; at any process, and repeats
+ * what it signed. What it is told is kept, and judged at once where nothing excuses a wrong word.
+ */
+import type { LoggedEvent, EventsStart } from '../../src/model/events.ts';
+import type { DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { WakeupRequest } from '../../src/model/wakeup.ts';
+import { callMedia } from '../support/call-scene.ts';
+import { app, type Life, type Place, type Site } from './site.ts';
+
+/** Milliseconds: what was before a fault may be known at others for so long. */
+export const troubleMs = 30_000;
+/** Milliseconds after which a backend gives a request up. */
+const requestMsMax = 10_000;
+
+const onesMs = 1000;
+
+export class Backend {
+  readonly #site: Site;
+  #made = 0;
+  /** Its reading of the log. */
+  #cursor: EventsStart = 'oldest';
+  #isReading = false;
+  readonly #seqs = new Map<DeviceId, number>();
+
+  constructor(site: Site) {
+    this.#site = site;
+  }
+
+  get cursor(): EventsStart {
+    return this.#cursor;
+  }
+
+  /** Reads on and on, each time at another process. */
+  follow(): void {
+    this.#isReading = true;
+    this.#readOn();
+  }
+
+  stopReading(): void {
+    this.#isReading = false;
+  }
+
+  stir(): void {
+    const { chance } = this.#site;
+    const deviceId = this.#site.devices[chance.below(this.#site.devices.length)];
+    const place = this.#site.anyServing();
+    if (deviceId === undefined || place === null) return;
+    const lot = chance.next();
+    if (lot < 0.45) this.wake(place, deviceId);
+    else if (lot < 0.8) this.query(place, deviceId);
+    else this.call(place, deviceId);
+  }
+
+  wake(place: Place, deviceId: DeviceId, isRepeated = this.#site.chance.next() < 0.3): void {
+    const { evidence, timeline } = this.#site;
+    const number = (this.#made += 1);
+    const request: WakeupRequest = {
+      appId: app,
+      deviceId,
+      customData: null,
+      customDataText: null,
+      requestId: `wakeup-${number}` as RequestId,
+      signature: number.toString(16).padStart(64, '0'),
+      signatureExpiresMs: Date.UTC(2026, 10, 20, 9, 30, 0),
+    };
+    const begunMs = timeline.nowMs;
+    evidence.sent(request);
+    this.#ask(place, `wake ${deviceId} as ${request.requestId}`, async (life) => {
+      const answer = await life.member.wake(request);
+      return () => {
+        if (!answer.ok) return String(answer.error.code);
+        this.#judgeWakeup(deviceId, begunMs, request);
+        evidence.accepted(request, life);
+        if (isRepeated) timeline.after(2000, null, () => this.#repeat(request));
+        return '202';
+      };
+    });
+  }
+
+  query(place: Place, deviceId: DeviceId): void {
+    const { evidence, timeline } = this.#site;
+    const begunMs = timeline.nowMs;
+    this.#ask(place, `query ${deviceId}`, async (life) => {
+      const answer = await life.member.query(app, deviceId);
+      return () => {
+        if (!answer.ok) return String(answer.error.code);
+        evidence.count('queries');
+        const { isOnline } = answer.value.signal;
+        if (!isOnline) this.#judgeOffline(place, deviceId, begunMs);
+        return isOnline ? 'online' : 'offline';
+      };
+    });
+  }
+
+  call(place: Place, deviceId: DeviceId): void {
+    const { chance, evidence, timeline } = this.#site;
+    const number = (this.#made += 1);
+    const room = {
+      msgAppId: 'wx0123456789abcdef',
+      modelId: 'model',
+      roomId: `room-${number}`,
+      sessionKey: 'key',
+      sessionToken: 'token',
+      payload: '',
+    };
+    const signed = { signatureExpiresMs: Date.UTC(2026, 10, 20, 9, 30, 0) };
+    const order = { appId: app, deviceId, room, media: callMedia, callingTimeoutS: 15, ...signed };
+    const signature = `ca${number.toString(16).padStart(62, '0')}`;
+    this.#ask(place, `issue a call of ${deviceId}`, async (life) => {
+      const answer = await life.member.issue({ ...order, signature });
+      return () => {
+        if (!answer.ok) return String(answer.error.code);
+        const session = sessionOf(answer.value.token);
+        evidence.calls.set(session, { deviceId, session, issuedMs: timeline.nowMs, isEnded: false });
+        timeline.after(500 + chance.next() * 8000, null, () => this.#endCall(deviceId, session));
+        return `call ${evidence.name('c', session)}`;
+      };
+    });
+  }
+
+  /** Reads all that is there at this process. Resolves when it is at the end of its log. */
+  async readAll(place: Place): Promise<void> {
+    for (let more = true; more;) more = await this.#readAt(place, 0);
+  }
+
+  #endCall(deviceId: DeviceId, session: SessionId): void {
+    const { evidence, chance } = this.#site;
+    const place = this.#site.anyServing();
+    if (place === null) return;
+    const number = (this.#made += 1);
+    const signature = `ee${number.toString(16).padStart(62, '0')}`;
+    const order = {
+      appId: app,
+      deviceId,
+      call: { kind: 'session', sessionId: session },
+      reason: 'cancelled',
+      signature,
+      signatureExpiresMs: Date.UTC(2026, 10, 20, 9, 30, 0),
+    } as const;
+    this.#ask(place, `end ${evidence.name('c', session)}`, async (life) => {
+      const answer = await life.member.end(order);
+      return () => {
+        const fact = evidence.calls.get(session);
+        if (answer.ok && fact !== undefined) fact.isEnded = true;
+        if (answer.ok && chance.next() < 0.3) this.#endCall(deviceId, session);
+        return answer.ok ? 'ended' : String(answer.error.code);
+      };
+    });
+  }
+
+  /** The same signature, elsewhere: it is answered the same, and nothing more is written. */
+  #repeat(request: WakeupRequest): void {
+    const { evidence, weather } = this.#site;
+    const place = this.#site.anyServing();
+    if (place === null) return;
+    const writes = (): number =>
+      evidence.writes.filter(({ deviceId }) => deviceId === request.deviceId).length;
+    const before = evidence.answers;
+    const written = writes();
+    evidence.sent(request);
+    this.#ask(place, `repeat ${request.requestId}`, async (life) => {
+      const answer = await life.member.wake(request);
+      return () => {
+        const isAlone = evidence.answers === before;
+        if (answer.ok) evidence.accepted(request, life);
+        // What tells the others of it is a message that may be lost.
+        if (isAlone && this.#isUntroubled() && weather.lossShare === 0) {
+          evidence.count('repeats');
+          if (writes() > written)
+            evidence.violated(6, `${request.requestId} was repeated, and written again`);
+        }
+        return answer.ok ? '202' : String(answer.error.code);
+      };
+    });
+  }
+
+  #judgeWakeup(deviceId: DeviceId, begunMs: number, { requestId }: WakeupRequest): void {
+    const { evidence } = this.#site;
+    evidence.count('wakeups');
+    const isWritten = evidence.writes.some((write) => write.deviceId === deviceId && write.atMs >= begunMs);
+    if (!isWritten)
+      evidence.violated(6, `${requestId} of ${deviceId} was answered 202, and nothing was written`);
+  }
+
+  /** A session that had been welcomed before, at a process that nothing has happened to, and that lives on. */
+  #judgeOffline(asked: Place, deviceId: DeviceId, begunMs: number): void {
+    const { evidence } = this.#site;
+    if (!this.#isUntroubled(asked)) return;
+    const missed = evidence
+      .living('signal', deviceId)
+      .find(
+        ({ welcomedMs, isProvisional, life, wire }) =>
+          welcomedMs !== null &&
+          welcomedMs + (isProvisional ? troubleMs : 0) < begunMs &&
+          this.#isUntroubled(life.place) &&
+          !wire.isPeerClosed,
+      );
+    if (missed !== undefined)
+      evidence.violated(
+        4,
+        `${deviceId} was called offline while ${evidence.name('s', missed.session)} lives`,
+      );
+  }
+
+  /** Nothing has happened lately: to this process, or to any. */
+  #isUntroubled(place: Place | null = null): boolean {
+    const { places, timeline } = this.#site;
+    const concerned = place === null ? places : [place];
+    return concerned.every(({ troubledMs, isCut }) => !isCut && timeline.nowMs - troubledMs > troubleMs);
+  }
+
+  #readOn(): void {
+    const { chance, timeline } = this.#site;
+    if (!this.#isReading) return;
+    const place = this.#site.anyServing();
+    const waitMs = chance.next() < 0.5 ? 0 : chance.next() * 3 * onesMs;
+    const read = place === null ? Promise.resolve(false) : this.#readAt(place, waitMs);
+    void read.then(() => timeline.after(100 + chance.next() * 700, null, () => this.#readOn()));
+  }
+
+  /** False: there was nothing, or no answer. */
+  async #readAt(place: Place, waitMs: number): Promise<boolean> {
+    const { evidence } = this.#site;
+    let isMore = false;
+    await this.#ask(place, `read behind ${String(this.#cursor)}`, async (life) => {
+      const answer = await life.member.read(app, this.#cursor, waitMs);
+      return () => {
+        if (!answer.ok) return String(answer.error.code);
+        const { events, next, truncated } = answer.value;
+        if (truncated)
+          evidence.violated(1, `the log at ${life.name} does not reach to ${String(this.#cursor)}`);
+        for (const event of events) this.#judgeEvent(event, life);
+        isMore = events.length > 0;
+        this.#cursor = next;
+        return `${events.length} events, then ${next}`;
+      };
+    });
+    return isMore;
+  }
+
+  #judgeEvent(event: LoggedEvent, life: Life): void {
+    const { evidence } = this.#site;
+    evidence.count('events');
+    const expected = (this.#seqs.get(event.deviceId) ?? 0) + 1;
+    if (event.seq !== expected)
+      evidence.violated(
+        1,
+        `at ${life.name} the event ${event.seq} of ${event.deviceId} came where ${expected} was due`,
+      );
+    if (evidence.read.has(event.id)) evidence.violated(1, `an event of ${event.deviceId} was told twice`);
+    this.#seqs.set(event.deviceId, event.seq);
+    evidence.read.set(event.id, event);
+    evidence.note(`read ${event.sequence}: ${describe(event, (kind, id) => evidence.name(kind, id))}`);
+  }
+
+  /**
+   * Sends a request to a process; it may be answered late, or never. What `act` resolves to is called if the backend still
+   * waits, and says what the answer was. Settles when the backend goes on.
+   */
+  #ask(place: Place, what: string, act: (life: Life) => Promise<() => string>): Promise<void> {
+    const { timeline, evidence } = this.#site;
+    const { life } = place;
+    if (life === null) return Promise.resolve();
+    return new Promise((resolve) => {
+      let hasGivenUp = false;
+      const giveUp = timeline.after(requestMsMax, null, () => {
+        hasGivenUp = true;
+        evidence.note(`${life.name} does not answer: ${what}`);
+        resolve();
+      });
+      timeline.after(this.#site.delayMs(1, 10), life.host, () => {
+        act(life).then(
+          (answer) => {
+            if (life.host.isDead || hasGivenUp) return;
+            giveUp();
+            evidence.note(`${life.name}: ${what}: ${answer()}`);
+            resolve();
+          },
+          (error: unknown) => {
+            evidence.violated(9, `${life.name} fails to ${what}: ${String((error as Error).stack)}`);
+            resolve();
+          },
+        );
+      });
+    });
+  }
+}
+
+export function describe(
+  { type, deviceId, seq, data }: LoggedEvent,
+  name: (kind: string, id: string) => string,
+): string {
+  const words: string[] = [deviceId, String(seq), type];
+  if ('session' in data) words.push(name(type.startsWith('call') ? 'c' : 's', data.session));
+  if ('reason' in data && data.reason !== null) words.push(data.reason);
+  if ('request_id' in data) words.push(data.request_id);
+  if ('recovered' in data) words.push('recovered');
+  return words.join(' ');
+}
+
+/** A token's session, as its device reads it. */
+function sessionOf(token: string): SessionId {
+  const [, payload = ''] = token.split('.');
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as { readonly sid: SessionId };
+  return claims.sid;
+}

@@ -1,0 +1,279 @@
+/** What is judged when a run has come to rest, and when everything has stopped. The numbers are those of docs/simulation.md. */
+import { connectionKinds } from '../../src/model/cluster.ts';
+import type { DeviceId, EventId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { EventBody } from '../../src/model/events.ts';
+import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
+import { StoredEvents } from '../../src/storage/events/stored-events.ts';
+import { SharedReplay } from '../support/shared-log-check.ts';
+import type { Backend } from './backend.ts';
+import type { Device } from './device.ts';
+import type { SessionFact } from './evidence.ts';
+import { app, type Life, type Site } from './site.ts';
+import { Host } from './timeline.ts';
+
+/** An event as all logs have it. */
+export type FinalEvent = EventBody & {
+  readonly id: EventId;
+  readonly deviceId: DeviceId;
+  readonly seq: number;
+  readonly sequence: number;
+};
+
+const sleepSlotsMax = 3;
+
+/** From now on: no row that nodes share has more holders than there may be. */
+export function checkRows({ nats, evidence }: Site): void {
+  nats.buckets.rows.followers.add(({ value, isRemoved }) => {
+    const decoded = isRemoved ? null : decodeDeviceRow(value);
+    if (decoded === null || !decoded.ok) return;
+    evidence.count('holders');
+    const { deviceId, row } = decoded.value;
+    const nodes = new Set(row.sleep.slots.map(({ node }) => node));
+    if (row.signal.slots.length > 1)
+      evidence.violated(5, `${deviceId} has two holders of its signal session`);
+    if (row.sleep.slots.length > sleepSlotsMax || nodes.size < row.sleep.slots.length)
+      evidence.violated(5, `${deviceId} has ${row.sleep.slots.length} sleep sessions at ${nodes.size} nodes`);
+  });
+}
+
+/** The site is healed, and had time to settle. */
+export async function checkAtRest(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
+  const { evidence, timeline } = site;
+  for (const device of devices) checkHolders(site, device);
+  const asked = site.serving().flatMap((place) =>
+    devices.map(async ({ deviceId, controller }) => {
+      const answer = await place.life?.member.query(app, deviceId);
+      const isOnline = answer?.ok === true ? answer.value.signal.isOnline : String(answer?.error.code);
+      evidence.count('queries');
+      if (isOnline !== controller.isOnline)
+        evidence.violated(
+          4,
+          `at rest ${place.name} says ${isOnline} of ${deviceId}, which is ${controller.isOnline ? 'online' : 'offline'}`,
+        );
+    }),
+  );
+  await timeline.pass(3000);
+  await Promise.all(asked);
+  await checkWakeable(site, devices, backend);
+  backend.stopReading();
+  await timeline.pass(5000);
+  for (const place of site.serving()) {
+    let isDone = false;
+    void backend.readAll(place).then(() => (isDone = true));
+    await timeline.pass(3000);
+    if (!isDone) evidence.violated(10, `${place.name} does not let the log be read`);
+  }
+}
+
+/** Who holds a device's sessions is who it is connected to. */
+function checkHolders({ evidence }: Site, { deviceId, controller, modules }: Device): void {
+  evidence.count('holders');
+  const held = {
+    signal: evidence.living('signal', deviceId).length,
+    sleep: evidence.living('sleep', deviceId).length,
+  };
+  const expected = {
+    signal: controller.isOnline ? 1 : 0,
+    sleep: modules.filter(({ isAsleep }) => isAsleep).length,
+  };
+  if (controller.stays && !controller.isOnline) evidence.violated(10, `${deviceId} cannot come online`);
+  if (expected.sleep === 0) evidence.violated(10, `${deviceId} cannot sleep anywhere`);
+  for (const kind of connectionKinds)
+    if (held[kind] !== expected[kind])
+      evidence.violated(5, `${deviceId} has ${held[kind]} ${kind} sessions, and is in ${expected[kind]}`);
+}
+
+/** Whichever process is asked. */
+async function checkWakeable(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
+  const { evidence, timeline } = site;
+  for (const place of site.serving()) {
+    const before = evidence.answers;
+    for (const { deviceId } of devices) backend.wake(place, deviceId, false);
+    await timeline.pass(4000);
+    if (evidence.answers < before + devices.length)
+      evidence.violated(10, `at rest a device cannot be woken by ${place.name}`);
+  }
+}
+
+/** Every process has stopped in order. */
+export function checkStopped(site: Site, lives: readonly Life[]): void {
+  const { evidence } = site;
+  for (const { name, clock, store, nats, machine, member } of lives) {
+    evidence.count('timers');
+    const left = {
+      timers: clock.pendingTimers,
+      commits: store.openCommits(),
+      'requests to NATS': nats?.open ?? 0,
+      'subjects of NATS': nats?.subscribed ?? 0,
+      'buckets and streams of NATS': nats?.followed ?? 0,
+      'questions to other processes': machine?.openAsks() ?? 0,
+      devices: member.context.directory.size,
+      'rows of the outbox': store.state.outbox.items.getStats() as { entryCount?: number },
+    };
+    for (const [what, found] of Object.entries(left)) {
+      const count = typeof found === 'number' ? found : (found.entryCount ?? 0);
+      if (count > 0)
+        evidence.violated(8, `${name} has stopped, and ${count} ${what} are left: ${clock.where()}`);
+    }
+  }
+}
+
+/** The log as it is in the end, against all that anybody was told. */
+export function checkLog(site: Site): void {
+  const events = finalLog(site);
+  checkOrder(site, events);
+  checkTold(site, events);
+  checkSessions(site, events);
+  checkWakeups(site, events);
+  checkCalls(site, events);
+}
+
+function finalLog({ topology, nats, places, timeline }: Site): FinalEvent[] {
+  if (topology === 'nodes')
+    return nats.events.stored.map(({ sequence, event: { id, seq, draft } }) => ({
+      ...draft,
+      id,
+      seq,
+      sequence,
+    }));
+  const [first] = places;
+  if (first === undefined) return [];
+  const { state } = first.disk.open(timeline, new Host('reader'), 'write');
+  return new StoredEvents(state).read(0, 1_000_000);
+}
+
+function checkOrder({ evidence, topology, places, timeline }: Site, events: readonly FinalEvent[]): void {
+  const seqs = new Map<DeviceId, number>();
+  const ids = new Set<EventId>();
+  for (const [at, { id, deviceId, seq, sequence, type }] of events.entries()) {
+    if (sequence !== at + 1) evidence.violated(1, `the ${at + 1}th event has the sequence ${sequence}`);
+    const due = (seqs.get(deviceId) ?? 0) + 1;
+    if (seq !== due) evidence.violated(1, `${type} of ${deviceId} has the seq ${seq}, where ${due} was due`);
+    if (ids.has(id)) evidence.violated(1, `an event of ${deviceId} is in the log twice`);
+    seqs.set(deviceId, seq);
+    ids.add(id);
+  }
+  if (topology !== 'nodes') return;
+  for (const { name, disk } of places) {
+    const mirrored = new StoredEvents(disk.open(timeline, new Host('reader'), 'write').state).read(
+      0,
+      1_000_000,
+    );
+    const differs = mirrored.findIndex(({ id, seq }, at) => id !== events[at]?.id || seq !== events[at].seq);
+    if (differs !== -1) evidence.violated(1, `${name} has another event ${differs + 1} than the stream`);
+  }
+}
+
+function checkTold({ evidence }: Site, events: readonly FinalEvent[]): void {
+  const byId = new Map(events.map((event) => [event.id, event]));
+  for (const { id, deviceId, seq, sequence, type } of evidence.read.values()) {
+    const found = byId.get(id);
+    if (found === undefined || found.seq !== seq || found.sequence !== sequence)
+      evidence.violated(2, `${type} ${seq} of ${deviceId} was read, and is not in the log`);
+  }
+  const missed = events.find(({ id }) => !evidence.read.has(id));
+  const last = Math.max(0, ...Array.from(evidence.read.values(), ({ sequence }) => sequence));
+  if (missed !== undefined && missed.sequence < last)
+    evidence.violated(1, `the reader missed ${missed.type} ${missed.seq} of ${missed.deviceId}`);
+  const logged = new Set(events.flatMap(({ data }) => ('session' in data ? [data.session] : [])));
+  for (const fact of evidence.sessions.values()) {
+    const { session, welcomedMs, isProvisional, deviceId } = fact;
+    const isUntold = isProvisional || endedUntold(fact);
+    if (welcomedMs !== null && !isUntold && !logged.has(session))
+      evidence.violated(
+        2,
+        `${deviceId} was welcomed as ${evidence.name('s', session)}, of which the log knows nothing`,
+      );
+  }
+}
+
+/** Milliseconds in which a node brings what it has committed to NATS, unless that is away. */
+const outboxMs = 15_000;
+
+/** Its node ended with the login in its outbox: a later login elsewhere may have come before the next start. */
+function endedUntold({ life, welcomedMs }: SessionFact): boolean {
+  const { endedMs } = life.host;
+  return life.nats !== null && endedMs !== null && endedMs - (welcomedMs ?? 0) < outboxMs;
+}
+
+/** L: a login, R: one that is recovered, E: an end, N: one as lost. */
+function checkSessions({ evidence, topology, nats }: Site, events: readonly FinalEvent[]): void {
+  const words = new Map<SessionId, string>();
+  for (const { type, data } of events) {
+    if (!type.startsWith('device.s') || !('session' in data)) continue;
+    const isLogin = 'replaced' in data;
+    const word = isLogin ? ('recovered' in data ? 'R' : 'L') : data.reason === 'node_lost' ? 'N' : 'E';
+    words.set(data.session, (words.get(data.session) ?? '') + word);
+  }
+  for (const [session, told] of words)
+    if (!/^L?(?:N?R)*[NE]?$/.test(told))
+      evidence.violated(3, `the log says ${told} of ${evidence.name('s', session)}`);
+  if (topology !== 'nodes') {
+    const fault = new SharedReplay().faultOf(events as never);
+    if (fault !== null) evidence.violated(3, fault);
+    return;
+  }
+  for (const { value } of nats.buckets.rows.entries.values()) {
+    const decoded = decodeDeviceRow(value);
+    if (!decoded.ok) continue;
+    for (const kind of connectionKinds)
+      if (decoded.value.row[kind].slots.length > 0)
+        evidence.violated(3, `${decoded.value.deviceId} has a ${kind} session that nobody ends`);
+  }
+}
+
+/** Milliseconds: an accepted wakeup may be forgotten by a crash that comes so soon, the time of a pause left out. */
+const forgottenMs = 30_000;
+/** Milliseconds after which every wakeup has its outcome, and another process has taken it up if it had to. */
+const settledMs = 120_000;
+const outcomeTypes: ReadonlySet<string> = new Set([
+  'device.wakeup.completed',
+  'device.wakeup.failed',
+  'device.wakeup.expired',
+]);
+
+function checkWakeups({ evidence, timeline }: Site, events: readonly FinalEvent[]): void {
+  const accepted = new Map<RequestId, number>();
+  const outcomes = new Map<RequestId, number>();
+  for (const { type, data } of events) {
+    if (!('request_id' in data)) continue;
+    const counted = type === 'device.wakeup.accepted' ? accepted : outcomeTypes.has(type) ? outcomes : null;
+    counted?.set(data.request_id, (counted.get(data.request_id) ?? 0) + 1);
+  }
+  for (const { requestId, sent, acceptedMs, lives } of evidence.wakeups.values()) {
+    const isForgotten = Array.from(lives).some(({ host }) => diedSoon(host, acceptedMs));
+    const times = accepted.get(requestId) ?? 0;
+    if (times > sent || (times === 0 && lives.size > 0 && !isForgotten))
+      evidence.violated(
+        2,
+        `${requestId} was answered 202, and the log says ${times} times that it was accepted`,
+      );
+    const settled = outcomes.get(requestId) ?? 0;
+    const isDue = timeline.nowMs - acceptedMs > settledMs;
+    // One that was answered 50402, or not at all, may be completed, too.
+    if (settled > sent || (isDue && settled < times))
+      evidence.violated(7, `${requestId} was accepted ${times} times, and has ${settled} outcomes`);
+    if (settled > 0) evidence.count('settled wakeups');
+  }
+}
+
+function diedSoon({ diedMs }: Host, acceptedMs: number): boolean {
+  return diedMs !== null && diedMs - acceptedMs < forgottenMs;
+}
+
+function checkCalls({ evidence }: Site, events: readonly FinalEvent[]): void {
+  const states = new Map<SessionId, string[]>();
+  for (const { type, data } of events)
+    if (type.startsWith('call.') && 'session' in data)
+      states.set(data.session, [...(states.get(data.session) ?? []), type]);
+  for (const [session, told] of states) {
+    const ends = told.filter((type) => type === 'call.ended').length;
+    if (ends !== 1 || told.at(-1) !== 'call.ended')
+      evidence.violated(7, `the log says of ${evidence.name('c', session)}: ${told.join(', ')}`);
+  }
+  for (const { session } of evidence.calls.values()) {
+    evidence.count('calls');
+    if (!states.has(session))
+      evidence.violated(7, `${evidence.name('c', session)} was issued, and never ended`);
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * A doorbell: its low-power module, which sleeps at one process or at several nodes, and its controller, which signals in
+ * when it is woken or by itself. Each loses connections in every way there is, and comes again.
+ */
+import { claimMsMax, signalHeartbeatSeconds } from '../../src/model/limits.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
+import type { GatewayObserver } from './device-gateway.ts';
+import { secretOf, type Life, type Site } from './site.ts';
+import { replacedCode, type Wire } from './wires.ts';
+
+const wakePrefix = '983b16f8f39c';
+const moduleHeartbeatSeconds = 10;
+/** Milliseconds until a module or a controller that is not answered tries elsewhere. */
+const answerMsMax = 8000;
+
+/** One connection at a time, and whoever it is connected to. */
+abstract class Connector {
+  protected readonly site: Site;
+  protected readonly deviceId: DeviceId;
+  protected wire: Wire | null = null;
+  /** Of the connection that is wanted; an earlier one's events are of no interest. */
+  protected round = 0;
+  isWanted = false;
+
+  constructor(site: Site, deviceId: DeviceId) {
+    this.site = site;
+    this.deviceId = deviceId;
+  }
+
+  protected abstract readonly kind: 'sleep' | 'signal';
+  protected abstract logIn(life: Life, wire: Wire, observer: GatewayObserver): void;
+  protected abstract received(data: string, wire: Wire): void;
+  protected abstract gone(code: number | null): void;
+
+  /** Connects in a moment, wherever somebody serves. */
+  connectIn(ms: number): void {
+    const round = (this.round += 1);
+    this.isWanted = true;
+    this.site.timeline.after(ms, null, () => {
+      if (round === this.round && this.isWanted) this.#connect();
+    });
+  }
+
+  /** Ends the connection, if there is one, so that the server hears of it or does not. */
+  leave(how: 'fin' | 'reset' | 'silence'): void {
+    this.isWanted = false;
+    this.round += 1;
+    const { wire } = this;
+    this.wire = null;
+    if (wire === null) return;
+    this.site.evidence.note(`${this.deviceId} (${this.kind}) leaves by ${how}`);
+    if (how === 'silence') wire.breakSilently();
+    else wire.end(how === 'reset');
+  }
+
+  #connect(): void {
+    const { site, deviceId } = this;
+    const place = site.anyServing();
+    const life = place?.life ?? null;
+    if (place === null || life === null) return this.connectIn(1000);
+    const round = this.round;
+    const wire: Wire = site.dial(life, {
+      received: (data) => {
+        if (round === this.round) this.received(data, wire);
+      },
+      gone: (code) => {
+        if (round !== this.round) return;
+        this.wire = null;
+        this.gone(code);
+      },
+    });
+    this.wire = wire;
+    site.evidence.note(`${deviceId} (${this.kind}) dials ${life.name}`);
+    const observer = this.#observer(life);
+    site.timeline.after(site.wireFaults.delayMs(), life.host, () => {
+      if (wire.isPeerClosed || wire.isSilent) return;
+      if (life.member.gateway === null || !life.member.isUp) wire.closeServer(null);
+      else this.logIn(life, wire, observer);
+    });
+    site.timeline.after(answerMsMax, null, () => {
+      if (round !== this.round || this.wire !== wire || this.isAnswered) return;
+      this.leave('reset');
+      this.connectIn(500);
+    });
+  }
+
+  protected abstract readonly isAnswered: boolean;
+
+  #observer(life: Life): GatewayObserver {
+    const { evidence, timeline } = this.site;
+    return {
+      opened: (kind, { deviceId, sessionId }: SessionTicket, wire) =>
+        evidence.opened({
+          kind,
+          deviceId,
+          session: sessionId,
+          life,
+          wire,
+          openedMs: timeline.nowMs,
+          welcomedMs: null,
+          isProvisional: life.nats?.isUnavailable === true || life.place.isCut,
+        }),
+      written: (_wire, hex) => {
+        if (!hex.startsWith(wakePrefix)) return;
+        evidence.writes.push({ deviceId: this.deviceId, atMs: timeline.nowMs, life });
+      },
+    };
+  }
+}
+
+class SleepingModule extends Connector {
+  protected readonly kind = 'sleep';
+  protected isAnswered = false;
+  readonly #woken: () => void;
+
+  constructor(site: Site, deviceId: DeviceId, woken: () => void) {
+    super(site, deviceId);
+    this.#woken = woken;
+  }
+
+  get isAsleep(): boolean {
+    return this.wire !== null && this.isAnswered && !this.wire.isPeerClosed;
+  }
+
+  protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
+    this.isAnswered = false;
+    const { deviceId } = this;
+    const login = { deviceId, secret: secretOf(deviceId), heartbeatSeconds: moduleHeartbeatSeconds };
+    life.member.gateway?.sleepLogin(wire, login, observer);
+  }
+
+  protected received(data: string, wire: Wire): void {
+    if (data === 'OK\n') {
+      this.isAnswered = true;
+      this.site.evidence.count('logins');
+      this.#sendHeartbeats(wire, this.round);
+    } else if (data.startsWith(wakePrefix)) this.#woken();
+  }
+
+  protected gone(): void {
+    this.isAnswered = false;
+    this.connectIn(300 + this.site.chance.next() * 2500);
+  }
+
+  #sendHeartbeats(wire: Wire, round: number): void {
+    this.site.timeline.after(moduleHeartbeatSeconds * 1000, null, () => {
+      if (round !== this.round || this.wire !== wire) return;
+      wire.send('\0');
+      this.#sendHeartbeats(wire, round);
+    });
+  }
+}
+
+/** Of a claim that was given up, and a welcome that is on its way. */
+const marginMs = 100;
+
+class Controller extends Connector {
+  protected readonly kind = 'signal';
+  protected isAnswered = false;
+  /** It stays until it is told to go. */
+  stays = false;
+
+  get isOnline(): boolean {
+    return this.wire !== null && this.isAnswered;
+  }
+
+  protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
+    this.isAnswered = false;
+    const { deviceId } = this;
+    life.member.gateway?.signalLogin(wire, { deviceId, secret: secretOf(deviceId) }, observer);
+  }
+
+  protected received(data: string, wire: Wire): void {
+    if (!data.startsWith('{"type":"welcome"')) return;
+    this.isAnswered = true;
+    const { evidence, timeline } = this.site;
+    evidence.count('logins');
+    for (const fact of evidence.sessions.values())
+      if (fact.wire === wire) {
+        fact.welcomedMs = timeline.nowMs;
+        fact.isProvisional ||=
+          fact.life.nats?.isUnavailable === true || timeline.nowMs - fact.openedMs > claimMsMax - marginMs;
+        evidence.note(`${this.deviceId} is welcomed as ${evidence.name('s', fact.session)}`);
+      }
+    this.#sendHeartbeats(wire, this.round);
+    if (!this.stays) this.#leaveIn(1000 + this.site.chance.next() * 20_000);
+  }
+
+  protected gone(code: number | null): void {
+    this.isAnswered = false;
+    this.site.evidence.note(`${this.deviceId} (signal) is closed with ${code}`);
+    if (code === replacedCode && !this.stays) this.isWanted = false;
+    else this.connectIn(300 + this.site.chance.next() * 2000);
+  }
+
+  #leaveIn(ms: number): void {
+    const round = this.round;
+    this.site.timeline.after(ms, null, () => {
+      if (round !== this.round || this.stays) return;
+      const lot = this.site.chance.next();
+      this.leave(lot < 0.5 ? 'fin' : lot < 0.8 ? 'reset' : 'silence');
+    });
+  }
+
+  #sendHeartbeats(wire: Wire, round: number): void {
+    this.site.timeline.after(signalHeartbeatSeconds * 1000, null, () => {
+      if (round !== this.round || this.wire !== wire) return;
+      wire.send('{"type":"heartbeat"}');
+      this.#sendHeartbeats(wire, round);
+    });
+  }
+}
+
+export class Device {
+  readonly deviceId: DeviceId;
+  readonly modules: readonly SleepingModule[];
+  readonly controller: Controller;
+  readonly #site: Site;
+  /** Nothing of it goes wrong any more. */
+  isCalm = false;
+
+  constructor(site: Site, deviceId: DeviceId) {
+    this.#site = site;
+    this.deviceId = deviceId;
+    // One that is at several nodes has a session at each of them.
+    const count = site.topology === 'nodes' ? 1 + site.chance.below(2) : 1;
+    this.modules = Array.from(
+      { length: count },
+      () => new SleepingModule(site, deviceId, () => this.#woken()),
+    );
+    this.controller = new Controller(site, deviceId);
+  }
+
+  start(): void {
+    for (const module of this.modules) module.connectIn(this.#site.chance.next() * 3000);
+  }
+
+  /** Something happens to it, now and then. */
+  stir(): void {
+    const { chance } = this.#site;
+    const module = this.modules[chance.below(this.modules.length)];
+    const lot = chance.next();
+    if (lot < 0.3) this.controller.connectIn(chance.next() * 500);
+    else if (lot < 0.4) this.controller.leave('silence');
+    else if (lot < 0.85 && module !== undefined) {
+      module.leave(lot < 0.5 ? 'fin' : lot < 0.65 ? 'reset' : 'silence');
+      module.connectIn(200 + chance.next() * 4000);
+    }
+  }
+
+  /** What is to be checked at the end: it sleeps, and is online or is not. */
+  settle(staysOnline: boolean): void {
+    this.isCalm = true;
+    for (const module of this.modules)
+      if (!module.isAsleep) module.connectIn(this.#site.chance.next() * 2000);
+    this.controller.stays = staysOnline;
+    if (!staysOnline) this.controller.leave('fin');
+    else if (!this.controller.isOnline) this.controller.connectIn(this.#site.chance.next() * 2000);
+  }
+
+  leaveForGood(): void {
+    for (const module of this.modules) module.leave('fin');
+    this.controller.stays = false;
+    this.controller.leave('fin');
+  }
+
+  #woken(): void {
+    const { chance, evidence } = this.#site;
+    evidence.note(`${this.deviceId} is woken`);
+    // An empty battery answers nothing.
+    if (this.isCalm || this.controller.isOnline || chance.next() < 0.2) return;
+    this.controller.connectIn(100 + chance.next() * 1500);
+  }
+}

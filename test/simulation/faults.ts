@@ -1,0 +1,174 @@
+/**
+ * Simulates whole sites by their seeds, and says which of them breaks an invariant of docs/simulation.md:
+ *
+ *   npm run simulate:faults -- --seeds 200            seeds 1 to 200, on all processors
+ *   npm run simulate:faults -- --seed 17 [--trace]    one seed again; with its whole trace
+ *   npm run simulate:faults -- --from 1000 --minutes 480
+ *   npm run simulate:faults -- --canaries             every bug that is put in on purpose must be found
+ *
+ * `--topology alone|processes|nodes` for all seeds. Exits 1 with the first violation, and when nothing was checked.
+ */
+import { fork, type ChildProcess } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { canaries, type Canary } from './canaries.ts';
+import type { Checked } from './evidence.ts';
+import { simulate, type RunResult } from './simulation.ts';
+import type { Topology } from './site.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '200' },
+    from: { type: 'string', default: '1' },
+    seed: { type: 'string' },
+    minutes: { type: 'string' },
+    topology: { type: 'string' },
+    workers: { type: 'string' },
+    canaries: { type: 'boolean', default: false },
+    trace: { type: 'boolean', default: false },
+    share: { type: 'string' },
+  },
+});
+
+const topology = (values.topology ?? null) as Topology | null;
+const canarySeedsMax = 500;
+const progressEvery = 100;
+
+/** What a worker tells of a seed. */
+type Told = Omit<RunResult, 'checked'> & { readonly checked: readonly (readonly [Checked, number])[] };
+
+/** A run that has checked none of one kind proves nothing of it. */
+const wanted: readonly Checked[] = [
+  'logins',
+  'wakeups',
+  'repeats',
+  'settled wakeups',
+  'queries',
+  'events',
+  'calls',
+  'holders',
+  'faults',
+  'timers',
+];
+
+class Tally {
+  readonly #startedMs = Date.now();
+  readonly #checked = new Map<Checked, number>();
+  #steps = 0;
+  runs = 0;
+
+  take({ checked, steps }: Told): void {
+    for (const [what, times] of checked) this.#checked.set(what, (this.#checked.get(what) ?? 0) + times);
+    this.#steps += steps;
+    this.runs += 1;
+  }
+
+  get missing(): Checked[] {
+    return wanted.filter((what) => (this.#checked.get(what) ?? 0) === 0);
+  }
+
+  toString(): string {
+    const counts = wanted.map((what) => `${this.#checked.get(what) ?? 0} ${what}`).join(', ');
+    const seconds = ((Date.now() - this.#startedMs) / 1000).toFixed(1);
+    return `${this.runs} seeds in ${seconds} s, ${this.#steps} steps; checked ${counts}`;
+  }
+}
+
+function report({ seed, topology: where, violation, trace }: Told, canary: Canary | null = null): void {
+  console.log(trace.join('\n'));
+  console.log(`\nseed ${seed} (${where}): ${violation ?? 'everything held'}`);
+  const forced = topology === null ? '' : ` --topology ${topology}`;
+  if (canary === null) console.log(`again: npm run simulate:faults -- --seed ${seed}${forced} --trace`);
+}
+
+function toldOf(result: RunResult): Told {
+  return { ...result, checked: Array.from(result.checked) };
+}
+
+async function runOne(seed: number): Promise<number> {
+  const told = toldOf(await simulate(seed, { topology, keepsAll: values.trace }));
+  report(told);
+  return told.violation === null ? 0 : 1;
+}
+
+/** A worker's part: every so many seeds one, until it is killed or all are done. */
+async function runShare(share: string): Promise<number> {
+  const [index = 0, count = 1] = share.split('/').map(Number);
+  const from = Number(values.from);
+  const seeds = values.minutes === undefined ? Number(values.seeds) : Infinity;
+  for (let offset = index; offset < seeds; offset += count) {
+    const told = toldOf(await simulate(from + offset, { topology }));
+    await new Promise<void>((resolve) => process.send?.(told, undefined, {}, () => resolve()));
+  }
+  return 0;
+}
+
+async function runAll(): Promise<number> {
+  const count = Number(values.workers ?? availableParallelism());
+  const tally = new Tally();
+  const failed = await new Promise<Told | 'died' | null>((resolve) => {
+    let left = count;
+    const workers: ChildProcess[] = [];
+    const end = (outcome: Told | 'died' | null): void => {
+      for (const worker of workers) worker.kill();
+      resolve(outcome);
+    };
+    for (let index = 0; index < count; index++) {
+      const args = [...process.argv.slice(2), '--share', `${index}/${count}`];
+      const worker = fork(fileURLToPath(import.meta.url), args);
+      workers.push(worker);
+      worker.on('message', (told: Told) => {
+        tally.take(told);
+        if (told.violation !== null) end(told);
+        else if (tally.runs % progressEvery === 0) console.log(tally.toString());
+      });
+      worker.on('exit', (code) => {
+        left -= 1;
+        if (code !== null && code !== 0) end('died');
+        else if (left === 0) end(null);
+      });
+    }
+    if (values.minutes !== undefined) setTimeout(() => end(null), Number(values.minutes) * 60_000).unref();
+  });
+  if (failed === 'died') console.log('a worker died');
+  else if (failed !== null) report(failed);
+  console.log(tally.toString());
+  const { missing } = tally;
+  if (missing.length > 0) console.log(`nothing was checked of: ${missing.join(', ')}`);
+  return failed === null && missing.length === 0 ? 0 : 1;
+}
+
+async function findCanaries(): Promise<number> {
+  let missed = 0;
+  const startedMs = Date.now();
+  for (const canary of canaries) {
+    const found = await findCanary(canary);
+    if (found === null) missed += 1;
+    console.log(
+      found === null
+        ? `NOT FOUND in ${canarySeedsMax} seeds: ${canary.name}`
+        : `${canary.name}: found by seed ${found.seed} (${found.topology}), ${found.violation}`,
+    );
+  }
+  const seconds = ((Date.now() - startedMs) / 1000).toFixed(1);
+  console.log(`${canaries.length - missed} of ${canaries.length} canaries found in ${seconds} s`);
+  return missed === 0 && canaries.length > 0 ? 0 : 1;
+}
+
+async function findCanary(canary: Canary): Promise<RunResult | null> {
+  for (let seed = 1; seed <= canarySeedsMax; seed++) {
+    const result = await simulate(seed, { topology, canary });
+    if (result.violation !== null) return result;
+  }
+  return null;
+}
+
+async function main(): Promise<number> {
+  if (values.canaries) return findCanaries();
+  if (values.seed !== undefined) return runOne(Number(values.seed));
+  if (values.share !== undefined) return runShare(values.share);
+  return runAll();
+}
+
+process.exitCode = await main();

@@ -1,0 +1,225 @@
+/**
+ * What the processes of one machine have in common, in memory: their messages, in order and late, the heartbeats that they
+ * show each other, and the supervisor's word on who lives. Source: cluster.md, Several processes on one machine.
+ */
+import type { Gathered } from '../../src/lib/gathered.ts';
+import { OpenAsks } from '../../src/lib/open-asks.ts';
+import { fail, type Result } from '../../src/lib/result.ts';
+import { gatherAccepted } from '../../src/cluster/ipc/accepted-notices.ts';
+import {
+  decodePeerMessage,
+  encodePeerMessage,
+  type PeerAnswerMessage,
+  type PeerMessage,
+} from '../../src/protocol/cluster/peer-message.ts';
+import { connectionKinds, type MemberId } from '../../src/model/cluster.ts';
+import type { SessionId } from '../../src/model/ids.ts';
+import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
+import type {
+  AcceptedWakeup,
+  PeerAnswer,
+  PeerAnswers,
+  PeerFailure,
+  PeerKind,
+  PeerNotice,
+  PeerQuestion,
+} from '../../src/model/peer.ts';
+import type { PeerHost } from '../../src/core/ports/peers.ts';
+import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
+import type { Machine, ProcessPeers } from '../../src/server/supervisor/worker-set.ts';
+import type { Host, HostClock, Timeline } from './timeline.ts';
+
+interface Listening {
+  readonly host: Host;
+  readonly received: (message: PeerMessage) => void;
+}
+
+/** The sockets of a machine's processes, and the memory that they show each other. */
+export class MachineNetwork {
+  readonly timeline: Timeline;
+  readonly #delayMs: () => number;
+  readonly #listening = new Map<MemberId, Listening>();
+  readonly #lastMs = new Map<string, number>();
+  readonly heartbeats = new Map<MemberId, Map<SessionId, number>>();
+
+  constructor(timeline: Timeline, delayMs: () => number) {
+    this.timeline = timeline;
+    this.#delayMs = delayMs;
+  }
+
+  listen(member: MemberId, listening: Listening): void {
+    this.#listening.set(member, listening);
+  }
+
+  leave(member: MemberId): void {
+    this.#listening.delete(member);
+  }
+
+  isListening(member: MemberId): boolean {
+    const listening = this.#listening.get(member);
+    return listening !== undefined && !listening.host.isDead;
+  }
+
+  carry(from: MemberId, to: MemberId, bytes: Uint8Array): void {
+    const listening = this.#listening.get(to);
+    if (listening === undefined) return;
+    const pair = `${from} ${to}`;
+    const dueMs = Math.max(this.#lastMs.get(pair) ?? 0, this.timeline.nowMs + this.#delayMs());
+    this.#lastMs.set(pair, dueMs);
+    this.timeline.after(dueMs - this.timeline.nowMs, listening.host, () => {
+      const decoded = decodePeerMessage(bytes);
+      if (!decoded.ok) throw new Error(`a message does not survive its way: ${decoded.error}`);
+      if (this.#listening.get(to) === listening) listening.received(decoded.value);
+    });
+  }
+}
+
+export interface OwnProcess {
+  readonly member: MemberId;
+  readonly host: Host;
+  readonly clock: HostClock;
+}
+
+export function simulatedMachine(network: MachineNetwork, own: OwnProcess): Machine & { openAsks(): number } {
+  let peers: MachinePeers | null = null;
+  const shown = new Map<SessionId, number>();
+  return {
+    joinPeers: (host) => (peers = new MachinePeers(network, own, host)),
+    heartbeats: {
+      refresh: () => undefined,
+      heartbeatOf: (member, session) => network.heartbeats.get(member)?.get(session) ?? 0,
+      close: () => undefined,
+    },
+    openHeartbeats: () => {
+      network.heartbeats.set(own.member, shown);
+      let stop = (): void => undefined;
+      return {
+        start(devices: Pick<DeviceDirectory, 'actors'>) {
+          stop = own.clock.every(1000, () => showHeartbeats(devices, shown));
+        },
+        close: () => Promise.resolve(stop()),
+      };
+    },
+    openAsks: () => peers?.asked ?? 0,
+  };
+}
+
+function showHeartbeats(devices: Pick<DeviceDirectory, 'actors'>, shown: Map<SessionId, number>): void {
+  shown.clear();
+  for (const actor of devices.actors())
+    for (const kind of connectionKinds) {
+      const session = actor.session(kind);
+      if (session !== null) shown.set(session, actor.heartbeatAt(kind));
+    }
+}
+
+class MachinePeers implements ProcessPeers {
+  readonly self: MemberId;
+  readonly #network: MachineNetwork;
+  readonly #own: OwnProcess;
+  readonly #host: PeerHost;
+  readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
+  readonly #sent = new Map<number, { readonly to: MemberId; readonly isThere: boolean }>();
+  readonly #accepted: Gathered<AcceptedWakeup>;
+  #others: readonly MemberId[] = [];
+
+  constructor(network: MachineNetwork, own: OwnProcess, host: PeerHost) {
+    this.self = own.member;
+    this.#network = network;
+    this.#own = own;
+    this.#host = host;
+    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(own.clock, {
+      max: peerQuestionsMax,
+      unsent: 'unsent',
+      expired: (id) => (this.#sent.get(id)?.isThere === true ? 'unanswered' : 'unsent'),
+    });
+    this.#accepted = gatherAccepted(own.clock, (notice) => this.#notifyAll(notice));
+  }
+
+  get asked(): number {
+    return this.#sent.size;
+  }
+
+  async listen(): Promise<void> {
+    const { host } = this.#own;
+    this.#network.listen(this.self, { host, received: (message) => this.#received(message) });
+  }
+
+  socketOf(member: MemberId): string {
+    return member;
+  }
+
+  members(list: readonly { readonly member: MemberId }[]): void {
+    const others = list.map(({ member }) => member).filter((member) => member !== this.self);
+    const gone = this.#others.filter((member) => !others.includes(member));
+    this.#others = others;
+    for (const member of gone)
+      this.#asks.failAll((id) => {
+        const sent = this.#sent.get(id);
+        if (sent?.to !== member) return null;
+        return sent.isThere ? 'unanswered' : 'nobody';
+      });
+  }
+
+  alive(): readonly MemberId[] {
+    return [this.self, ...this.#others];
+  }
+
+  isAlive(member: MemberId): boolean {
+    return member === this.self || this.#others.includes(member);
+  }
+
+  ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
+    if (member === this.self || !this.isAlive(member)) return Promise.resolve(fail('nobody'));
+    let asked = -1;
+    const answer = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
+      const bytes = encodePeerMessage({ kind: 'question', id, from: this.self, question });
+      if (bytes.length > peerMessageBytesMax) return false;
+      asked = id;
+      this.#sent.set(id, { to: member, isThere: this.#network.isListening(member) });
+      this.#network.carry(this.self, member, bytes);
+      return true;
+    });
+    void answer.then(() => this.#sent.delete(asked));
+    return answer;
+  }
+
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
+    if (to !== 'everybody') this.#notify(to, notice);
+    else if (notice.kind === 'wakeups-accepted')
+      for (const wakeup of notice.wakeups) this.#accepted.add(wakeup);
+    else this.#notifyAll(notice);
+  }
+
+  async close(): Promise<void> {
+    this.#accepted.close();
+    this.members([]);
+    this.#asks.failAll();
+    this.#network.leave(this.self);
+  }
+
+  #notifyAll(notice: PeerNotice): void {
+    for (const member of this.#others) this.#notify(member, notice);
+  }
+
+  #notify(member: MemberId, notice: PeerNotice): void {
+    if (!this.#others.includes(member)) return;
+    this.#network.carry(this.self, member, encodePeerMessage({ kind: 'notice', from: this.self, notice }));
+  }
+
+  #received(message: PeerMessage): void {
+    if (message.kind === 'question') void this.#answer(message);
+    else if (message.kind === 'answer') this.#asks.answered(message.id, message.to, message.answer);
+    else this.#host.heard(message.notice, message.from);
+  }
+
+  async #answer({ id, from, question }: Extract<PeerMessage, { kind: 'question' }>): Promise<void> {
+    const answer = await this.#host.answer(question);
+    const message = { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage;
+    this.#network.carry(this.self, from, encodePeerMessage(message));
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * One life of one server process: the server's own context, records, membership and use cases, in the order of
+ * `startServer`, with its gateways' connections on simulated sockets. Left out is what listens, verifies signatures,
+ * carries media and sends webhooks.
+ */
+import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
+import { ViewerTickets } from '../../src/core/calls/viewers.ts';
+import { endCall, type CallEndAnswer } from '../../src/core/calls/end-call.ts';
+import { issueCallCredentials } from '../../src/core/calls/issue-call-credentials.ts';
+import { disconnectEverybody } from '../../src/core/devices/disconnect-device.ts';
+import { HeartbeatSaver } from '../../src/core/devices/heartbeat-saver.ts';
+import { queryConnectivity, type ConnectivityAnswer } from '../../src/core/devices/query-connectivity.ts';
+import { EventWaiters } from '../../src/core/events/event-waiters.ts';
+import { readEvents, scanQueueShape, type EventsAnswer } from '../../src/core/events/read-events.ts';
+import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
+import { submitWakeup } from '../../src/core/wakeups/submit-wakeup.ts';
+import type { WakeupAnswer } from '../../src/core/wakeups/wakeup-memory.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
+import { FairQueue } from '../../src/lib/fair-queue.ts';
+import type { CallEndOrder, SignedCallOrder } from '../../src/model/call.ts';
+import type { EventsStart } from '../../src/model/events.ts';
+import type { ApplicationId, DeviceId } from '../../src/model/ids.ts';
+import { readersMax, readersPerApplicationMax } from '../../src/model/limits.ts';
+import type { WakeupRequest } from '../../src/model/wakeup.ts';
+import type { CallService } from '../../src/server/bootstrap/call-service.ts';
+import { joinContext, openContext, type ServerContext } from '../../src/server/bootstrap/server-context.ts';
+import { issuingSettings } from '../../src/server/config/derived-settings.ts';
+import type { Settings } from '../../src/server/config/settings-schema.ts';
+import type { Member, Membership } from '../../src/server/membership/membership.ts';
+import { hasControlPlane, hasGateways } from '../../src/server/supervisor/process-messages.ts';
+import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
+import type { Store } from '../../src/storage/lmdb/open-store.ts';
+import type { Log } from '../../src/core/ports/log.ts';
+import { FakePlacement } from '../support/fakes.ts';
+import { DeviceGateway } from './device-gateway.ts';
+import type { Host, HostClock } from './timeline.ts';
+
+export interface MemberDeps {
+  readonly settings: Settings;
+  readonly clock: HostClock;
+  readonly host: Host;
+  readonly log: Log;
+  readonly store: Store;
+  readonly membership: Membership;
+  readonly tokenKeys: LiveTokenKeys;
+  /** For a canary. */
+  readonly alter: (context: ServerContext) => void;
+}
+
+/** What has been answered about calls: of the service that the real server composes, what needs no media process. */
+type Calls = Pick<CallService, 'directory' | 'bridges' | 'keys' | 'service'>;
+
+export class SimulatedMember {
+  readonly deps: MemberDeps;
+  readonly context: ServerContext;
+  readonly gateway: DeviceGateway | null;
+  readonly calls: Calls | null;
+  readonly #member: Member;
+  readonly #stops: Cancel[] = [];
+  readonly #readers: WaitingReaders;
+  readonly #reading: Parameters<typeof readEvents>[0];
+  isUp = false;
+
+  constructor(deps: MemberDeps) {
+    const { settings, store, membership, clock, alter } = deps;
+    this.deps = deps;
+    const open = openContext(settings, store, deps);
+    this.#member = membership.join(open);
+    this.context = joinContext(open, this.#member);
+    alter(this.context);
+    this.calls = hasControlPlane(membership.role) ? composeCalls(this.context, this.#member) : null;
+    this.context.own.calls = this.calls as CallService | null;
+    this.gateway = hasGateways(membership.role) ? new DeviceGateway(this.context) : null;
+    if (this.gateway !== null) this.context.own.deviceListeners = this.gateway.listeners;
+    const { registry, records, log } = this.context;
+    this.#readers = new WaitingReaders(clock, {
+      max: readersMax,
+      perApplicationMax: readersPerApplicationMax,
+    });
+    this.#reading = {
+      ...this.context,
+      events: records.events,
+      readers: this.#readers,
+      queue: new FairQueue(scanQueueShape),
+      waiters: new EventWaiters({ registry, events: records.events, log }),
+    };
+  }
+
+  /** Resolves when devices and callers are let in. */
+  async start(): Promise<void> {
+    const { context } = this;
+    const { store, membership, clock } = this.deps;
+    if (hasControlPlane(membership.role))
+      await this.#member.prepare(context, {
+        tables: store.registry,
+        registryApplied: () => {
+          context.deviceReview.begin();
+          this.calls?.service.registryChanged();
+        },
+      });
+    await this.#member.open(context);
+    await this.#member.recover(context);
+    this.#stops.push(context.watch.start());
+    if (this.calls !== null) {
+      this.calls.directory.resume();
+      this.calls.bridges.resume();
+      this.#stops.push(this.calls.directory.start());
+      this.calls.service.registryChanged();
+    }
+    this.#member.callsResumed();
+    if (this.gateway !== null) {
+      this.#stops.push(this.gateway.start(), new HeartbeatSaver(context.directory).start(clock));
+    }
+    context.readiness.clear('starting');
+    this.isUp = true;
+  }
+
+  wake(request: WakeupRequest): Promise<WakeupAnswer> {
+    return submitWakeup(this.context, request);
+  }
+
+  async query(appId: ApplicationId, deviceId: DeviceId): Promise<ConnectivityAnswer> {
+    return queryConnectivity(this.context, appId, deviceId);
+  }
+
+  read(appId: ApplicationId, start: EventsStart, waitMs: number): Promise<EventsAnswer> {
+    return readEvents(this.#reading, { appId, start, limit: 100, waitMs, onGone: () => undefined });
+  }
+
+  issue(order: SignedCallOrder): ReturnType<typeof issueCallCredentials> {
+    const { context } = this;
+    const calls = this.#member.apiCalls(context);
+    const { calls: records } = context.records;
+    return issueCallCredentials(
+      { ...context, ...calls, records, ...issuingSettings(context.settings) },
+      order,
+    );
+  }
+
+  end(order: CallEndOrder): Promise<CallEndAnswer> {
+    return endCall(this.context.callEnds, order);
+  }
+
+  /** SIGTERM, in the order of the server. */
+  async stop(): Promise<void> {
+    const { context, gateway } = this;
+    context.readiness.set('draining');
+    this.isUp = false;
+    this.#member.draining();
+    this.#readers.wakeAll();
+    this.calls?.service.drain();
+    if (gateway !== null) {
+      await gateway.drain();
+      disconnectEverybody(context, 'drain');
+    }
+    await this.close();
+  }
+
+  async close(): Promise<void> {
+    const { context } = this;
+    const { membership, store } = this.deps;
+    context.deviceReview.stop();
+    this.calls?.service.close();
+    for (const stop of this.#stops.splice(0)) stop();
+    new HeartbeatSaver(context.directory).saveAll();
+    this.gateway?.drop();
+    await this.#member.close();
+    await context.records.close();
+    await membership.hangUp();
+    await store.close();
+  }
+}
+
+function composeCalls(context: ServerContext, member: Member): Calls {
+  const { callDirectory: directory, clock, settings, tokenKeys } = context;
+  const { keys } = tokenKeys;
+  const bridges = new BridgePool({
+    ...context,
+    directory,
+    placement: new FakePlacement(),
+    assign: settings.calls.assign,
+  });
+  directory.follow(bridges);
+  const service = new LocalLegService({
+    ...context,
+    keys,
+    directory,
+    pool: bridges,
+    tickets: new ViewerTickets(clock),
+    developmentKeys: [],
+    maxFps: settings.media.max_fps,
+    fetchCall: member.fetchCall,
+  });
+  // What the media processes are asked for: none is up.
+  const mediaProcesses = { urlOf: () => null, capacity: () => [], connections: [] };
+  return Object.assign({ directory, bridges, keys, service }, { mediaProcesses });
+}

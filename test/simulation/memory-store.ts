@@ -1,0 +1,332 @@
+/**
+ * LMDB's part, in memory: ordered tables of bytes, one writer at a time among all processes of a directory, commits that
+ * come when the run lets them. What is committed outlives a crash; a transaction that a crash cuts has changed nothing.
+ * Everything above it is the server's own: tables, journal, records, log and outbox.
+ */
+import { Packr } from 'msgpackr';
+import type { Environment, EnvironmentMode, Sight } from '../../src/storage/lmdb/environment.ts';
+import type { Store } from '../../src/storage/lmdb/open-store.ts';
+import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
+import { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
+import type { Host, Timeline } from './timeline.ts';
+
+/** A commit that was refused, and has changed nothing. */
+export class DiskFull extends Error {
+  constructor() {
+    super('the disk is full');
+  }
+}
+
+/** How a disk behaves in a run. */
+export interface DiskFaults {
+  /** Milliseconds until a commit can be seen, and then until the disk has it, drawn anew for each. */
+  commitMs(): number;
+  /** The commit fails, and nothing of it is there. */
+  refuses(): boolean;
+}
+
+interface RangeOptions {
+  readonly start?: Buffer;
+  readonly end?: Buffer;
+  readonly limit?: number;
+  readonly reverse?: boolean;
+  readonly exclusiveStart?: boolean;
+}
+
+/** Keys as one character a byte, whose order is that of the bytes. */
+class Rows {
+  readonly keys: string[] = [];
+  readonly #values = new Map<string, Buffer>();
+
+  get(key: string): Buffer | undefined {
+    return this.#values.get(key);
+  }
+
+  put(key: string, value: Buffer): void {
+    if (!this.#values.has(key)) this.keys.splice(lowerBound(this.keys, key), 0, key);
+    this.#values.set(key, value);
+  }
+
+  remove(key: string): void {
+    if (this.#values.delete(key)) this.keys.splice(lowerBound(this.keys, key), 1);
+  }
+}
+
+function lowerBound(keys: readonly string[], key: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((keys[middle] ?? '') < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** What was put or removed by a transaction, by table; undefined: removed. */
+type Changes = Map<string, Map<string, Buffer | undefined>>;
+
+/** One file, which outlives the processes that have it open. */
+class MemoryFile {
+  readonly tables = new Map<string, Rows>();
+  readonly #waiting: { readonly host: Host; readonly begin: () => void }[] = [];
+  #writer: Host | null = null;
+
+  rows(table: string): Rows {
+    const found = this.tables.get(table) ?? new Rows();
+    this.tables.set(table, found);
+    return found;
+  }
+
+  apply(changes: Changes): void {
+    for (const [table, rows] of changes)
+      for (const [key, value] of rows)
+        if (value === undefined) this.rows(table).remove(key);
+        else this.rows(table).put(key, value);
+  }
+
+  /** Calls `begin` when nobody else writes; a writer that dies gives the right up. */
+  lock(host: Host, begin: () => void): void {
+    this.#waiting.push({ host, begin });
+    this.#next();
+  }
+
+  unlock(): void {
+    this.#writer = null;
+    this.#next();
+  }
+
+  crashed(host: Host): void {
+    if (this.#writer === host) this.unlock();
+  }
+
+  #next(): void {
+    while (this.#writer === null || this.#writer.isDead) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      if (next.host.isDead) continue;
+      this.#writer = next.host;
+      next.begin();
+    }
+  }
+}
+
+/** A data directory. */
+export class Disk {
+  readonly faults: DiskFaults;
+  readonly state = new MemoryFile();
+  readonly registry = new MemoryFile();
+
+  constructor(faults: DiskFaults) {
+    this.faults = faults;
+  }
+
+  /** `kill -9` of who has it open. */
+  crashed(host: Host): void {
+    this.state.crashed(host);
+    this.registry.crashed(host);
+  }
+
+  open(
+    timeline: Timeline,
+    host: Host,
+    mode: EnvironmentMode,
+  ): Store & { readonly openCommits: () => number } {
+    const files = [this.state, this.registry].map(
+      (file) => new MemoryEnvironment({ file, timeline, host, faults: this.faults, mode }),
+    );
+    const [state, registry] = files as unknown as [Environment, Environment];
+    return {
+      directory: '',
+      state: new StateTables('', mode, state),
+      registry: new RegistryTables('', mode, registry),
+      modeBefore: null,
+      migrated: null,
+      openCommits: () => files.reduce((sum, { underWay }) => sum + underWay, 0),
+      close: () => Promise.resolve(),
+    };
+  }
+}
+
+interface MemoryEnvironmentDeps {
+  readonly file: MemoryFile;
+  readonly timeline: Timeline;
+  readonly host: Host;
+  readonly faults: DiskFaults;
+  readonly mode: EnvironmentMode;
+}
+
+/** A process's way to a file, with the methods of `Environment` that a running server calls. */
+class MemoryEnvironment {
+  readonly mode: EnvironmentMode;
+  readonly directory = '';
+  readonly #deps: MemoryEnvironmentDeps;
+  readonly #tables = new Map<string, MemoryTable>();
+  /** Of the transaction that runs in this turn. */
+  changes: Changes | null = null;
+  underWay = 0;
+
+  constructor(deps: MemoryEnvironmentDeps) {
+    this.mode = deps.mode;
+    this.#deps = deps;
+  }
+
+  get file(): MemoryFile {
+    return this.#deps.file;
+  }
+
+  table(name: string): MemoryTable {
+    const found = this.#tables.get(name) ?? new MemoryTable(this, name);
+    this.#tables.set(name, found);
+    return found;
+  }
+
+  findTable(name: string): MemoryTable {
+    return this.table(name);
+  }
+
+  refresh(): void {}
+
+  refreshShared(): void {}
+
+  transactionSync<Result>(act: () => Result): Result {
+    const { result, changes } = this.#run(act);
+    this.file.apply(changes);
+    return result;
+  }
+
+  transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
+    const { file, timeline, host, faults } = this.#deps;
+    this.underWay += 1;
+    return new Promise((resolve, reject) => {
+      const refuse = (error: unknown): void => {
+        this.underWay -= 1;
+        file.unlock();
+        reject(error);
+      };
+      const commit = (result: Result, changes: Changes): void => {
+        file.apply(changes);
+        if (sight?.isVisible() === true) sight.seen();
+        file.unlock();
+        timeline.after(faults.commitMs(), host, () => {
+          this.underWay -= 1;
+          resolve(result);
+        });
+      };
+      const begin = (): void => {
+        try {
+          const { result, changes } = this.#run(act);
+          const isRefused = faults.refuses();
+          timeline.after(faults.commitMs(), host, () =>
+            isRefused ? refuse(new DiskFull()) : commit(result, changes),
+          );
+        } catch (error) {
+          timeline.after(0, host, () => refuse(error));
+        }
+      };
+      file.lock(host, () => void timeline.after(0, host, begin));
+    });
+  }
+
+  async close(): Promise<void> {}
+
+  #run<Result>(act: () => Result): { readonly result: Result; readonly changes: Changes } {
+    const changes: Changes = new Map();
+    this.changes = changes;
+    try {
+      return { result: act(), changes };
+    } finally {
+      this.changes = null;
+    }
+  }
+}
+
+const packr = new Packr({ useRecords: false });
+/** Under which lmdb's `asBinary` hands over bytes that are not to be encoded. */
+const binaryField = '\x10binary-data\x02';
+
+/** The methods of lmdb's `Database` that the server calls. */
+class MemoryTable {
+  readonly #environment: MemoryEnvironment;
+  readonly #name: string;
+  readonly #rows: Rows;
+
+  constructor(environment: MemoryEnvironment, name: string) {
+    this.#environment = environment;
+    this.#name = name;
+    this.#rows = environment.file.rows(name);
+  }
+
+  get(key: Buffer): unknown {
+    const bytes = this.getBinaryFast(key);
+    return bytes === undefined ? undefined : packr.unpack(bytes);
+  }
+
+  getBinary(key: Buffer): Buffer | undefined {
+    const bytes = this.getBinaryFast(key);
+    return bytes && Buffer.from(bytes);
+  }
+
+  getBinaryFast(key: Buffer): Buffer | undefined {
+    return this.#find(key.toString('latin1'));
+  }
+
+  put(key: Buffer, value: unknown): Promise<boolean> {
+    const isBinary = typeof value === 'object' && value !== null && binaryField in value;
+    this.#write(key, Buffer.from(isBinary ? (value[binaryField] as Buffer) : packr.pack(value)));
+    return Promise.resolve(true);
+  }
+
+  remove(key: Buffer): Promise<boolean> {
+    this.#write(key, undefined);
+    return Promise.resolve(true);
+  }
+
+  getStats(): { readonly entryCount: number } {
+    return { entryCount: this.#keys().length };
+  }
+
+  *getKeys(options: RangeOptions = {}): Generator<Buffer, void, undefined> {
+    for (const key of this.#range(options)) yield Buffer.from(key, 'latin1');
+  }
+
+  *getRange(options: RangeOptions = {}): Generator<{ key: Buffer; value: unknown }, void, undefined> {
+    for (const key of this.#range(options)) {
+      const value = this.#find(key);
+      if (value !== undefined) yield { key: Buffer.from(key, 'latin1'), value: packr.unpack(value) };
+    }
+  }
+
+  #find(key: string): Buffer | undefined {
+    const changed = this.#environment.changes?.get(this.#name);
+    return changed?.has(key) === true ? changed.get(key) : this.#rows.get(key);
+  }
+
+  #write(key: Buffer, value: Buffer | undefined): void {
+    const { changes } = this.#environment;
+    if (changes === null) throw new Error(`${this.#name} is written outside of a transaction`);
+    const changed = changes.get(this.#name) ?? new Map<string, Buffer | undefined>();
+    changes.set(this.#name, changed);
+    changed.set(key.toString('latin1'), value);
+  }
+
+  #range({ start, end, limit = Infinity, reverse = false, exclusiveStart = false }: RangeOptions): string[] {
+    const keys = this.#keys();
+    const first = start?.toString('latin1');
+    const last = end?.toString('latin1');
+    if (reverse) return keys.slice(-Math.min(limit, keys.length)).reverse();
+    let from = first === undefined ? 0 : lowerBound(keys, first);
+    if (exclusiveStart && keys[from] === first) from += 1;
+    const to = last === undefined ? keys.length : lowerBound(keys, last);
+    return keys.slice(from, Math.min(to, from + limit));
+  }
+
+  #keys(): readonly string[] {
+    const changed = this.#environment.changes?.get(this.#name);
+    if (changed === undefined) return this.#rows.keys;
+    const keys = new Set(this.#rows.keys);
+    for (const [key, value] of changed)
+      if (value === undefined) keys.delete(key);
+      else keys.add(key);
+    return Array.from(keys).sort();
+  }
+}

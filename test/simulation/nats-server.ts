@@ -1,0 +1,150 @@
+/**
+ * NATS as nodes use it, in memory: buckets with compare-and-set, the stream of events with its duplicate window, and
+ * messages to subjects. It does what it is sent in the order in which that arrives, and loses nothing that it has
+ * acknowledged; what happens on the way is nats-connection.ts's.
+ */
+import type { EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
+import type { KvChange } from '../../src/cluster/nats/kv-store.ts';
+import { bucketNames, type BucketName } from '../../src/cluster/nats/nats-names.ts';
+import type { DeviceId, EventId } from '../../src/model/ids.ts';
+import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
+
+/** One write to a bucket or to the stream, as those who follow it get it. */
+export interface StreamMessage {
+  readonly sequence: number;
+  readonly subject: string;
+  readonly data: Uint8Array;
+}
+
+export class Bucket {
+  readonly name: BucketName;
+  /** In the order of their revisions, the latest of each key. */
+  readonly entries = new Map<string, KvChange>();
+  readonly followers = new Set<(change: KvChange) => void>();
+  revision = 0;
+  readonly #wallMs: () => number;
+
+  constructor(name: BucketName, wallMs: () => number) {
+    this.name = name;
+    this.#wallMs = wallMs;
+  }
+
+  write(key: string, value: Uint8Array, isRemoved = false): number {
+    this.revision += 1;
+    const change = { key, value, revision: this.revision, isRemoved, writtenAtMs: this.#wallMs() };
+    this.entries.delete(key);
+    this.entries.set(key, change);
+    for (const follower of Array.from(this.followers)) follower(change);
+    return this.revision;
+  }
+
+  /** Null: the key is not at `revision` (null: it was never written). */
+  compareAndSet(key: string, value: Uint8Array, revision: number | null, isRemoved = false): number | null {
+    const isAt = (this.entries.get(key)?.revision ?? null) === revision;
+    return isAt ? this.write(key, value, isRemoved) : null;
+  }
+
+  erase(matches: (change: KvChange) => boolean): void {
+    for (const change of Array.from(this.entries.values()))
+      if (matches(change)) this.entries.delete(change.key);
+  }
+
+  behind(revision: number): KvChange[] {
+    return Array.from(this.entries.values()).filter((change) => change.revision > revision);
+  }
+}
+
+/** Milliseconds. */
+const duplicateWindowMs = 120_000;
+
+export class EventStreamServer {
+  readonly stored: (StoredEvent & { readonly event: SharedLogEvent; readonly data: Uint8Array })[] = [];
+  readonly followers = new Set<(message: StreamMessage) => void>();
+  readonly #newest = new Map<DeviceId, number>();
+  readonly #ids = new Map<EventId, number>();
+  readonly #wallMs: () => number;
+
+  constructor(wallMs: () => number) {
+    this.#wallMs = wallMs;
+  }
+
+  get last(): number {
+    return this.stored.length;
+  }
+
+  put(event: SharedLogEvent, last: number): EventPut {
+    const nowMs = this.#wallMs();
+    const { deviceId } = event.draft;
+    const writtenMs = this.#ids.get(event.id);
+    if (writtenMs !== undefined && nowMs - writtenMs < duplicateWindowMs) return { kind: 'duplicate' };
+    if ((this.#newest.get(deviceId) ?? 0) !== last) return { kind: 'conflict' };
+    const sequence = this.last + 1;
+    const data = encodeSharedEvent(event);
+    this.stored.push({ sequence, storedAtMs: nowMs, event, data });
+    this.#newest.set(deviceId, sequence);
+    this.#ids.set(event.id, nowMs);
+    for (const follower of Array.from(this.followers)) follower({ sequence, subject: 'event', data });
+    return { kind: 'stored', sequence };
+  }
+
+  lastOf(deviceId: DeviceId): StoredEvent | null {
+    const sequence = this.#newest.get(deviceId);
+    return sequence === undefined ? null : (this.stored[sequence - 1] ?? null);
+  }
+
+  nextOf(deviceId: DeviceId, sequence: number): StoredEvent | null {
+    const isNext = (stored: StoredEvent): boolean =>
+      stored.sequence >= sequence && stored.event?.draft.deviceId === deviceId;
+    return this.stored.slice(Math.max(0, sequence - 1)).find(isNext) ?? null;
+  }
+}
+
+export interface CoreMessage {
+  readonly subject: string;
+  readonly data: Uint8Array;
+  readonly reply?: string | undefined;
+  /** Nobody listens where the request went. */
+  readonly headers?: { readonly code: number };
+}
+
+/** A client's interest, and how it is sent what it is interested in. */
+export interface Interest {
+  readonly pattern: string;
+  readonly send: (message: CoreMessage) => void;
+}
+
+const noResponders = 503;
+
+export class NatsServer {
+  readonly buckets: Readonly<Record<BucketName, Bucket>>;
+  readonly events: EventStreamServer;
+  readonly #interests = new Set<Interest>();
+
+  constructor(wallMs: () => number) {
+    const made = bucketNames.map((name) => [name, new Bucket(name, wallMs)] as const);
+    this.buckets = Object.fromEntries(made) as Record<BucketName, Bucket>;
+    this.events = new EventStreamServer(wallMs);
+  }
+
+  subscribe(interest: Interest): () => void {
+    this.#interests.add(interest);
+    return () => this.#interests.delete(interest);
+  }
+
+  publish(message: CoreMessage): void {
+    if (this.#deliver(message) > 0 || message.reply === undefined) return;
+    this.#deliver({ subject: message.reply, data: new Uint8Array(), headers: { code: noResponders } });
+  }
+
+  #deliver(message: CoreMessage): number {
+    const found = Array.from(this.#interests).filter(({ pattern }) => matches(pattern, message.subject));
+    for (const { send } of found) send(message);
+    return found.length;
+  }
+}
+
+function matches(pattern: string, subject: string): boolean {
+  if (!pattern.endsWith('.*')) return pattern === subject;
+  const prefix = pattern.slice(0, -1);
+  return subject.startsWith(prefix) && !subject.slice(prefix.length).includes('.');
+}

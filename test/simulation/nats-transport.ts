@@ -1,0 +1,305 @@
+/** A node's transport over a simulated connection: buckets, tails, the events of devices and messages. */
+import type { Subscription, SubscriptionOptions, PublishOptions, Payload, Msg } from '@nats-io/nats-core';
+import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
+import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/events/stream-tail.ts';
+import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
+import { NatsNames, type BucketName } from '../../src/cluster/nats/nats-names.ts';
+import type { EventTail, NodeTransport } from '../../src/cluster/nats/node-transport.ts';
+import type { Cancel } from '../../src/lib/clock.ts';
+import type { DeviceId } from '../../src/model/ids.ts';
+import type { SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
+import type { NatsConnection } from './nats-connection.ts';
+import type { Bucket, EventStreamServer, NatsServer, StreamMessage } from './nats-server.ts';
+
+export class SimulatedTransport implements NodeTransport {
+  readonly names = new NatsNames('simulated');
+  readonly connection: NodeTransport['connection'];
+  /** For a canary: others. */
+  deviceEvents: DeviceEvents;
+  readonly eventTail: EventTail;
+  readonly #link: NatsConnection;
+  readonly #server: NatsServer;
+  /** The name of the node. */
+  readonly node: string;
+  /** For a canary: what a bucket is instead. */
+  wrap: (name: BucketName, store: KvStore) => KvStore = (_name, store) => store;
+
+  constructor(link: NatsConnection, server: NatsServer, node: string) {
+    this.#link = link;
+    this.#server = server;
+    this.node = node;
+    this.connection = messages(link);
+    this.deviceEvents = new StreamEvents(link, server.events);
+    this.eventTail = new StreamSource(link, server.events);
+  }
+
+  get isUnavailable(): boolean {
+    return this.#link.isUnavailable;
+  }
+
+  onChange(told: (isUnavailable: boolean) => void): Cancel {
+    return this.#link.onChange(told);
+  }
+
+  ready(): Promise<void> {
+    return this.#link.ready();
+  }
+
+  bucket(name: BucketName): KvStore {
+    return this.wrap(name, new BucketStore(this.#link, this.#server.buckets[name]));
+  }
+
+  bucketTail(name: BucketName): TailSource {
+    return new BucketSource(this.#link, this.#server.buckets[name]);
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+}
+
+/** Messages to subjects, with the client's own methods. */
+function messages(link: NatsConnection): NodeTransport['connection'] {
+  return {
+    publish(subject: string, payload?: Payload, options?: PublishOptions): void {
+      link.publish({ subject, data: payload as Uint8Array, reply: options?.reply });
+    },
+    flush: () => link.request(() => undefined),
+    subscribe(pattern: string, options: SubscriptionOptions = {}): Subscription {
+      const unsubscribe = link.subscribe(pattern, (message) => {
+        void options.callback?.(null, message as unknown as Msg);
+      });
+      return { unsubscribe } as unknown as Subscription;
+    },
+  };
+}
+
+class BucketStore implements KvStore {
+  readonly #link: NatsConnection;
+  readonly #bucket: Bucket;
+
+  constructor(link: NatsConnection, bucket: Bucket) {
+    this.#link = link;
+    this.#bucket = bucket;
+  }
+
+  find(key: string): Promise<KvEntry | null> {
+    return this.#link.request(() => entryOf(this.#bucket.entries.get(key)));
+  }
+
+  put(key: string, value: Uint8Array): Promise<number> {
+    return this.#link.request(() => this.#bucket.write(key, value));
+  }
+
+  compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
+    return this.#link.request(() => this.#bucket.compareAndSet(key, value, revision));
+  }
+
+  remove(key: string, revision: number | null): Promise<boolean> {
+    const nothing = new Uint8Array();
+    return this.#link.request(() => {
+      if (revision === null) return this.#bucket.write(key, nothing, true) > 0;
+      return this.#bucket.compareAndSet(key, nothing, revision, true) !== null;
+    });
+  }
+
+  eraseAll(prefix: string): Promise<void> {
+    return this.#link.request(() => this.#bucket.erase(({ key }) => key.startsWith(`${prefix}.`)));
+  }
+
+  erase(revision: number): Promise<void> {
+    return this.#link.request(() => this.#bucket.erase((change) => change.revision === revision));
+  }
+
+  position(): Promise<number> {
+    return this.#link.request(() => this.#bucket.revision);
+  }
+
+  async *since(position: number): AsyncGenerator<KvEntry, void, undefined> {
+    const found = await this.#link.request(() => this.#bucket.behind(position));
+    for (const change of found) yield { key: change.key, value: change.value, revision: change.revision };
+  }
+
+  all(): AsyncGenerator<KvEntry, void, undefined> {
+    return this.since(0);
+  }
+
+  async watch(onChange: (change: KvChange) => void): Promise<Cancel> {
+    let seen = 0;
+    let isStopped = false;
+    const send = (change: KvChange): void =>
+      this.#link.send(() => {
+        if (isStopped) return;
+        seen = change.revision;
+        onChange(change);
+      });
+    const stop = await this.#link.requestFollowed(() =>
+      this.#link.follow(() => {
+        for (const change of this.#bucket.behind(seen)) send(change);
+        this.#bucket.followers.add(send);
+        return () => this.#bucket.followers.delete(send);
+      }),
+    );
+    return () => {
+      isStopped = true;
+      stop();
+    };
+  }
+}
+
+function entryOf(change: KvChange | undefined): KvEntry | null {
+  return change === undefined ? null : { key: change.key, value: change.value, revision: change.revision };
+}
+
+/** Messages as they are pushed, until it is closed. */
+class PushedMessages implements AsyncIterable<TailMessage> {
+  readonly #waiting: TailMessage[] = [];
+  #isClosed = false;
+  #wake = (): void => undefined;
+
+  push(message: TailMessage): void {
+    this.#waiting.push(message);
+    this.#wake();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#wake();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<TailMessage, void, undefined> {
+    for (;;) {
+      const message = this.#isClosed ? undefined : this.#waiting.shift();
+      if (message !== undefined) yield message;
+      else if (this.#isClosed) return;
+      else await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+}
+
+interface Followable {
+  readonly last: number;
+  behind(sequence: number): readonly StreamMessage[];
+  follow(told: (message: StreamMessage) => void): Cancel;
+}
+
+async function openTail(link: NatsConnection, stream: Followable, after: number): Promise<OpenTail> {
+  const pushed = new PushedMessages();
+  let [last, pending] = [0, 0];
+  const stop = await link.requestFollowed(() => {
+    const found = stream.behind(after);
+    [last, pending] = [stream.last, found.length];
+    const follow = (): Cancel => {
+      for (const [at, message] of found.entries())
+        link.send(() => pushed.push({ ...message, pending: found.length - at - 1 }));
+      return stream.follow((message) => link.send(() => pushed.push({ ...message, pending: 0 })));
+    };
+    return link.follow(follow, () => pushed.close());
+  });
+  const close = (): void => {
+    stop();
+    pushed.close();
+  };
+  return { messages: pushed, last, pending, close };
+}
+
+class BucketSource implements TailSource {
+  readonly stream: string;
+  readonly #link: NatsConnection;
+  readonly #bucket: Bucket;
+
+  constructor(link: NatsConnection, bucket: Bucket) {
+    this.stream = bucket.name;
+    this.#link = link;
+    this.#bucket = bucket;
+  }
+
+  open(after: number): Promise<OpenTail> {
+    const bucket = this.#bucket;
+    const followable: Followable = {
+      last: bucket.revision,
+      behind: (sequence) => bucket.behind(sequence).map(messageOf),
+      follow(told) {
+        const follower = (change: KvChange): void => told(messageOf(change));
+        bucket.followers.add(follower);
+        return () => bucket.followers.delete(follower);
+      },
+    };
+    return openTail(this.#link, followable, after);
+  }
+
+  newest(): Promise<number> {
+    return this.#link.request(() => this.#bucket.revision);
+  }
+
+  goOnBehind(): Promise<void> {
+    return Promise.reject(new Error('a bucket is never made anew here'));
+  }
+}
+
+function messageOf({ revision, key, value }: KvChange): StreamMessage {
+  return { sequence: revision, subject: key, data: value };
+}
+
+class StreamSource implements EventTail {
+  readonly stream = 'events';
+  readonly #link: NatsConnection;
+  readonly #events: EventStreamServer;
+
+  constructor(link: NatsConnection, events: EventStreamServer) {
+    this.#link = link;
+    this.#events = events;
+  }
+
+  open(after: number): Promise<OpenTail> {
+    const events = this.#events;
+    const followable: Followable = {
+      get last() {
+        return events.last;
+      },
+      behind: (sequence) =>
+        events.stored
+          .slice(sequence)
+          .map(({ sequence: at, data }) => ({ sequence: at, subject: 'event', data })),
+      follow(told) {
+        events.followers.add(told);
+        return () => events.followers.delete(told);
+      },
+    };
+    return openTail(this.#link, followable, after);
+  }
+
+  last(): Promise<number> {
+    return this.#link.request(() => this.#events.last);
+  }
+
+  newest(): Promise<number> {
+    return this.last();
+  }
+
+  goOnBehind(): Promise<void> {
+    return Promise.reject(new Error('the stream is never made anew here'));
+  }
+}
+
+class StreamEvents implements DeviceEvents {
+  readonly #link: NatsConnection;
+  readonly #events: EventStreamServer;
+
+  constructor(link: NatsConnection, events: EventStreamServer) {
+    this.#link = link;
+    this.#events = events;
+  }
+
+  last(deviceId: DeviceId): Promise<StoredEvent | null> {
+    return this.#link.request(() => this.#events.lastOf(deviceId));
+  }
+
+  next(deviceId: DeviceId, sequence: number): Promise<StoredEvent | null> {
+    return this.#link.request(() => this.#events.nextOf(deviceId, sequence));
+  }
+
+  put(event: SharedLogEvent, last: number): Promise<EventPut> {
+    return this.#link.request(() => this.#events.put(event, last));
+  }
+}

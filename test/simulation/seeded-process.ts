@@ -1,0 +1,83 @@
+/**
+ * What a run takes from its process beside the clock, made repeatable: chance, and turns of the event loop. Nothing in a
+ * run waits for a thread, a socket or a file, so that turns alone bring everything that needs no time.
+ */
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
+import { createInbox } from '@nats-io/nats-core';
+import { generateSessionId } from '../../src/model/ids.ts';
+import { chanceFrom, type Chance } from '../support/seeded-random.ts';
+
+const real = {
+  immediate: globalThis.setImmediate,
+  clear: globalThis.clearImmediate,
+  random: Math.random,
+  fill: crypto.randomFillSync,
+  bytes: crypto.randomBytes,
+};
+
+// The client of NATS draws at random with its first inbox, and counts from there.
+createInbox();
+
+/** Turns of the loop that somebody waits for. */
+const waiting = new Set<NodeJS.Immediate>();
+
+function countedImmediate(run: (...args: never[]) => void, ...args: never[]): NodeJS.Immediate {
+  const immediate: NodeJS.Immediate = real.immediate(() => {
+    waiting.delete(immediate);
+    run(...args);
+  });
+  waiting.add(immediate);
+  return immediate;
+}
+
+function clearCounted(immediate: NodeJS.Immediate | undefined): void {
+  if (immediate !== undefined) waiting.delete(immediate);
+  real.clear(immediate);
+}
+
+/** Turns in a row without a step of time: more are a loop that waits for something that no turn brings. */
+const turnsMax = 20_000;
+
+/** Resolves when everything is done that needs no time. */
+export async function settled(): Promise<void> {
+  for (let turns = 0; turns < turnsMax; turns++) {
+    await new Promise<void>((resolve) => void real.immediate(resolve));
+    if (waiting.size === 0) return;
+  }
+  throw new Error('the event loop does not come to rest');
+}
+
+let drawn: Chance = chanceFrom(0);
+const fills = { count: 0 };
+
+function fill<Bytes extends NodeJS.ArrayBufferView>(bytes: Bytes): Bytes {
+  fills.count += 1;
+  const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at < view.length; at++) view[at] = drawn.below(256);
+  return bytes;
+}
+
+/** From now on everything that is drawn at random follows from the seed. Returns what gives the process its own back. */
+export function seedProcess(seed: number): () => void {
+  drawn = chanceFrom(seed ^ 0x5eed);
+  Math.random = () => drawn.next();
+  Object.assign(crypto, {
+    randomFillSync: fill,
+    randomBytes: (length: number) => fill(Buffer.alloc(length)),
+  });
+  syncBuiltinESMExports();
+  // Ids are drawn many at a time: what is left of earlier ones would be of another seed.
+  fills.count = 0;
+  while (fills.count === 0) generateSessionId();
+  drawn = chanceFrom(seed ^ 0x5eed);
+  Object.assign(globalThis, { setImmediate: countedImmediate, clearImmediate: clearCounted });
+  return () => {
+    Math.random = real.random;
+    Object.assign(crypto, { randomFillSync: real.fill, randomBytes: real.bytes });
+    syncBuiltinESMExports();
+    Object.assign(globalThis, { setImmediate: real.immediate, clearImmediate: real.clear });
+    for (const immediate of waiting) real.clear(immediate);
+    waiting.clear();
+  };
+}

@@ -1,0 +1,30 @@
+/** The simulator itself: a seed repeats, faults happen, and a bug that is put in is found. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { canaries } from './canaries.ts';
+import { simulate } from './simulation.ts';
+import type { Topology } from './site.ts';
+
+for (const topology of ['alone', 'processes', 'nodes'] as const satisfies readonly Topology[])
+  test(`the same seed is the same run, to the last line: ${topology}`, async () => {
+    const [one, other] = [await simulate(7, { topology }), await simulate(7, { topology })];
+    assert.equal(one.violation, null);
+    assert.equal(one.hash, other.hash);
+    assert.equal(one.steps, other.steps);
+    assert.ok(one.steps > 0);
+    for (const what of ['logins', 'wakeups', 'queries', 'events', 'timers'] as const)
+      assert.ok((one.checked.get(what) ?? 0) > 0, `${what} were checked`);
+  });
+
+test('a bug that is put in on purpose is found, and said with its invariant and its end of the trace', async () => {
+  const canary = canaries.find(({ name }) => name === 'a call is ended twice');
+  assert.ok(canary !== undefined);
+  const { violation, trace } = await simulate(1, { canary });
+  assert.match(violation ?? '', /^invariant 7: the log says of c\d+: .*call\.ended, call\.ended/u);
+  assert.ok(trace.some((line) => line.includes('VIOLATED 7')));
+});
+
+test('every canary has a name of its own, and there are enough of them', () => {
+  assert.equal(new Set(canaries.map(({ name }) => name)).size, canaries.length);
+  assert.ok(canaries.length >= 10);
+});

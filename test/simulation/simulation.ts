@@ -1,0 +1,159 @@
+/** One run: what follows from a seed, and whether what the server says of it holds. */
+import { seedProcess } from './seeded-process.ts';
+import { chanceFrom, type Chance } from '../support/seeded-random.ts';
+import { Backend } from './backend.ts';
+import type { Canary } from './canaries.ts';
+import { checkAtRest, checkLog, checkRows, checkStopped } from './checks.ts';
+import { Device } from './device.ts';
+import { Site, type Topology, type Weather } from './site.ts';
+import type { Checked } from './evidence.ts';
+
+export interface RunOptions {
+  /** Null: as the seed has it. */
+  readonly topology?: Topology | null;
+  readonly canary?: Canary | null;
+  /** The whole trace, not only its end. */
+  readonly keepsAll?: boolean;
+}
+
+export interface RunResult {
+  readonly seed: number;
+  readonly topology: Topology;
+  /** Null: everything held. */
+  readonly violation: string | null;
+  readonly trace: readonly string[];
+  readonly hash: string;
+  readonly checked: ReadonlyMap<Checked, number>;
+  readonly steps: number;
+}
+
+const topologies: readonly Topology[] = ['alone', 'processes', 'nodes'];
+
+/** Milliseconds of simulated time. */
+const startMs = 4000;
+const chaosMs = 40_000;
+const calmMs = 95_000;
+const stopMs = 60_000;
+
+export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
+  const restore = seedProcess(seed);
+  const chance = chanceFrom(seed);
+  const drawn = topologies[chance.below(topologies.length)] ?? 'alone';
+  const topology = options.topology ?? options.canary?.topology ?? drawn;
+  const { canary = null, keepsAll = false } = options;
+  const site = new Site(chance, { topology, weather: weatherOf(chance), canary, keepsAll });
+  const escaped = (error: unknown): void =>
+    site.evidence.violated(9, `an error that nobody catches: ${(error as Error).stack ?? String(error)}`);
+  process.on('unhandledRejection', escaped);
+  try {
+    await live(site);
+  } catch (error) {
+    escaped(error);
+  } finally {
+    process.off('unhandledRejection', escaped);
+    restore();
+  }
+  const { evidence, timeline } = site;
+  const { violation, trace, checked } = evidence;
+  return { seed, topology, violation, trace, hash: evidence.hash(), checked, steps: timeline.taken };
+}
+
+function weatherOf(chance: Chance): Weather {
+  const isRough = chance.next() < 0.6;
+  return {
+    isFair: false,
+    slowMs: isRough ? 1500 : 100,
+    lossShare: isRough ? 0.03 : 0,
+    refusedCommits: chance.next() < 0.4 ? 0.05 : 0,
+    stuckWrites: 0.05,
+  };
+}
+
+async function live(site: Site): Promise<void> {
+  const { timeline, evidence } = site;
+  const devices = site.devices.map((deviceId) => new Device(site, deviceId));
+  const backend = new Backend(site);
+  const isOver = (): boolean => evidence.violation !== null;
+  checkRows(site);
+  site.startAll();
+  await timeline.pass(startMs);
+  for (const device of devices) device.start();
+  backend.follow();
+  stirUntil(site, startMs + chaosMs, { devices, backend });
+  await passUnless(site, chaosMs, isOver);
+  if (isOver()) return;
+  site.heal();
+  evidence.note('everything is healed');
+  for (const device of devices) device.settle(site.chance.next() < 0.5);
+  // One that was being stopped comes back, too.
+  await passUnless(site, calmMs, isOver, () => {
+    for (const place of site.places) if (place.life === null) site.start(place);
+  });
+  if (isOver()) return;
+  await checkAtRest(site, devices, backend);
+  if (isOver()) return;
+  backend.stopReading();
+  for (const device of devices) device.leaveForGood();
+  await timeline.pass(5000);
+  site.stopping();
+  const lives = site.places.flatMap(({ life }) => life ?? []);
+  let stopped = 0;
+  for (const place of site.places) void site.stop(place).then(() => (stopped += 1));
+  await timeline.pass(stopMs);
+  if (stopped < site.places.length) evidence.violated(8, 'a process does not stop within a minute');
+  checkStopped(site, lives);
+  checkLog(site);
+}
+
+/** In slices, so that a run that has failed is not played to its end. */
+async function passUnless(
+  { timeline }: Site,
+  ms: number,
+  isOver: () => boolean,
+  each: () => void = () => undefined,
+): Promise<void> {
+  for (let left = ms; left > 0 && !isOver(); left -= 1000) {
+    each();
+    await timeline.pass(Math.min(1000, left));
+  }
+}
+
+interface Actors {
+  readonly devices: readonly Device[];
+  readonly backend: Backend;
+}
+
+function stirUntil(site: Site, endMs: number, actors: Actors): void {
+  const { timeline, chance } = site;
+  const again = (meanMs: number, act: () => void): void => {
+    timeline.after(-Math.log(1 - chance.next()) * meanMs, null, () => {
+      if (timeline.nowMs >= endMs) return;
+      act();
+      again(meanMs, act);
+    });
+  };
+  again(500, () => actors.backend.stir());
+  again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
+  // Some runs have hours between their faults, as far as what is judged at once can see.
+  if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site));
+}
+
+function stirSite(site: Site): void {
+  const { chance, timeline } = site;
+  const place = site.places[chance.below(site.places.length)];
+  if (place === undefined) return;
+  const lot = chance.next();
+  const back = (ms: number): void =>
+    void timeline.after(ms, null, () => {
+      if (place.life === null && !site.weather.isFair) site.start(place);
+    });
+  if (lot < 0.3) site.pause(place, chance.next() < 0.7 ? chance.next() * 3000 : chance.next() * 16_000);
+  else if (lot < 0.6 && site.topology === 'nodes') {
+    site.cut(place);
+    timeline.after(chance.next() * 18_000, null, () => site.mend(place));
+  } else if (lot < 0.85 && place.life !== null) {
+    site.crash(place);
+    back(site.topology === 'processes' ? 100 + chance.next() * 1500 : 500 + chance.next() * 16_000);
+  } else if (place.life?.member.isUp === true)
+    void site.stop(place).then(() => back(500 + chance.next() * 3000));
+}

@@ -1,0 +1,429 @@
+/**
+ * A whole simulated site: one process, several over one store, or several nodes over NATS; their lives, and the faults of
+ * everything between them. Which it is, and all that happens to it, follows from the seed.
+ */
+import type { MemberId } from '../../src/model/cluster.ts';
+import type { ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/model/ids.ts';
+import { hashBridgeKey } from '../../src/model/registry.ts';
+import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
+import { loadSettings } from '../../src/server/config/settings.ts';
+import type { Settings } from '../../src/server/config/settings-schema.ts';
+import { AloneMembership, type Membership } from '../../src/server/membership/membership.ts';
+import { NodeMembership } from '../../src/server/membership/node-membership.ts';
+import { ProcessMembership } from '../../src/server/membership/process-membership.ts';
+import type { WorkerSetState } from '../../src/server/supervisor/process-messages.ts';
+import type { Machine, WorkerHandle } from '../../src/server/supervisor/worker-set.ts';
+import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
+import type { Store } from '../../src/storage/lmdb/open-store.ts';
+import { newKey } from '../support/call-tokens.ts';
+import type { Chance } from '../support/seeded-random.ts';
+import { Evidence } from './evidence.ts';
+import { MachineNetwork, simulatedMachine } from './machine.ts';
+import { SimulatedMember } from './member.ts';
+import { Disk, DiskFull } from './memory-store.ts';
+import { NatsConnection } from './nats-connection.ts';
+import { NatsServer } from './nats-server.ts';
+import { SimulatedTransport } from './nats-transport.ts';
+import type { Canary } from './canaries.ts';
+import { SimulatedLog } from './simulated-log.ts';
+import { Host, HostClock, Timeline } from './timeline.ts';
+import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
+
+export type Topology = 'alone' | 'processes' | 'nodes';
+
+export const app = 'simulated-app' as ApplicationId;
+const product = 'doorbell' as ProductId;
+export const bridgeKey = 'key of the simulated bridge';
+/** Of the run's first instant: 2026-11-20T08:30:00Z. */
+const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
+
+const baseSettings = loadSettings({
+  env: {},
+  overrides: [
+    'media.spare=false',
+    'media.process=none',
+    'sleep.max_sessions=100',
+    'signal.max_sessions=100',
+    'auth.derived_keys_max=16',
+  ],
+});
+
+/** One life of one process. */
+export interface Life {
+  readonly name: string;
+  readonly place: Place;
+  readonly host: Host;
+  readonly clock: HostClock;
+  readonly member: SimulatedMember;
+  readonly store: Store & { readonly openCommits: () => number };
+  /** Null: it is no node. */
+  readonly nats: NatsConnection | null;
+  readonly machine: (Machine & { openAsks(): number }) | null;
+  readonly wires: Set<Wire>;
+  follow: ((workerSet: WorkerSetState) => void) | null;
+}
+
+/** Where a process runs, over all of its lives. */
+export interface Place {
+  readonly index: number;
+  readonly name: string;
+  readonly role: 'alone' | 'coordinator' | 'worker';
+  readonly disk: Disk;
+  life: Life | null;
+  lives: number;
+  /** The way to NATS is cut. */
+  isCut: boolean;
+  /** Until then, and for a while after, others may see what was before. */
+  troubledMs: number;
+}
+
+/** What may go wrong on the way, and how often; all of it stops when the site is healed. */
+export interface Weather {
+  isFair: boolean;
+  readonly slowMs: number;
+  readonly lossShare: number;
+  readonly refusedCommits: number;
+  readonly stuckWrites: number;
+}
+
+export class Site {
+  readonly timeline = new Timeline();
+  readonly chance: Chance;
+  readonly topology: Topology;
+  readonly places: Place[] = [];
+  readonly evidence: Evidence;
+  readonly nats: NatsServer;
+  readonly devices: readonly DeviceId[];
+  readonly weather: Weather;
+  readonly canary: Canary | null;
+  readonly #network: MachineNetwork;
+  #isStopping = false;
+
+  constructor(
+    chance: Chance,
+    {
+      topology,
+      weather,
+      canary,
+      keepsAll,
+    }: {
+      readonly topology: Topology;
+      readonly weather: Weather;
+      readonly canary: Canary | null;
+      readonly keepsAll: boolean;
+    },
+  ) {
+    this.chance = chance;
+    this.topology = topology;
+    this.weather = weather;
+    this.canary = canary;
+    this.evidence = new Evidence(this.timeline, keepsAll);
+    this.nats = new NatsServer(() => wallMs + Math.floor(this.timeline.nowMs));
+    this.#network = new MachineNetwork(this.timeline, () => this.delayMs(0.1, 2));
+    this.devices = Array.from({ length: 2 + chance.below(3) }, (_, i) => `DEVICE-${i + 1}` as DeviceId);
+    this.#makePlaces();
+  }
+
+  /** Milliseconds, mostly short; long at times while the weather is bad. */
+  delayMs(least: number, usual: number): number {
+    const { isFair, slowMs } = this.weather;
+    const isSlow = !isFair && this.chance.next() < 0.02;
+    return least + this.chance.next() * (isSlow ? slowMs : usual);
+  }
+
+  get wireFaults(): WireFaults {
+    const { chance, canary } = this;
+    return {
+      swallows: (isWake) => isWake && canary?.swallowsWakes === true && chance.next() < 0.2,
+      keepsReplaced: canary?.keepsReplaced === true,
+      delayMs: () => this.delayMs(5, 60),
+      stuckMs: () => (this.#happens(this.weather.stuckWrites) ? this.chance.next() * 3000 : 0),
+    };
+  }
+
+  startAll(): void {
+    for (const place of this.places) this.start(place);
+  }
+
+  /** Those that let devices and callers in. */
+  serving(): Place[] {
+    return this.places.filter(({ life, role }) => role !== 'coordinator' && life?.member.isUp === true);
+  }
+
+  /** One of those that serve; null: none does. */
+  anyServing(): Place | null {
+    const serving = this.serving();
+    return serving[this.chance.below(serving.length)] ?? null;
+  }
+
+  start(place: Place): void {
+    place.lives += 1;
+    const name = `${place.name}#${place.lives}`;
+    const host = new Host(name);
+    const clock = new HostClock(this.timeline, host, wallMs);
+    const mode = this.topology === 'processes' ? 'shared' : 'write';
+    const store = place.disk.open(this.timeline, host, mode);
+    this.canary?.store?.(store, this);
+    const log = new SimulatedLog(name, this.evidence);
+    const { membership, ...own } = this.#membershipOf(place, { host, clock });
+    const member = new SimulatedMember({
+      settings: settingsOf(place),
+      clock,
+      host,
+      log,
+      store,
+      membership,
+      tokenKeys,
+      alter: (context) => this.canary?.context?.(context, this),
+    });
+    const life: Life = { name, place, host, clock, member, store, wires: new Set(), ...own };
+    place.life = life;
+    this.evidence.note(`${name} starts`);
+    void member.start().then(
+      () => {
+        this.evidence.note(`${name} serves`);
+        this.#announce();
+      },
+      (error: unknown) => {
+        if (host.isDead) return;
+        if (!(error instanceof DiskFull))
+          this.evidence.violated(9, `${name} does not start: ${String(error)}`);
+        // It ends, and is started again.
+        this.crash(place);
+        this.timeline.after(1000, null, () => place.life ?? this.start(place));
+      },
+    );
+    this.#announce();
+  }
+
+  /** `kill -9`. */
+  crash(place: Place): void {
+    const { life } = place;
+    if (life === null) return;
+    this.evidence.note(`${life.name} is killed`);
+    this.trouble(place);
+    life.member.isUp = false;
+    life.host.isDead = true;
+    life.host.diedMs = this.timeline.nowMs;
+    life.host.endedMs ??= this.timeline.nowMs;
+    place.life = null;
+    place.disk.crashed(life.host);
+    life.nats?.crash();
+    for (const wire of life.wires) wire.serverCrashed();
+    this.#announce();
+  }
+
+  /** SIGTERM. Resolves when it is gone. */
+  async stop(place: Place): Promise<void> {
+    const { life } = place;
+    if (life === null) return;
+    this.evidence.note(`${life.name} is stopped`);
+    this.trouble(place);
+    life.host.endedMs ??= this.timeline.nowMs;
+    await life.member.stop();
+    this.evidence.note(`${life.name} has stopped`);
+    if (place.life !== life) return;
+    place.life = null;
+    this.#announce();
+  }
+
+  pause(place: Place, ms: number): void {
+    if (place.life === null) return;
+    this.evidence.note(`${place.life.name} is paused for ${Math.round(ms)} ms`);
+    const { host } = place.life;
+    // What waits for the end of a pause must not be overtaken.
+    host.pausedUntilMs = Math.max(host.pausedUntilMs, this.timeline.nowMs + ms);
+    this.trouble(place, host.pausedUntilMs - this.timeline.nowMs);
+  }
+
+  cut(place: Place): void {
+    if (place.isCut || this.topology !== 'nodes') return;
+    this.evidence.note(`${place.name} is cut off from NATS`);
+    place.isCut = true;
+    place.life?.nats?.cut();
+  }
+
+  mend(place: Place): void {
+    if (!place.isCut) return;
+    this.evidence.note(`${place.name} reaches NATS again`);
+    place.isCut = false;
+    this.trouble(place);
+    place.life?.nats?.mend();
+  }
+
+  /** From now on nothing goes wrong any more; who is paused goes on in time. */
+  heal(): void {
+    this.weather.isFair = true;
+    for (const place of this.places) this.mend(place);
+  }
+
+  stopping(): void {
+    this.#isStopping = true;
+    this.#announce();
+  }
+
+  /** Something happened to it, and what others know of it may be old for a while. */
+  trouble(place: Place, ms = 0): void {
+    this.evidence.count('faults');
+    place.troubledMs = Math.max(place.troubledMs, this.timeline.nowMs + ms);
+  }
+
+  /** A device's connection to a process; nobody is there: it is gone at once. */
+  dial(life: Life, peer: PeerEnd): Wire {
+    const wire = new Wire({ timeline: this.timeline, host: life.host, faults: this.wireFaults }, peer);
+    life.wires.add(wire);
+    if (life.host.isDead) wire.serverCrashed();
+    return wire;
+  }
+
+  #happens(share: number): boolean {
+    return !this.weather.isFair && this.chance.next() < share;
+  }
+
+  #makePlaces(): void {
+    const disk = (): Disk =>
+      new Disk({
+        commitMs: () => this.delayMs(0.1, 6),
+        refuses: () => this.#happens(this.weather.refusedCommits),
+      });
+    const make = (index: number, name: string, role: Place['role'], itsDisk: Disk): void =>
+      void this.places.push({
+        index,
+        name,
+        role,
+        disk: itsDisk,
+        life: null,
+        lives: 0,
+        isCut: false,
+        troubledMs: -Infinity,
+      });
+    const count = 2 + this.chance.below(2);
+    if (this.topology === 'alone') make(0, 'server', 'alone', disk());
+    else if (this.topology === 'nodes')
+      for (let index = 0; index < count; index++) make(index, `node-${index + 1}`, 'alone', disk());
+    else {
+      const shared = disk();
+      make(0, 'coordinator', 'coordinator', shared);
+      for (let index = 1; index <= count; index++) make(index, `worker-${index}`, 'worker', shared);
+    }
+    // Nodes get the registry of the first from NATS.
+    const [first] = this.places;
+    if (first !== undefined) this.#fillRegistry(first.disk);
+  }
+
+  #fillRegistry(disk: Disk): void {
+    const { registry } = disk.open(this.timeline, new Host('import'), 'write');
+    registry.environment.transactionSync(() => {
+      registry.put('application', { appId: app, name: 'simulated' });
+      registry.put('product', { productId: product, appIds: [app] });
+      registry.put('bridge', {
+        bridgeId: 'bridge-1' as BridgeId,
+        keySha256: hashBridgeKey(bridgeKey),
+        appIds: [app],
+        revoked: false,
+      });
+      for (const deviceId of this.devices)
+        registry.put('device', {
+          deviceId,
+          productId: product,
+          secret: secretOf(deviceId),
+          expiresAt: null,
+          disabled: false,
+        });
+    });
+  }
+
+  #membershipOf(
+    place: Place,
+    { host, clock }: { readonly host: Host; readonly clock: HostClock },
+  ): Pick<Life, 'nats' | 'machine' | 'follow'> & { readonly membership: Membership } {
+    if (this.topology === 'alone')
+      return { membership: new AloneMembership(), nats: null, machine: null, follow: null };
+    if (this.topology === 'nodes') {
+      const nats = this.#connect(place, host);
+      const transport = new SimulatedTransport(nats, this.nats, place.name);
+      this.canary?.transport?.(transport, this);
+      const membership = new NodeMembership(transport, { clock, node: place.name });
+      return { membership, nats, machine: null, follow: null };
+    }
+    const member = memberOf(place);
+    const machine = simulatedMachine(this.#network, { member, host, clock });
+    let followed: ((workerSet: WorkerSetState) => void) | null = null;
+    const handle: WorkerHandle = {
+      task: {
+        process: place.index,
+        role: place.role === 'coordinator' ? 'coordinator' : 'worker',
+        member,
+        workers: this.places.length - 1,
+        socketDirectory: '',
+        listeners: {} as never,
+      },
+      follow: (changed) => {
+        followed = changed;
+        changed(this.#workerSet());
+      },
+      report: () => undefined,
+      sleepPort: () => undefined,
+    };
+    const membership = new ProcessMembership(handle, machine, clock);
+    return { membership, nats: null, machine, follow: (workerSet) => followed?.(workerSet) };
+  }
+
+  #connect(place: Place, host: Host): NatsConnection {
+    const { chance, weather } = this;
+    const faults = {
+      delayMs: () => this.delayMs(0.2, 4),
+      requestFate: () => {
+        if (!this.#happens(weather.lossShare)) return 'answered' as const;
+        return chance.next() < 0.5 ? ('ignored' as const) : ('unanswered' as const);
+      },
+      losesMessage: () => this.#happens(weather.lossShare),
+      noticedMs: () => 800 + chance.next() * 2200,
+      droppedMs: () => 1500 + chance.next() * 3500,
+      redialMs: () => 50 + chance.next() * 1000,
+    };
+    return new NatsConnection({ server: this.nats, timeline: this.timeline, host, faults }, place.isCut);
+  }
+
+  /** The supervisor's word, which every process hears a moment later. */
+  #announce(): void {
+    if (this.topology !== 'processes') return;
+    // What overtakes an earlier word says what is so by now.
+    for (const { life } of this.places)
+      if (life !== null)
+        this.timeline.after(this.delayMs(0.1, 2), life.host, () => life.follow?.(this.#workerSet()));
+  }
+
+  #workerSet(): WorkerSetState {
+    return {
+      processes: this.places.map((place) => ({
+        process: place.index,
+        role: place.role === 'coordinator' ? 'coordinator' : 'worker',
+        state: place.life === null ? 'down' : place.life.member.isUp ? 'up' : 'starting',
+        member: place.life === null ? null : memberOf(place),
+        pid: null,
+        restarts: place.lives,
+      })),
+      isStopping: this.#isStopping,
+    };
+  }
+}
+
+export function secretOf(deviceId: DeviceId): string {
+  return `secret of ${deviceId}`;
+}
+
+function memberOf(place: Place): MemberId {
+  return `machine/${place.index}@${place.lives}` as MemberId;
+}
+
+function settingsOf(place: Place): Settings {
+  const node = place.role === 'alone' ? place.name : 'machine';
+  return { ...baseSettings, cluster: { ...baseSettings.cluster, node_name: node } };
+}
+
+const tokenKeys = {
+  keys: new TokenKeys([newKey]),
+  onChange: () => undefined,
+  reload: () => Promise.resolve(),
+} as unknown as LiveTokenKeys;
