@@ -58,7 +58,7 @@ This page and its plots are made by it (\`test/soak/server.ts\`).
 - **Machine**: ${machine}${isShared ? '; shared: other work ran beside it, and is in every latency' : ''}.
 - **Processor time**: the server took ${share(timeline, 'server')} % of a core, devices, calls and backends ${share(timeline, 'load')} %.
 
-${complaints.length === 0 ? '**Nothing grew, and nothing was lost.**' : complaints.map((complaint) => `**Wrong:** ${complaint}`).join('\n\n')}
+${complaints.length === 0 ? '**No trend is a leak, and outside of upgrades nothing was lost.**' : complaints.map((complaint) => `**Wrong:** ${complaint}`).join('\n\n')}
 
 ## The load
 
