@@ -6,6 +6,10 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import { setTimeout as wait } from 'node:timers/promises';
+import { OpsClient } from '../../src/cli/admin/ops-client.ts';
+import type { DeviceListJson } from '../../src/gateways/admin/device-list-route.ts';
+import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
+import type { FiguresJson } from '../../src/telemetry/figure-history.ts';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { runCli } from '../support/cli-process.ts';
@@ -196,6 +200,32 @@ test('all processes know a registry file that was changed, within a second', asy
   await Promise.all(apis.map((api) => until(() => ask(api), hasCode(0), 1000)));
   for (const api of apis)
     assert.equal((await api.connectivity('NEWDEVICE', { credential: other })).json.code, 0);
+});
+
+test('operators see and wake what any process has, and have the figures of each', async () => {
+  const ops = new OpsClient(`http://127.0.0.1:${site.server.ports.ops}`, findOpsToken(site.directory) ?? '');
+  const numbers = range(8).map((number) => 70 + number);
+  const modules = await Promise.all(numbers.map((number) => site.module(number)));
+  const asleep = new URLSearchParams({ prefix: siteDevice(70).slice(0, -1), state: 'asleep', limit: '200' });
+  const listed = async (): Promise<readonly string[]> =>
+    (await ops.ask<DeviceListJson>('/v1/device/list', asleep)).devices.map(({ device_id: id }) => id);
+  // A login is told once it is committed.
+  const endMs = performance.now() + 10_000;
+  const isWhole = (ids: readonly string[]): boolean =>
+    numbers.every((number) => ids.includes(siteDevice(number)));
+  while (!isWhole(await listed())) {
+    assert.ok(performance.now() < endMs, 'the logins are told');
+    await wait(25);
+  }
+  for (const [at, number] of numbers.entries()) {
+    const device_id = siteDevice(number);
+    await ops.change('/v1/device/wake', { device_id });
+    await modules[at]?.nextPacket();
+  }
+  await Promise.all(modules.map((module) => module.close()));
+  const { series } = await ops.ask<FiguresJson>('/v1/figures');
+  for (const process of [0, 1, 2])
+    assert.ok(series[`memory_bytes.${process}`]?.some((bytes) => bytes !== null));
 });
 
 test('processes are shown by the command line, which fails when one is not up', async () => {

@@ -50,6 +50,7 @@ function scene({ devices, ...deps }: Scene) {
     sleepRecords: { read: () => null },
     signalRecords: { read: () => null },
     cluster: null,
+    views: { single: { refresh: () => undefined } },
     ...deps,
   });
   const list = async (query: Readonly<Record<string, string>> = {}): Promise<DeviceListJson> => {
