@@ -30,6 +30,7 @@ export type AuditAction =
   | 'registry.cancel-import'
   | 'registry.import'
   | 'registry.seed'
+  | 'server.upgrade'
   | 'settings.reload'
   | 'token-key.retire'
   | 'token-key.rotate'

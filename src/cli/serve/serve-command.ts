@@ -5,20 +5,11 @@
  */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../../model/limits.ts';
-import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
-import type { RunningServer } from '../../server/bootstrap/server.ts';
+import { openLog } from '../../server/bootstrap/logging.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
-import {
-  announceConsole,
-  checkMediaFiles,
-  checkStart,
-  demoNotice,
-  dieOfTheUnexpected,
-  onHangup,
-  refuseStart,
-  stopSignal,
-} from './serving-end.ts';
+import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { serveAlone, successorFlag } from './serve-alone.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
 import { readLinkKey } from '../../server/bootstrap/media-gate.ts';
@@ -42,6 +33,7 @@ export function addServeCommand(program: Command): void {
       parseProcesses,
     )
     .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
+    .addOption(new Option(successorFlag, 'what a server that is upgraded starts').hideHelp())
     .action(inLocalContext(serveAs));
   addExamples(
     command,
@@ -72,11 +64,12 @@ interface ServeOptions {
   readonly only?: 'media';
   readonly processes?: number;
   readonly supervised?: boolean;
+  readonly successor?: boolean;
 }
 
 async function serveAs(
   context: CommandContext,
-  { only, processes, supervised }: ServeOptions,
+  { only, processes, supervised, successor }: ServeOptions,
 ): Promise<void> {
   if (supervised === true) return serveSupervised(context);
   if (only === 'media') return serveMedia(context);
@@ -85,47 +78,8 @@ async function serveAs(
     throw usageError(
       'processes share the store of one machine and nodes share none: not with cluster.nats_url',
     );
-  if (processes === undefined && set === 1) return serve(context);
+  if (processes === undefined && set === 1) return serveAlone(context, successor === true);
   return serveProcesses(context, processes ?? set);
-}
-
-async function serve(context: CommandContext): Promise<void> {
-  const { settings, clock } = context;
-  const logging = openLog(settings.log);
-  dieOfTheUnexpected(logging);
-  const stopping = stopSignal();
-  // Loaded only here, since the other commands run without the front end's binary, and while the checks run.
-  const loading = import('../../server/bootstrap/server.ts');
-  loading.catch(() => undefined);
-  await checkStart(context);
-  const { startServer } = await loading;
-  const server = await startServer(settings, {
-    handle: null,
-    clock,
-    log: logging.log,
-    announce: logging.announce,
-  }).catch(refuseStart);
-  logging.announce({ listeners: server.listeners }, 'ready');
-  announceConsole(logging, server.listeners, settings);
-  if (server.demo !== null)
-    process.stderr.write(demoNotice(server.demo, context.dataDirectory, server.listeners));
-  onHangup(() => void server.reload());
-  // Without a listener it would end the process, and with it every session.
-  process.on('SIGUSR2', () =>
-    logging.log.warn(
-      {},
-      'SIGUSR2 restarts workers one after another: this server has none (serve --processes)',
-    ),
-  );
-  const signal = await stopping;
-  await stop(server, logging, signal);
-}
-
-async function stop(server: RunningServer, logging: Logging, signal: string): Promise<void> {
-  logging.log.info({ signal }, 'stopping');
-  await server.stop();
-  await logging.close();
-  process.exit(0);
 }
 
 async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
@@ -142,7 +96,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     logging.flushNow();
     process.kill(process.pid, 'SIGKILL');
   };
-  const stopping = stopSignal();
+  const stopping = stopSignal(clock);
   checkMediaFiles(settings);
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
   const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');

@@ -38,7 +38,7 @@ export const supervisedFlag = '--supervised';
 export async function serveProcesses(context: CommandContext, workers: number): Promise<void> {
   const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
-  const stopping = stopSignal();
+  const stopping = stopSignal(context.clock);
   await checkStart(context);
   const { directory } = prepareDataDirectory(context.settings.data.dir);
   const lock = new ServerLock(directory);

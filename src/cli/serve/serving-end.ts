@@ -6,6 +6,7 @@ import { constants } from 'node:os';
 import { writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
+import type { Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
@@ -66,19 +67,25 @@ export function refuseStart(error: unknown): never {
   throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
 }
 
-/** Resolves on the first SIGTERM or SIGINT, also while the server starts; the second one ends the process at once. */
-export function stopSignal(): Promise<'SIGTERM' | 'SIGINT'> {
+/** Two signals within so many milliseconds are one: who stops a service may tell each of its processes, and these one another. */
+const sameSignalMs = 500;
+
+/** Resolves on the first SIGTERM or SIGINT, also while the server starts; another one ends the process at once. */
+export function stopSignal(clock: Clock): Promise<StopSignal> {
   return new Promise((resolve) => {
-    let asked = false;
-    const onSignal = (signal: 'SIGTERM' | 'SIGINT'): void => {
-      if (asked) process.exit(128 + constants.signals[signal]);
-      asked = true;
+    let askedMs: number | null = null;
+    const onSignal = (signal: StopSignal): void => {
+      const nowMs = clock.monotonicMs();
+      if (askedMs !== null && nowMs - askedMs > sameSignalMs) process.exit(128 + constants.signals[signal]);
+      askedMs ??= nowMs;
       resolve(signal);
     };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
+    for (const signal of stopSignals) process.on(signal, onSignal);
   });
 }
+
+export const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+export type StopSignal = (typeof stopSignals)[number];
 
 /**
  * Calls `reload` on SIGHUP, unless the terminal that showed the log is gone: whoever closed it expects that the server

@@ -22,7 +22,7 @@ import {
   type ConnectionEvent,
   type SessionChange,
 } from '../../model/state/connection-session.ts';
-import type { SignalConnection, SleepConnection } from '../ports/device-sessions.ts';
+import type { MovedSession, SignalConnection, SleepConnection } from '../ports/device-sessions.ts';
 import type { SlotClaimed } from '../ports/session-locator.ts';
 
 interface ConnectionOf {
@@ -149,6 +149,36 @@ export class DeviceActor {
   /** The tokens of this device's wake limit, made full at the first wake. */
   wakeAllowance(rate: Rate, nowMs: number): TokenBucket {
     return (this.#allowance ??= fullBucket(rate, nowMs));
+  }
+
+  /** Of the open sleep session, for the process that it goes to. */
+  describeSleep(): MovedSession | null {
+    const sessionId = this.session('sleep');
+    if (sessionId === null) return null;
+    return {
+      deviceId: this.deviceId,
+      sessionId,
+      wakeMode: this.#wakeMode,
+      secretMark: this.#secretMark,
+      wakeTokens: this.#allowance?.tokens ?? null,
+    };
+  }
+
+  /**
+   * The session that another process had goes on here, by its connection. Returns its epoch; null: by the store it is over.
+   * Throws when the store cannot be read.
+   */
+  adoptSleep(moved: MovedSession, connection: SleepConnection, nowMs: number): number | null {
+    const state = this.#sleepState();
+    if (state.connection !== null || state.record.openSession !== moved.sessionId) {
+      if (state.connection === null && this.connection('signal') === null) this.#deps.release(this);
+      return null;
+    }
+    state.connection = connection;
+    this.#wakeMode = moved.wakeMode;
+    this.#secretMark = moved.secretMark;
+    if (moved.wakeTokens !== null) this.#allowance = { tokens: moved.wakeTokens, refilledMs: nowMs };
+    return state.record.epoch;
   }
 
   /** False: the mailbox is full and the message was not taken. Throws when the store cannot be read. */

@@ -6,6 +6,7 @@
 import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { DeviceActor } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { isInService } from '../../model/registry.ts';
 import type { Log } from '../ports/log.ts';
@@ -37,14 +38,20 @@ function disconnectUnauthorized(clock: Clock, actor: DeviceActor): void {
   disconnect(actor, clock.wallMs(), 'kicked');
 }
 
-/** Ends every session of this process. */
-export function disconnectEverybody({ clock, directory }: DisconnectDeps, reason: DisconnectReason): void {
-  for (const actor of directory.actors()) disconnect(actor, clock.wallMs(), reason);
+const bothKinds: readonly ConnectionKind[] = ['signal', 'sleep'];
+
+/** Ends every session of this process that is of these kinds. */
+export function disconnectEverybody(
+  { clock, directory }: DisconnectDeps,
+  reason: DisconnectReason,
+  kinds = bothKinds,
+): void {
+  for (const actor of directory.actors()) disconnect(actor, clock.wallMs(), reason, kinds);
 }
 
 /** Both in one go: the actor is released only when it holds neither. */
-function disconnect(actor: DeviceActor, atMs: number, reason: DisconnectReason): boolean {
-  for (const to of ['signal', 'sleep'] as const) {
+function disconnect(actor: DeviceActor, atMs: number, reason: DisconnectReason, kinds = bothKinds): boolean {
+  for (const to of kinds) {
     const heartbeatAt = actor.heartbeatAt(to);
     if (!actor.post({ to, event: { kind: 'disconnect', reason, atMs, heartbeatAt } })) return false;
   }

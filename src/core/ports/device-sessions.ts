@@ -12,7 +12,7 @@ import type {
   SignalLogin,
   WakeReport,
 } from '../../model/signal.ts';
-import type { CustomData, SleepEndReason, SleepLogin, WakeWriteResult } from '../../model/sleep.ts';
+import type { CustomData, SleepEndReason, SleepLogin, WakeMode, WakeWriteResult } from '../../model/sleep.ts';
 
 /** Made and owned by its gateway. */
 interface DeviceConnection<Reason> {
@@ -45,6 +45,16 @@ export interface SessionTicket {
   readonly sessionId: SessionId;
   /** As it was given at the login. */
   readonly epoch: number;
+}
+
+/** What a device's actor knows of its sleep session and the store does not. */
+export interface MovedSession {
+  readonly deviceId: DeviceId;
+  readonly sessionId: SessionId;
+  readonly wakeMode: WakeMode;
+  readonly secretMark: number;
+  /** Of the device's wake limit; null: it was not woken here. */
+  readonly wakeTokens: number | null;
 }
 
 interface DeviceSessions<Login, Connection, Reason> {

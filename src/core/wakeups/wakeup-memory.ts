@@ -15,7 +15,7 @@ import type { AcceptedWakeup } from '../../model/peer.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { WakeupReceipt } from '../../model/wakeup.ts';
 import type { WakeupRecords } from '../ports/records.ts';
-import { AnswerMemory } from '../messages/answer-memory.ts';
+import { AnswerMemory, type AnsweredBefore } from '../messages/answer-memory.ts';
 
 export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>>;
 
@@ -38,6 +38,16 @@ export class WakeupMemory {
   /** The answer of the wakeup this one repeats, or null when it is to be done. */
   repeated(request: SignedRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
     return this.#own.repeated(request) ?? this.#elsewhere.repeated(request);
+  }
+
+  /** Those that have been accepted, to be kept by the process that succeeds this one. */
+  answered(): Iterable<AnsweredBefore<WakeupAnswer>> {
+    return this.#own.answered();
+  }
+
+  /** The process that this one succeeds has answered it. */
+  keep(request: SignedRequest, answer: WakeupAnswer): void {
+    this.#own.keep(request, answer);
   }
 
   /** From now on a repeat joins it; once it is answered it is kept or forgotten by its outcome. */

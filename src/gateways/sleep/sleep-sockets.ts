@@ -5,6 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import { handleOf, type SocketHandle } from '../../lib/socket-handles.ts';
 import { sleepAcceptBacklog } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
@@ -44,18 +45,28 @@ export class SleepSockets {
     return this.#taken;
   }
 
-  /** Resolves to the real address when connections are accepted there; rejects when it cannot be had. */
-  listen({ host, port }: ListenAddress): Promise<ListenAddress> {
+  /**
+   * Resolves to the real address when connections are accepted there; rejects when it cannot be had. `inherited`: the
+   * socket that another process listens on at the address, with whoever waits in it.
+   */
+  listen({ host, port }: ListenAddress, inherited: SocketHandle | null): Promise<ListenAddress> {
     const server = createServer(socketOptions, this.#accept);
     this.#own = server;
     return new Promise((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ host, port, backlog: sleepAcceptBacklog }, () => {
+      const listening = (): void => {
         server.off('error', reject);
         server.on('error', (error) => this.#failed(error));
         resolve(addressOf(server));
-      });
+      };
+      if (inherited === null) server.listen({ host, port, backlog: sleepAcceptBacklog }, listening);
+      else server.listen(inherited, sleepAcceptBacklog, listening);
     });
+  }
+
+  /** The socket it listens on; null: it does not, or it is lent. */
+  get ownHandle(): SocketHandle | null {
+    return this.#own === null ? null : handleOf(this.#own);
   }
 
   /** Accepts so many, then closes the socket here and calls `back` with how many it did not take. */

@@ -42,6 +42,22 @@ export interface SleepSocket extends PacketSocket {
   destroy(): unknown;
 }
 
+/** What a connection keeps of its session. Times that are left are milliseconds: no process knows another's monotonic clock. */
+export interface SleepState {
+  readonly heartbeatSeconds: number;
+  /** Unix seconds; 0: none yet. */
+  readonly lastHeartbeatAt: number;
+  readonly silenceLeftMs: number;
+  readonly floodBytes: number;
+  readonly floodLeftMs: number;
+}
+
+export interface HandedConnection {
+  readonly ticket: SessionTicket;
+  readonly state: SleepState;
+  readonly socket: SleepSocket;
+}
+
 type Stage = 'entering' | 'asleep' | 'closed';
 
 const refused: Promise<WakeWriteResult> = Promise.resolve('refused');
@@ -67,6 +83,16 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#silenceMsMax = heartbeatsMissedMax * heartbeatSeconds * 1000;
   }
 
+  /** What it writes to; who hands it over knows what it is. */
+  get socket(): SleepSocket {
+    return this.#socket;
+  }
+
+  /** Null: it has no session yet. */
+  get ticket(): SessionTicket | null {
+    return this.#ticket;
+  }
+
   /** The login is accepted; `restBytes` heartbeat bytes came with it. Says OK before any packet, if wanted. */
   fallAsleep(ticket: SessionTicket, wantsReply: boolean, restBytes: number): void {
     if (this.#stage === 'closed') return;
@@ -77,6 +103,42 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     if (wantsReply) this.#socket.write('OK\n', 'latin1', () => this.#wakes?.pump());
     this.#wakes?.pump();
     if (restBytes > 0) this.#heartbeat(restBytes);
+  }
+
+  /** It slept elsewhere, and goes on as it was there. */
+  sleepOn(
+    ticket: SessionTicket,
+    { lastHeartbeatAt, silenceLeftMs, floodBytes, floodLeftMs }: SleepState,
+  ): void {
+    const { clock, openConnections } = this.#context;
+    this.#stage = 'asleep';
+    this.#ticket = ticket;
+    this.lastHeartbeatAt = lastHeartbeatAt;
+    this.deadlineMs = wholeMsIn(clock, Math.min(silenceLeftMs, this.#silenceMsMax));
+    this.#windowEndMs = wholeMsIn(clock, floodLeftMs);
+    this.#windowBytes = floodBytes;
+    openConnections.add(this);
+  }
+
+  /**
+   * Lets go of the session: from now on nothing of it is done here, and its socket is as it was. Null: it has none, or
+   * a packet waits to be sent, which no other process could know of.
+   */
+  handOver(): HandedConnection | null {
+    const ticket = this.#ticket;
+    if (this.#stage !== 'asleep' || ticket === null || this.#socket.writableLength > 0) return null;
+    const nowMs = this.#context.clock.monotonicMs();
+    this.#stage = 'closed';
+    this.#context.openConnections.remove(this);
+    this.#wakes?.abandon();
+    const state = {
+      heartbeatSeconds: this.#silenceMsMax / heartbeatsMissedMax / 1000,
+      lastHeartbeatAt: this.lastHeartbeatAt,
+      silenceLeftMs: Math.max(0, this.deadlineMs - nowMs),
+      floodBytes: this.#windowBytes,
+      floodLeftMs: Math.max(0, this.#windowEndMs - nowMs),
+    };
+    return { ticket, state, socket: this.#socket };
   }
 
   received(chunk: Buffer): void {

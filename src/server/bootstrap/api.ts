@@ -6,14 +6,11 @@ import { formatListenAddress, tlsFiles, type ListenAddress } from '../../model/s
 import {
   batchesMax,
   batchesPerApplicationMax,
-  messagesKnownMax,
   readersMax,
   readersPerApplicationMax,
   wakingMessagesMax,
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
-import { AnswerMemory } from '../../core/messages/answer-memory.ts';
-import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
 import { callCredentialsRoute, callEndRoute, callStatusRoute } from '../../gateways/api/call-endpoints.ts';
 import {
@@ -32,6 +29,12 @@ import {
   type Provision,
 } from '../../gateways/api/device-endpoints.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
+import {
+  answerRelayed,
+  RequestRelay,
+  type RelayedAnswer,
+  type RelayedRequest,
+} from '../../gateways/api/request-relay.ts';
 import type { Route } from '../../gateways/api/route.ts';
 import { DeviceList } from '../../core/devices/list-devices.ts';
 import { ApplicationLimit } from '../../core/devices/request-limits.ts';
@@ -64,6 +67,7 @@ export class Api {
   readonly #listen: ListenAddress;
   readonly #apps: ListeningApps;
   readonly #pipeline: Pipeline;
+  readonly #relay: RequestRelay;
   readonly #verifier: SignatureVerifier;
   readonly #readers: Readers;
 
@@ -86,10 +90,11 @@ export class Api {
     const pipeline = new Pipeline({ ...context, routes, authenticator, connections: connections.api });
     this.#listen = settings.api.listen;
     this.#pipeline = pipeline;
+    this.#relay = new RequestRelay(clock, pipeline.handle);
     this.#verifier = verifier;
     this.#readers = readers;
     this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api), sharesPort }, (app) => {
-      connections.api.watch(app).any('/*', pipeline.handle);
+      connections.api.watch(app).any('/*', this.#relay.handle);
     });
   }
 
@@ -122,6 +127,27 @@ export class Api {
     this.#readers.wakings.wakeAll();
   }
 
+  /** What comes from now on waits for `relayTo`. Resolves when every request that came before is answered. */
+  hold(): Promise<void> {
+    this.#relay.hold();
+    return this.#pipeline.idle();
+  }
+
+  /** The process that succeeds this one answers what was held and what still comes on the connections here. */
+  get relay(): RequestRelay {
+    return this.#relay;
+  }
+
+  /** The answer to a request that came to the process that this one succeeds; null: its connection is to be closed. */
+  answer(request: RelayedRequest): Promise<RelayedAnswer | null> {
+    return answerRelayed(this.#pipeline.handle, request);
+  }
+
+  /** Takes no more connections, and ends none. */
+  stopListening(): void {
+    this.#apps.stopListening();
+  }
+
   /** Takes no more connections. Resolves when every request that was taken is answered. */
   finish(): Promise<void> {
     this.#apps.stopListening();
@@ -131,6 +157,11 @@ export class Api {
   /** Ends every connection, answered or not. */
   close(): Promise<void> {
     this.#apps.close();
+    return this.stopVerifying();
+  }
+
+  /** Requests of its own are verified no more: all of them are relayed. */
+  stopVerifying(): Promise<void> {
     return this.#verifier.close();
   }
 }
@@ -163,7 +194,7 @@ function composeRoutes(context: ApiDeps, readers: Readers): Route[] {
     wakeups: context,
     outcomes,
     waiting: readers.wakings,
-    wakings: new AnswerMemory<MessageAnswer>(context.clock, messagesKnownMax),
+    wakings: context.wakings,
   };
   const calling = { ...context, ...calls, records: callRecords };
   const { allow_short_secrets: allowShortSecrets } = settings.registry;

@@ -22,6 +22,7 @@ import { OperatorConsole } from './operator-console.ts';
 import type { ServerContext } from './server-context.ts';
 import type { Logging } from './logging.ts';
 import type { Member, MembershipView } from '../membership/membership.ts';
+import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
 import { fillRegistry, type DemoRegistry } from './unasked-changes.ts';
@@ -33,6 +34,7 @@ export interface ControlPlaneDeps {
   readonly dataDirectory: string;
   readonly tables: RegistryTables;
   readonly startMedia: CallServiceDeps['startMedia'];
+  readonly upgrade: UpgradeControl;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
 }
@@ -184,7 +186,7 @@ export class ControlPlane {
     await this.operators.close();
   }
 
-  #composeOps({ dataDirectory }: ControlPlaneDeps, { exposition, routes }: MembershipView): OpsListener {
+  #composeOps({ dataDirectory, upgrade }: ControlPlaneDeps, { exposition, routes }: MembershipView): OpsListener {
     const { settings, readiness, log, signingKeys } = this.#context;
     const administration = adminRoutes(this.#context, {
       dataDirectory,
@@ -203,6 +205,7 @@ export class ControlPlane {
       ...this.webhooks.routes,
       ...this.calls.routes,
       ...routes,
+      ...upgradeRoutes(upgrade),
       ...this.refresh.routes(),
       ...this.#console.routes,
     ];

@@ -2,7 +2,11 @@
  * The gateways of devices and callers: the sleep and the signal port and the API; how they open, drain and close.
  * Several processes of one server each have it, on the same ports.
  */
-import type { Cancel } from '../../lib/clock.ts';
+import { assert } from '../../lib/assert.ts';
+import { nextTurn, type Cancel } from '../../lib/clock.ts';
+import type { SocketHandle } from '../../lib/socket-handles.ts';
+import type { MovedSession, SessionTicket, SleepConnection } from '../../core/ports/device-sessions.ts';
+import { adoptSession } from '../../core/devices/move-session.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
 import { disconnectEverybody } from '../../core/devices/disconnect-device.ts';
 import { Api, type ApiDeps } from './api.ts';
@@ -12,7 +16,13 @@ import { formatListenAddress } from '../../model/settings-values.ts';
 import { signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
 import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
-import { SleepListener } from '../../gateways/sleep/listener.ts';
+import { SleepListener, type ArrivingConnection } from '../../gateways/sleep/listener.ts';
+import { handOverSlice } from '../../model/limits.ts';
+
+/** A sleep session that another process had. */
+export interface ArrivingSession extends ArrivingConnection {
+  readonly moved: MovedSession;
+}
 
 export class Gateways {
   readonly deviceListeners: DeviceListeners;
@@ -23,26 +33,30 @@ export class Gateways {
   #api: Api | null = null;
 
   /**
-   * `handle`: among other processes behind the same ports; null: nobody else has them. Throws when TLS is asked for and its
-   * files are not in order.
+   * `handle`: among other processes behind the same ports; null: nobody else has them. `sharesPorts`: others may listen on the
+   * ports of API and signal, too. Throws when TLS is asked for and its files are not in order.
    */
-  constructor(context: ServerContext, handle: WorkerHandle | null) {
+  constructor(context: ServerContext, handle: WorkerHandle | null, sharesPorts: boolean) {
     this.#context = context;
-    this.#sharesPorts = handle !== null;
+    this.#sharesPorts = sharesPorts;
     this.#saver = new HeartbeatSaver(context.directory);
-    this.deviceListeners = composeDeviceListeners(context, this.#sharesPorts);
+    this.deviceListeners = composeDeviceListeners(context, { isLent: handle !== null, sharesPorts });
     handle?.sleepPort(this.deviceListeners.sleep);
   }
 
-  /** Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. */
+  /**
+   * Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. `inherited`:
+   * the socket of the sleep port that another process has listened on.
+   */
   async listen(
     elsewhere: Pick<ApiDeps, 'calls' | 'provision'>,
     others: Promise<unknown>,
+    inherited: SocketHandle | null,
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { sleep, signal } = this.deviceListeners;
     const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesPorts);
     this.#api = api;
-    await sleep.listen();
+    await sleep.listen(inherited);
     await signal.listen();
     await others;
     this.#stopSaving = this.#saver.start(this.#context.clock);
@@ -51,6 +65,43 @@ export class Gateways {
       sleep: formatListenAddress(sleep.address),
       signal: formatListenAddress(signal.address),
     };
+  }
+
+  /** What callers reach; once it listens. */
+  get api(): Api {
+    assert(this.#api !== null, 'the API is composed before it is asked');
+    return this.#api;
+  }
+
+  /**
+   * Takes up sleep sessions of the process that this one succeeds, before anybody can log in. Resolves to how many there
+   * are: by the store some may be over. Rejects when that cannot be read.
+   */
+  async adopt(sessions: readonly ArrivingSession[]): Promise<number> {
+    let adopted = 0;
+    for (const [at, { moved, ...arriving }] of sessions.entries()) {
+      if (at % handOverSlice === 0) await nextTurn();
+      const claim = (connection: SleepConnection): SessionTicket | null =>
+        adoptSession(this.#context, moved, connection);
+      if (this.deviceListeners.sleep.adopt(arriving, claim)) adopted += 1;
+    }
+    return adopted;
+  }
+
+  /** Ends the signal sessions at the rate of a drain, and the sleep sessions that no other process can take. */
+  async drainUnmovable(): Promise<void> {
+    const { sleep } = this.deviceListeners;
+    const kinds = sleep.isEncrypted ? (['signal', 'sleep'] as const) : (['signal'] as const);
+    await Promise.all(kinds.map((kind) => this.#drain(kind)));
+    disconnectEverybody(this.#context, 'drain', kinds);
+  }
+
+  /** Of a process that is succeeded, once its sessions are handed over: what was observed is in the records. */
+  async release(): Promise<void> {
+    this.#stopSaving();
+    this.#saver.saveAll();
+    this.deviceListeners.signal.close();
+    await this.#api?.stopVerifying();
   }
 
   /** Failures are logged and change nothing. */
@@ -108,7 +159,13 @@ interface DeviceListeners {
 
 type Reported = Parameters<ServerContext['watch']['reported']>;
 
-function composeDeviceListeners(context: ServerContext, sharesPorts: boolean): DeviceListeners {
+interface PortUse {
+  /** The sleep port is another process's, which lends its sockets. */
+  readonly isLent: boolean;
+  readonly sharesPorts: boolean;
+}
+
+function composeDeviceListeners(context: ServerContext, { isLent, sharesPorts }: PortUse): DeviceListeners {
   const { settings, clock, log, telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
   const { loginsAreClosed } = records;
@@ -118,7 +175,7 @@ function composeDeviceListeners(context: ServerContext, sharesPorts: boolean): D
     ...common,
     sessions: sleepSessions(admission),
     otherSockets: () => connections.othersOf('sleep'),
-    isLent: sharesPorts,
+    isLent,
   });
   // What controllers are told to have their modules log in to.
   const { advertise } = settings.sleep;

@@ -4,7 +4,7 @@
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { EventType } from '../../model/events.ts';
-import type { DeviceId, ProductId } from '../../model/ids.ts';
+import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
@@ -40,7 +40,7 @@ export interface Records {
   /** Ends as `node_lost`, at `atMs` wall milliseconds, what processes that are gone left open; resolves to how many. */
   closeSessionsOf(
     connection: ConnectionKind,
-    isGone: (member: MemberId) => boolean,
+    isGone: (member: MemberId, session: SessionId) => boolean,
     atMs: number,
   ): Promise<number>;
   allCommitted(): Promise<void>;
@@ -135,15 +135,17 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
   });
 }
 
-/** Sessions that a crash left open end as lost with their node, and that is committed. */
-export async function endOpenSessions({
-  records,
-  clock,
-  log,
-}: Pick<RecordsDeps, 'clock' | 'log'> & { readonly records: Records }): Promise<void> {
+/**
+ * Sessions that a crash left open end as lost with their node, and that is committed. `adopted`: sleep sessions that go on
+ * in this process.
+ */
+export async function endOpenSessions(
+  { records, clock, log }: Pick<RecordsDeps, 'clock' | 'log'> & { readonly records: Records },
+  adopted: ReadonlySet<SessionId>,
+): Promise<void> {
   const atMs = clock.wallMs();
   // Of an earlier life of the only process that writes this store.
-  const isGone = (): boolean => true;
+  const isGone = (_member: MemberId, session: SessionId): boolean => !adopted.has(session);
   const signal = await records.closeSessionsOf('signal', isGone, atMs);
   const sleep = await records.closeSessionsOf('sleep', isGone, atMs);
   if (sleep + signal > 0)

@@ -82,6 +82,8 @@ export interface OpenContext {
   readonly answeredWakeups: AnsweredWakeups;
   readonly requestLog: RequestLog;
   readonly messages: AnswerMemory<MessageAnswer>;
+  /** The same of messages that wake their device first. */
+  readonly wakings: AnswerMemory<MessageAnswer>;
   readonly connections: ListenerConnections;
   readonly own: CountedParts;
   /** True while it is being stopped: nothing new is begun. */
@@ -213,6 +215,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     requestLog,
     memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     messages: new AnswerMemory(clock, messagesKnownMax),
+    wakings: new AnswerMemory(clock, messagesKnownMax),
     connections,
     own,
     isDraining: readiness.isDraining,

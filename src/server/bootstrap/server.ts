@@ -2,12 +2,14 @@
  * A whole server, or one process of several: its parts in the order they are put together, and how it stops. Nothing
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
+import type { Socket } from 'node:net';
+import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import { ControlPlane, type Recovered } from './control-plane.ts';
-import { type DemoRegistry, recordReload, recordRestart } from './unasked-changes.ts';
+import { type DemoRegistry, recordReload, recordRestart, recordUpgrade } from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
@@ -19,6 +21,10 @@ import { AloneMembership, type Member, type Membership } from '../membership/mem
 import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
 import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
+import type { RelayTarget } from '../../gateways/api/request-relay.ts';
+import { AnswerMemories } from '../upgrade/answer-memories.ts';
+import { ServerHandOver, type TakeOver } from '../upgrade/server-hand-over.ts';
+import { upgradeOf, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
 
@@ -31,6 +37,10 @@ export interface ServerDeps {
   readonly handle: WorkerHandle | null;
   /** Writes to the log whatever its level; left out: as what is of interest. */
   readonly announce?: Logging['announce'];
+  /** How the release is changed while devices sleep on; left out: it is not. */
+  readonly upgrade?: UpgradeControl;
+  /** What a server before this one has left to it; left out: nothing. */
+  readonly takeOver?: TakeOver;
 }
 
 export interface RunningServer {
@@ -44,6 +54,14 @@ export interface RunningServer {
   reload(): Promise<void>;
   /** SIGUSR2, of the coordinator of several processes: asks the supervisor for it. Never rejects. */
   restartWorkers(): Promise<void>;
+  /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
+  signalUpgrade(): Promise<void>;
+  /** What the next server begins with. Once, and only of a whole server. */
+  handOver(): ServerHandOver;
+  /** A sleep connection that the server before this one has accepted and not touched. */
+  takeConnection(socket: Socket): void;
+  /** Answers a request that came to the server before this one. */
+  readonly relayed: RelayTarget;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
 }
@@ -75,7 +93,8 @@ async function startMember(
   membership: Membership,
 ): Promise<RunningServer> {
   // Several processes have one that supervises them, and has taken the lock for all.
-  const store = openStore(settings.data.dir, { lock: deps.handle === null ? 'taken' : 'held' });
+  const lock = deps.handle === null ? 'taken' : 'held';
+  const store = openStore(settings.data.dir, { lock, predecessor: deps.takeOver?.predecessor ?? null });
   let server: Server | null = null;
   try {
     const tokenKeys = await LiveTokenKeys.open({ ...deps, file: tokenKeyFileOf(settings) });
@@ -84,7 +103,8 @@ async function startMember(
     server = new Server(joinContext(open, member), { ...deps, membership, member }, store);
     return await server.listen(await server.recover());
   } catch (error) {
-    await (server ?? store).close();
+    // What was left to this one is taken back by whoever left it.
+    await (server ?? store).close(deps.takeOver !== undefined);
     throw error;
   }
 }
@@ -102,21 +122,30 @@ class Server {
   readonly #context: ServerContext;
   readonly #controlPlane: ControlPlane | null;
   readonly #gateways: Gateways | null;
+  readonly #takeOver: TakeOver | null;
+  readonly #upgrade: UpgradeControl;
   readonly #timers: Cancel[] = [];
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const { log, membership, member, startMedia = startMediaChild, handle } = deps;
+    const { log, membership, member, startMedia = startMediaChild, handle, upgrade, takeOver = null } = deps;
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
     this.#membership = membership;
     this.#member = member;
     this.#handle = handle;
+    this.#takeOver = takeOver;
+    this.#upgrade = upgrade ?? upgradeOf(handle);
     this.#context = context;
     this.#controlPlane = hasControlPlane(membership.role)
-      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce })
+      ? new ControlPlane(context, {
+          ...{ member, dataDirectory, tables, startMedia, announce },
+          upgrade: this.#upgrade,
+        })
       : null;
-    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle) : null;
+    this.#gateways = hasGateways(membership.role)
+      ? new Gateways(context, handle, handle !== null || upgrade !== undefined)
+      : null;
     context.own.calls = this.#controlPlane?.calls ?? null;
     const webhooks = this.#controlPlane?.webhooks ?? null;
     if (webhooks !== null) {
@@ -132,8 +161,22 @@ class Server {
     logOpened(this.#store, this.#context.log);
     const recovered = (await this.#controlPlane?.recover()) ?? { ops: '', demo: null };
     await this.#member.open(this.#context);
-    await this.#member.recover(this.#context);
+    const sessions = this.#takeOver?.sessions ?? [];
+    await this.#member.recover(this.#context, new Set(sessions.map(({ moved }) => moved.sessionId)));
+    await this.#takeUp(sessions);
     return recovered;
+  }
+
+  /** What another server had is this one's. */
+  async #takeUp(sessions: TakeOver['sessions']): Promise<void> {
+    if (this.#takeOver === null) return;
+    const memories = new AnswerMemories(this.#context);
+    for (const answer of this.#takeOver.answers) memories.keep(answer);
+    const adopted = (await this.#gateways?.adopt(sessions)) ?? 0;
+    this.#context.log.info(
+      { sessions: adopted, of: sessions.length },
+      'sleep sessions go on in this process',
+    );
   }
 
   /** Devices and callers are let in. */
@@ -145,14 +188,24 @@ class Server {
     this.#member.callsResumed();
     const calls = this.#member.apiCalls(this.#context);
     const provision = this.#member.provision(this.#context);
-    const listening = await this.#gateways?.listen({ calls, provision }, media);
+    const listening = await this.#gateways?.listen(
+      { calls, provision },
+      media,
+      this.#takeOver?.sleepSocket ?? null,
+    );
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
+    // The registry may not be what it was when they logged in.
+    if (this.#takeOver !== null) this.#context.deviceReview.begin();
     return {
       listeners,
       demo,
       records,
+      signalUpgrade: () => this.#signalUpgrade(),
+      handOver: () => this.#handOver(listeners),
+      takeConnection: (socket) => this.#ownGateways.deviceListeners.sleep.take(socket),
+      relayed: (request) => this.#ownGateways.api.answer(request),
       reload: () => this.#reload(),
       restartWorkers: () => this.#restartWorkers(),
       stop: (isHurried) => this.#stop(isHurried),
@@ -168,6 +221,14 @@ class Server {
   async #restartWorkers(): Promise<void> {
     const restart = (): void => this.#handle?.report({ kind: 'restart-workers' });
     if (this.#controlPlane !== null) await recordRestart(this.#controlPlane.audit, this.#context, restart);
+  }
+
+  async #signalUpgrade(): Promise<void> {
+    const begin = (): string | null => {
+      const begun = this.#upgrade.begin();
+      return begun.ok ? null : begun.error;
+    };
+    if (this.#controlPlane !== null) await recordUpgrade(this.#controlPlane.audit, this.#context, begin);
   }
 
   async #reloadAll(): Promise<ImportResult | null> {
@@ -191,18 +252,46 @@ class Server {
     log.info({}, 'stopped');
   }
 
+  #handOver(listeners: Readonly<Record<ListenerName, string>>): ServerHandOver {
+    return new ServerHandOver({
+      context: this.#context,
+      gateways: this.#ownGateways,
+      listeners,
+      drainCalls: async () => this.#controlPlane?.calls.drain(),
+      endWaits: () => this.#controlPlane?.endWaits(),
+      closeRest: async () => {
+        this.#rest();
+        await this.#closeStore(true);
+      },
+    });
+  }
+
+  get #ownGateways(): Gateways {
+    assert(this.#gateways !== null, 'devices and callers reach this process');
+    return this.#gateways;
+  }
+
   /** Everything that was opened; what was acknowledged is in the store before it closes. */
-  async close(): Promise<void> {
+  async close(leavesLock = false): Promise<void> {
+    this.#rest();
+    await this.#gateways?.close();
+    await this.#closeStore(leavesLock);
+  }
+
+  #rest(): void {
     this.#context.deviceReview.stop();
     this.#controlPlane?.calls.close();
     for (const stop of this.#timers.splice(0)) stop();
-    await this.#gateways?.close();
+  }
+
+  /** `leavesLock`: to the server that goes on with the directory, and writes the runtime file anew. */
+  async #closeStore(leavesLock: boolean): Promise<void> {
     await this.#member.close();
     await this.#controlPlane?.stopTelling();
     await this.#context.records.close();
     await this.#controlPlane?.close();
     await this.#membership.hangUp();
-    if (this.#membership.role === 'alone') removeRuntimeFile(this.#store.directory);
-    await this.#store.close();
+    if (this.#membership.role === 'alone' && !leavesLock) removeRuntimeFile(this.#store.directory);
+    await this.#store.close(leavesLock);
   }
 }

@@ -121,6 +121,24 @@ export async function recordReload(
   }
 }
 
+/** SIGUSR2 to a whole server. `act` returns why it is refused; null: it begins. Never rejects. */
+export async function recordUpgrade(
+  audit: Audit,
+  { log }: Pick<ServerContext, 'log'>,
+  act: () => string | null,
+): Promise<void> {
+  try {
+    const refused = await audit.record(
+      intentOf('signal', 'server.upgrade', {}),
+      async () => act(),
+      (reason) => (reason === null ? { result: 'ok' } : { result: 'refused', reason }),
+    );
+    if (refused !== null) log.error({ reason: refused }, 'not upgraded');
+  } catch (error) {
+    log.error({ reason: messageOf(error) }, 'not upgraded');
+  }
+}
+
 /** SIGUSR2 to the supervisor. Never rejects. */
 export async function recordRestart(
   audit: Audit,

@@ -9,7 +9,7 @@ import type { LegPlace } from '../../core/ports/leg-service.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
 import type { ProcessTask } from '../supervisor/process-messages.ts';
-import type { Settings } from './settings-schema.ts';
+import type { ListenerName, Settings } from './settings-schema.ts';
 import {
   formatListenAddress,
   parseOrigin,
@@ -199,6 +199,23 @@ function mediaReach({ media }: Pick<Settings, 'media'>, reach: KnownReach): Reac
 
 function urlOf(scheme: 'http' | 'ws', { isSecure, authority }: ReachableOrigin): string {
   return `${scheme}${isSecure === true ? 's' : ''}://${authority}`;
+}
+
+/** With the ports of these addresses where the settings ask for a free one. */
+export function withListeners(settings: Settings, listeners: ProcessTask['listeners']): Settings {
+  const at = (name: ListenerName): ListenAddress => {
+    const { host, port } = settings[name].listen;
+    return { host, port: port === 0 ? listeners[name].port : port };
+  };
+  const { api, sleep, signal, media, ops } = settings;
+  return {
+    ...settings,
+    api: { ...api, listen: at('api') },
+    sleep: { ...sleep, listen: at('sleep') },
+    signal: { ...signal, listen: at('signal') },
+    media: { ...media, listen: at('media') },
+    ops: { ...ops, listen: at('ops') },
+  };
 }
 
 /**

@@ -5,6 +5,7 @@
  * is open then. Source: cluster.md.
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
+import type { SessionId } from '../../model/ids.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import { assert } from '../../lib/assert.ts';
 import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
@@ -67,8 +68,11 @@ export interface Member extends ContextMember {
   prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void>;
   /** Resolves when the others reach it, and it them; before any listener accepts. Rejects with a sentence. */
   open(context: ServerContext): Promise<void>;
-  /** Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that go. */
-  recover(context: ServerContext): Promise<void>;
+  /**
+   * Ends, and commits the end of, what those that are gone have left open, and watches their wakeups; from then on of all that
+   * go. `adopted`: sleep sessions of a process that this one succeeds, which go on here.
+   */
+  recover(context: ServerContext, adopted: ReadonlySet<SessionId>): Promise<void>;
   /** The calls of the last stop are here. */
   callsResumed(): void;
   /** Who issues calls, for the API. */
@@ -138,8 +142,8 @@ export class AloneMember implements Member {
   async open(_context: ServerContext): Promise<void> {}
 
   /** Of an earlier life; of a node's other members may have done so before. */
-  async recover(context: ServerContext): Promise<void> {
-    await endOpenSessions(context);
+  async recover(context: ServerContext, adopted: ReadonlySet<SessionId>): Promise<void> {
+    await endOpenSessions(context, adopted);
     context.watch.resume();
   }
 

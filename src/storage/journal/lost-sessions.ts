@@ -6,7 +6,7 @@
 import { nextTurn } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
-import type { DeviceId, ProductId } from '../../model/ids.ts';
+import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import {
   findConnectionRecord,
   findSharedConnection,
@@ -49,7 +49,7 @@ export class LostSessions {
    */
   async close(
     connection: ConnectionKind,
-    isGone: (member: MemberId) => boolean,
+    isGone: (member: MemberId, session: SessionId) => boolean,
     atMs: number,
   ): Promise<number> {
     let closed = 0;
@@ -71,12 +71,12 @@ export class LostSessions {
     return Array.from(open.getKeys({ ...start, limit: this.#slice }));
   }
 
-  #lostOf(connection: ConnectionKind, key: Buffer, isGone: (member: MemberId) => boolean): Lost[] {
+  #lostOf(connection: ConnectionKind, key: Buffer, isGone: (member: MemberId, session: SessionId) => boolean): Lost[] {
     const deviceId = key.toString() as DeviceId;
     const tables = this.#state.connections[connection];
     const record = findConnectionRecord(tables, deviceId);
     if (record === null) return [];
-    const gone = findSharedConnection(tables, deviceId)?.slots.filter(({ member }) => isGone(member)) ?? [];
+    const gone = findSharedConnection(tables, deviceId)?.slots.filter(({ member, session }) => isGone(member, session)) ?? [];
     return gone.map((slot) => ({ connection, deviceId, slot, record }));
   }
 

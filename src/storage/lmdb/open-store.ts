@@ -23,13 +23,15 @@ export interface Store {
   readonly modeBefore: number | null;
   /** Null: the store had this release's format. To be said. */
   readonly migrated: MigrationReport | null;
-  /** Waits for outstanding writes and the disk, then gives the lock back. */
-  close(): Promise<void>;
+  /** Waits for outstanding writes and the disk, then gives the lock back; `leavesLock`: to the process that succeeds this one. */
+  close(leavesLock?: boolean): Promise<void>;
 }
 
 /** Who holds the directory's lock; `held`: the process that started this one, and others that write beside it. */
 export interface StoreLock {
   readonly lock: 'taken' | 'held';
+  /** The process that leaves the lock to this one; null: nobody does. */
+  readonly predecessor?: number | null;
 }
 
 /**
@@ -38,12 +40,12 @@ export interface StoreLock {
  */
 export function openStore(
   path: string,
-  { lock }: StoreLock = { lock: 'taken' },
+  { lock, predecessor = null }: StoreLock = { lock: 'taken' },
   deps: MigrationDeps = {},
 ): Store {
   const { directory, modeBefore } = prepareDataDirectory(path);
   if (lock === 'held') return { directory, modeBefore, migrated: null, ...openTables(directory, 'shared') };
-  const own = new ServerLock(directory);
+  const own = new ServerLock(directory, predecessor);
   try {
     return { directory, modeBefore, ...openOwn(directory, deps, () => own.release()) };
   } catch (error) {
@@ -98,9 +100,9 @@ function openOwn(
     const files = openMigrated(directory, deps);
     const registry = new RegistryTables(directory, 'write', files.registry);
     const state = new StateTables(directory, 'write', files.state);
-    const close = async (): Promise<void> => {
+    const close = async (leavesLock = false): Promise<void> => {
       await closeBoth(registry, state);
-      release();
+      if (!leavesLock) release();
     };
     return { registry, state, migrated: files.report, close };
   });

@@ -1,0 +1,56 @@
+/**
+ * The messages between a server and its successor, which it starts: over the channel that Node gives to a child, in JSON.
+ * Two releases meet here: a change of what a message means is another `handOverVersion`, and a successor of another one
+ * is refused. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
+ */
+import type { MovedSession } from '../../core/ports/device-sessions.ts';
+import type { RelayedAnswer, RelayedRequest } from '../../gateways/api/request-relay.ts';
+import type { SleepState } from '../../gateways/sleep/sleeping-connection.ts';
+import type { ListenAddress } from '../../model/settings-values.ts';
+import type { ListenerName } from '../config/settings-schema.ts';
+import type { KeptAnswer } from './answer-memories.ts';
+
+export const handOverVersion = 1;
+
+/** A sleep session without its socket. */
+export interface SessionRow {
+  readonly moved: MovedSession;
+  readonly state: SleepState;
+}
+
+/** What the successor says of itself before anything is handed over to it. */
+export interface SuccessorFacts {
+  readonly handOver: number;
+  readonly version: string;
+  readonly storeFormat: number;
+  /** Absolute. */
+  readonly dataDirectory: string;
+}
+
+/** To the successor. A socket goes beside its message. */
+export type SuccessorOrder =
+  /** That of the sleep port. */
+  | { readonly kind: 'listening-socket' }
+  /** Of a session, which is still served where it was. */
+  | { readonly kind: 'session-socket'; readonly sessionId: string }
+  | { readonly kind: 'answers'; readonly answers: readonly KeptAnswer[] }
+  /** Every session that is handed over, in several messages; a socket of another session is to be closed. */
+  | { readonly kind: 'sessions'; readonly sessions: readonly SessionRow[] }
+  /** Behind all of them: the store is closed. `listeners`: with the ports that are listened on. */
+  | {
+      readonly kind: 'take-over';
+      readonly predecessor: number;
+      readonly listeners: Readonly<Record<ListenerName, ListenAddress>>;
+    }
+  /** A sleep connection that was accepted meanwhile. */
+  | { readonly kind: 'connection' }
+  | { readonly kind: 'request'; readonly id: number; readonly request: RelayedRequest };
+
+/** From the successor. */
+export type SuccessorReport =
+  | ({ readonly kind: 'loaded' } & SuccessorFacts)
+  /** It cannot start, for a reason that is a sentence for the operator. It ends. */
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** It serves: `sessions` of those it was given. */
+  | { readonly kind: 'ready'; readonly sessions: number }
+  | { readonly kind: 'answer'; readonly id: number; readonly answer: RelayedAnswer | null };

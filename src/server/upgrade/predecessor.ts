@@ -1,0 +1,125 @@
+/**
+ * The server that this process succeeds, as this one has it. It reports what it is, receives what it begins with, and
+ * answers what still comes to the other one. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
+ */
+import { assert } from '../../lib/assert.ts';
+import { acceptedSocketOf, socketOf, type SocketHandle } from '../../lib/socket-handles.ts';
+import type { ArrivingSession } from '../bootstrap/gateways.ts';
+import type { RunningServer } from '../bootstrap/server.ts';
+import { withListeners } from '../config/derived-settings.ts';
+import type { Settings } from '../config/settings-schema.ts';
+import type { KeptAnswer } from './answer-memories.ts';
+import type { SessionRow, SuccessorFacts, SuccessorOrder, SuccessorReport } from './hand-over-messages.ts';
+import type { TakeOver } from './server-hand-over.ts';
+
+/** What this process starts with. */
+export interface Inheritance {
+  readonly takeOver: TakeOver;
+  /** With the ports that the other server listens on where these settings ask for any. */
+  readonly settings: Settings;
+}
+
+type TakeOverOrder = Extract<SuccessorOrder, { kind: 'take-over' }>;
+
+export class Predecessor {
+  readonly #sockets = new Map<string, SocketHandle>();
+  readonly #answers: KeptAnswer[] = [];
+  readonly #rows: SessionRow[] = [];
+  /** Connections and requests that come before this process serves. */
+  readonly #early: (() => void)[] = [];
+  #sleepSocket: SocketHandle | null = null;
+  #server: RunningServer | null = null;
+  #taken: (order: TakeOverOrder) => void = () => undefined;
+  readonly #takenOver = new Promise<TakeOverOrder>((resolve) => (this.#taken = resolve));
+
+  /** `abandoned`: it is gone, and has left nothing. */
+  constructor(abandoned: () => void) {
+    let isLeft = false;
+    void this.#takenOver.then(() => (isLeft = true));
+    process.on('message', (order: SuccessorOrder, socket: SocketHandle | undefined) =>
+      this.#ordered(order, socket ?? null),
+    );
+    process.on('disconnect', () => {
+      if (!isLeft) abandoned();
+    });
+  }
+
+  loaded(facts: SuccessorFacts): void {
+    report({ kind: 'loaded', ...facts });
+  }
+
+  /** Resolves when it has left everything. */
+  async inherit(settings: Settings): Promise<Inheritance> {
+    const { predecessor, listeners } = await this.#takenOver;
+    const own = withListeners(settings, listeners);
+    const isSamePort =
+      own.sleep.listen.host === listeners.sleep.host && own.sleep.listen.port === listeners.sleep.port;
+    if (!isSamePort) this.#sleepSocket?.close();
+    const sleepSocket = isSamePort ? this.#sleepSocket : null;
+    const sessions = this.#rows.flatMap((row) => this.#arriving(row));
+    // Their sessions have ended meanwhile.
+    for (const handle of this.#sockets.values()) handle.close();
+    this.#sockets.clear();
+    return { takeOver: { predecessor, sleepSocket, sessions, answers: this.#answers }, settings: own };
+  }
+
+  /** From now on this process is the server, and the other one is not. */
+  serve(server: RunningServer, sessions: number): void {
+    this.#server = server;
+    report({ kind: 'ready', sessions });
+    for (const act of this.#early.splice(0)) act();
+  }
+
+  /** `sent` is called when the other one knows, or is gone. */
+  fail(reason: string, sent: () => void): void {
+    if (process.connected) process.send?.({ kind: 'failed', reason }, undefined, undefined, sent);
+    else sent();
+  }
+
+  #ordered(order: SuccessorOrder, socket: SocketHandle | null): void {
+    switch (order.kind) {
+      case 'listening-socket':
+        this.#sleepSocket = socket;
+        return;
+      case 'session-socket':
+        if (socket !== null) this.#sockets.set(order.sessionId, socket);
+        return;
+      case 'answers':
+        return void this.#answers.push(...order.answers);
+      case 'sessions':
+        return void this.#rows.push(...order.sessions);
+      case 'take-over':
+        return this.#taken(order);
+      case 'connection':
+        return this.#whenServing((server) => {
+          if (socket !== null) server.takeConnection(acceptedSocketOf(socket));
+        });
+      case 'request': {
+        const { id, request } = order;
+        return this.#whenServing(
+          (server) => void server.relayed(request).then((answer) => report({ kind: 'answer', id, answer })),
+        );
+      }
+    }
+  }
+
+  #whenServing(act: (server: RunningServer) => void): void {
+    const now = (): void => {
+      assert(this.#server !== null, 'this process serves');
+      act(this.#server);
+    };
+    if (this.#server === null) this.#early.push(now);
+    else now();
+  }
+
+  /** None: its socket was closed on the way. */
+  #arriving({ moved, state }: SessionRow): ArrivingSession[] {
+    const handle = this.#sockets.get(moved.sessionId);
+    this.#sockets.delete(moved.sessionId);
+    return handle === undefined ? [] : [{ moved, state, socket: socketOf(handle), isFresh: true }];
+  }
+}
+
+function report(message: SuccessorReport): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
+}
