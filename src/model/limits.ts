@@ -407,6 +407,8 @@ export const successorLoadMsMax = 60_000;
 export const successorStartMsMax = 30_000;
 /** Connections of the API live on in the old release for so long at most. */
 export const relayMsMax = 60_000;
+/** `reveille upgrade` waits so long for a release that serves. */
+export const upgradeCommandMsMax = 180_000;
 /** Items of the state in one message. */
 export const handOverSlice = 500;
 /** Those that the kernel may hold for us; it takes the smaller of this and its own limit. */

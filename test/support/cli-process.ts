@@ -25,6 +25,8 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
 export interface Launch {
   /** As the tests themselves are, or from the checkout; left out: as they are. */
   readonly run?: 'compiled' | 'source';
+  /** Run in place of the program: a file that may become another release. */
+  readonly program?: string;
   /** The limit of open files; that of the tests when left out. */
   readonly openFilesMax?: number;
   /** A command that runs the one behind it, in surroundings of its own. */
@@ -36,10 +38,15 @@ export interface Launch {
 function spawnCli(
   args: readonly string[],
   env: NodeJS.ProcessEnv = {},
-  { run, openFilesMax, within = [], imports = [] }: Launch = {},
+  { run, program, openFilesMax, within = [], imports = [] }: Launch = {},
 ): ChildProcess {
   const main = run === 'source' ? source : mainArgs;
-  const node = [process.execPath, ...imports.flatMap((module) => ['--import', module]), ...main, ...args];
+  const node = [
+    process.execPath,
+    ...imports.flatMap((module) => ['--import', module]),
+    ...(program === undefined ? main : [...main.slice(0, -1), program]),
+    ...args,
+  ];
   const limited = ['sh', '-c', `ulimit -n ${openFilesMax}; exec "$0" "$@"`, ...node];
   const [command = '', ...rest] = [...within, ...(openFilesMax === undefined ? node : limited)];
   return spawn(command, rest, {

@@ -125,7 +125,7 @@ class AloneServer {
     const { announce } = this.#logging;
     announce({ listeners: server.listeners }, 'ready');
     announceConsole(this.#logging, server.listeners, this.#settings);
-    predecessor?.serve(server, takeOver?.sessions.length ?? 0);
+    predecessor?.serve(server, server.adopted);
     if (server.demo !== null)
       process.stderr.write(demoNotice(server.demo, this.#context.dataDirectory, server.listeners));
     onHangup(() => void this.#upgrade.server?.reload());

@@ -53,8 +53,18 @@ export function proveDevice(
   return proven && device !== null && isInService(device, nowS) ? secretMark(device.secret) : null;
 }
 
-/** Of this process: the marks of another's memory mean nothing. */
-const seed = randomInt(2 ** 32) | 0;
+/** Of this process, and of those that succeed it: the marks of another's memory mean nothing. */
+let seed = randomInt(2 ** 32) | 0;
+
+/** What the marks of this process are made with, for the one that succeeds it. */
+export function secretMarkSeed(): number {
+  return seed;
+}
+
+/** Marks of the process that had this seed mean here what they meant there. Before the first is made here. */
+export function adoptSecretMarkSeed(predecessors: number): void {
+  seed = predecessors;
+}
 
 /**
  * Marks which secret a session was proven with, in a number that fits beside a million sleeping devices: a change of the

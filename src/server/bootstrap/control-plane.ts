@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
+import { messageOf } from '../../lib/result.ts';
 import { Provisioner } from '../../core/devices/provision-devices.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
@@ -132,18 +133,34 @@ export class ControlPlane {
     this.#ops = this.#composeOps(deps, view);
   }
 
-  /** Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. */
-  async recover(): Promise<Recovered> {
+  /**
+   * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. `isSuccessor`: it is
+   * as the server before this one had it, while devices wait.
+   */
+  async recover(isSuccessor: boolean): Promise<Recovered> {
     const { settings, log } = this.#context;
     reportRisks(settings, log);
     reportExposedFiles(settings, log);
     const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
     await this.#member.prepare(this.#context, this);
-    const demo = await fillRegistry(this.#context, this);
+    const demo = isSuccessor ? null : await fillRegistry(this.#context, this);
     await this.#teller.start();
     await this.webhooks.start();
     this.#console.start();
     return { ops, demo };
+  }
+
+  /** The registry file, of a server that serves already. Never rejects; what is in the way is logged and changes nothing. */
+  async importLate(): Promise<void> {
+    if (this.#context.settings.registry.file === null) return;
+    try {
+      await fillRegistry(this.#context, this);
+    } catch (error) {
+      this.#context.log.error(
+        { reason: messageOf(error) },
+        'the registry stays as the release before had it',
+      );
+    }
   }
 
   /** Takes up the calls of the last stop. Resolves to where media is, once that listens: it takes its time. */

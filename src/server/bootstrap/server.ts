@@ -54,6 +54,8 @@ export interface RunningServer {
   reload(): Promise<void>;
   /** SIGUSR2, of the coordinator of several processes: asks the supervisor for it. Never rejects. */
   restartWorkers(): Promise<void>;
+  /** Sleep sessions of the server before this one that go on here. */
+  readonly adopted: number;
   /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
   signalUpgrade(): Promise<void>;
   /** What the next server begins with. Once, and only of a whole server. */
@@ -125,6 +127,7 @@ class Server {
   readonly #takeOver: TakeOver | null;
   readonly #upgrade: UpgradeControl;
   readonly #timers: Cancel[] = [];
+  #adopted = 0;
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
     const { log, membership, member, startMedia = startMediaChild, handle, upgrade, takeOver = null } = deps;
@@ -159,7 +162,7 @@ class Server {
   /** The registry comes in, the other members are joined, and what a crash left open is closed. */
   async recover(): Promise<Recovered> {
     logOpened(this.#store, this.#context.log);
-    const recovered = (await this.#controlPlane?.recover()) ?? { ops: '', demo: null };
+    const recovered = (await this.#controlPlane?.recover(this.#takeOver !== null)) ?? { ops: '', demo: null };
     await this.#member.open(this.#context);
     const sessions = this.#takeOver?.sessions ?? [];
     await this.#member.recover(this.#context, new Set(sessions.map(({ moved }) => moved.sessionId)));
@@ -172,9 +175,9 @@ class Server {
     if (this.#takeOver === null) return;
     const memories = new AnswerMemories(this.#context);
     for (const answer of this.#takeOver.answers) memories.keep(answer);
-    const adopted = (await this.#gateways?.adopt(sessions)) ?? 0;
+    this.#adopted = (await this.#gateways?.adopt(sessions)) ?? 0;
     this.#context.log.info(
-      { sessions: adopted, of: sessions.length },
+      { sessions: this.#adopted, of: sessions.length },
       'sleep sessions go on in this process',
     );
   }
@@ -196,12 +199,16 @@ class Server {
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
-    // The registry may not be what it was when they logged in.
-    if (this.#takeOver !== null) this.#context.deviceReview.begin();
+    if (this.#takeOver !== null) {
+      // Who has lost the right to be here may not have been told yet.
+      this.#context.deviceReview.begin();
+      void this.#controlPlane?.importLate();
+    }
     return {
       listeners,
       demo,
       records,
+      adopted: this.#adopted,
       signalUpgrade: () => this.#signalUpgrade(),
       handOver: () => this.#handOver(listeners),
       takeConnection: (socket) => this.#ownGateways.deviceListeners.sleep.take(socket),

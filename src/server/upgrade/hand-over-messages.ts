@@ -40,6 +40,7 @@ export type SuccessorOrder =
   | {
       readonly kind: 'take-over';
       readonly predecessor: number;
+      readonly secretMarkSeed: number;
       readonly listeners: Readonly<Record<ListenerName, ListenAddress>>;
     }
   /** A sleep connection that was accepted meanwhile. */

@@ -4,6 +4,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { acceptedSocketOf, socketOf, type SocketHandle } from '../../lib/socket-handles.ts';
+import { adoptSecretMarkSeed } from '../../core/devices/device-access.ts';
 import type { ArrivingSession } from '../bootstrap/gateways.ts';
 import type { RunningServer } from '../bootstrap/server.ts';
 import { withListeners } from '../config/derived-settings.ts';
@@ -50,7 +51,8 @@ export class Predecessor {
 
   /** Resolves when it has left everything. */
   async inherit(settings: Settings): Promise<Inheritance> {
-    const { predecessor, listeners } = await this.#takenOver;
+    const { predecessor, listeners, secretMarkSeed } = await this.#takenOver;
+    adoptSecretMarkSeed(secretMarkSeed);
     const own = withListeners(settings, listeners);
     const isSamePort =
       own.sleep.listen.host === listeners.sleep.host && own.sleep.listen.port === listeners.sleep.port;

@@ -8,6 +8,7 @@ import { pause, type Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { continueReading, handleOf } from '../../lib/socket-handles.ts';
 import { handOverSlice, relayMsMax, successorLoadMsMax, successorStartMsMax } from '../../model/limits.ts';
+import { secretMarkSeed } from '../../core/devices/device-access.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { RunningServer } from '../bootstrap/server.ts';
@@ -132,7 +133,12 @@ export class Upgrade implements UpgradeControl {
     const heldMs = clock.monotonicMs();
     const takeOver = await left.letGo();
     await Promise.all([copy.finish(takeOver), left.close()]);
-    await successor.order({ kind: 'take-over', predecessor: process.pid, listeners });
+    await successor.order({
+      kind: 'take-over',
+      predecessor: process.pid,
+      secretMarkSeed: secretMarkSeed(),
+      listeners,
+    });
     const sessions = await successor.ready(successorStartMsMax);
     const held_ms = Math.round(clock.monotonicMs() - heldMs);
     log.info(

@@ -71,12 +71,19 @@ export class LostSessions {
     return Array.from(open.getKeys({ ...start, limit: this.#slice }));
   }
 
-  #lostOf(connection: ConnectionKind, key: Buffer, isGone: (member: MemberId, session: SessionId) => boolean): Lost[] {
+  #lostOf(
+    connection: ConnectionKind,
+    key: Buffer,
+    isGone: (member: MemberId, session: SessionId) => boolean,
+  ): Lost[] {
     const deviceId = key.toString() as DeviceId;
     const tables = this.#state.connections[connection];
     const record = findConnectionRecord(tables, deviceId);
     if (record === null) return [];
-    const gone = findSharedConnection(tables, deviceId)?.slots.filter(({ member, session }) => isGone(member, session)) ?? [];
+    const gone =
+      findSharedConnection(tables, deviceId)?.slots.filter(({ member, session }) =>
+        isGone(member, session),
+      ) ?? [];
     return gone.map((slot) => ({ connection, deviceId, slot, record }));
   }
 

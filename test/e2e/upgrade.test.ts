@@ -1,0 +1,84 @@
+/** Upgrades of a real server by real processes: nobody's socket closes, and a release that does not serve changes nothing. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { handOverVersion } from '../../src/server/upgrade/hand-over-messages.ts';
+import { storeFormat } from '../../src/storage/lmdb/store-format.ts';
+import { siteDevice } from '../support/site-server.ts';
+import { brokenRelease, Load, sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
+
+const devices = 60;
+
+void test('upgrades under load close no sleep session, fail no request, and lose no wakeup', async (t) => {
+  const upgraded = await UpgradeSite.start(t, { devices });
+  const { site } = upgraded;
+  await upgraded.sleep(devices);
+  const pids = new Set([upgraded.servingPid]);
+  const load = new Load();
+  t.after(() => load.stop());
+  let turn = 0;
+  load.run(
+    4,
+    20,
+    () => upgraded.wakes((turn += 1) % devices),
+    ({ status }) => status === 202,
+  );
+  load.run(
+    4,
+    20,
+    () => site.api.connectivity(siteDevice((turn += 1) % devices)),
+    ({ status }) => status === 200,
+  );
+  // The second one is by a successor, which is gone then: who was started first stays.
+  for (const which of [1, 2]) {
+    const { sessions, of } = await upgraded.upgrade(which);
+    assert.deepEqual({ sessions, of }, { sessions: devices, of: devices });
+    pids.add(upgraded.servingPid);
+    for (const module of upgraded.modules) module.heartbeat();
+    await Promise.all(Array.from({ length: devices }, (_, device) => upgraded.wakes(device)));
+  }
+  await load.stop();
+  assert.deepEqual(load.failures, []);
+  assert.ok(load.done > 20, `${load.done}`);
+  assert.equal(pids.size, 3);
+  assert.deepEqual(upgraded.closed, []);
+  assert.equal(await upgraded.offlineEvents(), '');
+  assert.equal(await site.stop(), 0);
+  assert.equal(upgraded.closed.length, devices);
+});
+
+void test('a release that does not serve leaves the old one serving, whenever it fails', async (t) => {
+  const upgraded = await UpgradeSite.start(t, { devices: 8 });
+  await upgraded.sleep(8);
+  const { servingPid } = upgraded;
+  const facts = {
+    handOver: handOverVersion,
+    version: 'next',
+    storeFormat,
+    dataDirectory: upgraded.site.directory,
+  };
+  const dies = "if (order.kind === 'take-over') process.exit(7);";
+  const releases: readonly (readonly [release: string, reason: RegExp])[] = [
+    ['process.exit(3);', /ended while it started: exit code 3/],
+    ['throw new Error("no such setting");', /ended while it started: exit code 1/],
+    [brokenRelease({ ...facts, handOver: 99 }, ''), /takes no sessions over from this one/],
+    [brokenRelease({ ...facts, storeFormat: 99 }, ''), /another format of the store/],
+    [brokenRelease({ ...facts, dataDirectory: '/elsewhere' }, ''), /data\.dir has changed/],
+    // The store is closed by then, and the sockets are with both.
+    [brokenRelease(facts, dies), /ended while it started: exit code 7/],
+  ];
+  for (const [release, reason] of releases) {
+    upgraded.install(release);
+    const { exitCode, stderr } = await upgraded.command();
+    assert.equal(exitCode, 1);
+    assert.match(stderr, reason);
+    for (let device = 0; device < 8; device++) await upgraded.wakes(device);
+    assert.equal(upgraded.servingPid, servingPid);
+  }
+  upgraded.install(sameRelease);
+  const { exitCode, stdout, stderr } = await upgraded.command();
+  assert.equal(exitCode, 0, stderr);
+  assert.match(stdout, /has taken over from/);
+  for (let device = 0; device < 8; device++) await upgraded.wakes(device);
+  assert.deepEqual(upgraded.closed, []);
+  assert.equal(await upgraded.offlineEvents(), '');
+});

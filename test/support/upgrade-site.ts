@@ -1,0 +1,155 @@
+/**
+ * A server that is upgraded while devices sleep and backends ask: what they see of it. The process that was started stays the
+ * parent, and whoever serves in the end is found by the lock of the directory.
+ */
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { setTimeout as wait } from 'node:timers/promises';
+import { livingPid } from '../../src/storage/lmdb/data-directory.ts';
+import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import type { ApiAnswer } from './api-client.ts';
+import { mainArgs, runCli, type CliResult } from './cli-process.ts';
+import { siteRegistry, SiteServer, wake } from './site-server.ts';
+import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
+
+/** The program itself. */
+export const sameRelease = `await import(${JSON.stringify(pathToFileURL(mainArgs.at(-1) ?? '').href)});`;
+
+/** A release that acts so once it has loaded, by the words of the hand-over. */
+export function brokenRelease(facts: object, onOrder: string): string {
+  return `
+    process.on('message', (order) => { ${onOrder} });
+    process.send({ kind: 'loaded', ...${JSON.stringify(facts)} });
+  `;
+}
+
+export interface UpgradeSiteOptions {
+  readonly devices: number;
+  readonly settings?: readonly string[];
+  /** Of `serve`. */
+  readonly options?: readonly string[];
+}
+
+export class UpgradeSite {
+  readonly site: SiteServer;
+  readonly #program: string;
+  readonly modules: SleepingModule[] = [];
+  /** Devices whose socket was closed, by number. */
+  readonly closed: number[] = [];
+
+  private constructor(site: SiteServer, program: string) {
+    this.site = site;
+    this.#program = program;
+  }
+
+  static async start(
+    t: Ending,
+    { devices, settings = [], options = [] }: UpgradeSiteOptions,
+  ): Promise<UpgradeSite> {
+    const ending = lastFirst(t);
+    const directory = temporaryDirectory(ending);
+    const registry = join(directory, 'site-registry.json');
+    writeFileSync(registry, JSON.stringify(siteRegistry({ devices })));
+    const site = new SiteServer(ending, directory, [`registry.file=${registry}`, ...settings], options);
+    // It has a process group of its own, and goes on when its parent is killed.
+    ending.after(() => {
+      const pid = livingPid(directory);
+      if (pid !== null) process.kill(pid, 'SIGKILL');
+    });
+    const program = join(directory, 'release.mjs');
+    const upgraded = new UpgradeSite(site, program);
+    upgraded.install(sameRelease);
+    await site.start({ program });
+    return upgraded;
+  }
+
+  /** From now on this is the release that is in place: the text of a module. */
+  install(release: string): void {
+    writeFileSync(this.#program, release);
+  }
+
+  /** What `reveille upgrade` says and how it ends. */
+  command(): Promise<CliResult> {
+    return runCli(['upgrade', '--data-dir', this.site.directory]);
+  }
+
+  /** So many devices log in, `atOnce` under way. */
+  async sleep(devices: number, atOnce = 64): Promise<void> {
+    const left = Array.from({ length: devices }, (_, device) => device).values();
+    const logIn = async (): Promise<void> => {
+      for (const device of left) {
+        const module = await this.site.module(device);
+        this.modules[device] = module;
+        void module.closed.then(() => this.closed.push(device));
+      }
+    };
+    await Promise.all(Array.from({ length: atOnce }, logIn));
+  }
+
+  /** Wakes the device, and has the packet arrive. */
+  async wakes(device: number): Promise<ApiAnswer> {
+    const answer = await wake(this.site.api, device);
+    assert.equal(answer.status, 202, answer.text);
+    await this.modules[device]?.nextPacket();
+    return answer;
+  }
+
+  /** The process that serves. */
+  get servingPid(): number {
+    return livingPid(this.site.directory) ?? assert.fail('a server has the directory');
+  }
+
+  /** By a signal, as an operator sends it to the process that was started. Resolves when the `which`th successor serves. */
+  async upgrade(which = 1): Promise<Record<string, unknown>> {
+    process.kill(this.site.pid, 'SIGUSR2');
+    return this.site.server.command.logged<Record<string, unknown>>('the new release serves', which);
+  }
+
+  /** Sessions that are told to have ended, by the log of events. */
+  async offlineEvents(): Promise<string> {
+    return this.site.cli('events', '--type', 'device.sleep.offline', '--json');
+  }
+}
+
+/** Of a device that asks forever: what it was answered that was no success. */
+export class Load {
+  readonly failures: string[] = [];
+  done = 0;
+  #isOver = false;
+  readonly #runs: Promise<void>[] = [];
+
+  /** Each asks again `everyMs` after it began; `isGood` of its answer. */
+  run(
+    count: number,
+    everyMs: number,
+    ask: () => Promise<ApiAnswer>,
+    isGood: (answer: ApiAnswer) => boolean,
+  ): void {
+    for (let i = 0; i < count; i++) this.#runs.push(this.#loop(everyMs, ask, isGood));
+  }
+
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#runs);
+  }
+
+  async #loop(
+    everyMs: number,
+    ask: () => Promise<ApiAnswer>,
+    isGood: (answer: ApiAnswer) => boolean,
+  ): Promise<void> {
+    while (!this.#isOver) {
+      const begunMs = performance.now();
+      try {
+        const answer = await ask();
+        this.done += 1;
+        if (!isGood(answer)) this.failures.push(`${answer.status} ${answer.text}`);
+      } catch (error) {
+        this.failures.push(String(error));
+      }
+      await wait(Math.max(0, everyMs - (performance.now() - begunMs)));
+    }
+  }
+}
