@@ -115,7 +115,6 @@ export class ServerHandOver {
     for (const { socket } of this.#sessions) socket.destroy();
     this.#sessions = [];
     void this.#sleep.close();
-    this.stopListening();
   }
 
   /** Sleep connections that are accepted here all the same, and those that were held. */

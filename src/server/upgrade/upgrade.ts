@@ -4,7 +4,7 @@
  * successor begin with the sessions. If that does not serve in time, or ends, it is killed and this process goes on with
  * them: the sockets were open here all the time. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
-import { pause, type Clock } from '../../lib/clock.ts';
+import { nextTurn, pause, type Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { continueReading, handleOf } from '../../lib/socket-handles.ts';
 import { handOverSlice, relayMsMax, successorLoadMsMax, successorStartMsMax } from '../../model/limits.ts';
@@ -87,7 +87,10 @@ export class Upgrade implements UpgradeControl {
       this.#check(facts);
       log.info({ pid: successor.pid, version: facts.version }, 'the new release has loaded');
       copy = new StateCopy(successor, server.handOver());
+      const copiedMs = this.#deps.clock.monotonicMs();
       await copy.copy();
+      const copied_ms = Math.round(this.#deps.clock.monotonicMs() - copiedMs);
+      log.info({ sockets: copy.sockets, copied_ms }, 'the sockets of the sessions are with both');
     } catch (error) {
       await successor?.kill();
       return this.#failed(error);
@@ -120,7 +123,7 @@ export class Upgrade implements UpgradeControl {
       this.#failed(error);
       return this.#goOn(left);
     }
-    this.#passOn(successor, leaving);
+    await this.#passOn(successor, leaving);
     this.#deps.handedOver();
     await this.#endApi(leaving);
     successor.leave();
@@ -147,7 +150,10 @@ export class Upgrade implements UpgradeControl {
     );
   }
 
-  #passOn(successor: Successor, leaving: ServerHandOver): void {
+  async #passOn(successor: Successor, leaving: ServerHandOver): Promise<void> {
+    // Right behind the turn that has accepted who waited: the system resets those who come between, where it cannot migrate them.
+    await nextTurn();
+    leaving.stopListening();
     leaving.relay.relayTo(successor.relayed);
     leaving.passConnectionsOn((socket) => {
       const handle = handleOf(socket);
@@ -171,12 +177,12 @@ export class Upgrade implements UpgradeControl {
       leaving.abandonPending();
       const server = await this.#deps.restart(takeOver);
       this.#server = server;
+      leaving.stopListening();
       leaving.relay.relayTo(server.relayed);
       leaving.passConnectionsOn((socket) => {
         continueReading(socket);
         server.takeConnection(socket);
       });
-      leaving.stopListening();
       void this.#endApi(leaving);
     } catch (fatal) {
       this.#deps.failed(fatal);
@@ -223,6 +229,11 @@ class StateCopy {
   constructor(successor: Successor, leaving: ServerHandOver) {
     this.#successor = successor;
     this.leaving = leaving;
+  }
+
+  /** How many were copied. */
+  get sockets(): number {
+    return this.#sockets.size;
   }
 
   /** The sockets and answers there are now; again, those that have come since. */
