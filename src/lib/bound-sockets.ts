@@ -2,6 +2,11 @@
  * TCP sockets that are bound, for other processes to accept from: whoever gets one listens, and what waits in it outlives
  * that process, for as long as this one has it open and accepts nothing itself. A `net.Server` cannot be had without its
  * accepting; `node:cluster` makes its shared handles by the call that is used here.
+ *
+ * And connections on their way from one process to another. A channel to a child carries a connection's handle, and both
+ * processes then have the same connection: what one of them closes stays open in the other. Node's own way of sending a
+ * `Socket` reads from it on arrival, and takes bytes from the process that still serves it; a bare handle reads nothing.
+ * `_handle` is not documented; this file alone knows of it.
  */
 import { lookup } from 'node:dns/promises';
 import net from 'node:net';
@@ -68,4 +73,53 @@ function bound(socket: BoundSocket | string): BoundSocket {
 function hasReusePort(): boolean {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   return major > reusePortSince[0] || (major === reusePortSince[0] && minor >= reusePortSince[1]);
+}
+
+/** An accepted connection, or a listening socket: a channel to a child carries it. It stays open here. */
+export type SocketHandle = BoundSocket;
+
+interface StreamHandle extends SocketHandle {
+  reading: boolean;
+  readStart(): number;
+  readStop(): number;
+}
+
+interface WithHandle {
+  readonly _handle: StreamHandle | null;
+}
+
+/** Null: the connection, or the listener, is closed. */
+export function handleOf(socket: net.Socket | net.Server): SocketHandle | null {
+  return (socket as unknown as WithHandle)._handle;
+}
+
+/** What arrives from now on stays in the kernel. A socket whose bytes are given out as they come has none in its own buffer. */
+export function haltReading(socket: net.Socket): void {
+  const handle = (socket as unknown as WithHandle)._handle;
+  if (handle === null) return;
+  handle.reading = false;
+  handle.readStop();
+}
+
+/** After `haltReading`. */
+export function continueReading(socket: net.Socket): void {
+  const handle = (socket as unknown as WithHandle)._handle;
+  if (handle === null || handle.reading) return;
+  handle.reading = true;
+  handle.readStart();
+}
+
+/** The connection of a handle that another process has sent. It reads nothing before `resume` is called. */
+export function socketOf(handle: SocketHandle): net.Socket {
+  // `pauseOnCreate` is how a server makes the sockets of `pauseOnConnect`.
+  return madeOf({ handle, pauseOnCreate: true });
+}
+
+/** The same, as a server makes those that it accepts. */
+export function acceptedSocketOf(handle: SocketHandle): net.Socket {
+  return madeOf({ handle });
+}
+
+function madeOf(options: object): net.Socket {
+  return new net.Socket({ ...options, readable: true, writable: true });
 }

@@ -395,22 +395,6 @@ export const processRestartMsMax = 30_000;
 export const processStopMsMax = 20_000;
 /** Connections that a worker is lent a socket of the sleep port for, at least. */
 export const sleepLoanConnectionsMin = 32;
-/** Accepted while the sleep port is handed over to the next release, and kept for it; beyond it they are closed. */
-export const heldConnectionsMax = 20_000;
-/** Requests that come meanwhile, and those that the next release answers through the old one; beyond it they are answered 503. */
-export const relayedRequestsMax = 10_000;
-/** Logins under way have so long when the sleep port is handed over. */
-export const handOverLoginMsMax = 2000;
-/** A new release has so long to load, to check its settings and to say so. */
-export const successorLoadMsMax = 60_000;
-/** And so long from the state of the old one to its first request; then the old one goes on. */
-export const successorStartMsMax = 30_000;
-/** Connections of the API live on in the old release for so long at most. */
-export const relayMsMax = 60_000;
-/** `reveille upgrade` waits so long for a release that serves. */
-export const upgradeCommandMsMax = 180_000;
-/** Items of the state in one message. */
-export const handOverSlice = 500;
 /** Those that the kernel may hold for us; it takes the smaller of this and its own limit. */
 export const sleepAcceptBacklog = 32_768;
 /** A spare is not prepared sooner: what has just begun to serve needs the machine more. */

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/upgrade/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
-import { upgradeCommandMsMax } from '../../model/limits.ts';
+import { upgradeCommandMsMax } from '../../model/upgrade-limits.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';

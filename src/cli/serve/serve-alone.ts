@@ -8,7 +8,7 @@ import { pause, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
-import type { RunningServer } from '../../server/bootstrap/server.ts';
+import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { listenerNames } from '../../server/config/settings-schema.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
@@ -82,7 +82,7 @@ async function begin(
   };
 }
 
-type StartServer = (typeof import('../../server/bootstrap/server.ts'))['startServer'];
+type StartServer = (settings: Settings, deps: ServerDeps) => Promise<RunningServer>;
 
 class AloneServer {
   readonly #context: CommandContext;

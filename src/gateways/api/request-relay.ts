@@ -6,7 +6,8 @@
 import type { Clock } from '../../lib/clock.ts';
 import { remoteAddress } from '../../lib/connection-limits.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
-import { bodyBytesMax, bodyReadMsMax, relayedRequestsMax } from '../../model/limits.ts';
+import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
+import { relayedRequestsMax } from '../../model/upgrade-limits.ts';
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
 import { generateRequestId } from '../../model/ids.ts';
 

@@ -5,7 +5,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
-import { handleOf, type SocketHandle } from '../../lib/socket-handles.ts';
+import { handleOf, type SocketHandle } from '../../lib/bound-sockets.ts';
 import { sleepAcceptBacklog } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';

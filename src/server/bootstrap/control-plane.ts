@@ -4,7 +4,6 @@
  */
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
-import { messageOf } from '../../lib/result.ts';
 import { Provisioner } from '../../core/devices/provision-devices.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
@@ -26,7 +25,7 @@ import type { Member, MembershipView } from '../membership/membership.ts';
 import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
-import { fillRegistry, type DemoRegistry } from './unasked-changes.ts';
+import { fillRegistry, type Recovered } from './unasked-changes.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 import type { WebhookService } from './webhook-service.ts';
 
@@ -38,14 +37,6 @@ export interface ControlPlaneDeps {
   readonly upgrade: UpgradeControl;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
-}
-
-/** What is open before devices and callers are let in. */
-export interface Recovered {
-  /** The address of the ops listener; empty: another process has it. */
-  readonly ops: string;
-  /** What a first start with nothing configured made; null otherwise. */
-  readonly demo: DemoRegistry | null;
 }
 
 export class ControlPlane {
@@ -148,19 +139,6 @@ export class ControlPlane {
     await this.webhooks.start();
     this.#console.start();
     return { ops, demo };
-  }
-
-  /** The registry file, of a server that serves already. Never rejects; what is in the way is logged and changes nothing. */
-  async importLate(): Promise<void> {
-    if (this.#context.settings.registry.file === null) return;
-    try {
-      await fillRegistry(this.#context, this);
-    } catch (error) {
-      this.#context.log.error(
-        { reason: messageOf(error) },
-        'the registry stays as the release before had it',
-      );
-    }
   }
 
   /** Takes up the calls of the last stop. Resolves to where media is, once that listens: it takes its time. */

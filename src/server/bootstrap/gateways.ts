@@ -4,7 +4,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { nextTurn, type Cancel } from '../../lib/clock.ts';
-import type { SocketHandle } from '../../lib/socket-handles.ts';
+import type { SocketHandle } from '../../lib/bound-sockets.ts';
 import type { MovedSession, SessionTicket, SleepConnection } from '../../core/ports/device-sessions.ts';
 import { adoptSession } from '../../core/devices/move-session.ts';
 import { HeartbeatSaver } from '../../core/devices/heartbeat-saver.ts';
@@ -17,7 +17,7 @@ import { signalSessions, sleepSessions } from '../../core/devices/admit-session.
 import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
 import { SleepListener, type ArrivingConnection } from '../../gateways/sleep/listener.ts';
-import { handOverSlice } from '../../model/limits.ts';
+import { handOverSlice } from '../../model/upgrade-limits.ts';
 
 /** A sleep session that another process had. */
 export interface ArrivingSession extends ArrivingConnection {

@@ -2,14 +2,12 @@
  * A whole server, or one process of several: its parts in the order they are put together, and how it stops. Nothing
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
-import type { Socket } from 'node:net';
-import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
-import { ControlPlane, type Recovered } from './control-plane.ts';
-import { type DemoRegistry, recordReload, recordRestart, recordUpgrade } from './unasked-changes.ts';
+import { ControlPlane } from './control-plane.ts';
+import { type DemoRegistry, type Recovered, recordReload, recordRestart } from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
@@ -21,9 +19,8 @@ import { AloneMembership, type Member, type Membership } from '../membership/mem
 import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
 import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
-import type { RelayTarget } from '../../gateways/api/request-relay.ts';
-import { AnswerMemories } from '../upgrade/answer-memories.ts';
-import { ServerHandOver, type TakeOver } from '../upgrade/server-hand-over.ts';
+import type { TakeOver } from '../upgrade/server-hand-over.ts';
+import { Succession, type Succeeded } from '../upgrade/succession.ts';
 import { upgradeOf, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
@@ -43,7 +40,7 @@ export interface ServerDeps {
   readonly takeOver?: TakeOver;
 }
 
-export interface RunningServer {
+export interface RunningServer extends Succeeded {
   /** Real addresses, by name; empty for what another process listens on. */
   readonly listeners: Readonly<Record<ListenerName, string>>;
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
@@ -54,16 +51,6 @@ export interface RunningServer {
   reload(): Promise<void>;
   /** SIGUSR2, of the coordinator of several processes: asks the supervisor for it. Never rejects. */
   restartWorkers(): Promise<void>;
-  /** Sleep sessions of the server before this one that go on here. */
-  readonly adopted: number;
-  /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
-  signalUpgrade(): Promise<void>;
-  /** What the next server begins with. Once, and only of a whole server. */
-  handOver(): ServerHandOver;
-  /** A sleep connection that the server before this one has accepted and not touched. */
-  takeConnection(socket: Socket): void;
-  /** Answers a request that came to the server before this one. */
-  readonly relayed: RelayTarget;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
 }
@@ -124,31 +111,36 @@ class Server {
   readonly #context: ServerContext;
   readonly #controlPlane: ControlPlane | null;
   readonly #gateways: Gateways | null;
-  readonly #takeOver: TakeOver | null;
-  readonly #upgrade: UpgradeControl;
+  readonly #succession: Succession;
   readonly #timers: Cancel[] = [];
-  #adopted = 0;
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
-    const { log, membership, member, startMedia = startMediaChild, handle, upgrade, takeOver = null } = deps;
+    const { log, membership, member, startMedia = startMediaChild, handle, takeOver = null } = deps;
+    const upgrade = deps.upgrade ?? upgradeOf(handle);
     const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
     this.#membership = membership;
     this.#member = member;
     this.#handle = handle;
-    this.#takeOver = takeOver;
-    this.#upgrade = upgrade ?? upgradeOf(handle);
     this.#context = context;
     this.#controlPlane = hasControlPlane(membership.role)
-      ? new ControlPlane(context, {
-          ...{ member, dataDirectory, tables, startMedia, announce },
-          upgrade: this.#upgrade,
-        })
+      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
       : null;
-    this.#gateways = hasGateways(membership.role)
-      ? new Gateways(context, handle, handle !== null || upgrade !== undefined)
-      : null;
+    const sharesPorts = handle !== null || deps.upgrade !== undefined;
+    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesPorts) : null;
+    const closeRest = async (): Promise<void> => {
+      this.#rest();
+      await this.#closeStore(true);
+    };
+    this.#succession = new Succession({
+      context,
+      gateways: this.#gateways,
+      controlPlane: this.#controlPlane,
+      upgrade,
+      takeOver,
+      closeRest,
+    });
     context.own.calls = this.#controlPlane?.calls ?? null;
     const webhooks = this.#controlPlane?.webhooks ?? null;
     if (webhooks !== null) {
@@ -162,24 +154,14 @@ class Server {
   /** The registry comes in, the other members are joined, and what a crash left open is closed. */
   async recover(): Promise<Recovered> {
     logOpened(this.#store, this.#context.log);
-    const recovered = (await this.#controlPlane?.recover(this.#takeOver !== null)) ?? { ops: '', demo: null };
+    const recovered = (await this.#controlPlane?.recover(this.#succession.isSuccessor)) ?? {
+      ops: '',
+      demo: null,
+    };
     await this.#member.open(this.#context);
-    const sessions = this.#takeOver?.sessions ?? [];
-    await this.#member.recover(this.#context, new Set(sessions.map(({ moved }) => moved.sessionId)));
-    await this.#takeUp(sessions);
+    await this.#member.recover(this.#context, this.#succession.sessionIds);
+    await this.#succession.takeUp();
     return recovered;
-  }
-
-  /** What another server had is this one's. */
-  async #takeUp(sessions: TakeOver['sessions']): Promise<void> {
-    if (this.#takeOver === null) return;
-    const memories = new AnswerMemories(this.#context);
-    for (const answer of this.#takeOver.answers) memories.keep(answer);
-    this.#adopted = (await this.#gateways?.adopt(sessions)) ?? 0;
-    this.#context.log.info(
-      { sessions: this.#adopted, of: sessions.length },
-      'sleep sessions go on in this process',
-    );
   }
 
   /** Devices and callers are let in. */
@@ -191,28 +173,16 @@ class Server {
     this.#member.callsResumed();
     const calls = this.#member.apiCalls(this.#context);
     const provision = this.#member.provision(this.#context);
-    const listening = await this.#gateways?.listen(
-      { calls, provision },
-      media,
-      this.#takeOver?.sleepSocket ?? null,
-    );
+    const listening = await this.#gateways?.listen({ calls, provision }, media, this.#succession.sleepSocket);
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
-    if (this.#takeOver !== null) {
-      // Who has lost the right to be here may not have been told yet.
-      this.#context.deviceReview.begin();
-      void this.#controlPlane?.importLate();
-    }
+    this.#succession.serves();
     return {
       listeners,
       demo,
       records,
-      adopted: this.#adopted,
-      signalUpgrade: () => this.#signalUpgrade(),
-      handOver: () => this.#handOver(listeners),
-      takeConnection: (socket) => this.#ownGateways.deviceListeners.sleep.take(socket),
-      relayed: (request) => this.#ownGateways.api.answer(request),
+      ...this.#succession.succeeded(listeners),
       reload: () => this.#reload(),
       restartWorkers: () => this.#restartWorkers(),
       stop: (isHurried) => this.#stop(isHurried),
@@ -228,14 +198,6 @@ class Server {
   async #restartWorkers(): Promise<void> {
     const restart = (): void => this.#handle?.report({ kind: 'restart-workers' });
     if (this.#controlPlane !== null) await recordRestart(this.#controlPlane.audit, this.#context, restart);
-  }
-
-  async #signalUpgrade(): Promise<void> {
-    const begin = (): string | null => {
-      const begun = this.#upgrade.begin();
-      return begun.ok ? null : begun.error;
-    };
-    if (this.#controlPlane !== null) await recordUpgrade(this.#controlPlane.audit, this.#context, begin);
   }
 
   async #reloadAll(): Promise<ImportResult | null> {
@@ -257,25 +219,6 @@ class Server {
     await this.#gateways?.finish();
     await this.close();
     log.info({}, 'stopped');
-  }
-
-  #handOver(listeners: Readonly<Record<ListenerName, string>>): ServerHandOver {
-    return new ServerHandOver({
-      context: this.#context,
-      gateways: this.#ownGateways,
-      listeners,
-      drainCalls: async () => this.#controlPlane?.calls.drain(),
-      endWaits: () => this.#controlPlane?.endWaits(),
-      closeRest: async () => {
-        this.#rest();
-        await this.#closeStore(true);
-      },
-    });
-  }
-
-  get #ownGateways(): Gateways {
-    assert(this.#gateways !== null, 'devices and callers reach this process');
-    return this.#gateways;
   }
 
   /** Everything that was opened; what was acknowledged is in the store before it closes. */

@@ -58,6 +58,19 @@ export async function fillRegistry(
   return null;
 }
 
+/** The registry file, of a server that serves already. Never rejects; what is in the way is logged and changes nothing. */
+export async function importLate(
+  context: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
+  filling: RegistryFilling,
+): Promise<void> {
+  if (context.settings.registry.file === null) return;
+  try {
+    await fillRegistry(context, filling);
+  } catch (error) {
+    context.log.error({ reason: messageOf(error) }, 'the registry stays as the release before had it');
+  }
+}
+
 /**
  * What a first start with nothing configured makes, so that a newcomer has a device to wake; all secrets are random. Source:
  * running.md, Data.
@@ -65,6 +78,14 @@ export async function fillRegistry(
 export interface DemoRegistry {
   readonly credential: Credential;
   readonly devices: readonly Device[];
+}
+
+/** What is open before devices and callers are let in. */
+export interface Recovered {
+  /** The address of the ops listener; empty: another process has it. */
+  readonly ops: string;
+  /** What a first start with nothing configured made; null otherwise. */
+  readonly demo: DemoRegistry | null;
 }
 
 /** Nothing configured, an empty store and loopback listeners; in every other case an empty store stays empty. */

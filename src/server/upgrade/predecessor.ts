@@ -3,7 +3,7 @@
  * answers what still comes to the other one. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { assert } from '../../lib/assert.ts';
-import { acceptedSocketOf, socketOf, type SocketHandle } from '../../lib/socket-handles.ts';
+import { acceptedSocketOf, socketOf, type SocketHandle } from '../../lib/bound-sockets.ts';
 import { adoptSecretMarkSeed } from '../../core/devices/device-access.ts';
 import type { ArrivingSession } from '../bootstrap/gateways.ts';
 import type { RunningServer } from '../bootstrap/server.ts';

@@ -4,8 +4,8 @@
  * Only the listening sockets, the sessions' sockets and held requests outlive it here. Source: docs/adr/0027.
  */
 import type { Socket } from 'node:net';
-import { handleOf, type SocketHandle } from '../../lib/socket-handles.ts';
-import { handOverLoginMsMax } from '../../model/limits.ts';
+import { handleOf, type SocketHandle } from '../../lib/bound-sockets.ts';
+import { handOverLoginMsMax } from '../../model/upgrade-limits.ts';
 import { describeSession } from '../../core/devices/move-session.ts';
 import type { RequestRelay } from '../../gateways/api/request-relay.ts';
 import type { HandedConnection } from '../../gateways/sleep/sleeping-connection.ts';
@@ -89,11 +89,11 @@ export class ServerHandOver {
 
   /** What comes is held from here on. Resolves when what came before is answered. */
   async hold(): Promise<void> {
-    const { gateways, endWaits } = this.#deps;
+    const { gateways } = this.#deps;
     if (!this.isEncrypted) await this.#sleep.hold(handOverLoginMsMax);
     const held = gateways.api.hold();
     gateways.endWaits();
-    endWaits();
+    this.#deps.endWaits();
     await held;
   }
 

@@ -6,7 +6,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
-import type { SocketHandle } from '../../lib/socket-handles.ts';
+import type { SocketHandle } from '../../lib/bound-sockets.ts';
 import type { RelayedAnswer, RelayTarget } from '../../gateways/api/request-relay.ts';
 import type { SuccessorFacts, SuccessorOrder, SuccessorReport } from './hand-over-messages.ts';
 

@@ -1,0 +1,121 @@
+/** What a server has to do with the one before it and the one after it. Source: docs/adr/0027-upgrade-without-a-closed-socket.md. */
+import type { Socket } from 'node:net';
+import { assert } from '../../lib/assert.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import type { RelayTarget } from '../../gateways/api/request-relay.ts';
+import type { ControlPlane } from '../bootstrap/control-plane.ts';
+import type { Gateways } from '../bootstrap/gateways.ts';
+import type { ServerContext } from '../bootstrap/server-context.ts';
+import { importLate, recordUpgrade } from '../bootstrap/unasked-changes.ts';
+import { AnswerMemories } from './answer-memories.ts';
+import { ServerHandOver, type HandOverDeps, type TakeOver } from './server-hand-over.ts';
+import type { UpgradeControl } from './upgrade-routes.ts';
+
+/** A running server, for who upgrades it. */
+export interface Succeeded {
+  /** Sleep sessions of the server before this one that go on here. */
+  readonly adopted: number;
+  /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
+  signalUpgrade(): Promise<void>;
+  /** What the next server begins with. Once, and only of a whole server. */
+  handOver(): ServerHandOver;
+  /** A sleep connection that the server before this one has accepted and not touched. */
+  takeConnection(socket: Socket): void;
+  /** Answers a request that came to the server before this one. */
+  readonly relayed: RelayTarget;
+}
+
+export interface SuccessionDeps {
+  readonly context: ServerContext;
+  readonly gateways: Gateways | null;
+  readonly controlPlane: ControlPlane | null;
+  readonly upgrade: UpgradeControl;
+  /** Null: there was no server before this one. */
+  readonly takeOver: TakeOver | null;
+  /** Commits what is outstanding and closes everything but the gateways; the lock of the directory stays. */
+  closeRest(): Promise<void>;
+}
+
+export class Succession {
+  readonly #deps: SuccessionDeps;
+  #adopted = 0;
+
+  constructor(deps: SuccessionDeps) {
+    this.#deps = deps;
+  }
+
+  get isSuccessor(): boolean {
+    return this.#deps.takeOver !== null;
+  }
+
+  /** The listening socket of the sleep port; null: it is to be made. */
+  get sleepSocket(): BoundSocket | null {
+    return this.#deps.takeOver?.sleepSocket ?? null;
+  }
+
+  /** Those of the sessions that another process had. */
+  get sessionIds(): ReadonlySet<SessionId> {
+    return new Set(this.#deps.takeOver?.sessions.map(({ moved }) => moved.sessionId));
+  }
+
+  /** What another server had is this one's. Before anybody can log in. Rejects when the store cannot be read. */
+  async takeUp(): Promise<void> {
+    const { context, gateways, takeOver } = this.#deps;
+    if (takeOver === null || gateways === null) return;
+    const memories = new AnswerMemories(context);
+    for (const answer of takeOver.answers) memories.keep(answer);
+    const { sessions } = takeOver;
+    this.#adopted = await gateways.adopt(sessions);
+    context.log.info(
+      { sessions: this.#adopted, of: sessions.length },
+      'sleep sessions go on in this process',
+    );
+  }
+
+  /** The server serves: what a start does before, and devices were not to wait for. */
+  serves(): void {
+    const { context, controlPlane } = this.#deps;
+    if (!this.isSuccessor) return;
+    // Who has lost the right to be here may not have been told yet.
+    context.deviceReview.begin();
+    if (controlPlane !== null) void importLate(context, controlPlane);
+  }
+
+  succeeded(listeners: HandOverDeps['listeners']): Succeeded {
+    return {
+      adopted: this.#adopted,
+      signalUpgrade: () => this.#signalUpgrade(),
+      handOver: () => this.#handOver(listeners),
+      takeConnection: (socket) => this.#gateways.deviceListeners.sleep.take(socket),
+      relayed: (request) => this.#gateways.api.answer(request),
+    };
+  }
+
+  get #gateways(): Gateways {
+    const { gateways } = this.#deps;
+    assert(gateways !== null, 'devices and callers reach this process');
+    return gateways;
+  }
+
+  #handOver(listeners: HandOverDeps['listeners']): ServerHandOver {
+    const { context, controlPlane } = this.#deps;
+    return new ServerHandOver({
+      context,
+      gateways: this.#gateways,
+      listeners,
+      drainCalls: async () => controlPlane?.calls.drain(),
+      endWaits: () => controlPlane?.endWaits(),
+      closeRest: () => this.#deps.closeRest(),
+    });
+  }
+
+  async #signalUpgrade(): Promise<void> {
+    const { context, controlPlane, upgrade } = this.#deps;
+    const begin = (): string | null => {
+      const begun = upgrade.begin();
+      return begun.ok ? null : begun.error;
+    };
+    if (controlPlane !== null) await recordUpgrade(controlPlane.audit, context, begin);
+  }
+}
