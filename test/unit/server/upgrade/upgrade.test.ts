@@ -6,7 +6,7 @@ import { Upgrade, type UpgradeDeps } from '../../../../src/server/upgrade/upgrad
 import { storeFormat } from '../../../../src/storage/lmdb/store-format.ts';
 import type { RunningServer } from '../../../../src/server/bootstrap/server.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { KeptLog } from '../../../support/kept-log.ts';
+import { FakeLog } from '../../../support/fakes.ts';
 
 const facts: SuccessorFacts = {
   handOver: handOverVersion,
@@ -53,7 +53,7 @@ const untouched = {
 function upgradeWith(successor: Successor, deps: Partial<UpgradeDeps> = {}): Upgrade {
   const upgrade = new Upgrade({
     clock: new DrivenClock(),
-    log: new KeptLog(),
+    log: new FakeLog(),
     dataDirectory: '/data',
     listeners: {} as UpgradeDeps['listeners'],
     obstacle: null,
