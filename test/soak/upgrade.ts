@@ -68,7 +68,7 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
   await upgraded.sleep(sessions);
   let isOver = false;
   let arrived = 0;
-  const beat = setInterval(() => {
+  const heartbeats = setInterval(() => {
     for (const module of upgraded.modules) module.heartbeat();
   }, heartbeatMs);
   const wakeups = ask(
@@ -104,7 +104,7 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
   }
   isOver = true;
   const [woken, queried] = await Promise.all([wakeups, queries]);
-  clearInterval(beat);
+  clearInterval(heartbeats);
   const offline = (await upgraded.offlineEvents()).split('\n').filter((line) => line !== '').length;
   const told = ({ asked, slowestMs, failures }: Asked) => ({
     asked,

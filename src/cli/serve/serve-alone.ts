@@ -17,7 +17,7 @@ import type { ProcessTask } from '../../server/supervisor/process-messages.ts';
 import { handOverVersion } from '../../server/upgrade/hand-over-messages.ts';
 import { Predecessor } from '../../server/upgrade/predecessor.ts';
 import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
-import { startSuccessor } from '../../server/upgrade/successor-process.ts';
+import { startSuccessor } from '../../server/upgrade/successor.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import { livingPid, wasLeftLocked } from '../../storage/lmdb/data-directory.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';

@@ -20,7 +20,7 @@ import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
 import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
 import type { TakeOver } from '../upgrade/server-hand-over.ts';
-import { Succession, type Succeeded } from '../upgrade/succession.ts';
+import { ServerUpgrade, type UpgradableServer } from '../upgrade/server-upgrade.ts';
 import { upgradeOf, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
@@ -40,7 +40,7 @@ export interface ServerDeps {
   readonly takeOver?: TakeOver;
 }
 
-export interface RunningServer extends Succeeded {
+export interface RunningServer extends UpgradableServer {
   /** Real addresses, by name; empty for what another process listens on. */
   readonly listeners: Readonly<Record<ListenerName, string>>;
   /** What a first start with nothing configured made; null otherwise. To be shown once. */
@@ -111,7 +111,7 @@ class Server {
   readonly #context: ServerContext;
   readonly #controlPlane: ControlPlane | null;
   readonly #gateways: Gateways | null;
-  readonly #succession: Succession;
+  readonly #upgrade: ServerUpgrade;
   readonly #timers: Cancel[] = [];
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
@@ -133,7 +133,7 @@ class Server {
       this.#rest();
       await this.#closeStore(true);
     };
-    this.#succession = new Succession({
+    this.#upgrade = new ServerUpgrade({
       context,
       gateways: this.#gateways,
       controlPlane: this.#controlPlane,
@@ -154,13 +154,13 @@ class Server {
   /** The registry comes in, the other members are joined, and what a crash left open is closed. */
   async recover(): Promise<Recovered> {
     logOpened(this.#store, this.#context.log);
-    const recovered = (await this.#controlPlane?.recover(this.#succession.isSuccessor)) ?? {
+    const recovered = (await this.#controlPlane?.recover(this.#upgrade.isSuccessor)) ?? {
       ops: '',
       demo: null,
     };
     await this.#member.open(this.#context);
-    await this.#member.recover(this.#context, this.#succession.sessionIds);
-    await this.#succession.takeUp();
+    await this.#member.recover(this.#context, this.#upgrade.sessionIds);
+    await this.#upgrade.takeUp();
     return recovered;
   }
 
@@ -173,16 +173,16 @@ class Server {
     this.#member.callsResumed();
     const calls = this.#member.apiCalls(this.#context);
     const provision = this.#member.provision(this.#context);
-    const listening = await this.#gateways?.listen({ calls, provision }, media, this.#succession.sleepSocket);
+    const listening = await this.#gateways?.listen({ calls, provision }, media, this.#upgrade.sleepSocket);
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');
-    this.#succession.serves();
+    this.#upgrade.serves();
     return {
       listeners,
       demo,
       records,
-      ...this.#succession.succeeded(listeners),
+      ...this.#upgrade.upgradable(listeners),
       reload: () => this.#reload(),
       restartWorkers: () => this.#restartWorkers(),
       stop: (isHurried) => this.#stop(isHurried),

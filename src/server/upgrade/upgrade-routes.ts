@@ -1,5 +1,5 @@
 /**
- * What operators ask of an upgrade: that it begin, and how far it is or how the last one ended. Among several processes it
+ * The routes of an upgrade: it is begun, and asked how far it is or how the last one ended. Among several processes it
  * is the restart of the workers, one after the other. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';

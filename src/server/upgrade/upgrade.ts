@@ -16,7 +16,7 @@ import type { ProcessTask } from '../supervisor/process-messages.ts';
 import { StateCopy } from './state-copy.ts';
 import { handOverVersion, type SuccessorFacts } from './hand-over-messages.ts';
 import type { ServerHandOver, TakeOver } from './server-hand-over.ts';
-import type { Successor } from './successor-process.ts';
+import type { Successor } from './successor.ts';
 import type { UpgradeControl, UpgradeKind, UpgradeState } from './upgrade-routes.ts';
 
 export interface UpgradeDeps {

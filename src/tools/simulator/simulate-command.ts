@@ -97,7 +97,7 @@ async function simulate(context: CommandContext, options: SimulateOptions): Prom
   await untilInterrupted((signal) => pauseUnless(clock, durationMs, signal));
   cancelReport();
   simulation.summary();
-  if (!simulation.hasSucceeded()) process.exitCode = 1;
+  if (!simulation.hasUpgradableServer()) process.exitCode = 1;
   simulation.stop();
 }
 

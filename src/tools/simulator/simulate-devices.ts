@@ -64,7 +64,7 @@ export async function openSimulation(
   const report = new FleetReport({ clock, output, screen, tally, words, wakesItself: api !== null });
   const waker = api === null ? null : newWaker(api, clock, fleet, report);
   return {
-    hasSucceeded: () => tally.refused === 0 && (hasControllers ? tally.logins : tally.sleepLogins) > 0,
+    hasUpgradableServer: () => tally.refused === 0 && (hasControllers ? tally.logins : tally.sleepLogins) > 0,
     start: () => {
       fleet.start();
       if (wakeEvery !== undefined) waker?.start(wakeEvery * 1000);
@@ -129,7 +129,7 @@ export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustO
 
 export interface Simulation {
   /** Somebody has logged in, and nobody was refused. */
-  hasSucceeded(): boolean;
+  hasUpgradableServer(): boolean;
   start(): void;
   /** Once a second. */
   progress(): void;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handOverVersion, type SuccessorFacts } from '../../../../src/server/upgrade/hand-over-messages.ts';
-import type { Successor } from '../../../../src/server/upgrade/successor-process.ts';
+import type { Successor } from '../../../../src/server/upgrade/successor.ts';
 import { Upgrade, type UpgradeDeps } from '../../../../src/server/upgrade/upgrade.ts';
 import { storeFormat } from '../../../../src/storage/lmdb/store-format.ts';
 import type { RunningServer } from '../../../../src/server/bootstrap/server.ts';

@@ -27,13 +27,13 @@ export interface Successor {
 
 /** `program`: the file to run, of whatever release it is now. Throws when the machine has no process to give. */
 export function startSuccessor(clock: Clock, program: string, args: readonly string[]): Successor {
-  return new SuccessorProcess(
+  return new ChildSuccessor(
     clock,
     fork(program, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
   );
 }
 
-class SuccessorProcess implements Successor {
+class ChildSuccessor implements Successor {
   readonly pid: number | null;
   readonly relayed: RelayTarget;
   readonly #clock: Clock;

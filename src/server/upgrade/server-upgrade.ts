@@ -1,4 +1,4 @@
-/** What a server has to do with the one before it and the one after it. Source: docs/adr/0027-upgrade-without-a-closed-socket.md. */
+/** The part of a server in its upgrade, by the one before it and by the one after it. Source: docs/adr/0027-upgrade-without-a-closed-socket.md. */
 import type { Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -13,7 +13,7 @@ import { ServerHandOver, type HandOverDeps, type TakeOver } from './server-hand-
 import type { UpgradeControl } from './upgrade-routes.ts';
 
 /** A running server, for who upgrades it. */
-export interface Succeeded {
+export interface UpgradableServer {
   /** Sleep sessions of the server before this one that go on here. */
   readonly adopted: number;
   /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
@@ -26,7 +26,7 @@ export interface Succeeded {
   readonly relayed: RelayTarget;
 }
 
-export interface SuccessionDeps {
+export interface ServerUpgradeDeps {
   readonly context: ServerContext;
   readonly gateways: Gateways | null;
   readonly controlPlane: ControlPlane | null;
@@ -37,11 +37,11 @@ export interface SuccessionDeps {
   closeRest(): Promise<void>;
 }
 
-export class Succession {
-  readonly #deps: SuccessionDeps;
+export class ServerUpgrade {
+  readonly #deps: ServerUpgradeDeps;
   #adopted = 0;
 
-  constructor(deps: SuccessionDeps) {
+  constructor(deps: ServerUpgradeDeps) {
     this.#deps = deps;
   }
 
@@ -82,7 +82,7 @@ export class Succession {
     if (controlPlane !== null) void importLate(context, controlPlane);
   }
 
-  succeeded(listeners: HandOverDeps['listeners']): Succeeded {
+  upgradable(listeners: HandOverDeps['listeners']): UpgradableServer {
     return {
       adopted: this.#adopted,
       signalUpgrade: () => this.#signalUpgrade(),

@@ -5,7 +5,7 @@ import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { haltReading, handleOf } from '../../../../src/lib/bound-sockets.ts';
-import { startSuccessor, type Successor } from '../../../../src/server/upgrade/successor-process.ts';
+import { startSuccessor, type Successor } from '../../../../src/server/upgrade/successor.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
