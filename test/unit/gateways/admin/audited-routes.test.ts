@@ -17,6 +17,7 @@ import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
 import { processRoutes } from '../../../../src/server/supervisor/coordinator.ts';
 import { RegistryRefresh } from '../../../../src/server/bootstrap/registry-refresh.ts';
+import { upgradeRoutes } from '../../../../src/server/upgrade/upgrade-routes.ts';
 import { watchRoutes } from '../../../../src/gateways/watch/watch-routes.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import { begunLine, endedLine } from '../../../../src/storage/audit/audit-files.ts';
@@ -36,6 +37,7 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
   ...watchRoutes(nobody),
   ...webhookRoutes(nobody),
   ...new RegistryRefresh(nobody).routes(),
+  ...upgradeRoutes(nobody),
 ];
 
 const changes = routes.flatMap((route) => ('audit' in route ? [route] : []));

@@ -205,3 +205,65 @@ test('a connection at rest has no timer of its own', async () => {
   await result;
   assert.equal(clock.pendingTimers, 1, 'the one of the wheel');
 });
+
+/** The same connection in another process: its monotonic clock is another one. */
+function handedOver(): { readonly next: SleepingConnection; readonly there: DrivenClock } {
+  const left = connection.handOver();
+  assert.ok(left !== null);
+  assert.equal(left.socket, socket);
+  const there = new DrivenClock();
+  there.advance(1_000_000);
+  openConnections = new DeadlineWheel<OpenConnection<SleepEndReason>>(500, there.monotonicMs(), (one) =>
+    one.expire(),
+  );
+  there.every(500, () => openConnections.turn(there.monotonicMs()));
+  const next = new SleepingConnection(
+    socket,
+    { clock: there, sessions, telemetry, openConnections, settings: sleepGatewayDefaults },
+    left.state.heartbeatSeconds,
+  );
+  next.sleepOn(left.ticket, left.state);
+  return { next, there };
+}
+
+test('a session that is handed over keeps its last heartbeat and what is left of its deadline', () => {
+  connection.fallAsleep(ticket, false, 0);
+  clock.advance(4000);
+  connection.received(heartbeat);
+  const { lastHeartbeatAt } = connection;
+  clock.advance(10_000);
+  const { next, there } = handedOver();
+  assert.equal(next.lastHeartbeatAt, lastHeartbeatAt);
+  there.advance(4900);
+  assert.deepEqual(reasons(), []);
+  there.advance(1200);
+  assert.deepEqual(reasons(), ['heartbeat_timeout']);
+});
+
+test('a session that is handed over takes what is left of its flood window along', () => {
+  connection.fallAsleep(ticket, false, 0);
+  connection.received(Buffer.alloc(sleepGatewayDefaults.flood_bytes_max));
+  const { next } = handedOver();
+  next.received(Buffer.alloc(1));
+  assert.deepEqual(reasons(), ['flood']);
+});
+
+test('a connection that was handed over is over where it was, and its socket is left as it is', async () => {
+  connection.fallAsleep(ticket, false, 0);
+  handedOver();
+  clock.advance(60_000);
+  connection.peerEnded();
+  assert.equal(await connection.wake(null), 'refused');
+  assert.deepEqual(reasons(), []);
+  assert.equal(socket.destroyed, false);
+  assert.equal(connection.handOver(), null);
+});
+
+test('a connection with a packet that waits to be sent is not handed over', () => {
+  connection.fallAsleep(ticket, false, 0);
+  void connection.wake(null);
+  assert.equal(socket.writableLength, 8);
+  assert.equal(connection.handOver(), null);
+  connection.received(heartbeat);
+  assert.ok(connection.lastHeartbeatAt > 0);
+});
