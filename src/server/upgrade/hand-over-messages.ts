@@ -33,8 +33,10 @@ export type SuccessorOrder =
   | { readonly kind: 'listening-socket' }
   /** Of a session, which is still served where it was. */
   | { readonly kind: 'session-socket'; readonly sessionId: string }
+  /** They have ended where they were served: their sockets are to be closed. */
+  | { readonly kind: 'sessions-over'; readonly sessionIds: readonly string[] }
   | { readonly kind: 'answers'; readonly answers: readonly KeptAnswer[] }
-  /** Every session that is handed over, in several messages; a socket of another session is to be closed. */
+  /** Every session that is handed over, in several messages; a socket of any other is to be closed. */
   | { readonly kind: 'sessions'; readonly sessions: readonly SessionRow[] }
   /** Behind all of them: the store is closed. `listeners`: with the ports that are listened on. */
   | {

@@ -86,6 +86,8 @@ export class Predecessor {
       case 'session-socket':
         if (socket !== null) this.#sockets.set(order.sessionId, socket);
         return;
+      case 'sessions-over':
+        return this.#close(order.sessionIds);
       case 'answers':
         return void this.#answers.push(...order.answers);
       case 'sessions':
@@ -102,6 +104,13 @@ export class Predecessor {
           (server) => void server.relayed(request).then((answer) => report({ kind: 'answer', id, answer })),
         );
       }
+    }
+  }
+
+  #close(sessionIds: readonly string[]): void {
+    for (const sessionId of sessionIds) {
+      this.#sockets.get(sessionId)?.close();
+      this.#sockets.delete(sessionId);
     }
   }
 

@@ -76,6 +76,10 @@ export class ServerHandOver {
     }
   }
 
+  *liveSessionIds(): Generator<string> {
+    for (const { sessionId } of this.liveSockets()) yield sessionId;
+  }
+
   /** Those known now; later ones come again with them. */
   answers(): Iterable<KeptAnswer> {
     return this.#memories.answered();

@@ -36,6 +36,15 @@ export class StateCopy {
     await this.#copyAnswers(this.leaving.answers());
   }
 
+  /** Has the copies closed of sessions that are over by now: whoever was disconnected is to see it. */
+  async closeEnded(): Promise<void> {
+    const live = new Set(this.leaving.liveSessionIds());
+    const ended = Array.from(this.#sockets).filter((sessionId) => !live.has(sessionId));
+    for (const sessionId of ended) this.#sockets.delete(sessionId);
+    for (let at = 0; at < ended.length; at += handOverSlice)
+      await this.#successor.order({ kind: 'sessions-over', sessionIds: ended.slice(at, at + handOverSlice) });
+  }
+
   /** What is still missing of it, and the sessions. */
   async finish({ sessions, answers }: TakeOver): Promise<void> {
     for (const { moved, socket } of sessions) {

@@ -131,7 +131,7 @@ export class Upgrade implements UpgradeControl {
 
   async #handOver(successor: Successor, copy: StateCopy, left: LeftServer): Promise<void> {
     const { clock, log, listeners } = this.#deps;
-    await left.leaving.drain();
+    await this.#drain(copy);
     await copy.copy();
     const heldMs = clock.monotonicMs();
     const takeOver = await left.letGo();
@@ -148,6 +148,13 @@ export class Upgrade implements UpgradeControl {
       { pid: successor.pid, sessions, of: takeOver.sessions.length, held_ms },
       'the new release serves',
     );
+  }
+
+  /** It may take as long as a drain at a stop does. */
+  async #drain(copy: StateCopy): Promise<void> {
+    const sweep = (): void => void copy.closeEnded().catch(() => undefined);
+    const stop = this.#deps.clock.every(sweepMs, sweep);
+    await copy.leaving.drain().finally(stop);
   }
 
   async #passOn(successor: Successor, leaving: ServerHandOver): Promise<void> {
@@ -199,6 +206,7 @@ export class Upgrade implements UpgradeControl {
 }
 
 const relayTickMs = 100;
+const sweepMs = 1000;
 
 /** A server on its way out. Each step is taken once, whoever asks for it first. */
 class LeftServer {
