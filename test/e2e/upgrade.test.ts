@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { handOverVersion } from '../../src/server/upgrade/hand-over-messages.ts';
 import { storeFormat } from '../../src/storage/lmdb/store-format.ts';
-import { siteDevice } from '../support/site-server.ts';
+import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
+import { secretOf, siteDevice } from '../support/site-server.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { brokenRelease, Load, sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
 
 const devices = 60;
@@ -70,3 +73,29 @@ void test('a release that does not serve leaves the old one serving, also once i
   assert.deepEqual(upgraded.closed, []);
   assert.equal(await upgraded.offlineEvents(), '');
 });
+
+void test(
+  'sleep sessions over TLS are drained, which is said, and come back to the new release',
+  { skip: noOpenssl },
+  async (t) => {
+    const certificate = new TestCertificate(temporaryDirectory(t));
+    certificate.use('sleep');
+    const upgraded = await UpgradeSite.start(t, { devices: 1, settings: certificate.overrides('sleep') });
+    const deviceId = siteDevice(0);
+    const logIn = (): Promise<SleepingModule> =>
+      SleepingModule.connect(upgraded.site.ports.sleep, {
+        deviceId,
+        secret: secretOf(deviceId),
+        tls: { rejectUnauthorized: false },
+      });
+    const module = await logIn();
+    await upgraded.upgrade();
+    await module.closed;
+    await upgraded.site.server.command.logged(
+      'sleep sessions are TLS, which no other process can go on with: they are drained',
+    );
+    upgraded.modules[0] = await logIn();
+    await upgraded.wakes(0);
+    assert.match(await upgraded.offlineEvents(), /"drain"/);
+  },
+);
