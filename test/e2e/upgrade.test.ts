@@ -31,6 +31,8 @@ void test('upgrades under load close no sleep session, fail no request, and lose
     () => site.api.connectivity(siteDevice((turn += 1) % devices)),
     ({ status }) => status === 200,
   );
+  const signed = { atMs: Date.now() };
+  const asked = await site.api.wake({ device_id: siteDevice(0), once: true }, signed);
   // The second one is by a successor, which is gone then: who was started first stays.
   for (const which of [1, 2]) {
     const { sessions, of } = await upgraded.upgrade(which);
@@ -39,6 +41,8 @@ void test('upgrades under load close no sleep session, fail no request, and lose
     for (const module of upgraded.modules) module.heartbeat();
     await Promise.all(Array.from({ length: devices }, (_, device) => upgraded.wakes(device)));
   }
+  const repeated = await site.api.wake({ device_id: siteDevice(0), once: true }, signed);
+  assert.deepEqual(repeated.json.data, asked.json.data);
   await load.stop();
   assert.deepEqual(load.failures, []);
   assert.ok(load.done > 20, `${load.done}`);
@@ -69,6 +73,12 @@ void test('a release that does not serve leaves the old one serving, also once i
   const { exitCode, stdout, stderr } = await upgraded.command();
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /has taken over from/);
+  // Woken by the release before, it reports to the new one.
+  await upgraded.site.controller(3);
+  assert.match(
+    await upgraded.site.cli('events', '--type', 'device.wakeup.completed'),
+    new RegExp(siteDevice(3)),
+  );
   for (let device = 0; device < 8; device++) await upgraded.wakes(device);
   assert.deepEqual(upgraded.closed, []);
   assert.equal(await upgraded.offlineEvents(), '');

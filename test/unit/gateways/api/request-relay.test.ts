@@ -22,7 +22,7 @@ class Response extends FakeResponse {
 
 function relayOf(own: (response: HttpResponse) => void = () => assert.fail('nothing is answered here')): {
   readonly relay: RequestRelay;
-  ask(path: string): Response;
+  readonly ask: (path: string) => Response;
 } {
   const relay = new RequestRelay(new DrivenClock(), own);
   const ask = (path: string): Response => {
