@@ -143,10 +143,11 @@ class AloneServer {
     process.exit(0);
   }
 
-  /** An upgrade that is under way is waited for: the server is here then, or at the successor. */
+  /** An upgrade that cannot be given up is waited for: the server is here then, or at the successor. */
   async #stop(signal: StopSignal): Promise<void> {
     const { log } = this.#logging;
     log.info({ signal }, 'stopping');
+    this.#upgrade.giveUp();
     await Promise.race([this.#upgrade.settled(), this.#isHandedOver]);
     const { server } = this.#upgrade;
     if (server === null) return forward(this.#context.dataDirectory, signal);

@@ -43,6 +43,8 @@ export class Upgrade implements UpgradeControl {
   #server: RunningServer | null = null;
   #underWay: Promise<void> | null = null;
   #failure: string | null = null;
+  /** It has nothing of this server yet but copies. */
+  #loading: Successor | null = null;
 
   constructor(deps: UpgradeDeps) {
     this.#deps = deps;
@@ -71,6 +73,11 @@ export class Upgrade implements UpgradeControl {
     return succeed('sessions');
   }
 
+  /** For a stop: one that is under way ends here, unless the sessions are on their way already. */
+  giveUp(): void {
+    void this.#loading?.kill();
+  }
+
   /** Resolves when none is under way. */
   async settled(): Promise<void> {
     await this.#underWay;
@@ -83,6 +90,7 @@ export class Upgrade implements UpgradeControl {
     try {
       log.info({}, 'an upgrade begins: the new release is started');
       successor = this.#deps.startSuccessor();
+      this.#loading = successor;
       const facts = await successor.loaded(successorLoadMsMax);
       this.#check(facts);
       log.info({ pid: successor.pid, version: facts.version }, 'the new release has loaded');
@@ -92,9 +100,11 @@ export class Upgrade implements UpgradeControl {
       const copied_ms = Math.round(this.#deps.clock.monotonicMs() - copiedMs);
       log.info({ sockets: copy.sockets, copied_ms }, 'the sockets of the sessions are with both');
     } catch (error) {
+      this.#loading = null;
       await successor?.kill();
       return this.#failed(error);
     }
+    this.#loading = null;
     await this.#move(successor, copy);
   }
 

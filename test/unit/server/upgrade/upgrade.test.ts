@@ -19,6 +19,7 @@ class FakeSuccessor implements Successor {
   readonly pid = 4711;
   readonly #loaded: () => Promise<SuccessorFacts>;
   isKilled = false;
+  killed = (): void => undefined;
 
   constructor(loaded: () => Promise<SuccessorFacts>) {
     this.#loaded = loaded;
@@ -40,6 +41,7 @@ class FakeSuccessor implements Successor {
 
   async kill(): Promise<void> {
     this.isKilled = true;
+    this.killed();
   }
 
   leave(): void {}
@@ -116,4 +118,18 @@ void test('one upgrade is under way at a time, and none where the server says wh
   await upgrade.settled();
   const node = upgradeWith(new FakeSuccessor(() => loading), { obstacle: 'restart the nodes' });
   assert.deepEqual(node.begin(), { ok: false, error: 'restart the nodes' });
+});
+
+void test('a server that is to stop does not wait for a release that loads', async () => {
+  let fail: (error: Error) => void = () => undefined;
+  const loading = new Promise<SuccessorFacts>((_, reject) => (fail = reject));
+  const successor = new FakeSuccessor(() => loading);
+  successor.killed = () => fail(new Error('SIGKILL'));
+  const upgrade = upgradeWith(successor);
+  upgrade.giveUp();
+  upgrade.begin();
+  upgrade.giveUp();
+  await upgrade.settled();
+  assert.equal(upgrade.state.failure, 'SIGKILL');
+  assert.equal(upgrade.server, untouched);
 });
