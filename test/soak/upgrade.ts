@@ -7,6 +7,7 @@
  * for so many seconds before, between and after the upgrades. Each device is woken before and after. Prints one line of JSON;
  * exits 1 when a session was closed or told to be over, a request failed, or a packet did not arrive.
  */
+import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { siteDevice, wake } from '../support/site-server.ts';
@@ -63,6 +64,12 @@ async function ask(
   return seen;
 }
 
+/** Of the process that was started, which stays, and of the one that serves. */
+function residentMib(pid: number): number {
+  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+  return Math.round(Number(kib) / 1024);
+}
+
 async function run(upgraded: UpgradeSite): Promise<boolean> {
   const { site } = upgraded;
   await upgraded.sleep(sessions);
@@ -117,6 +124,7 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
       closed: upgraded.closed.length,
       offline_events: offline,
       upgrades: served,
+      resident_mib: { started: residentMib(site.pid), serves: residentMib(upgraded.servingPid) },
       wakeups: { ...told(woken), arrived },
       queries: told(queried),
     }),
