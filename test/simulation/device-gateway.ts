@@ -45,7 +45,7 @@ export class DeviceGateway {
     const wakeups = {
       reported: (...reported: [DeviceId, SessionId, never]) => reportWake(context, ...reported),
     };
-    const admission = { ...context, wakeups, isOverloaded: records.isOverloaded };
+    const admission = { ...context, wakeups, loginsAreClosed: records.loginsAreClosed };
     this.#sleep = sleepSessions(admission);
     this.#signal = signalSessions(admission);
     this.#sleepConnections = new DeviceConnections(clock, log, 'sleep logins cannot be verified');

@@ -100,7 +100,7 @@ export class SimulatedMember {
         },
       });
     await this.#member.open(context);
-    await this.#member.recover(context);
+    await this.#member.recover(context, new Set());
     this.#stops.push(context.watch.start());
     if (this.calls !== null) {
       this.calls.directory.resume();

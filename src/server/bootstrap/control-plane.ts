@@ -181,7 +181,10 @@ export class ControlPlane {
     await this.operators.close();
   }
 
-  #composeOps({ dataDirectory, upgrade }: ControlPlaneDeps, { exposition, routes }: MembershipView): OpsListener {
+  #composeOps(
+    { dataDirectory, upgrade }: ControlPlaneDeps,
+    { exposition, routes }: MembershipView,
+  ): OpsListener {
     const { settings, readiness, log, signingKeys } = this.#context;
     const administration = adminRoutes(this.#context, {
       dataDirectory,
