@@ -178,7 +178,7 @@ function checkTold({ evidence }: Site, events: readonly FinalEvent[]): void {
   const logged = new Set(events.flatMap(({ data }) => ('session' in data ? [data.session] : [])));
   for (const fact of evidence.sessions.values()) {
     const { session, welcomedMs, isProvisional, deviceId } = fact;
-    const isUntold = isProvisional || endedUntold(fact);
+    const isUntold = isProvisional || leftUntold(fact);
     if (welcomedMs !== null && !isUntold && !logged.has(session))
       evidence.violated(
         2,
@@ -190,10 +190,13 @@ function checkTold({ evidence }: Site, events: readonly FinalEvent[]): void {
 /** Milliseconds in which a node brings what it has committed to NATS, unless that is away. */
 const outboxMs = 15_000;
 
-/** Its node ended with the login in its outbox: a later login elsewhere may have come before the next start. */
-function endedUntold({ life, welcomedMs }: SessionFact): boolean {
-  const { endedMs } = life.host;
-  return life.nats !== null && endedMs !== null && endedMs - (welcomedMs ?? 0) < outboxMs;
+/** Its node ended, or was cut off, with the login in its outbox: a later login elsewhere may have come before that is brought on. */
+function leftUntold({ life, welcomedMs }: SessionFact): boolean {
+  const { host, place, nats } = life;
+  const ends = [...place.cutsMs, ...(host.endedMs === null ? [] : [host.endedMs])];
+  const isSoon = (endMs: number): boolean =>
+    welcomedMs !== null && endMs >= welcomedMs && endMs - welcomedMs < outboxMs;
+  return nats !== null && ends.some(isSoon);
 }
 
 /** L: a login, R: one that is recovered, E: an end, N: one as lost. */

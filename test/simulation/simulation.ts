@@ -135,10 +135,11 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   again(500, () => actors.backend.stir());
   again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
   // Some runs have hours between their faults, as far as what is judged at once can see.
-  if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site));
+  if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));
 }
 
-function stirSite(site: Site): void {
+/** A pause is over by `endMs`: what waits for its end would begin too late to be over at rest. */
+function stirSite(site: Site, endMs: number): void {
   const { chance, timeline } = site;
   const place = site.places[chance.below(site.places.length)];
   if (place === undefined) return;
@@ -147,8 +148,10 @@ function stirSite(site: Site): void {
     void timeline.after(ms, null, () => {
       if (place.life === null && !site.weather.isFair) site.start(place);
     });
-  if (lot < 0.3) site.pause(place, chance.next() < 0.7 ? chance.next() * 3000 : chance.next() * 16_000);
-  else if (lot < 0.6 && site.topology === 'nodes') {
+  if (lot < 0.3) {
+    const ms = chance.next() < 0.7 ? chance.next() * 3000 : chance.next() * 16_000;
+    site.pause(place, Math.min(ms, endMs - timeline.nowMs));
+  } else if (lot < 0.6 && site.topology === 'nodes') {
     site.cut(place);
     timeline.after(chance.next() * 18_000, null, () => site.mend(place));
   } else if (lot < 0.85 && place.life !== null) {

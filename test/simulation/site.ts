@@ -73,6 +73,8 @@ export interface Place {
   lives: number;
   /** The way to NATS is cut. */
   isCut: boolean;
+  /** When it was. */
+  readonly cutsMs: number[];
   /** Until then, and for a while after, others may see what was before. */
   troubledMs: number;
 }
@@ -240,6 +242,7 @@ export class Site {
     if (place.isCut || this.topology !== 'nodes') return;
     this.evidence.note(`${place.name} is cut off from NATS`);
     place.isCut = true;
+    place.cutsMs.push(this.timeline.nowMs);
     place.life?.nats?.cut();
   }
 
@@ -295,6 +298,7 @@ export class Site {
         life: null,
         lives: 0,
         isCut: false,
+        cutsMs: [],
         troubledMs: -Infinity,
       });
     const count = 2 + this.chance.below(2);
