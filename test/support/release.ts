@@ -17,13 +17,12 @@ import { readSigningKey, signatureName, signSums, sumsName, writeSums } from './
 
 const root = fileURLToPath(checkout);
 
-/**
- * Scripts of package.json, run in the clone: an installed package and what it starts, the commands of every page, and what takes
- * too long to be run for each change.
- */
+/** Scripts of package.json, run in the clone: what `.ci/run` leaves out where its time is over. */
 const tests = [
   ['test:install'],
   ['test:docs'],
+  ['test:contract'],
+  ['test:examples'],
   ['soak:media', '--', '--seconds', '60'],
   ['bench:load', '--', 'wakeups', '--smoke'],
 ] as const;
