@@ -164,7 +164,8 @@ function checkOrder({ evidence, topology, places, timeline }: Site, events: read
   }
 }
 
-function checkTold({ evidence }: Site, events: readonly FinalEvent[]): void {
+function checkTold(site: Site, events: readonly FinalEvent[]): void {
+  const { evidence } = site;
   const byId = new Map(events.map((event) => [event.id, event]));
   for (const { id, deviceId, seq, sequence, type } of evidence.read.values()) {
     const found = byId.get(id);
@@ -178,7 +179,7 @@ function checkTold({ evidence }: Site, events: readonly FinalEvent[]): void {
   const logged = new Set(events.flatMap(({ data }) => ('session' in data ? [data.session] : [])));
   for (const fact of evidence.sessions.values()) {
     const { session, welcomedMs, isProvisional, deviceId } = fact;
-    const isUntold = isProvisional || leftUntold(fact);
+    const isUntold = isProvisional || leftUntold(site, fact);
     if (welcomedMs !== null && !isUntold && !logged.has(session))
       evidence.violated(
         2,
@@ -190,13 +191,13 @@ function checkTold({ evidence }: Site, events: readonly FinalEvent[]): void {
 /** Milliseconds in which a node brings what it has committed to NATS, unless that is away. */
 const outboxMs = 15_000;
 
-/** Its node ended, or was cut off, with the login in its outbox: a later login elsewhere may have come before that is brought on. */
-function leftUntold({ life, welcomedMs }: SessionFact): boolean {
+/** Its node ended, was cut off or got no answer, with the login in its outbox: a later login elsewhere may have come before that is brought on. */
+function leftUntold({ weather }: Site, { life, welcomedMs }: SessionFact): boolean {
   const { host, place, nats } = life;
   const ends = [...place.cutsMs, ...(host.endedMs === null ? [] : [host.endedMs])];
   const isSoon = (endMs: number): boolean =>
     welcomedMs !== null && endMs >= welcomedMs && endMs - welcomedMs < outboxMs;
-  return nats !== null && ends.some(isSoon);
+  return nats !== null && (weather.lossShare > 0 || ends.some(isSoon));
 }
 
 /** L: a login, R: one that is recovered, E: an end, N: one as lost. */
