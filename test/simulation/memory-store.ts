@@ -159,6 +159,7 @@ interface MemoryEnvironmentDeps {
 class MemoryEnvironment {
   readonly mode: EnvironmentMode;
   readonly directory = '';
+  readonly path = '';
   readonly #deps: MemoryEnvironmentDeps;
   readonly #tables = new Map<string, MemoryTable>();
   /** Of the transaction that runs in this turn. */
@@ -187,6 +188,11 @@ class MemoryEnvironment {
   refresh(): void {}
 
   refreshShared(): void {}
+
+  /** Memory has no pages that could be damaged. */
+  onDamage(): void {}
+
+  checkRoom(): void {}
 
   transactionSync<Result>(act: () => Result): Result {
     const { result, changes } = this.#run(act);

@@ -137,12 +137,13 @@ export function dieOfTheUnexpected(logging: Logging): void {
 export function announceConsole(
   { log }: Pick<Logging, 'log'>,
   listeners: Readonly<Partial<Record<'ops', string>>>,
-  { ops }: Pick<Settings, 'ops'>,
+  { ops, data }: Pick<Settings, 'ops' | 'data'>,
 ): void {
   const url = ops.console ? consoleUrl(listeners) : null;
   if (url !== null)
     log.info(
-      { url, login: reveilleCommand('ops-token create NAME --role operator') },
+      // Settings of the command line may be secrets, which no log may have: the directory is enough.
+      { url, login: reveilleCommand('ops-token create NAME --role operator', [['--data-dir', data.dir]]) },
       'the console is there',
     );
 }
