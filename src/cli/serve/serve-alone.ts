@@ -34,13 +34,16 @@ import {
   type StopSignal,
 } from './serving-end.ts';
 
+/** Who stops a service may tell each of its processes, and the one that was started first tells its successor, too. */
+const sameSignalMs = 500;
+
 /** The flag by which only a server starts its successor. */
 export const successorFlag = '--successor';
 
 export async function serveAlone(context: CommandContext, isSuccessor: boolean): Promise<void> {
   const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
-  const stopping = stopSignal(context.clock);
+  const stopping = stopSignal(context.clock, isSuccessor ? sameSignalMs : 0);
   const predecessor = isSuccessor ? new Predecessor(() => process.exit(1)) : null;
   // Loaded only here, since the other commands run without the front end's binary, and while the checks run.
   const loading = import('../../server/bootstrap/server.ts');

@@ -67,16 +67,16 @@ export function refuseStart(error: unknown): never {
   throw new CommandError(error.message, `look this machine over: ${reveilleCommand('doctor')}`);
 }
 
-/** Two signals within so many milliseconds are one: who stops a service may tell each of its processes, and these one another. */
-const sameSignalMs = 500;
-
-/** Resolves on the first SIGTERM or SIGINT, also while the server starts; another one ends the process at once. */
-export function stopSignal(clock: Clock): Promise<StopSignal> {
+/**
+ * Resolves on the first SIGTERM or SIGINT, also while the server starts; another one ends the process at once, unless it comes
+ * within `sameMs` milliseconds and is the same one told twice.
+ */
+export function stopSignal(clock: Clock, sameMs = 0): Promise<StopSignal> {
   return new Promise((resolve) => {
     let askedMs: number | null = null;
     const onSignal = (signal: StopSignal): void => {
       const nowMs = clock.monotonicMs();
-      if (askedMs !== null && nowMs - askedMs > sameSignalMs) process.exit(128 + constants.signals[signal]);
+      if (askedMs !== null && nowMs - askedMs >= sameMs) process.exit(128 + constants.signals[signal]);
       askedMs ??= nowMs;
       resolve(signal);
     };
