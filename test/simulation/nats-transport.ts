@@ -1,13 +1,14 @@
 /** A node's transport over a simulated connection: buckets, tails, the events of devices and messages. */
 import type { Subscription, SubscriptionOptions, PublishOptions, Payload, Msg } from '@nats-io/nats-core';
 import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
-import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/events/stream-tail.ts';
+import type { OpenTail, TailSource } from '../../src/cluster/events/stream-tail.ts';
 import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { NatsNames, type BucketName } from '../../src/cluster/nats/nats-names.ts';
 import type { EventTail, NodeTransport } from '../../src/cluster/nats/node-transport.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
+import { PushedMessages } from '../support/pushed-messages.ts';
 import type { NatsConnection } from './nats-connection.ts';
 import type { Bucket, EventStreamServer, NatsServer, StreamMessage } from './nats-server.ts';
 
@@ -151,32 +152,6 @@ function entryOf(change: KvChange | undefined): KvEntry | null {
   return change === undefined ? null : { key: change.key, value: change.value, revision: change.revision };
 }
 
-/** Messages as they are pushed, until it is closed. */
-class PushedMessages implements AsyncIterable<TailMessage> {
-  readonly #waiting: TailMessage[] = [];
-  #isClosed = false;
-  #wake = (): void => undefined;
-
-  push(message: TailMessage): void {
-    this.#waiting.push(message);
-    this.#wake();
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#wake();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<TailMessage, void, undefined> {
-    for (;;) {
-      const message = this.#isClosed ? undefined : this.#waiting.shift();
-      if (message !== undefined) yield message;
-      else if (this.#isClosed) return;
-      else await new Promise<void>((resolve) => (this.#wake = resolve));
-    }
-  }
-}
-
 interface Followable {
   readonly last: number;
   behind(sequence: number): readonly StreamMessage[];
@@ -184,7 +159,7 @@ interface Followable {
 }
 
 async function openTail(link: NatsConnection, stream: Followable, after: number): Promise<OpenTail> {
-  const pushed = new PushedMessages();
+  const pushed = new PushedMessages({ dropsAtClose: true });
   let [last, pending] = [0, 0];
   const stop = await link.requestFollowed(() => {
     const found = stream.behind(after);

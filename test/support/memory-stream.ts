@@ -1,10 +1,11 @@
 /** A stream of NATS in memory: its devices' events by compare-and-set, and a tail that the test can cut. */
 import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
-import type { OpenTail, TailMessage, TailSource } from '../../src/cluster/events/stream-tail.ts';
+import type { OpenTail, TailSource } from '../../src/cluster/events/stream-tail.ts';
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
 import type { Clock } from '../../src/lib/clock.ts';
 import type { DeviceId, EventId } from '../../src/model/ids.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
+import { PushedMessages } from './pushed-messages.ts';
 
 export class MemoryStream implements DeviceEvents, TailSource {
   readonly stream = 'events';
@@ -21,7 +22,7 @@ export class MemoryStream implements DeviceEvents, TailSource {
   isHeld = false;
   asked = 0;
   opened: number[] = [];
-  #tails = new Set<MemoryTail>();
+  #tails = new Set<PushedMessages>();
   #sequence = 0;
 
   constructor(clock: Clock) {
@@ -67,7 +68,7 @@ export class MemoryStream implements DeviceEvents, TailSource {
     this.#reach();
     this.opened.push(after);
     const behind = this.stored.filter(({ sequence }) => sequence > after);
-    const tail = new MemoryTail();
+    const tail = new PushedMessages({ dropsAtClose: false });
     for (const [at, { sequence, data }] of behind.entries())
       tail.push({ sequence, subject: 'x', data, pending: behind.length - at - 1 });
     this.#tails.add(tail);
@@ -96,33 +97,5 @@ export class MemoryStream implements DeviceEvents, TailSource {
 
   #reach(): void {
     if (this.isUnavailable) throw new SharedStateUnavailable('NATS is away');
-  }
-}
-
-class MemoryTail implements AsyncIterable<TailMessage> {
-  readonly #waiting: TailMessage[] = [];
-  #isClosed = false;
-  #wake = (): void => undefined;
-
-  push(message: TailMessage): void {
-    this.#waiting.push(message);
-    this.#wake();
-  }
-
-  close(): void {
-    this.#isClosed = true;
-    this.#wake();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<TailMessage, void, undefined> {
-    for (;;) {
-      const message = this.#waiting.shift();
-      if (message !== undefined) yield message;
-      else if (this.#isClosed) return;
-      else
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-    }
   }
 }
