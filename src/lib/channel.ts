@@ -95,6 +95,11 @@ export class Channel {
     this.flushSoon();
   }
 
+  /** From now on it waits again, for another channel: only what is being written goes. */
+  hold(): void {
+    this.#isFlowing = false;
+  }
+
   /** There is more in the queue: what a turn of the loop put there goes at its end, in one write. */
   flushSoon(): void {
     if (this.#isFlushDue || this.#isWriting || !this.#isFlowing) return;
@@ -122,7 +127,8 @@ export class Channel {
 
   #flush(): void {
     // A write on a stream that breaks may be reported as done.
-    if (this.#stage !== 'open' || this.#stream.destroyed || this.#isWriting || this.#queue.isEmpty) return;
+    if (!this.#isFlowing || this.#stage !== 'open' || this.#stream.destroyed) return;
+    if (this.#isWriting || this.#queue.isEmpty) return;
     this.#isWriting = true;
     const frames = this.#queue.take(pieceBytesMax);
     const last = frames.pop();

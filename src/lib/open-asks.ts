@@ -31,6 +31,11 @@ export class OpenAsks<Answers extends object, Failure extends string> {
     return this.#open.size;
   }
 
+  /** By their numbers. */
+  ids(): Iterable<number> {
+    return this.#open.keys();
+  }
+
   /**
    * `send` hands the question over, by its number (1 to 2^32 - 1), before this returns; false: it could not, and nobody
    * has it. Settles within `waitMs`, which may be Infinity, and never rejects.

@@ -35,8 +35,8 @@ void test('upgrades under load close no sleep session, fail no request, and lose
   const asked = await site.api.wake({ device_id: siteDevice(0), once: true }, signed);
   // The second one is by a successor, which is gone then: who was started first stays.
   for (const which of [1, 2]) {
-    const { sessions, of } = await upgraded.upgrade(which);
-    assert.deepEqual({ sessions, of }, { sessions: devices, of: devices });
+    const [handedOver] = await upgraded.upgrade(which);
+    assert.deepEqual([handedOver?.sessions, handedOver?.of], [devices, devices]);
     pids.add(upgraded.servingPid);
     for (const module of upgraded.modules) module.heartbeat();
     await Promise.all(Array.from({ length: devices }, (_, device) => upgraded.wakes(device)));

@@ -43,7 +43,7 @@ const codecs: readonly Codec[] = [
 
 const goodBytes: readonly Uint8Array[] = [
   ...peerMessages.map(encodePeerMessage),
-  encodePeerHello({ kind: 'hello', member: memberOne, release: '0.1.0' }),
+  encodePeerHello({ kind: 'hello', member: memberOne }),
   encodePeerHello({ kind: 'refused', sentence: 'no' }),
   ...storedValues.map(({ bytes }) => bytes),
 ];

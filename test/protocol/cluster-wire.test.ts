@@ -208,8 +208,8 @@ for (const [message, payload] of messages)
 
 const hellos: readonly (readonly [PeerHello, Buffer])[] = [
   [
-    { kind: 'hello', member, release: '0.1.0' },
-    map(['kind', word('hello')], ['member', word(member)], ['release', word('0.1.0')]),
+    { kind: 'hello', member },
+    map(['kind', word('hello')], ['member', word(member)]),
   ],
   [{ kind: 'refused', sentence: 'no' }, map(['kind', word('refused')], ['sentence', word('no')])],
 ];

@@ -202,6 +202,9 @@ class MachinePeers implements ProcessPeers {
     this.#network.leave(this.self);
   }
 
+  /** No process hands over here. */
+  async leave(): Promise<void> {}
+
   #notifyAll(notice: PeerNotice): void {
     for (const member of this.#others) this.#notify(member, notice);
   }
@@ -214,7 +217,7 @@ class MachinePeers implements ProcessPeers {
   #received(message: PeerMessage): void {
     if (message.kind === 'question') void this.#answer(message);
     else if (message.kind === 'answer') this.#asks.answered(message.id, message.to, message.answer);
-    else this.#host.heard(message.notice, message.from);
+    else if (message.kind === 'notice') this.#host.heard(message.notice, message.from);
   }
 
   async #answer({ id, from, question }: Extract<PeerMessage, { kind: 'question' }>): Promise<void> {

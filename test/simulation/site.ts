@@ -11,7 +11,7 @@ import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { AloneMembership, type Membership } from '../../src/server/membership/membership.ts';
 import { NodeMembership } from '../../src/server/membership/node-membership.ts';
 import { ProcessMembership } from '../../src/server/membership/process-membership.ts';
-import type { WorkerSetState } from '../../src/server/supervisor/process-messages.ts';
+import { supervisorVersion, type WorkerSetState } from '../../src/server/supervisor/process-messages.ts';
 import type { Machine, WorkerHandle } from '../../src/server/supervisor/worker-set.ts';
 import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
@@ -358,6 +358,8 @@ export class Site {
         process: place.index,
         role: place.role === 'coordinator' ? 'coordinator' : 'worker',
         member,
+        supervisorVersion,
+        isSuccessor: false,
         workers: this.places.length - 1,
         socketDirectory: '',
         listeners: {} as never,
@@ -367,6 +369,7 @@ export class Site {
         changed(this.#workerSet());
       },
       report: () => undefined,
+      upgrade: () => ({ isUnderWay: false, failure: null }),
       sleepPort: () => undefined,
     };
     const membership = new ProcessMembership(handle, machine, clock);
@@ -409,6 +412,7 @@ export class Site {
         restarts: place.lives,
       })),
       isStopping: this.#isStopping,
+      upgrade: { isUnderWay: false, failure: null, asked: 0 },
     };
   }
 }

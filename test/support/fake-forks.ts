@@ -13,10 +13,14 @@ import { Supervisor } from '../../src/server/supervisor/supervisor.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLog } from './fakes.ts';
 
+type Told = Parameters<ProcessFork['onReport']>[0];
+
 export class FakeFork implements ProcessFork {
   readonly pid: number;
   readonly ended: Promise<string>;
   readonly orders: ProcessOrder[] = [];
+  /** What came with each. */
+  readonly sockets: (BoundSocket | null)[] = [];
   /** Answers heartbeats, and stops when it is told to. */
   isSound = true;
   wasKilled = false;
@@ -27,16 +31,16 @@ export class FakeFork implements ProcessFork {
   readonly lent = new Map<number, number>();
   #end: (how: string) => void = () => undefined;
   readonly #unheard: ProcessReport[] = [];
-  #told: (report: ProcessReport) => void = (report) => void this.#unheard.push(report);
+  #told: Told = (report) => void this.#unheard.push(report);
 
   constructor(pid: number) {
     this.pid = pid;
     this.ended = new Promise((resolve) => (this.#end = resolve));
   }
 
-  onReport(told: (report: ProcessReport) => void): void {
+  onReport(told: Told): void {
     this.#told = told;
-    for (const report of this.#unheard.splice(0)) told(report);
+    for (const report of this.#unheard.splice(0)) told(report, null);
   }
 
   /** Connections come to one of its sockets. */
@@ -59,8 +63,10 @@ export class FakeFork implements ProcessFork {
     return { open: this.open, taken: this.#taken };
   }
 
-  order(order: ProcessOrder): void {
+  order(order: ProcessOrder, socket?: BoundSocket, sent: () => void = () => undefined): void {
     this.orders.push(order);
+    this.sockets.push(socket ?? null);
+    sent();
     if (order.kind === 'sleep-socket') this.lent.set(order.number, order.connections);
     if (!this.isSound) return;
     if (order.kind === 'sleep-sockets-back') {
@@ -81,15 +87,15 @@ export class FakeFork implements ProcessFork {
     this.#end(how);
   }
 
-  report(report: ProcessReport): void {
-    this.#told(report);
+  report(report: ProcessReport, socket: BoundSocket | null = null): void {
+    this.#told(report, socket);
   }
 
   ready(): void {
     const { role } = this.task;
     const listeners =
       role === 'coordinator' ? { ops: '127.0.0.1:8090' } : { api: '127.0.0.1:8080', sleep: '127.0.0.1:8081' };
-    this.report({ kind: 'ready', listeners });
+    this.report({ kind: 'ready', listeners, sleep: this.#counts });
   }
 
   /** What it was told to be. */
@@ -155,8 +161,8 @@ export class SupervisorScene {
   /** Thrown by the next forks. */
   noProcess: Error | null = null;
 
-  /** `sockets` of the sleep port: as many, or one. */
-  constructor(workers: number, sockets = workers) {
+  /** `sockets` of the sleep port: as many, or one. `passesSockets`: from one process to another. */
+  constructor(workers: number, sockets = workers, passesSockets = false) {
     const { clock, log } = this;
     this.supervisor = new Supervisor({
       clock,
@@ -167,6 +173,7 @@ export class SupervisorScene {
       listeners,
       stopMsMax,
       fork: () => this.#fork(),
+      passesSockets,
       bind: async () => {
         if (this.noSockets !== null) throw this.noSockets;
         this.sockets = Array.from({ length: sockets }, () => new FakeBoundSocket());

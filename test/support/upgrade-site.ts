@@ -28,30 +28,41 @@ export function brokenRelease(facts: object, onOrder: string): string {
 export interface UpgradeSiteOptions {
   readonly devices: number;
   readonly settings?: readonly string[];
-  /** Of `serve`. */
-  readonly options?: readonly string[];
+  /** Left out: the server is one process. */
+  readonly processes?: number;
+}
+
+/** By the log of the process that hands over. */
+export interface HandedOver {
+  readonly sessions: number;
+  readonly of: number;
+  readonly held_ms: number;
+  readonly copied_ms: number;
 }
 
 export class UpgradeSite {
   readonly site: SiteServer;
   readonly #program: string;
+  readonly #processes: number;
   readonly modules: SleepingModule[] = [];
   /** Devices whose socket was closed, by number. */
   readonly closed: number[] = [];
 
-  private constructor(site: SiteServer, program: string) {
+  private constructor(site: SiteServer, program: string, processes: number) {
     this.site = site;
     this.#program = program;
+    this.#processes = processes;
   }
 
   static async start(
     t: Ending,
-    { devices, settings = [], options = [] }: UpgradeSiteOptions,
+    { devices, settings = [], processes = 0 }: UpgradeSiteOptions,
   ): Promise<UpgradeSite> {
     const ending = lastFirst(t);
     const directory = temporaryDirectory(ending);
     const registry = join(directory, 'site-registry.json');
     writeFileSync(registry, JSON.stringify(siteRegistry({ devices })));
+    const options = processes === 0 ? [] : ['--processes', String(processes)];
     const site = new SiteServer(ending, directory, [`registry.file=${registry}`, ...settings], options);
     // It has a process group of its own, and goes on when its parent is killed.
     ending.after(() => {
@@ -59,7 +70,7 @@ export class UpgradeSite {
       if (pid !== null) process.kill(pid, 'SIGKILL');
     });
     const program = join(directory, 'release.mjs');
-    const upgraded = new UpgradeSite(site, program);
+    const upgraded = new UpgradeSite(site, program, processes);
     upgraded.install(sameRelease);
     await site.start({ program });
     return upgraded;
@@ -101,10 +112,22 @@ export class UpgradeSite {
     return livingPid(this.site.directory) ?? assert.fail('a server has the directory');
   }
 
-  /** By a signal, as an operator sends it to the process that was started. Resolves when the `which`th successor serves. */
-  async upgrade(which = 1): Promise<Record<string, unknown>> {
+  /**
+   * By a signal, as an operator sends it to the process that was started: the `which`th. Resolves to what each process that hands
+   * over says of it, when all have.
+   */
+  async upgrade(which = 1): Promise<readonly HandedOver[]> {
+    const { command } = this.site.server;
     process.kill(this.site.pid, 'SIGUSR2');
-    return this.site.server.command.logged<Record<string, unknown>>('the new release serves', which);
+    if (this.#processes > 0) await command.logged('the processes of the release in place serve', which);
+    const each = Math.max(1, this.#processes);
+    const handedOver: HandedOver[] = [];
+    for (let place = (which - 1) * each + 1; place <= which * each; place++) {
+      const { sessions, of, held_ms } = await command.logged<HandedOver>('the new release serves', place);
+      const { copied_ms } = await command.logged<HandedOver>('the sockets of the sessions are with both', place);
+      handedOver.push({ sessions, of, held_ms, copied_ms });
+    }
+    return handedOver;
   }
 
   /** Sessions that are told to have ended, by the log of events. */

@@ -2,9 +2,9 @@
 import type { Command } from 'commander';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/upgrade/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
-import { upgradeCommandMsMax } from '../../model/upgrade-limits.ts';
+import { upgradeCommandMsMax, upgradeOfAllMsMax } from '../../model/upgrade-limits.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { CommandError } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';
 import { OpsUnavailableError, type OpsClient } from './ops-client.ts';
 
@@ -12,8 +12,8 @@ export function addUpgradeCommand(program: Command): void {
   const command = program
     .command('upgrade')
     .description(
-      'Let the release that is in place now take over from the one that serves: sleeping devices stay connected. With ' +
-        'several processes the workers restart one after another.',
+      'Let the release that is in place now take over from the one that serves: sleeping devices stay connected. Of ' +
+        'several processes one worker after another hands over, then the coordinator restarts.',
     )
     .action(inContext(upgrade));
   addExamples(
@@ -25,12 +25,7 @@ export function addUpgradeCommand(program: Command): void {
 
 async function upgrade(context: CommandContext): Promise<void> {
   const begun = await clientOf(context).change<UpgradeBegunJson>('/v1/upgrade', {});
-  if (begun.kind === 'workers')
-    return context.output.answer(
-      begun,
-      `the workers are restarted one after another; see ${reveilleCommand('cluster status')}`,
-    );
-  const now = await finished(context, begun.pid);
+  const now = await finished(context, begun);
   const before = { pid: begun.pid, version: begun.version };
   const after = { pid: now.pid, version: now.version };
   context.output.answer(
@@ -41,14 +36,16 @@ async function upgrade(context: CommandContext): Promise<void> {
 
 const askEveryMs = 250;
 
-/** The server that serves in its place. Throws when that is still the one that was asked. */
-async function finished(context: CommandContext, pid: number): Promise<UpgradeJson> {
+/** The process that answers in the place of the one that was asked. Throws when that is still the same. */
+async function finished(context: CommandContext, { pid, kind }: UpgradeBegunJson): Promise<UpgradeJson> {
   const { clock } = context;
-  const endMs = clock.monotonicMs() + upgradeCommandMsMax;
+  const msMax = kind === 'sessions' ? upgradeCommandMsMax : upgradeOfAllMsMax;
+  const endMs = clock.monotonicMs() + msMax;
   while (clock.monotonicMs() < endMs) {
     await pause(clock, askEveryMs);
     const now = await asked(context);
-    if (now === null || (now.pid === pid && now.upgrading)) continue;
+    // The coordinator is the last of several.
+    if (now === null || now.upgrading) continue;
     if (now.pid !== pid) return now;
     throw new CommandError(
       `not upgraded, and the old release goes on: ${now.failure ?? 'it does not say why'}`,
@@ -56,7 +53,7 @@ async function finished(context: CommandContext, pid: number): Promise<UpgradeJs
     );
   }
   throw new CommandError(
-    `no release says within ${upgradeCommandMsMax / 1000} s that it serves`,
+    `no release says within ${msMax / 1000} s that it serves`,
     "see the server's log",
   );
 }

@@ -6,7 +6,6 @@
  */
 import { pause, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
-import { readVersion } from '../../lib/package-version.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
@@ -14,13 +13,11 @@ import { listenerNames } from '../../server/config/settings-schema.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
 import { settlePorts } from '../../server/supervisor/process-ports.ts';
 import type { ProcessTask } from '../../server/supervisor/process-messages.ts';
-import { handOverVersion } from '../../server/upgrade/hand-over-messages.ts';
-import { Predecessor } from '../../server/upgrade/predecessor.ts';
+import { parentLine, Predecessor } from '../../server/upgrade/predecessor.ts';
 import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
 import { startSuccessor } from '../../server/upgrade/successor.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import { livingPid, wasLeftLocked } from '../../storage/lmdb/data-directory.ts';
-import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import {
   announceConsole,
@@ -44,7 +41,7 @@ export async function serveAlone(context: CommandContext, isSuccessor: boolean):
   const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal(context.clock, isSuccessor ? sameSignalMs : 0);
-  const predecessor = isSuccessor ? new Predecessor(() => process.exit(1)) : null;
+  const predecessor = isSuccessor ? new Predecessor(parentLine(), () => process.exit(1)) : null;
   // Loaded only here, since the other commands run without the front end's binary, and while the checks run.
   const loading = import('../../server/bootstrap/server.ts');
   loading.catch(() => undefined);
@@ -74,7 +71,7 @@ async function begin(
   predecessor: Predecessor | null,
 ): Promise<Beginning> {
   if (predecessor !== null) {
-    predecessor.loaded({ handOver: handOverVersion, version: readVersion(), storeFormat, dataDirectory });
+    predecessor.loaded(dataDirectory);
     return predecessor.inherit(settings);
   }
   const wantsFreePorts = listenerNames.some((name) => settings[name].listen.port === 0);

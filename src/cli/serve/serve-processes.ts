@@ -4,7 +4,6 @@
  * Source: cluster.md, Several processes on one machine; running.md, Stopping.
  */
 import { hostname } from 'node:os';
-import { fileURLToPath } from 'node:url';
 import { bindSockets } from '../../lib/bound-sockets.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
@@ -30,7 +29,6 @@ import {
   refuseStart,
   stopSignal,
 } from './serving-end.ts';
-import { moduleBeside } from '../../lib/module-worker.ts';
 
 /** The flag by which only the supervisor starts a process. */
 export const supervisedFlag = '--supervised';
@@ -78,8 +76,10 @@ async function composeSupervisor(
     socketDirectory,
     listeners,
     stopMsMax: drainMsMax + processStopMsMax,
-    fork: () => forkProcess(fileURLToPath(moduleBeside('../../main', import.meta.url)), args),
+    // Of whatever release it is by then.
+    fork: () => forkProcess(process.argv[1] ?? '', args),
     bind: bindSockets,
+    passesSockets: process.platform !== 'win32',
   });
   process.once('exit', () => {
     supervisor.kill();
@@ -103,5 +103,5 @@ function announceReady(
   announce({ listeners }, 'ready');
   announceConsole({ log }, listeners, settings);
   onHangup(() => supervisor.reload());
-  process.on('SIGUSR2', () => supervisor.signalRestart());
+  process.on('SIGUSR2', () => supervisor.signalUpgrade());
 }

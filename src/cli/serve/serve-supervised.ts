@@ -1,19 +1,31 @@
 /**
  * One process of `reveille serve --processes N`. It loads its code before the supervisor assigns its task, and reports why
- * it cannot start to the supervisor, which logs that. When the supervisor is gone it ends its sessions and stops at once. Source: cluster.md, Several processes on one machine.
+ * it cannot start to the supervisor, which logs that. When the supervisor is gone it ends its sessions and stops at once. A worker
+ * hands over to its successor, another process that is the same member, as a server alone does, by way of the supervisor.
+ * Source: cluster.md, Several processes on one machine; docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { assert } from '../../lib/assert.ts';
 import { messageOf } from '../../lib/result.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
-import type { LentPort } from '../../server/supervisor/worker-set.ts';
-import type { WorkerSetState, ProcessTask } from '../../server/supervisor/process-messages.ts';
+import type { LentPort, WorkerHandle } from '../../server/supervisor/worker-set.ts';
+import {
+  supervisorVersion,
+  type ProcessTask,
+  type WorkerSetState,
+} from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/config/derived-settings.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
+import { Predecessor } from '../../server/upgrade/predecessor.ts';
+import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
+import { LinkedSuccessor } from '../../server/upgrade/successor.ts';
+import { SupervisedPredecessorLine, SupervisedSuccessorLine } from '../../server/upgrade/supervised-lines.ts';
+import { Upgrade } from '../../server/upgrade/upgrade.ts';
+import type { UpgradeState } from '../../server/upgrade/upgrade-routes.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { demoNotice, dieOfTheUnexpected } from './serving-end.ts';
+import { checkStart, demoNotice, dieOfTheUnexpected } from './serving-end.ts';
 
 export async function serveSupervised(context: CommandContext): Promise<void> {
   const { startServer } = await import('../../server/bootstrap/server.ts');
@@ -25,12 +37,9 @@ type StartServer = (settings: Settings, deps: ServerDeps) => Promise<RunningServ
 class Supervised {
   readonly #context: CommandContext;
   readonly #startServer: StartServer;
-  #logging: Logging | null = null;
   /** Null: the supervisor has not assigned a task yet. */
-  #starting: Promise<RunningServer> | null = null;
-  #workerSet: WorkerSetState = { processes: [], isStopping: false };
-  #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
-  #sleepPort: LentPort | null = null;
+  #process: SupervisedProcess | null = null;
+  readonly #predecessor = new SupervisedPredecessorLine();
   #isEnding = false;
 
   constructor(context: CommandContext, startServer: StartServer) {
@@ -40,80 +49,200 @@ class Supervised {
 
   follow(): void {
     followSupervisor({
-      begin: (task, workerSet) => this.#begin(task, workerSet),
-      workerSet: (workerSet) => this.#changeWorkerSet(workerSet),
-      reload: () => void this.#starting?.then((server) => server.reload()),
-      restartWorkers: () => void this.#starting?.then((server) => server.restartWorkers()),
+      begin: (task, workerSet) => {
+        this.#process = new SupervisedProcess(this.#context, this.#startServer, { task, workerSet });
+        this.#process.start(task.isSuccessor ? this.#predecessor : null);
+      },
+      workerSet: (workerSet) => this.#process?.changeWorkerSet(workerSet),
+      reload: () => void this.#process?.serving().then((server) => server?.reload()),
+      upgrade: () => void this.#process?.serving().then((server) => server?.signalUpgrade()),
+      handOver: () => void this.#process?.handOver(),
+      successor: {
+        reported: (report) => this.#process?.successor?.reported(report),
+        ended: (how) => this.#process?.successor?.ended(how),
+        passedOn: () => this.#process?.successor?.passedOn(),
+      },
+      predecessor: this.#predecessor,
       stop: () => this.#end(false),
       sleepSocket: (loan, back) => this.#lentPort.sockets.borrow(loan, back),
       sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
-      sleepCounts: () => this.#sleepPort?.counts ?? { open: 0, taken: 0 },
+      sleepCounts: () => this.#process?.sleepPort?.counts ?? noConnections,
       alone: () => {
-        this.#logging?.log.error({}, 'the supervisor is gone; this process stops');
+        this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
+        this.#predecessor.ended();
+        this.#process?.successor?.ended('the supervisor is gone');
         this.#end(true);
       },
     });
   }
 
-  #begin(task: ProcessTask, workerSet: WorkerSetState): void {
-    const { settings, clock, dataDirectory } = this.#context;
-    const logging = openLog(settings.log, undefined, task.process);
-    this.#logging = logging;
-    dieOfTheUnexpected(logging);
-    this.#workerSet = workerSet;
-    const handle = {
-      task,
-      follow: (onWorkerSet: (workerSet: WorkerSetState) => void) => {
-        this.#onWorkerSet = onWorkerSet;
-        onWorkerSet(this.#workerSet);
-      },
-      report: reportToSupervisor,
-      sleepPort: (port: LentPort) => {
-        this.#sleepPort = port;
-      },
-    };
-    const { log, announce } = logging;
-    this.#starting = this.#startServer(settingsOfProcess(settings, task), { clock, log, announce, handle });
-    this.#starting.then(
-      ({ listeners, demo }) => {
-        if (demo !== null) process.stderr.write(demoNotice(demo, dataDirectory, listeners));
-        const real = Object.entries(listeners).filter(([, address]) => address !== '');
-        reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real) });
-      },
-      (error: unknown) => this.#refuse(logging, error),
-    );
-  }
-
   get #lentPort(): LentPort {
-    assert(this.#sleepPort !== null, 'a worker that is up has a sleep port');
-    return this.#sleepPort;
-  }
-
-  #changeWorkerSet(workerSet: WorkerSetState): void {
-    this.#workerSet = workerSet;
-    this.#onWorkerSet(workerSet);
-  }
-
-  /** Reports a sentence to the supervisor; the stack of a programming error is in the log. */
-  #refuse({ log, flushNow }: Logging, error: unknown): void {
-    log.error({ err: error }, 'this process cannot start');
-    flushNow();
-    reportToSupervisor({ kind: 'failed', reason: messageOf(error) }, () => process.exit(1));
+    const port = this.#process?.sleepPort ?? null;
+    assert(port !== null, 'a worker that is up has a sleep port');
+    return port;
   }
 
   #end(isHurried: boolean): void {
     if (isHurried) setTimeout(() => process.exit(1), processStopMsMax).unref();
     if (this.#isEnding) return;
     this.#isEnding = true;
-    void this.#stop(isHurried).then(
+    const stopping = this.#process?.stop(isHurried) ?? Promise.resolve();
+    void stopping.then(
       () => process.exit(0),
       () => process.exit(1),
     );
   }
+}
 
-  async #stop(isHurried: boolean): Promise<void> {
-    const server = await this.#starting;
-    await server?.stop(isHurried);
-    await this.#logging?.close();
+const noConnections = { open: 0, taken: 0 };
+
+interface Assignment {
+  readonly task: ProcessTask;
+  readonly workerSet: WorkerSetState;
+}
+
+/** Once it has its task. */
+class SupervisedProcess {
+  readonly logging: Logging;
+  sleepPort: LentPort | null = null;
+  /** The way to the process that this one hands over to. */
+  successor: SupervisedSuccessorLine | null = null;
+  readonly #context: CommandContext;
+  readonly #startServer: StartServer;
+  readonly #task: ProcessTask;
+  readonly #settings: Settings;
+  readonly #upgrade: Upgrade;
+  #starting: Promise<void> = Promise.resolve();
+  #workerSet: WorkerSetState;
+  #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
+  /** How often an upgrade had been asked for when this process asked for one; null: it did not. */
+  #askedBefore: number | null = null;
+
+  constructor(context: CommandContext, startServer: StartServer, { task, workerSet }: Assignment) {
+    const { settings, clock, dataDirectory } = context;
+    this.logging = openLog(settings.log, undefined, task.process);
+    dieOfTheUnexpected(this.logging);
+    this.#context = context;
+    this.#startServer = startServer;
+    this.#task = task;
+    this.#settings = settingsOfProcess(settings, task);
+    this.#workerSet = workerSet;
+    this.#upgrade = new Upgrade({
+      clock,
+      log: this.logging.log,
+      dataDirectory,
+      listeners: task.listeners,
+      obstacle: null,
+      startSuccessor: () => new LinkedSuccessor(clock, (this.successor = new SupervisedSuccessorLine())),
+      restart: (takeOver) => this.#serve(this.#settings, takeOver),
+      handedOver: () => undefined,
+      failed: (error) => {
+        this.logging.log.error({ err: error }, 'fatal: this process cannot go on either');
+        this.logging.flushNow();
+        process.exit(1);
+      },
+    });
+  }
+
+  /** `line`: to the process that it succeeds; null: it begins with nothing. */
+  start(line: SupervisedPredecessorLine | null): void {
+    const predecessor = line === null ? null : new Predecessor(line, () => process.exit(1));
+    this.#starting = this.#begin(predecessor);
+    this.#starting.catch((error: unknown) => this.#refuse(predecessor, error));
+  }
+
+  changeWorkerSet(workerSet: WorkerSetState): void {
+    this.#workerSet = workerSet;
+    this.#onWorkerSet(workerSet);
+  }
+
+  /** Resolves, once it has started, to its server; null: another process has it, or is about to. */
+  async serving(): Promise<RunningServer | null> {
+    await this.#starting;
+    return this.#upgrade.server;
+  }
+
+  /** To another process of the release that is in place now; this one ends then. Reports why it goes on, if it does. */
+  async handOver(): Promise<void> {
+    const begun = this.#upgrade.begin();
+    await this.#upgrade.settled();
+    const reason = begun.ok ? this.#upgrade.state.failure : begun.error;
+    if (reason !== null) return reportToSupervisor({ kind: 'not-handed-over', reason });
+    await this.logging.close();
+    process.exit(0);
+  }
+
+  async stop(isHurried: boolean): Promise<void> {
+    await this.#starting;
+    this.#upgrade.giveUp();
+    await this.#upgrade.settled();
+    await this.#upgrade.server?.stop(isHurried);
+    await this.logging.close();
+  }
+
+  async #begin(predecessor: Predecessor | null): Promise<void> {
+    if (this.#task.supervisorVersion !== supervisorVersion)
+      throw new Error('the new release takes no orders from this one: stop the server, and start it');
+    if (predecessor === null) {
+      this.#upgrade.serve(await this.#serve(this.#settings, null));
+      return;
+    }
+    await checkStart(this.#context);
+    predecessor.loaded(this.#context.dataDirectory);
+    const { settings, takeOver } = await predecessor.inherit(this.#settings);
+    const server = await this.#serve(settings, takeOver);
+    this.#upgrade.serve(server);
+    predecessor.serve(server, server.adopted);
+  }
+
+  async #serve(settings: Settings, takeOver: TakeOver | null): Promise<RunningServer> {
+    const { log, announce } = this.logging;
+    const server = await this.#startServer(settings, {
+      clock: this.#context.clock,
+      log,
+      announce,
+      handle: this.#handle,
+      ...(takeOver !== null && { takeOver }),
+    });
+    const { listeners, demo } = server;
+    if (demo !== null) process.stderr.write(demoNotice(demo, this.#context.dataDirectory, listeners));
+    const real = Object.entries(listeners).filter(([, address]) => address !== '');
+    const sleep = this.sleepPort?.counts ?? noConnections;
+    reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real), sleep });
+    return server;
+  }
+
+  get #handle(): WorkerHandle {
+    return {
+      task: this.#task,
+      follow: (onWorkerSet) => {
+        this.#onWorkerSet = onWorkerSet;
+        onWorkerSet(this.#workerSet);
+      },
+      report: (report) => {
+        if (report.kind === 'upgrade') this.#askedBefore = this.#workerSet.upgrade.asked;
+        reportToSupervisor(report);
+      },
+      upgrade: () => this.#upgradeOfAll,
+      sleepPort: (port) => {
+        this.sleepPort = port;
+      },
+    };
+  }
+
+  /** What this process has asked for is under way before the supervisor says so. */
+  get #upgradeOfAll(): UpgradeState {
+    const { asked, isUnderWay, failure } = this.#workerSet.upgrade;
+    return { isUnderWay: isUnderWay || this.#askedBefore === asked, failure };
+  }
+
+  /** Reports a sentence; the stack of a programming error is in the log. */
+  #refuse(predecessor: Predecessor | null, error: unknown): void {
+    const { log, flushNow } = this.logging;
+    log.error({ err: error }, 'this process cannot start');
+    flushNow();
+    const end = (): void => process.exit(1);
+    if (predecessor === null) reportToSupervisor({ kind: 'failed', reason: messageOf(error) }, end);
+    else predecessor.fail(messageOf(error), end);
   }
 }

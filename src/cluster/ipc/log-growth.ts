@@ -32,8 +32,8 @@ export class LogGrowth {
   readonly #sessions: Gathered<LoggedSession>;
   /** Null: not open yet. */
   #log: SharedLog | null = null;
-  /** Somebody was told that nobody follows the log here. */
-  #isDeclined = false;
+  /** Somebody was told that nobody follows the log here, or may have been by the process that was this member before. */
+  #isDeclined = true;
   #endedMs = -Infinity;
 
   constructor(peers: Pick<Peers, 'self' | 'alive' | 'notify'>, clock: Clock) {

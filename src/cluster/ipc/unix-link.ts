@@ -1,7 +1,9 @@
 /**
  * The connection by which this process sends questions and notices to another one, dialled again whenever it breaks, for
- * as long as the other lives. What cannot go yet waits: a question as long as its asker does, a notice until it can.
- * Lifecycle: dialling -> greeting -> up, and back to dialling; from any of them refused, for the life of both, or gone.
+ * as long as the other lives. What cannot go yet waits: a question as long as its asker does, a notice until it can. While the
+ * member goes over to another process, which listens in its place, questions that its sessions are in wait for that.
+ * Lifecycle: dialling -> greeting -> up, and back to dialling, also by leaving; from any of them refused, for the life of both,
+ * or gone.
  */
 import { createConnection } from 'node:net';
 import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/channel.ts';
@@ -24,16 +26,19 @@ import {
   peerRedialMs,
 } from '../../model/limits.ts';
 import type { PeerAnswer, PeerAnswers, PeerFailure, PeerKind, PeerQuestion } from '../../model/peer.ts';
+import { successorStartMsMax } from '../../model/upgrade-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 
 export interface UnixLinkDeps {
   readonly self: MemberId;
-  readonly release: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-type Stage = 'dialling' | 'greeting' | 'up' | 'refused' | 'gone';
+type Stage = 'dialling' | 'greeting' | 'up' | 'leaving' | 'refused' | 'gone';
+
+/** They are for sessions, which the other process has in a moment. */
+const sessionQuestions: ReadonlySet<PeerKind> = new Set(['wake', 'write', 'message', 'disconnect']);
 
 export class UnixLink {
   readonly member: MemberId;
@@ -46,6 +51,10 @@ export class UnixLink {
   #cancelRedial: Cancel = () => undefined;
   /** Keys of the notices in the queue: below those of questions. */
   #notices = 0;
+  /** The member is on its way to another process. */
+  #isMoving = false;
+  /** While leaving: questions that were sent, and have no answer yet. */
+  readonly #awaited = new Set<number>();
 
   constructor(member: MemberId, path: string, deps: UnixLinkDeps) {
     this.member = member;
@@ -65,7 +74,8 @@ export class UnixLink {
   ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
     if (this.#stage === 'refused') return Promise.resolve(fail('unsent'));
     const { self: from } = this.#deps;
-    return this.#asks.ask(question.kind as Kind, waitMs, (id) =>
+    const patienceMs = this.#isMoving && waitMs > 0 && sessionQuestions.has(question.kind) ? successorStartMsMax : 0;
+    return this.#asks.ask(question.kind as Kind, waitMs + patienceMs, (id) =>
       this.#put(id, encodePeerMessage({ kind: 'question', id, from, question })),
     );
   }
@@ -98,21 +108,21 @@ export class UnixLink {
 
   #dial(): void {
     this.#stage = 'dialling';
-    const { self: member, release, clock } = this.#deps;
+    const { self: member, clock } = this.#deps;
     const socket = createConnection(this.#path);
     const channel = new Channel(socket, this.#queue, {
       clock,
       messageBytesMax: peerMessageBytesMax,
       endMsMax: peerGreetingMsMax,
       greeted: (payload) => this.#greeted(channel, payload),
-      received: (payload) => this.#answered(payload),
+      received: (payload) => this.#received(channel, payload),
       ended: (how) => this.#broken(how),
     });
     this.#channel = channel;
     socket.once('connect', () => {
       if (this.#stage !== 'dialling') return;
       this.#stage = 'greeting';
-      channel.greet(encodePeerHello({ kind: 'hello', member, release }));
+      channel.greet(encodePeerHello({ kind: 'hello', member }));
     });
   }
 
@@ -124,11 +134,12 @@ export class UnixLink {
       return refusal;
     }
     this.#stage = 'up';
+    this.#isMoving = false;
     channel.flow();
     return null;
   }
 
-  /** Null: it is the member that we dialled, of our release. */
+  /** Null: it is the member that we dialled. */
   #refusalOf(hello: PeerHello): string | null {
     if (hello.kind === 'refused') return hello.sentence;
     return hello.member === this.member ? null : `this is ${hello.member}`;
@@ -142,17 +153,31 @@ export class UnixLink {
     this.#queue.clear();
   }
 
-  #answered(payload: Buffer): string | null {
+  #received(channel: Channel, payload: Buffer): string | null {
     const message = readPeerMessage(payload);
     if (!message.ok) return `sent what is no message: ${message.error}`;
     const { value } = message;
+    if (value.kind === 'leaving') return this.#leave(channel);
     if (value.kind !== 'answer') return `sent a ${value.kind} where it is to answer`;
-    const isAsked = this.#asks.answered(value.id, value.to, value.answer);
-    return isAsked ? null : 'answered another question than it was asked';
+    if (!this.#asks.answered(value.id, value.to, value.answer))
+      return 'answered another question than it was asked';
+    if (this.#awaited.delete(value.id) && this.#awaited.size === 0) channel.cut(null);
+    return null;
+  }
+
+  /** What was sent is answered there; what comes now waits for the process that goes on as this member. */
+  #leave(channel: Channel): null {
+    this.#stage = 'leaving';
+    this.#isMoving = true;
+    channel.hold();
+    for (const id of this.#asks.ids()) if (!this.#queue.has(id)) this.#awaited.add(id);
+    if (this.#awaited.size === 0) channel.cut(null);
+    return null;
   }
 
   #broken(how: ChannelEnd): void {
     this.#channel = null;
+    this.#awaited.clear();
     const { clock, log } = this.#deps;
     const fault = faultOf(how);
     if (this.#stage === 'up' && fault !== null)

@@ -7,6 +7,7 @@ import {
   decodePeerHello,
   encodePeerHello,
   encodePeerMessage,
+  isKnownQuestion,
   readPeerMessage,
   type PeerAnswerMessage,
   type PeerMessage,
@@ -24,11 +25,13 @@ import { faultOf } from './unix-link.ts';
 
 export interface UnixPeerConnectionDeps {
   readonly self: MemberId;
-  readonly release: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly host: PeerHost;
 }
+
+/** Answers count from 1 on. */
+const leavingKey = 0;
 
 type Question = Extract<PeerMessage, { kind: 'question' }>;
 
@@ -65,17 +68,24 @@ export class UnixPeerConnection {
     return this.#member;
   }
 
+  /** Another process goes on as this member: who asks here is told, and hangs up when it has its answers. */
+  leave(): void {
+    const isTold = this.#member !== null && this.#queue.put(leavingKey, encodePeerMessage({ kind: 'leaving' }));
+    if (isTold) this.#channel.flushSoon();
+    else this.cut();
+  }
+
   cut(): void {
     this.#channel.cut(null);
   }
 
   #greeted(payload: Buffer): string | null {
-    const { self, release, log } = this.#deps;
+    const { self, log } = this.#deps;
     const hello = this.#readHello(payload);
     this.#giveUp();
     if (hello.ok) {
       this.#member = hello.value;
-      this.#channel.greet(encodePeerHello({ kind: 'hello', member: self, release }));
+      this.#channel.greet(encodePeerHello({ kind: 'hello', member: self }));
       this.#channel.flow();
     } else {
       log.warn({ sentence: hello.error }, 'refused another process');
@@ -89,16 +99,14 @@ export class UnixPeerConnection {
     const hello = decodePeerHello(payload);
     if (!hello.ok) return hello;
     if (hello.value.kind === 'refused') return fail('no hello');
-    const { member, release } = hello.value;
-    if (release === this.#deps.release) return succeed(member);
-    return fail(`release ${release}, and this member is of ${this.#deps.release}`);
+    return succeed(hello.value.member);
   }
 
   #received(payload: Buffer): string | null {
     const message = readPeerMessage(payload);
     if (!message.ok) return `sent what is no message: ${message.error}`;
     const { value } = message;
-    if (value.kind === 'answer') return 'answered where it is to ask';
+    if (value.kind === 'answer' || value.kind === 'leaving') return 'answered where it is to ask';
     if (value.from !== this.#member) return `speaks for ${value.from}`;
     if (value.kind === 'question') this.#asked(value);
     else this.#deps.host.heard(value.notice, value.from);
@@ -106,12 +114,18 @@ export class UnixPeerConnection {
   }
 
   #asked({ id, question }: Question): void {
+    if (!isKnownQuestion(question)) return this.#notUnderstood(question.kind);
     if (this.#questions >= peerAnswersMax) return;
     this.#questions += 1;
     void this.#deps.host.answer(question).then((answer) => {
       this.#questions -= 1;
       this.#answer({ kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
     });
+  }
+
+  /** While the workers change to another release: the question's time runs out. */
+  #notUnderstood(question: string): void {
+    this.#deps.log.warn({ member: this.#member, question }, 'a member asks what this release does not know');
   }
 
   /** One that has no room is lost: its question's time runs out. */

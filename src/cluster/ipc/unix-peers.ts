@@ -1,21 +1,21 @@
 /**
  * The other processes of one machine, over Unix sockets. Each listens on one of its own and dials all others: its
  * questions and notices go the way it dialled, so that no two have to agree on one connection. Who lives is set from
- * outside. Only the server's own user can enter the directory of the sockets, and only processes of one release talk,
- * so a message is not checked once the hello was: both ends are the same program.
+ * outside. Only the server's own user can enter the directory of the sockets, and both ends speak one version of the
+ * messages, so a message is not checked once the hello was. A member may go on in another process, which listens in its
+ * place: what is asked in between waits for that.
  * Source: cluster.md, Several processes on one machine.
  */
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
+import { pause, type Clock } from '../../lib/clock.ts';
 import type { Gathered } from '../../lib/gathered.ts';
 import { fail, type Result } from '../../lib/result.ts';
-import { readVersion } from '../../lib/package-version.ts';
 import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { processesMax } from '../../model/limits.ts';
+import { peerLeaveMsMax, processesMax } from '../../model/limits.ts';
 import type {
   AcceptedWakeup,
   PeerAnswer,
@@ -37,8 +37,6 @@ export interface UnixPeersDeps {
   readonly host: PeerHost;
   /** Of the sockets of all processes; made, if it is not there, and closed to other users. */
   readonly directory: string;
-  /** Members of one release talk to each other. */
-  readonly release?: string;
 }
 
 /** A living member and its socket's path. */
@@ -49,22 +47,26 @@ export interface UnixMember {
 
 /** Longest path of a Unix socket that every system takes. */
 const pathBytesMax = 103;
+/** Those who have not hung up yet are looked at so often. */
+const leaveTickMs = 5;
 
 export class UnixPeers implements Peers {
   readonly self: MemberId;
   /** The path that this process listens on: `<directory>/<process>-<incarnation>.sock`. */
   readonly socket: string;
-  readonly #deps: UnixPeersDeps & { readonly release: string };
+  readonly #deps: UnixPeersDeps;
   readonly #server: Server;
   readonly #links = new Map<MemberId, UnixLink>();
   readonly #connections = new Set<UnixPeerConnection>();
   readonly #accepted: Gathered<AcceptedWakeup>;
   #noticesDropped = 0;
+  /** Null: it listens, or has not begun to. */
+  #unlistened: Promise<unknown> | null = null;
   #isClosed = false;
 
   constructor(deps: UnixPeersDeps) {
     this.self = deps.self;
-    this.#deps = { ...deps, release: deps.release ?? readVersion() };
+    this.#deps = deps;
     this.socket = this.socketOf(deps.self);
     this.#accepted = gatherAccepted(deps.clock, (notice) => this.#notifyAll(notice));
     this.#server = createServer((socket) => {
@@ -87,6 +89,8 @@ export class UnixPeers implements Peers {
       throw new Error(`${path} is longer than the ${pathBytesMax} bytes that the path of a socket may have`);
     await mkdir(this.#deps.directory, { recursive: true, mode: 0o700 });
     await chmod(this.#deps.directory, 0o700);
+    // A process that went on as this member, and was killed, has left it.
+    await rm(path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen({ path }, () => {
@@ -138,15 +142,32 @@ export class UnixPeers implements Peers {
     else this.#notifyAll(notice);
   }
 
+  /**
+   * Another process goes on as this member: the others ask nothing here any more, and dial anew when they have their answers.
+   * Resolves when they have, within `peerLeaveMsMax`.
+   */
+  async leave(): Promise<void> {
+    const { clock } = this.#deps;
+    const endMs = clock.monotonicMs() + peerLeaveMsMax;
+    for (const connection of this.#connections) connection.leave();
+    void this.#unlisten();
+    while (this.#connections.size > 0 && clock.monotonicMs() < endMs) await pause(clock, leaveTickMs);
+  }
+
   /** What is open is settled, and the socket is gone. */
   async close(): Promise<void> {
     this.#accepted.close();
     this.members([]);
     this.#isClosed = true;
     for (const connection of this.#connections) connection.cut();
-    await new Promise((resolve) => {
+    await this.#unlisten();
+  }
+
+  /** The path is free at once. Resolves when no connection is left. */
+  #unlisten(): Promise<unknown> {
+    return (this.#unlistened ??= new Promise((resolve) => {
       this.#server.close(resolve);
-    });
+    }));
   }
 
   #notifyAll(notice: PeerNotice): void {

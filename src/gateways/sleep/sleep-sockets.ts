@@ -31,6 +31,7 @@ export class SleepSockets {
   readonly #lent = new Map<number, LentSocket>();
   #own: Server | null = null;
   #taken = 0;
+  #hasGivenUp = false;
 
   constructor(log: Log, accept: (connection: Socket) => void) {
     this.#log = log;
@@ -71,6 +72,10 @@ export class SleepSockets {
 
   /** Accepts so many, then closes the socket here and calls `back` with how many it did not take. */
   borrow({ number, socket, connections }: SleepLoan, back: (unused: number) => void): void {
+    if (this.#hasGivenUp) {
+      socket.close();
+      return back(connections);
+    }
     let lent = this.#lent.get(number);
     if (lent === undefined) {
       lent = new LentSocket(this.#accept, (error) => this.#failed(error));
@@ -84,9 +89,15 @@ export class SleepSockets {
     for (const lent of this.#lent.values()) lent.giveBack();
   }
 
+  /** Those that are lent go back, and one that is still on its way does at once. */
+  giveUp(): void {
+    this.#hasGivenUp = true;
+    this.giveBack();
+  }
+
   /** Accepts no more. Resolves when all that were accepted are closed too. */
   async close(): Promise<void> {
-    this.giveBack();
+    this.giveUp();
     const own = this.#own;
     if (own !== null) await new Promise<void>((resolve) => own.close(() => resolve()));
   }

@@ -42,13 +42,13 @@ import {
   wakeupsKnown,
 } from './member-values.ts';
 
-/** First from both ends: processes of one release only go on. The connection ends behind `refused`. */
+/** First from both ends. The connection ends behind `refused`. */
 export type PeerHello =
-  | { readonly kind: 'hello'; readonly member: MemberId; readonly release: string }
+  | { readonly kind: 'hello'; readonly member: MemberId }
   | { readonly kind: 'refused'; readonly sentence: string };
 
 const hello: z.ZodType<PeerHello> = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('hello'), member: memberId, release: line }),
+  z.strictObject({ kind: z.literal('hello'), member: memberId }),
   z.strictObject({ kind: z.literal('refused'), sentence: line }),
 ]);
 
@@ -160,7 +160,9 @@ export type PeerMessage =
       readonly question: PeerQuestion;
     }
   | PeerAnswerMessage
-  | { readonly kind: 'notice'; readonly from: MemberId; readonly notice: PeerNotice };
+  | { readonly kind: 'notice'; readonly from: MemberId; readonly notice: PeerNotice }
+  /** Behind the answers: another process goes on as this member, and is to be asked from now on. Between processes only. */
+  | { readonly kind: 'leaving' };
 
 const id = z.int().min(0).max(0xffff_ffff);
 
@@ -186,7 +188,13 @@ const message = z.discriminatedUnion('kind', [
     answerTo('status'),
   ]),
   z.strictObject({ kind: z.literal('notice'), from: memberId, notice }),
+  z.strictObject({ kind: z.literal('leaving') }),
 ]);
+
+/** False: of another release, which this one cannot answer. */
+export function isKnownQuestion({ kind }: PeerQuestion): boolean {
+  return Object.hasOwn(answers, kind);
+}
 
 /** May be larger than `peerMessageBytesMax`, and is then not to be sent. */
 export function encodePeerMessage(message: PeerMessage): Uint8Array {
@@ -202,8 +210,8 @@ export function decodePeerMessage(bytes: Uint8Array): Result<PeerMessage, string
 }
 
 /**
- * The same from a process of our release on this machine, where no stranger can write: nothing is checked but that it is
- * a message.
+ * The same from a process of this machine, where no stranger can write: nothing is checked but that it is a message of our
+ * version.
  */
 export function readPeerMessage(bytes: Uint8Array): Result<PeerMessage, string> {
   const unpacked = unpackVersioned(bytes);
@@ -214,6 +222,7 @@ export function readPeerMessage(bytes: Uint8Array): Result<PeerMessage, string> 
       return succeed({ ...message, question: readQuestion(message.question) });
     case 'answer':
     case 'notice':
+    case 'leaving':
       return succeed(message);
     default:
       return fail('neither a question nor an answer nor a notice');

@@ -7,7 +7,7 @@ import type { Log } from '../../core/ports/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import { ControlPlane } from './control-plane.ts';
-import { type DemoRegistry, type Recovered, recordReload, recordRestart } from './unasked-changes.ts';
+import { type DemoRegistry, type Recovered, recordReload } from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
@@ -49,8 +49,6 @@ export interface RunningServer extends UpgradableServer {
   readonly records: Records;
   /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
   reload(): Promise<void>;
-  /** SIGUSR2, of the coordinator of several processes: asks the supervisor for it. Never rejects. */
-  restartWorkers(): Promise<void>;
   /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
   stop(isHurried?: boolean): Promise<void>;
 }
@@ -107,7 +105,6 @@ class Server {
   readonly #store: Store;
   readonly #membership: Membership;
   readonly #member: Member;
-  readonly #handle: WorkerHandle | null;
   readonly #context: ServerContext;
   readonly #controlPlane: ControlPlane | null;
   readonly #gateways: Gateways | null;
@@ -122,7 +119,6 @@ class Server {
     this.#store = store;
     this.#membership = membership;
     this.#member = member;
-    this.#handle = handle;
     this.#context = context;
     this.#controlPlane = hasControlPlane(membership.role)
       ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
@@ -139,6 +135,11 @@ class Server {
       controlPlane: this.#controlPlane,
       upgrade,
       takeOver,
+      leavePeers: () => member.leave(),
+      giveBackSockets: () => {
+        handle?.report({ kind: 'lets-go' });
+        this.#gateways?.deviceListeners.sleep.sockets.giveUp();
+      },
       closeRest,
     });
     context.own.calls = this.#controlPlane?.calls ?? null;
@@ -184,7 +185,6 @@ class Server {
       records,
       ...this.#upgrade.upgradable(listeners),
       reload: () => this.#reload(),
-      restartWorkers: () => this.#restartWorkers(),
       stop: (isHurried) => this.#stop(isHurried),
     };
   }
@@ -193,11 +193,6 @@ class Server {
     // Of several processes the coordinator has the audit log.
     if (this.#controlPlane === null) await this.#reloadAll();
     else await recordReload(this.#controlPlane.audit, this.#context, () => this.#reloadAll());
-  }
-
-  async #restartWorkers(): Promise<void> {
-    const restart = (): void => this.#handle?.report({ kind: 'restart-workers' });
-    if (this.#controlPlane !== null) await recordRestart(this.#controlPlane.audit, this.#context, restart);
   }
 
   async #reloadAll(): Promise<ImportResult | null> {

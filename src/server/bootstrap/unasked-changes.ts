@@ -142,7 +142,7 @@ export async function recordReload(
   }
 }
 
-/** SIGUSR2 to a whole server. `act` returns why it is refused; null: it begins. Never rejects. */
+/** SIGUSR2. `act` returns why it is refused; null: it begins. Never rejects. */
 export async function recordUpgrade(
   audit: Audit,
   { log }: Pick<ServerContext, 'log'>,
@@ -157,23 +157,6 @@ export async function recordUpgrade(
     if (refused !== null) log.error({ reason: refused }, 'not upgraded');
   } catch (error) {
     log.error({ reason: messageOf(error) }, 'not upgraded');
-  }
-}
-
-/** SIGUSR2 to the supervisor. Never rejects. */
-export async function recordRestart(
-  audit: Audit,
-  { log }: Pick<ServerContext, 'log'>,
-  act: () => void,
-): Promise<void> {
-  try {
-    await audit.record(
-      intentOf('signal', 'cluster.restart', {}),
-      async () => act(),
-      () => ({ result: 'ok' }),
-    );
-  } catch (error) {
-    log.error({ reason: messageOf(error) }, 'workers are not restarted');
   }
 }
 

@@ -83,6 +83,11 @@ export interface Member extends ContextMember {
   registryWritten(): void;
   /** It is about to stop. */
   draining(): void;
+  /**
+   * Another process goes on as this member. Resolves when what the others have asked is answered: what they ask from now on
+   * waits for that process.
+   */
+  leave(): Promise<void>;
   /** Nobody can ask it any more. Before the records are closed. */
   close(): Promise<void>;
 }
@@ -167,6 +172,8 @@ export class AloneMember implements Member {
   }
 
   draining(): void {}
+
+  async leave(): Promise<void> {}
 
   async close(): Promise<void> {}
 

@@ -153,9 +153,12 @@ class ProcessMember extends AloneMember {
     await this.#workerSet.open(processAnswers(context, { status, calls: own.calls, takeCalls, growth }));
   }
 
-  /** The coordinator hears of a process that is gone, and has taken up what none of them watches. */
-  override async recover(): Promise<void> {
-    if (!this.#isCoordinator) return;
+  /**
+   * The coordinator hears of a process that is gone, and has taken up what none of them watches. A worker goes on with what the
+   * process before it watched, where it is the same member.
+   */
+  override async recover({ watch }: ServerContext): Promise<void> {
+    if (!this.#isCoordinator) return void watch.resume((watcher) => watcher === this.peers.self);
     this.#losses = new ProcessLosses(this.known, this.#workerSet);
     await this.#losses.endAll();
     this.#losses.follow();
@@ -165,6 +168,10 @@ class ProcessMember extends AloneMember {
     const heartbeats = this.#shared.machine.openHeartbeats();
     heartbeats.start(directory);
     this.#heartbeats = heartbeats;
+  }
+
+  override leave(): Promise<void> {
+    return this.#workerSet.leave();
   }
 
   override async close(): Promise<void> {

@@ -1,12 +1,14 @@
 /**
  * Both ends of the channel that Node gives to a child process: the supervisor's, which forks the same program once more,
  * with the same arguments and environment, so that it finds the same settings; and the process's own. It carries their
- * messages and the sockets of the sleep port. Source: cluster.md, Several processes on one machine.
+ * messages, the sockets of the sleep port, and those of the sessions that one process hands over to another. Source: cluster.md, Several processes on one machine.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
-import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
 import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
+import type { PredecessorFollower } from '../upgrade/predecessor.ts';
+import type { SuccessorFollower } from '../upgrade/successor.ts';
 import type {
   ProcessFork,
   ProcessOrder,
@@ -38,7 +40,8 @@ class ChildFork implements ProcessFork {
   #waiting: ProcessOrder[] | null = [];
   /** Reports that came before there was a receiver. */
   readonly #early: ProcessReport[] = [];
-  #reported: (report: ProcessReport) => void = (report) => void this.#early.push(report);
+  #reported: (report: ProcessReport, socket: SocketHandle | null) => void = (report) =>
+    void this.#early.push(report);
 
   constructor(child: ChildProcess) {
     this.#child = child;
@@ -47,22 +50,22 @@ class ChildFork implements ProcessFork {
       child.on('error', (error) => resolve(error.message));
       child.on('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
     });
-    child.on('message', (report: ProcessReport) => {
+    child.on('message', (report: ProcessReport, socket: SocketHandle | undefined) => {
       if (report.kind === 'loaded') this.#loaded();
-      else this.#reported(report);
+      else this.#reported(report, socket ?? null);
     });
   }
 
-  onReport(reported: (report: ProcessReport) => void): void {
+  onReport(reported: (report: ProcessReport, socket: SocketHandle | null) => void): void {
     this.#reported = reported;
-    for (const report of this.#early.splice(0)) reported(report);
+    for (const report of this.#early.splice(0)) reported(report, null);
   }
 
-  order(order: ProcessOrder, socket?: BoundSocket): void {
+  order(order: ProcessOrder, socket?: BoundSocket, sent: () => void = () => undefined): void {
     if (this.#waiting !== null) return void this.#waiting.push(order);
-    if (!this.#child.connected) return;
-    // It may be gone before the order is written: its end shows by itself. A server's handle goes the way of the server.
-    this.#child.send(order, socket as Server | undefined, undefined, () => undefined);
+    if (!this.#child.connected) return sent();
+    // It may be gone before the order is written: its end shows by itself. A bare handle goes the way of a server's.
+    this.#child.send(order, socket as Server | undefined, undefined, sent);
   }
 
   #loaded(): void {
@@ -86,7 +89,12 @@ export interface ProcessOrders {
   workerSet(workerSet: WorkerSetState): void;
   reload(): void;
   /** By a signal to the supervisor. */
-  restartWorkers(): void;
+  upgrade(): void;
+  handOver(): void;
+  /** Of the process that this one starts, to hand over to it. */
+  readonly successor: SuccessorFollower & { passedOn(): void };
+  /** Of the process that hands over to this one. */
+  readonly predecessor: Pick<PredecessorFollower, 'ordered'>;
   stop(): void;
   /** `back`: the socket is closed here, and would have given `unused` more. */
   sleepSocket(loan: SleepLoan, back: (unused: number) => void): void;
@@ -104,6 +112,7 @@ export function followSupervisor(orders: ProcessOrders): void {
   for (const signal of supervisorsSignals) process.on(signal, () => undefined);
   process.on('message', (order: ProcessOrder, socket: BoundSocket | undefined) => {
     if (order.kind === 'heartbeat') reportToSupervisor({ kind: 'heartbeat', sleep: orders.sleepCounts() });
+    else if (order.kind === 'from-predecessor') orders.predecessor.ordered(order.order, socket ?? null);
     else if (order.kind !== 'sleep-socket') obey(order, orders);
     else if (socket !== undefined) borrow({ ...order, socket }, orders);
   });
@@ -112,9 +121,13 @@ export function followSupervisor(orders: ProcessOrders): void {
 }
 
 /** `sent` is called when it is on its way, or when the supervisor is gone. */
-export function reportToSupervisor(report: ProcessReport, sent: () => void = () => undefined): void {
-  if (process.connected) process.send?.(report, undefined, undefined, sent);
-  else sent();
+export function reportToSupervisor(
+  report: ProcessReport,
+  sent: (error: Error | null) => void = () => undefined,
+  socket?: SocketHandle,
+): void {
+  if (process.connected) process.send?.(report, socket as Server | undefined, undefined, sent);
+  else sent(new Error('the supervisor is gone'));
 }
 
 function borrow(loan: SleepLoan, orders: ProcessOrders): void {
@@ -124,7 +137,7 @@ function borrow(loan: SleepLoan, orders: ProcessOrders): void {
   );
 }
 
-type Plain = Exclude<ProcessOrder, { kind: 'heartbeat' | 'sleep-socket' }>;
+type Plain = Exclude<ProcessOrder, { kind: 'heartbeat' | 'sleep-socket' | 'from-predecessor' }>;
 
 function obey(order: Plain, orders: ProcessOrders): void {
   switch (order.kind) {
@@ -134,8 +147,16 @@ function obey(order: Plain, orders: ProcessOrders): void {
       return orders.workerSet(order.workerSet);
     case 'reload':
       return orders.reload();
-    case 'restart-signalled':
-      return orders.restartWorkers();
+    case 'upgrade-signalled':
+      return orders.upgrade();
+    case 'hand-over':
+      return orders.handOver();
+    case 'from-successor':
+      return orders.successor.reported(order.report);
+    case 'successor-ended':
+      return orders.successor.ended(order.how);
+    case 'order-passed-on':
+      return orders.successor.passedOn();
     case 'sleep-sockets-back':
       return orders.sleepSocketsBack();
     case 'stop':

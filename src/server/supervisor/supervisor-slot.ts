@@ -1,6 +1,7 @@
 /**
- * One process under the supervisor, from life to life: whether it still answers, and its successor. A process that dies
- * is started again at once, with the same number and as another member; after a death soon after its start, later.
+ * One process under the supervisor, from life to life: whether it still answers, and what follows it. A process that dies
+ * is started again at once, with the same number and as another member; after a death soon after its start, later. One that is
+ * replaced drains, or hands over to a successor, and both live for a while.
  * Source: cluster.md, Several processes on one machine.
  */
 import type { Clock } from '../../lib/clock.ts';
@@ -13,48 +14,41 @@ import {
   processStartHeartbeatsMax,
 } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
+import { succeed, type Result } from '../../lib/result.ts';
+import type { SocketHandle } from '../../lib/bound-sockets.ts';
+import type { MemberId } from '../../model/cluster.ts';
 import { endOrKill, soundLifeMs } from './child.ts';
 import type {
   ProcessFacts,
   ProcessFork,
   ProcessReport,
-  ProcessState,
   ProcessTask,
   SleepReturn,
   WorkerSetState,
 } from './process-messages.ts';
 import { SleepBorrower } from './sleep-port.ts';
+import { Succession, type Life } from './succession.ts';
 
 export interface SlotDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
-  /** For the next life. */
-  task(): ProcessTask;
+  /** For the next life. `succeeded`: the member that it goes on as; null: it is another one. */
+  task(succeeded: MemberId | null): ProcessTask;
   workerSet(): WorkerSetState;
   /** Called at every change of its facts. */
   changed(): void;
-  wantsRestartOfWorkers(): void;
+  /** `all`: of the workers, then of the coordinator. */
+  wantsReplacement(of: 'workers' | 'all'): void;
   sleepSocketReturned(by: SleepBorrower, what: SleepReturn): void;
-}
-
-/** One life of the process. */
-interface Life {
-  readonly fork: ProcessFork;
-  readonly borrower: SleepBorrower;
-  readonly task: ProcessTask;
-  readonly startedMs: number;
-  state: Exclude<ProcessState, 'down'>;
-  heartbeatsUnanswered: number;
-  /** Its own reason why it cannot start. */
-  fault: string | null;
 }
 
 export class SupervisorSlot {
   readonly #deps: SlotDeps;
   readonly #handle: Pick<ProcessFacts, 'process' | 'role'>;
   #life: Life | null = null;
+  readonly #succession: Succession;
   #listeners: Readonly<Partial<Record<ListenerName, string>>> = {};
   readonly #restarts: Restarts;
   /** It was up once: from now on a death is followed by a start. */
@@ -69,6 +63,12 @@ export class SupervisorSlot {
     const [msMin, msMax] = [processRestartMsMin, processRestartMsMax];
     // After one death its devices come back at once.
     this.#restarts = new Restarts(deps.clock, { immediate: 1, msMin, msMax });
+    this.#succession = new Succession({
+      ...deps,
+      serving: () => this.#life,
+      begin: (member) => this.#begin(member),
+      succeeded: (successor) => (this.#life = successor),
+    });
   }
 
   get facts(): ProcessFacts {
@@ -88,53 +88,55 @@ export class SupervisorSlot {
     return this.#life?.fork ?? null;
   }
 
-  /** Of sockets of the sleep port; none while it is not up. */
+  /** All that live: one, and another while it hands over. */
+  get forks(): readonly ProcessFork[] {
+    return this.#lives.map(({ fork }) => fork);
+  }
+
+  /** Of sockets of the sleep port; none while it is not up, or is handing over. */
   get borrowers(): readonly SleepBorrower[] {
-    return this.#life?.state === 'up' ? [this.#life.borrower] : [];
+    return this.#life?.state === 'up' && this.#life.takesConnections ? [this.#life.borrower] : [];
   }
 
   /** Resolves when it is up; rejects, with a sentence, when it ends before. */
   start(): Promise<void> {
-    const { clock } = this.#deps;
-    const fork = this.#deps.fork();
-    const task = this.#deps.task();
-    const startedMs = clock.monotonicMs();
-    const life: Life = {
-      fork,
-      borrower: new SleepBorrower(fork),
-      task,
-      startedMs,
-      state: 'starting',
-      heartbeatsUnanswered: 0,
-      fault: null,
-    };
+    const life = this.#begin(null);
     this.#life = life;
-    fork.order({ kind: 'begin', task, workerSet: this.#deps.workerSet() });
     return new Promise((resolve, reject) => {
-      fork.onReport((report) => this.#reported(life, report, resolve));
-      void fork.ended.then((how) => {
-        reject(new Error(life.fault ?? `process ${this.#handle.process} ended while it started: ${how}`));
-        this.#ended(life, how);
-      });
+      life.isUp = resolve;
+      void life.fork.ended.then((how) =>
+        reject(new Error(life.fault ?? `process ${this.#handle.process} ended while it started: ${how}`)),
+      );
       this.#deps.changed();
     });
   }
 
   /** Every `processHeartbeatMs`. Counted and not timed: while the supervisor stands still nobody is silent. */
   heartbeat(): void {
-    const life = this.#life;
-    if (life === null) return;
+    for (const life of this.#lives) this.#heartbeatOf(life);
+  }
+
+  #heartbeatOf(life: Life): void {
     const heartbeatsMax = life.state === 'starting' ? processStartHeartbeatsMax : processSilentHeartbeatsMax;
     if (life.heartbeatsUnanswered >= heartbeatsMax) return this.#killSilent(life);
     life.heartbeatsUnanswered += 1;
     life.fork.order({ kind: 'heartbeat' });
   }
 
+  /**
+   * Has a process of the release that is in place now go on with what this one has. Resolves when that serves alone; fails with
+   * a sentence when the one that served goes on. One that does not serve is waited for.
+   */
+  async handOver(): Promise<Result<null, string>> {
+    if (this.#life?.state === 'up') return this.#succession.handOver(this.#life);
+    await this.#untilUp();
+    return succeed(null);
+  }
+
   /** Drains it. Resolves when its next life is up, or none is to come any more. */
   async replace(stopMsMax: number): Promise<void> {
     if (this.#life?.state === 'up') await this.#drain(this.#life, stopMsMax);
-    if (this.#isStopping || this.#life?.state === 'up') return;
-    await new Promise<void>((resolve) => this.#whenUp.push(resolve));
+    await this.#untilUp();
   }
 
   /** For good. Resolves when it is gone. */
@@ -142,7 +144,38 @@ export class SupervisorSlot {
     this.#isStopping = true;
     this.#restarts.stop();
     this.#notifyWaiting();
+    this.#succession.stop();
     if (this.#life !== null) await this.#drain(this.#life, stopMsMax);
+    for (const { fork } of this.#lives) fork.kill();
+  }
+
+  async #untilUp(): Promise<void> {
+    if (this.#isStopping || this.#life?.state === 'up') return;
+    await new Promise<void>((resolve) => this.#whenUp.push(resolve));
+  }
+
+  get #lives(): readonly Life[] {
+    return this.#life === null ? this.#succession.lives : [this.#life, ...this.#succession.lives];
+  }
+
+  /** `succeeded`: the member that it goes on as; null: it is another one. Throws when the machine has no process to give. */
+  #begin(succeeded: MemberId | null): Life {
+    const fork = this.#deps.fork();
+    const life: Life = {
+      fork,
+      borrower: new SleepBorrower(fork),
+      task: this.#deps.task(succeeded),
+      startedMs: this.#deps.clock.monotonicMs(),
+      state: 'starting',
+      takesConnections: true,
+      heartbeatsUnanswered: 0,
+      fault: null,
+      isUp: () => undefined,
+    };
+    fork.order({ kind: 'begin', task: life.task, workerSet: this.#deps.workerSet() });
+    fork.onReport((report, socket) => this.#reported(life, report, socket));
+    void fork.ended.then((how) => this.#ended(life, how));
+    return life;
   }
 
   async #drain(life: Life, stopMsMax: number): Promise<void> {
@@ -158,7 +191,7 @@ export class SupervisorSlot {
     });
   }
 
-  #reported(life: Life, report: ProcessReport, up: () => void): void {
+  #reported(life: Life, report: ProcessReport, socket: SocketHandle | null): void {
     switch (report.kind) {
       case 'loaded':
         return;
@@ -174,16 +207,30 @@ export class SupervisorSlot {
         life.fault = report.reason;
         return;
       case 'restart-workers':
-        return this.#deps.wantsRestartOfWorkers();
+        return this.#deps.wantsReplacement('workers');
+      case 'upgrade':
+        return this.#deps.wantsReplacement('all');
+      case 'lets-go':
+        life.takesConnections = false;
+        return this.#deps.changed();
       case 'ready':
-        this.#listeners = report.listeners;
-        this.#wasUp = true;
-        // It may have been told to stop meanwhile.
-        if (life.state === 'starting') life.state = 'up';
-        this.#deps.changed();
-        up();
-        this.#notifyWaiting();
+        return this.#isUp(life, report);
+      default:
+        this.#succession.reported(life, report, socket);
     }
+  }
+
+  #isUp(life: Life, { listeners, sleep }: Extract<ProcessReport, { kind: 'ready' }>): void {
+    this.#listeners = listeners;
+    this.#wasUp = true;
+    // It may have been told to stop meanwhile.
+    if (life.state === 'starting') life.state = 'up';
+    life.takesConnections = true;
+    life.borrower.reported(sleep);
+    this.#succession.up(life);
+    this.#deps.changed();
+    life.isUp();
+    this.#notifyWaiting();
   }
 
   #killSilent(life: Life): void {
@@ -193,7 +240,9 @@ export class SupervisorSlot {
   }
 
   #ended(life: Life, how: string): void {
+    if (this.#succession.ended(life, how)) return;
     this.#life = null;
+    this.#succession.lost(life.fault ?? how);
     if (this.#wasUp && !this.#isStopping) this.#followUp(life, how);
     this.#deps.changed();
   }

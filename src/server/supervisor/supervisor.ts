@@ -12,10 +12,12 @@ import { processHeartbeatMs, processSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import {
   coordinatorNumber,
+  supervisorVersion,
   type WorkerSetState,
   type ProcessFork,
   type ProcessTask,
 } from './process-messages.ts';
+import type { UpgradeState } from '../upgrade/upgrade-routes.ts';
 import { Spare } from './child.ts';
 import { SupervisorSleepPort, type SleepPortDeps } from './sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
@@ -33,6 +35,8 @@ export interface SupervisorDeps {
   readonly stopMsMax: number;
   /** Throws when the machine has no process to give. */
   fork(): ProcessFork;
+  /** From one process to another. */
+  readonly passesSockets: boolean;
   /** Sockets of the sleep port. */
   readonly bind: SleepPortDeps['bind'];
 }
@@ -45,7 +49,9 @@ export class Supervisor {
   readonly #sleepPort: SupervisorSleepPort;
   #stopHeartbeats: Cancel = () => undefined;
   #isStopping = false;
-  #isRestarting = false;
+  #upgrade: UpgradeState = { isUnderWay: false, failure: null };
+  /** How often one was asked for. */
+  #asked = 0;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
@@ -88,25 +94,49 @@ export class Supervisor {
     for (const { fork } of this.#slots) fork?.order({ kind: 'reload' });
   }
 
-  /** SIGUSR2. The coordinator has the audit log, and asks for the restart once that has the line. */
-  signalRestart(): void {
+  /** SIGUSR2. The coordinator has the audit log, and asks for the upgrade once that has the line. */
+  signalUpgrade(): void {
     const { fork } = this.#coordinator;
-    if (fork === null)
-      this.#deps.log.warn({}, 'workers are not restarted: the coordinator is not there; try again');
-    else fork.order({ kind: 'restart-signalled' });
+    if (fork === null) this.#deps.log.warn({}, 'not upgraded: the coordinator is not there; try again');
+    else fork.order({ kind: 'upgrade-signalled' });
   }
 
-  /** One worker after the other: drained, then waited for until another is up in its place. One such round at a time. */
-  async restartWorkers(): Promise<void> {
-    if (this.#isRestarting) return;
-    this.#isRestarting = true;
-    const { log, stopMsMax } = this.#deps;
-    log.info({ workers: this.#workers.length }, 'workers are restarted one after another');
+  /**
+   * By processes of the release that is in place now: one worker after the other hands over, and nobody sleeping is closed; where
+   * sockets do not pass from process to process, it drains. Of `all`: then the coordinator restarts, when all workers are
+   * replaced. One such round at a time; it ends with the worker that could not hand over, and goes on.
+   */
+  async replace(of: 'workers' | 'all'): Promise<void> {
+    if (this.#upgrade.isUnderWay) return;
+    const { log } = this.#deps;
+    const workers = this.#workers.length;
+    log.info({ workers }, 'processes of the release in place take over from the workers, one after another');
+    this.#upgraded({ isUnderWay: true, failure: null });
     // It has the code of before: whoever asks for this may have put another release in its place.
     this.#spare.take()?.kill();
-    for (const worker of this.#workers) if (!this.#isStopping) await worker.replace(stopMsMax);
-    if (!this.#isStopping) log.info({ workers: this.#workers.length }, 'workers are restarted');
-    this.#isRestarting = false;
+    const failure = await this.#replaceWorkers();
+    if (failure === null && of === 'all' && !this.#isStopping) await this.#coordinator.replace(this.#deps.stopMsMax);
+    this.#upgraded({ isUnderWay: false, failure });
+    if (failure !== null) log.error({ reason: failure }, 'not upgraded; the processes of before go on');
+    else if (!this.#isStopping) log.info({ workers }, 'the processes of the release in place serve');
+  }
+
+  /** Resolves to why one of them goes on; null: none does. */
+  async #replaceWorkers(): Promise<string | null> {
+    for (const worker of this.#workers) {
+      if (this.#isStopping) return null;
+      if (!this.#deps.passesSockets) await worker.replace(this.#deps.stopMsMax);
+      else {
+        const handedOver = await worker.handOver();
+        if (!handedOver.ok) return `process ${worker.facts.process}: ${handedOver.error}`;
+      }
+    }
+    return null;
+  }
+
+  #upgraded(upgrade: UpgradeState): void {
+    this.#upgrade = upgrade;
+    this.#notify();
   }
 
   /** Resolves when all are gone: what workers leave behind, the coordinator has still seen. */
@@ -124,7 +154,7 @@ export class Supervisor {
   /** Ends all of them where they stand. */
   kill(): void {
     this.#spare.close();
-    for (const { fork } of this.#slots) fork?.kill();
+    for (const { forks } of this.#slots) for (const fork of forks) fork.kill();
   }
 
   get #slots(): readonly SupervisorSlot[] {
@@ -138,28 +168,34 @@ export class Supervisor {
       {
         ...this.#deps,
         fork: () => this.#spare.take() ?? this.#deps.fork(),
-        task: () => this.#task(process, role),
+        task: (succeeded) => this.#task(process, role, succeeded),
         workerSet: () => this.#workerSet(),
         changed: () => this.#notify(),
         sleepSocketReturned: (by, what) => this.#sleepPort.returned(by, what),
-        wantsRestartOfWorkers: () => void this.restartWorkers(),
+        wantsReplacement: (of) => {
+          this.#asked += 1;
+          void this.replace(of);
+        },
       },
     );
   }
 
-  #task(process: number, role: ProcessTask['role']): ProcessTask {
+  #task(process: number, role: ProcessTask['role'], succeeded: MemberId | null): ProcessTask {
     const { node, workers, socketDirectory, listeners } = this.#deps;
-    const member = `${node}/${process}@${randomUUID()}` as MemberId;
-    return { process, role, member, workers, socketDirectory, listeners };
+    const member = succeeded ?? (`${node}/${process}@${randomUUID()}` as MemberId);
+    const isSuccessor = succeeded !== null;
+    return { process, role, member, supervisorVersion, isSuccessor, workers, socketDirectory, listeners };
   }
 
   #workerSet(): WorkerSetState {
-    return { processes: this.#slots.map(({ facts }) => facts), isStopping: this.#isStopping };
+    const upgrade = { ...this.#upgrade, asked: this.#asked };
+    return { processes: this.#slots.map(({ facts }) => facts), isStopping: this.#isStopping, upgrade };
   }
 
   #notify(): void {
     const workerSet = this.#workerSet();
-    for (const { fork } of this.#slots) fork?.order({ kind: 'worker-set', workerSet });
+    for (const { forks } of this.#slots)
+      for (const fork of forks) fork.order({ kind: 'worker-set', workerSet });
     this.#sleepPort.workersChanged();
     const isWhole = workerSet.processes.every(({ state }) => state === 'up');
     if (isWhole && !workerSet.isStopping) this.#spare.prepare();

@@ -10,6 +10,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
+import type { UpgradeState } from '../upgrade/upgrade-routes.ts';
 import type { WorkerSetState, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
 
 /** A port whose sockets the supervisor lends. */
@@ -19,7 +20,7 @@ export interface LentPort {
 }
 
 /** The other processes, however they are reached. */
-export type ProcessPeers = Peers & Pick<UnixPeers, 'listen' | 'members' | 'socketOf' | 'close'>;
+export type ProcessPeers = Peers & Pick<UnixPeers, 'listen' | 'members' | 'socketOf' | 'leave' | 'close'>;
 
 /** What this process has in common with the others of its machine, beside their store. */
 export interface Machine {
@@ -50,6 +51,8 @@ export interface WorkerHandle {
   /** Whenever it changes, and now. One follows. */
   follow(changed: (workerSet: WorkerSetState) => void): void;
   report(report: ProcessReport): void;
+  /** Of all processes. */
+  upgrade(): UpgradeState;
   /** The sleep port, for the supervisor's orders. */
   sleepPort(port: LentPort): void;
 }
@@ -58,7 +61,7 @@ export class WorkerSet {
   readonly handle: WorkerHandle;
   readonly peers: ProcessPeers;
   readonly #clock: Clock;
-  #facts: WorkerSetState = { processes: [], isStopping: false };
+  #facts: Pick<WorkerSetState, 'processes' | 'isStopping'> = { processes: [], isStopping: false };
   #host: PeerHost | null = null;
   readonly #followers: (() => void)[] = [];
   #lastCoordinator: MemberId | null = null;
@@ -114,6 +117,11 @@ export class WorkerSet {
   /** Null: none is up within `waitMs`. */
   async coordinator(waitMs: number): Promise<MemberId | null> {
     return this.#coordinatorNow ?? this.#nextCoordinator(waitMs);
+  }
+
+  /** Another process goes on as this member. Resolves when what was asked here is answered. */
+  leave(): Promise<void> {
+    return this.peers.leave();
   }
 
   close(): Promise<void> {

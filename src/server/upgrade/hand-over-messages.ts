@@ -1,5 +1,5 @@
 /**
- * The messages between a server and its successor, which it starts: over the channel that Node gives to a child, in JSON.
+ * The messages between a server and its successor: over the channels that Node gives to children, in JSON.
  * Two releases meet here: a change of what a message means is another `handOverVersion`, and a successor of another one
  * is refused. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
@@ -20,6 +20,7 @@ export interface SessionRow {
 
 /** What the successor says of itself before anything is handed over to it. */
 export interface SuccessorFacts {
+  readonly pid: number;
   readonly handOver: number;
   readonly version: string;
   readonly storeFormat: number;

@@ -3,15 +3,52 @@
  * answers what still comes to the other one. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { assert } from '../../lib/assert.ts';
+import { readVersion } from '../../lib/package-version.ts';
 import { acceptedSocketOf, socketOf, type SocketHandle } from '../../lib/bound-sockets.ts';
 import { adoptSecretMarkSeed } from '../../core/devices/device-access.ts';
 import type { ArrivingSession } from '../bootstrap/gateways.ts';
+import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { RunningServer } from '../bootstrap/server.ts';
 import { withListeners } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import type { KeptAnswer } from './answer-memories.ts';
-import type { SessionRow, SuccessorFacts, SuccessorOrder, SuccessorReport } from './hand-over-messages.ts';
+import {
+  handOverVersion,
+  type SessionRow,
+  type SuccessorOrder,
+  type SuccessorReport,
+} from './hand-over-messages.ts';
 import type { TakeOver } from './server-hand-over.ts';
+
+/** The way to the other process. */
+export interface PredecessorLine {
+  /** Once, before anything comes. */
+  follow(follower: PredecessorFollower): void;
+  /** `sent` is called when the other one knows, or is gone. */
+  report(report: SuccessorReport, sent?: () => void): void;
+}
+
+export interface PredecessorFollower {
+  ordered(order: SuccessorOrder, socket: SocketHandle | null): void;
+  /** The other process is gone. */
+  ended(): void;
+}
+
+/** That of a process whose parent is its predecessor. */
+export function parentLine(): PredecessorLine {
+  return {
+    follow: ({ ordered, ended }) => {
+      process.on('message', (order: SuccessorOrder, socket: SocketHandle | undefined) =>
+        ordered(order, socket ?? null),
+      );
+      process.on('disconnect', ended);
+    },
+    report: (report, sent = () => undefined) => {
+      if (process.connected) process.send?.(report, undefined, undefined, sent);
+      else sent();
+    },
+  };
+}
 
 /** What this process starts with. */
 export interface Inheritance {
@@ -23,6 +60,7 @@ export interface Inheritance {
 type TakeOverOrder = Extract<SuccessorOrder, { kind: 'take-over' }>;
 
 export class Predecessor {
+  readonly #line: PredecessorLine;
   readonly #sockets = new Map<string, SocketHandle>();
   readonly #answers: KeptAnswer[] = [];
   readonly #rows: SessionRow[] = [];
@@ -34,19 +72,23 @@ export class Predecessor {
   readonly #takenOver = new Promise<TakeOverOrder>((resolve) => (this.#taken = resolve));
 
   /** `abandoned`: it is gone, and has left nothing. */
-  constructor(abandoned: () => void) {
+  constructor(line: PredecessorLine, abandoned: () => void) {
     let isLeft = false;
+    this.#line = line;
     void this.#takenOver.then(() => (isLeft = true));
-    process.on('message', (order: SuccessorOrder, socket: SocketHandle | undefined) =>
-      this.#ordered(order, socket ?? null),
-    );
-    process.on('disconnect', () => {
-      if (!isLeft) abandoned();
+    line.follow({
+      ordered: (order, socket) => this.#ordered(order, socket),
+      ended: () => {
+        if (!isLeft) abandoned();
+      },
     });
   }
 
-  loaded(facts: SuccessorFacts): void {
-    report({ kind: 'loaded', ...facts });
+  /** This process has its code, and its settings are in order. `dataDirectory`: absolute. */
+  loaded(dataDirectory: string): void {
+    const { pid } = process;
+    const facts = { handOver: handOverVersion, version: readVersion(), pid, storeFormat, dataDirectory };
+    this.#line.report({ kind: 'loaded', ...facts });
   }
 
   /** Resolves when it has left everything. */
@@ -68,14 +110,13 @@ export class Predecessor {
   /** From now on this process is the server, and the other one is not. */
   serve(server: RunningServer, sessions: number): void {
     this.#server = server;
-    report({ kind: 'ready', sessions });
+    this.#line.report({ kind: 'ready', sessions });
     for (const act of this.#early.splice(0)) act();
   }
 
   /** `sent` is called when the other one knows, or is gone. */
   fail(reason: string, sent: () => void): void {
-    if (process.connected) process.send?.({ kind: 'failed', reason }, undefined, undefined, sent);
-    else sent();
+    this.#line.report({ kind: 'failed', reason }, sent);
   }
 
   #ordered(order: SuccessorOrder, socket: SocketHandle | null): void {
@@ -101,7 +142,8 @@ export class Predecessor {
       case 'request': {
         const { id, request } = order;
         return this.#whenServing(
-          (server) => void server.relayed(request).then((answer) => report({ kind: 'answer', id, answer })),
+          (server) =>
+            void server.relayed(request).then((answer) => this.#line.report({ kind: 'answer', id, answer })),
         );
       }
     }
@@ -129,8 +171,4 @@ export class Predecessor {
     this.#sockets.delete(moved.sessionId);
     return handle === undefined ? [] : [{ moved, state, socket: socketOf(handle), isFresh: true }];
   }
-}
-
-function report(message: SuccessorReport): void {
-  if (process.connected) process.send?.(message, undefined, undefined, () => undefined);
 }

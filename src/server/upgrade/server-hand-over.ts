@@ -32,6 +32,10 @@ export interface HandOverDeps {
   drainCalls(): Promise<void>;
   /** Who waits for an event at the ops listener is answered now. */
   endWaits(): void;
+  /** Resolves when what other processes have asked is answered; what they ask from now on waits for the next server. */
+  leavePeers(): Promise<void>;
+  /** The sockets of the sleep port that were lent go back. */
+  giveBackSockets(): void;
   /** Commits what is outstanding and closes the store; the lock stays. */
   closeRest(): Promise<void>;
 }
@@ -87,18 +91,20 @@ export class ServerHandOver {
 
   /** Sleep connections that come are held from here on where no session of theirs can be moved. */
   async drain(): Promise<void> {
-    if (this.isEncrypted) await this.#sleep.hold(handOverLoginMsMax);
+    if (this.isEncrypted) await this.#holdSleep();
     await Promise.all([this.#deps.gateways.drainUnmovable(), this.#deps.drainCalls()]);
   }
 
   /** What comes is held from here on. Resolves when what came before is answered. */
   async hold(): Promise<void> {
     const { gateways } = this.#deps;
-    if (!this.isEncrypted) await this.#sleep.hold(handOverLoginMsMax);
+    if (!this.isEncrypted) await this.#holdSleep();
     const held = gateways.api.hold();
     gateways.endWaits();
     this.#deps.endWaits();
     await held;
+    // Requests here may have asked others, which may ask back.
+    await this.#deps.leavePeers();
   }
 
   /** Lets go of every session: what arrives for them waits in the kernel. */
@@ -144,6 +150,11 @@ export class ServerHandOver {
   /** This process goes on with the sessions: only connections without one are given up. */
   abandonPending(): void {
     this.#sleep.abandon();
+  }
+
+  #holdSleep(): Promise<void> {
+    this.#deps.giveBackSockets();
+    return this.#sleep.hold(handOverLoginMsMax);
   }
 
   get #sleep() {

@@ -33,8 +33,10 @@ export interface ServerUpgradeDeps {
   readonly upgrade: UpgradeControl;
   /** Null: there was no server before this one. */
   readonly takeOver: TakeOver | null;
+  leavePeers: HandOverDeps['leavePeers'];
+  giveBackSockets: HandOverDeps['giveBackSockets'];
   /** Commits what is outstanding and closes everything but the gateways; the lock of the directory stays. */
-  closeRest(): Promise<void>;
+  closeRest: HandOverDeps['closeRest'];
 }
 
 export class ServerUpgrade {
@@ -99,14 +101,16 @@ export class ServerUpgrade {
   }
 
   #handOver(listeners: HandOverDeps['listeners']): ServerHandOver {
-    const { context, controlPlane } = this.#deps;
+    const { context, controlPlane, leavePeers, giveBackSockets, closeRest } = this.#deps;
     return new ServerHandOver({
       context,
       gateways: this.#gateways,
       listeners,
       drainCalls: async () => controlPlane?.calls.drain(),
       endWaits: () => controlPlane?.endWaits(),
-      closeRest: () => this.#deps.closeRest(),
+      leavePeers,
+      giveBackSockets,
+      closeRest,
     });
   }
 

@@ -1,20 +1,39 @@
 /**
- * The successor, as the server that starts it has it: the program of the new release, with the same arguments and
- * environment, in a process group of its own, because it outlives its parent's part of the terminal. Messages and sockets go one
- * after the other: the channel carries one socket at a time and waits for the other side's word.
+ * The successor, as the server that starts it has it, and the way to it: a child, where the server is one process, or by the
+ * supervisor of several. Messages and sockets go one after the other: a channel between processes carries one socket at a time
+ * and waits for the other side's word.
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/result.ts';
 import type { SocketHandle } from '../../lib/bound-sockets.ts';
 import type { RelayedAnswer, RelayTarget } from '../../gateways/api/request-relay.ts';
 import type { SuccessorFacts, SuccessorOrder, SuccessorReport } from './hand-over-messages.ts';
 
+/** The way to a successor. */
+export interface SuccessorLine {
+  /** Once, before anything comes. */
+  follow(follower: SuccessorFollower): void;
+  /** Resolves when the order is on its way, behind the ones before it; one of a socket that has closed is not. Rejects when it is gone. */
+  send(order: SuccessorOrder, socket?: SocketHandle): Promise<void>;
+  kill(): void;
+  /** It goes on alone. */
+  leave(): void;
+}
+
+export interface SuccessorFollower {
+  reported(report: SuccessorReport): void;
+  /** Once; `how`: in a few words. */
+  ended(how: string): void;
+}
+
 export interface Successor {
+  /** Null: it has not loaded. */
   readonly pid: number | null;
   /** Resolves when it has loaded its code and checked its settings. Rejects with a sentence. */
   loaded(msMax: number): Promise<SuccessorFacts>;
-  /** Resolves when the order is on its way, behind the ones before it; one of a socket that has closed is not. Rejects when it is gone. */
+  /** As its line sends it. Rejects with a sentence. */
   order(order: SuccessorOrder, socket?: SocketHandle): Promise<void>;
   /** Resolves, once it serves, to the sessions it has. Rejects with a sentence. */
   ready(msMax: number): Promise<number>;
@@ -25,44 +44,35 @@ export interface Successor {
   leave(): void;
 }
 
-/** `program`: the file to run, of whatever release it is now. Throws when the machine has no process to give. */
-export function startSuccessor(clock: Clock, program: string, args: readonly string[]): Successor {
-  return new ChildSuccessor(
-    clock,
-    fork(program, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
-  );
-}
-
-class ChildSuccessor implements Successor {
-  readonly pid: number | null;
+export class LinkedSuccessor implements Successor {
   readonly relayed: RelayTarget;
   readonly #clock: Clock;
-  readonly #child: ChildProcess;
-  readonly #ended: Promise<string>;
-  readonly #loaded: Deferred<SuccessorFacts>;
-  readonly #ready: Deferred<number>;
+  readonly #line: SuccessorLine;
+  readonly #ended = deferred<string>();
+  readonly #loaded = deferred<SuccessorFacts>();
+  readonly #ready = deferred<number>();
   readonly #asked = new Map<number, (answer: RelayedAnswer | null) => void>();
+  #pid: number | null = null;
   #lastId = 0;
   #fault: string | null = null;
 
-  constructor(clock: Clock, child: ChildProcess) {
+  constructor(clock: Clock, line: SuccessorLine) {
     this.#clock = clock;
-    this.#child = child;
-    this.pid = child.pid ?? null;
-    this.#loaded = deferred();
-    this.#ready = deferred();
-    this.#ended = new Promise((resolve) => {
-      child.on('error', (error) => resolve(error.message));
-      child.on('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    this.#line = line;
+    line.follow({
+      reported: (report) => this.#reported(report),
+      ended: (how) => this.#gone(how),
     });
-    void this.#ended.then((how) => this.#gone(how));
-    child.on('message', (report: SuccessorReport) => this.#reported(report));
     this.relayed = (request) =>
       new Promise((resolve) => {
         const id = (this.#lastId += 1);
         this.#asked.set(id, resolve);
         this.order({ kind: 'request', id, request }).catch(() => this.#answered(id, null));
       });
+  }
+
+  get pid(): number | null {
+    return this.#pid;
   }
 
   loaded(msMax: number): Promise<SuccessorFacts> {
@@ -73,25 +83,21 @@ class ChildSuccessor implements Successor {
     return this.#within(msMax, this.#ready.promise, 'does not serve');
   }
 
-  order(order: SuccessorOrder, socket?: SocketHandle): Promise<void> {
-    return new Promise((resolve, reject) => {
-      // A bare handle goes the way of a server's.
-      this.#child.send(order, socket as Server | undefined, undefined, (error) => {
-        // What was to be sent may have closed meanwhile.
-        if (error === null || (socket !== undefined && this.#child.connected)) resolve();
-        else reject(new Error(`the new release is gone: ${this.#fault ?? error.message}`));
-      });
-    });
+  async order(order: SuccessorOrder, socket?: SocketHandle): Promise<void> {
+    try {
+      await this.#line.send(order, socket);
+    } catch (error) {
+      throw new Error(`the new release is gone: ${this.#fault ?? messageOf(error)}`, { cause: error });
+    }
   }
 
   async kill(): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.#ended;
+    this.#line.kill();
+    await this.#ended.promise;
   }
 
   leave(): void {
-    if (this.#child.connected) this.#child.disconnect();
-    this.#child.unref();
+    this.#line.leave();
   }
 
   async #within<Value>(msMax: number, promise: Promise<Value>, what: string): Promise<Value> {
@@ -107,6 +113,7 @@ class ChildSuccessor implements Successor {
   #reported(report: SuccessorReport): void {
     switch (report.kind) {
       case 'loaded':
+        this.#pid = report.pid;
         return this.#loaded.resolve(report);
       case 'failed':
         this.#fault = report.reason;
@@ -127,9 +134,54 @@ class ChildSuccessor implements Successor {
     const error = new Error(
       this.#fault ?? `the new release ended while it started: ${how}; its reason is on standard error`,
     );
+    this.#ended.resolve(how);
     this.#loaded.reject(error);
     this.#ready.reject(error);
     for (const id of Array.from(this.#asked.keys())) this.#answered(id, null);
+  }
+}
+
+/**
+ * The program of the new release, with the same arguments and environment, in a process group of its own, because it outlives its
+ * parent's part of the terminal. `program`: the file to run, of whatever release it is now. Throws when the machine has no
+ * process to give.
+ */
+export function startSuccessor(clock: Clock, program: string, args: readonly string[]): Successor {
+  const child = fork(program, args, { detached: true, stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  return new LinkedSuccessor(clock, new ChildLine(child));
+}
+
+class ChildLine implements SuccessorLine {
+  readonly #child: ChildProcess;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+  }
+
+  follow({ reported, ended }: SuccessorFollower): void {
+    this.#child.once('error', (error) => ended(error.message));
+    this.#child.once('exit', (code, signal) => ended(signal ?? `exit code ${code}`));
+    this.#child.on('message', reported);
+  }
+
+  send(order: SuccessorOrder, socket?: SocketHandle): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // A bare handle goes the way of a server's.
+      this.#child.send(order, socket as Server | undefined, undefined, (error) => {
+        // What was to be sent may have closed meanwhile.
+        if (error === null || (socket !== undefined && this.#child.connected)) resolve();
+        else reject(error);
+      });
+    });
+  }
+
+  kill(): void {
+    this.#child.kill('SIGKILL');
+  }
+
+  leave(): void {
+    if (this.#child.connected) this.#child.disconnect();
+    this.#child.unref();
   }
 }
 

@@ -1,13 +1,13 @@
 /**
  * The routes of an upgrade: it is begun, and asked how far it is or how the last one ended. Among several processes it
- * is the restart of the workers, one after the other. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
+ * is the supervisor's, which has one worker after the other hand over. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { refuse, type AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
 
-/** `sessions`: they are handed over, and nobody's closes; `workers`: these restart one after the other, as ever. */
+/** `sessions`: those of a server that is one process go to another one; `workers`: theirs do, one worker after the other, and then the coordinator restarts. */
 export type UpgradeKind = 'sessions' | 'workers';
 
 export interface UpgradeState {
@@ -70,9 +70,14 @@ const idle: UpgradeState = { isUnderWay: false, failure: null };
 export function upgradeOf(handle: WorkerHandle | null): UpgradeControl {
   if (handle === null)
     return { begin: () => fail('this server is part of another program: restart that'), state: idle };
-  const begin = (): Result<UpgradeKind, string> => {
-    handle.report({ kind: 'restart-workers' });
-    return succeed('workers');
+  return {
+    begin: () => {
+      if (handle.upgrade().isUnderWay) return fail('an upgrade is under way');
+      handle.report({ kind: 'upgrade' });
+      return succeed('workers');
+    },
+    get state() {
+      return handle.upgrade();
+    },
   };
-  return { begin, state: idle };
 }

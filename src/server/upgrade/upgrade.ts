@@ -93,7 +93,7 @@ export class Upgrade implements UpgradeControl {
       this.#loading = successor;
       const facts = await successor.loaded(successorLoadMsMax);
       this.#check(facts);
-      log.info({ pid: successor.pid, version: facts.version }, 'the new release has loaded');
+      log.info({ pid: facts.pid, version: facts.version }, 'the new release has loaded');
       copy = new StateCopy(successor, server.handOver());
       const copiedMs = this.#deps.clock.monotonicMs();
       await copy.copy();

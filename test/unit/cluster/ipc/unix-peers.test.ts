@@ -8,7 +8,6 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
-import { readVersion } from '../../../../src/lib/package-version.ts';
 import { encodePeerMessage } from '../../../../src/protocol/cluster/peer-message.ts';
 import { UnixPeers } from '../../../../src/cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
@@ -16,11 +15,10 @@ import { peerBacklogBytesMax, peerGreetingMsMax, peerRedialMs } from '../../../.
 import { signedOrder, callRoom } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';
-import { memberOne, memberTwo, questions } from '../../../support/peer-messages.ts';
+import { answers, memberOne, memberTwo, questions } from '../../../support/peer-messages.ts';
 import { RawConnection, RawMember } from '../../../support/raw-unix-member.ts';
 import { ScriptedHost } from '../../../support/scripted-host.ts';
 
-const release = readVersion();
 
 interface Scene {
   readonly t: TestContext;
@@ -62,7 +60,7 @@ async function linked(scene: Scene): Promise<{ raw: RawMember; connection: RawCo
   scene.peers.members([scene.other]);
   const connection = await raw.connection();
   await connection.hello();
-  connection.greet({ kind: 'hello', member: memberTwo, release });
+  connection.greet({ kind: 'hello', member: memberTwo });
   return { raw, connection };
 }
 
@@ -124,7 +122,7 @@ test('a member that takes the connection and says nothing has got no question', 
   peers.members([other]);
   const connection = await raw.connection();
   const ask = peers.ask(memberTwo, questions.wake, 1800);
-  assert.deepEqual(await connection.hello(), { kind: 'hello', member: memberOne, release });
+  assert.deepEqual(await connection.hello(), { kind: 'hello', member: memberOne });
   clock.advance(1850);
   assert.deepEqual(await ask, fail('unsent'));
 });
@@ -184,7 +182,7 @@ test('when a connection breaks, what was asked is unanswered at once, and the ne
   clock.advance(peerRedialMs);
   const next = await raw.connection();
   await next.hello();
-  next.greet({ kind: 'hello', member: memberTwo, release });
+  next.greet({ kind: 'hello', member: memberTwo });
   const asked = await next.message();
   assert.ok(asked?.kind === 'question');
   assert.equal((await next.message())?.kind, 'notice');
@@ -206,7 +204,7 @@ test('what waited behind what a stopped member did not read is not lost with the
   clock.advance(peerRedialMs);
   const next = await raw.connection();
   await next.hello();
-  next.greet({ kind: 'hello', member: memberTwo, release });
+  next.greet({ kind: 'hello', member: memberTwo });
   const asked = await next.message();
   assert.ok(asked?.kind === 'question' && asked.question.kind === 'disconnect');
   next.say(encodePeerMessage({ kind: 'answer', id: asked.id, to: 'disconnect', answer: true }));
@@ -227,33 +225,82 @@ test('when a member is gone, what reached it is unanswered, and nobody has the r
   assert.deepEqual([raw.dials, log.lines], [1, []]);
 });
 
-test('processes of two releases refuse each other in words, once, and ask each other nothing', async (t) => {
+test('a member that goes over to another process answers what reached it, and is asked the rest there', async (t) => {
   const scene = await sceneOf(t);
-  const { peers, clock, log, other } = scene;
-  const newLog = new FakeLog();
-  const deps = { self: memberTwo, clock, log: newLog, host: new ScriptedHost(), release: '9.9.9' };
-  const two = new UnixPeers({ ...deps, directory: scene.directory });
-  t.after(() => two.close());
-  await two.listen();
-  peers.members([other]);
-  const ask = peers.ask(memberTwo, questions.disconnect, 1000);
-  assert.deepEqual(await ask, fail('unsent'));
-  assert.deepEqual(await peers.ask(memberTwo, questions.disconnect, 1000), fail('unsent'));
-  const sentence = `release ${release}, and this member is of 9.9.9`;
-  clock.advance(10 * peerRedialMs);
-  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
-  assert.deepEqual(log.lines, [
-    { level: 'warn', fields: { member: memberTwo, sentence }, message: 'refused by another member' },
-  ]);
-  assert.deepEqual(newLog.lines, [
-    { level: 'warn', fields: { sentence }, message: 'refused another process' },
-  ]);
+  const { peers, clock } = scene;
+  const { raw, connection } = await linked(scene);
+  const reached = peers.ask(memberTwo, questions.wake, 1800);
+  const first = peers.ask(memberTwo, questions.disconnect, 1800);
+  const [asked, other] = [await connection.message(), await connection.message()];
+  assert.ok(asked?.kind === 'question' && other?.kind === 'question');
+  connection.say(encodePeerMessage({ kind: 'leaving' }));
+  connection.say(encodePeerMessage({ kind: 'answer', id: other.id, to: 'disconnect', answer: true }));
+  await first;
+  const waits = peers.ask(memberTwo, questions.disconnect, 500);
+  const views = peers.ask(memberTwo, { kind: 'status' }, 500);
+  const [answer] = answers.wake;
+  assert.ok(answer !== undefined);
+  connection.say(encodePeerMessage({ kind: 'answer', id: asked.id, to: 'wake', answer }));
+  assert.deepEqual(await reached, succeed(answer));
+  // It hangs up then, and what is of a session waits for longer than its asker would otherwise.
+  assert.equal(await connection.next(), null);
+  clock.advance(501);
+  assert.deepEqual(await views, fail('unsent'));
+  assert.equal(await isOpen(waits), true);
+  clock.advance(peerRedialMs);
+  const next = await raw.connection();
+  await next.hello();
+  next.greet({ kind: 'hello', member: memberTwo });
+  const again = await next.message();
+  assert.ok(again?.kind === 'question' && again.question.kind === 'disconnect');
+  next.say(encodePeerMessage({ kind: 'answer', id: again.id, to: 'disconnect', answer: true }));
+  assert.deepEqual(await waits, succeed(true));
+});
+
+test('a process that leaves its place answers, and another one listens at the same path', async (t) => {
+  const scene = await sceneOf(t);
+  const { peers, clock, log, directory, host } = scene;
+  const viewer = await visitor(scene);
+  viewer.greet({ kind: 'hello', member: memberTwo });
+  await viewer.hello();
+  const question = { kind: 'question', id: 1, from: memberTwo, question: questions.disconnect } as const;
+  viewer.say(encodePeerMessage(question));
+  await until(() => host.asked.length === 1);
+  const leaving = peers.leave();
+  const said = [await viewer.message(), await viewer.message()].map((message) => message?.kind);
+  assert.deepEqual(said.toSorted(), ['answer', 'leaving']);
+  viewer.socket.destroy();
+  let hasLeft = false;
+  void leaving.then(() => (hasLeft = true));
+  await until(() => {
+    clock.advance(5);
+    return hasLeft;
+  });
+  assert.ok(!existsSync(peers.socket));
+  await peers.close();
+  const next = new UnixPeers({ self: memberOne, clock, log, host, directory });
+  t.after(() => next.close());
+  await next.listen();
+  assert.ok(existsSync(peers.socket));
+});
+
+test('a question of another release is logged, and those before and behind it are answered', async (t) => {
+  const scene = await sceneOf(t);
+  const viewer = await visitor(scene);
+  viewer.greet({ kind: 'hello', member: memberTwo });
+  await viewer.hello();
+  const known = { kind: 'question', from: memberTwo, question: questions.disconnect } as const;
+  viewer.say(encodePeerMessage({ ...known, id: 1, question: { kind: 'of-tomorrow' } as never }));
+  viewer.say(encodePeerMessage({ ...known, id: 2 }));
+  const answered = await viewer.message();
+  assert.equal(answered?.kind === 'answer' && answered.id, 2);
+  assert.match(JSON.stringify(scene.log.lines), /of-tomorrow/);
 });
 
 test('who answers for another member, or in another version, is not asked', async (t) => {
   for (const speak of [
     (connection: RawConnection) =>
-      connection.greet({ kind: 'hello', member: 'node-1/3@three' as MemberId, release }),
+      connection.greet({ kind: 'hello', member: 'node-1/3@three' as MemberId }),
     (connection: RawConnection) => connection.say(Uint8Array.of(2, 0xc0)),
   ]) {
     const scene = await sceneOf(t);
@@ -311,8 +358,8 @@ for (const [name, [speak, complaint]] of Object.entries(badViewers))
   test(`who comes and ${name} is cut off, and nothing of it is heard`, async (t) => {
     const scene = await sceneOf(t);
     const viewer = await visitor(scene);
-    viewer.greet({ kind: 'hello', member: memberTwo, release });
-    assert.deepEqual(await viewer.hello(), { kind: 'hello', member: memberOne, release });
+    viewer.greet({ kind: 'hello', member: memberTwo });
+    assert.deepEqual(await viewer.hello(), { kind: 'hello', member: memberOne });
     speak(viewer);
     assert.equal(await viewer.next(), null);
     assert.match(JSON.stringify(scene.log.lines), complaint);
@@ -334,7 +381,7 @@ test('who comes and says no hello is told why it may not stay, or is sent away a
 test('a question that is cut anywhere is answered when it is whole', async (t) => {
   const scene = await sceneOf(t);
   const viewer = await visitor(scene);
-  viewer.greet({ kind: 'hello', member: memberTwo, release });
+  viewer.greet({ kind: 'hello', member: memberTwo });
   await viewer.hello();
   const payload = encodePeerMessage({
     kind: 'question',

@@ -13,6 +13,7 @@ import {
 } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { type ListenAddress, parseListenAddress } from '../../../../src/model/settings-values.ts';
+import { supervisorVersion } from '../../../../src/server/supervisor/process-messages.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { Settings } from '../../../../src/server/config/settings-schema.ts';
 
@@ -255,6 +256,8 @@ function ofOneIn(workers: number, ...overrides: string[]): Settings {
     process: 1,
     role: 'worker',
     member: 'node-1/1@1' as MemberId,
+    supervisorVersion,
+    isSuccessor: false,
     workers,
     socketDirectory: '',
     listeners,

@@ -120,7 +120,7 @@ describe('who waits in a socket', () => {
     const [, drained, other] = scene.forks;
     if (drained === undefined) throw new Error('there is a worker');
     drained.isSound = false;
-    void scene.supervisor.restartWorkers();
+    void scene.supervisor.replace('workers');
     await scene.settle();
     assert.equal(other?.lent.size, 2);
     // It has not read that it is to stop: what it gives back is another's by now.

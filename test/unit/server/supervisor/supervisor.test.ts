@@ -242,15 +242,15 @@ describe('a stop', () => {
   });
 });
 
-describe('a restart of the workers', () => {
+describe('an upgrade where sockets do not pass from one process to another', () => {
   test('that is signalled is asked of the coordinator, which has the audit log, and done when it asks for it', async () => {
     const scene = new SupervisorScene(1);
     await scene.started();
     const [coordinator, worker] = scene.forks;
-    scene.supervisor.signalRestart();
+    scene.supervisor.signalUpgrade();
     await scene.settle();
-    assert.deepEqual([coordinator?.has('restart-signalled'), worker?.has('stop')], [true, false]);
-    coordinator?.report({ kind: 'restart-workers' });
+    assert.deepEqual([coordinator?.has('upgrade-signalled'), worker?.has('stop')], [true, false]);
+    coordinator?.report({ kind: 'upgrade' });
     await scene.settle();
     assert.equal(worker?.has('stop'), true);
   });
@@ -259,7 +259,7 @@ describe('a restart of the workers', () => {
     const scene = new SupervisorScene(2);
     await scene.started();
     const [, first, second] = scene.forks;
-    const restarting = scene.supervisor.restartWorkers();
+    const restarting = scene.supervisor.replace('workers');
     await scene.settle();
     assert.equal(first?.has('stop'), true);
     assert.equal(second?.has('stop'), false);
@@ -278,7 +278,7 @@ describe('a restart of the workers', () => {
     await scene.started();
     await scene.pass(processSpareDelayMs);
     const spare = scene.forks[2];
-    const restarting = scene.supervisor.restartWorkers();
+    const restarting = scene.supervisor.replace('workers');
     await scene.settle();
     scene.life(1).ready();
     await restarting;
@@ -290,7 +290,7 @@ describe('a restart of the workers', () => {
   test('is ended by a stop', async () => {
     const scene = new SupervisorScene(2);
     await scene.started();
-    const restarting = scene.supervisor.restartWorkers();
+    const restarting = scene.supervisor.replace('workers');
     await scene.settle();
     await scene.supervisor.stop();
     await restarting;
@@ -300,7 +300,7 @@ describe('a restart of the workers', () => {
   test('goes on past one whose follower dies while it starts', async () => {
     const scene = new SupervisorScene(1);
     await scene.started();
-    const restarting = scene.supervisor.restartWorkers();
+    const restarting = scene.supervisor.replace('workers');
     await scene.settle();
     scene.life(1).die('exit code 1');
     await scene.settle();

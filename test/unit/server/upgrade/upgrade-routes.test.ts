@@ -32,12 +32,18 @@ test('an upgrade that begins is answered at once, and one that cannot says why',
   assert.deepEqual(body, { ...(body as object), upgrading: true, failure: 'the new release ended' });
 });
 
-test('of several processes the workers are restarted, and a server within another program is not upgraded', async () => {
+test('of several processes it is asked of the supervisor, once, and a server within another program is not upgraded', async () => {
   const reports: ProcessReport[] = [];
-  const handle = { report: (report: ProcessReport) => void reports.push(report) } as unknown as WorkerHandle;
+  const handle = {
+    report: (report: ProcessReport) => void reports.push(report),
+    upgrade: () => ({ isUnderWay: reports.length > 0, failure: null }),
+  } as unknown as WorkerHandle;
   const { body } = await ask(upgradeOf(handle), 'POST');
   assert.equal((body as { kind: string }).kind, 'workers');
-  assert.deepEqual(reports, [{ kind: 'restart-workers' }]);
+  assert.equal((await ask(upgradeOf(handle), 'POST')).status, 409);
+  assert.deepEqual(reports, [{ kind: 'upgrade' }]);
+  const asked = await ask(upgradeOf(handle), 'GET');
+  assert.equal((asked.body as { upgrading: boolean }).upgrading, true);
   const { status } = await ask(upgradeOf(null), 'POST');
   assert.equal(status, 409);
 });

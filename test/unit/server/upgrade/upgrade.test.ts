@@ -11,6 +11,7 @@ import { FakeLog } from '../../../support/fakes.ts';
 const facts: SuccessorFacts = {
   handOver: handOverVersion,
   version: '2.0.0',
+  pid: 4711,
   storeFormat,
   dataDirectory: '/data',
 };
