@@ -115,6 +115,10 @@ export class FakeFork implements ProcessFork {
     return this.#workerSet.processes.map(({ process, role, state }) => `${process} ${role} ${state}`);
   }
 
+  get upgrade(): WorkerSetState['upgrade'] {
+    return this.#workerSet.upgrade;
+  }
+
   get knowsStop(): boolean {
     return this.#workerSet.isStopping;
   }

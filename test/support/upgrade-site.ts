@@ -25,6 +25,19 @@ export function brokenRelease(facts: object, onOrder: string): string {
   `;
 }
 
+/** The same as one of several processes: it loads, and ends when it is to take over. */
+export function brokenWorker(facts: object, exitCode: number): string {
+  return `
+    const loaded = { kind: 'loaded', ...${JSON.stringify(facts)} };
+    process.on('message', ({ kind, order }) => {
+      if (kind === 'begin') process.send({ kind: 'to-predecessor', report: loaded });
+      if (kind === 'heartbeat') process.send({ kind, sleep: { open: 0, taken: 0 } });
+      if (kind === 'from-predecessor' && order.kind === 'take-over') process.exit(${exitCode});
+    });
+    process.send({ kind: 'loaded' });
+  `;
+}
+
 export interface UpgradeSiteOptions {
   readonly devices: number;
   readonly settings?: readonly string[];

@@ -178,6 +178,7 @@ class ProcessMember extends AloneMember {
     await this.#heartbeats?.close();
     this.#losses?.close();
     this.#shared.growth.close();
+    await this.#workerSet.leave();
     await this.#workerSet.close();
   }
 }

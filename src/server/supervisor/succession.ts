@@ -130,8 +130,11 @@ export class Succession {
     }
   }
 
-  #end({ fork }: Life): void {
-    if (this.#successor === null) fork.order({ kind: 'successor-ended', how: 'it was ended' });
+  #end(life: Life): void {
+    const { fork } = life;
+    // Its word was on the way when the successor was there: one of the two has to go.
+    if (life === this.#leaving) fork.kill();
+    else if (this.#successor === null) fork.order({ kind: 'successor-ended', how: 'it was ended' });
     else this.#successor.fork.kill();
   }
 
