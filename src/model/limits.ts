@@ -369,8 +369,6 @@ export const peerBacklogBytesMax = 16 * 1024 * 1024;
 /** A broken connection to a process that lives is dialled again after this; who comes has so long to say who it is. */
 export const peerRedialMs = 100;
 export const peerGreetingMsMax = 5000;
-/** A process that leaves its place to another one answers what it was asked for so long at most. */
-export const peerLeaveMsMax = 5000;
 /** How often a member writes its heartbeats down, and how many parts that is. */
 export const heartbeatsWriteMs = 30_000;
 export const heartbeatsParts = 64;

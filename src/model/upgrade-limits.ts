@@ -6,6 +6,8 @@ export const heldConnectionsMax = 20_000;
 export const relayedRequestsMax = 10_000;
 /** Logins under way have so long when the sleep port is handed over. */
 export const handOverLoginMsMax = 2000;
+/** A worker that hands over answers what other processes have asked for so long at most. */
+export const peerLeaveMsMax = 5000;
 /** A new release has so long to load, to check its settings and to say so. */
 export const successorLoadMsMax = 60_000;
 /** And so long from the state of the old one to its first request; then the old one goes on. */

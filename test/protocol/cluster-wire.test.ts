@@ -207,10 +207,7 @@ for (const [message, payload] of messages)
   });
 
 const hellos: readonly (readonly [PeerHello, Buffer])[] = [
-  [
-    { kind: 'hello', member },
-    map(['kind', word('hello')], ['member', word(member)]),
-  ],
+  [{ kind: 'hello', member }, map(['kind', word('hello')], ['member', word(member)])],
   [{ kind: 'refused', sentence: 'no' }, map(['kind', word('refused')], ['sentence', word('no')])],
 ];
 

@@ -205,6 +205,9 @@ export class FakePeers implements Peers {
         break;
       case 'notice':
         host.heard(message.notice, message.from);
+        break;
+      case 'leaving':
+        throw new Error('no member here goes over to another process');
     }
   }
 

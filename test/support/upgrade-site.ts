@@ -137,7 +137,10 @@ export class UpgradeSite {
     const handedOver: HandedOver[] = [];
     for (let place = (which - 1) * each + 1; place <= which * each; place++) {
       const { sessions, of, held_ms } = await command.logged<HandedOver>('the new release serves', place);
-      const { copied_ms } = await command.logged<HandedOver>('the sockets of the sessions are with both', place);
+      const { copied_ms } = await command.logged<HandedOver>(
+        'the sockets of the sessions are with both',
+        place,
+      );
       handedOver.push({ sessions, of, held_ms, copied_ms });
     }
     return handedOver;

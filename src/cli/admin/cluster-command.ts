@@ -27,12 +27,12 @@ export function addClusterCommand(program: Command): void {
   const restart = cluster
     .command('restart')
     .description(
-      'Restart the worker processes of this machine, one after another; devices log in at the others.',
+      'Replace the worker processes of this machine, one after another; sleeping devices stay connected.',
     )
     .action(inContext(restartWorkers));
   addExamples(
     restart,
-    ['cluster restart', 'as SIGUSR2 to the supervisor does; it returns at once'],
+    ['cluster restart', 'as an upgrade does it, without the coordinator; it returns at once'],
     ['cluster restart && reveille cluster status', 'and who is up meanwhile'],
   );
   addExamples(
@@ -56,7 +56,7 @@ async function restartWorkers(context: CommandContext): Promise<void> {
   const answer = await client.change<object>('/v1/cluster/restart', {});
   context.output.answer(
     answer,
-    `the workers are restarted one after another; see ${reveilleCommand('cluster status')}`,
+    `the workers hand over to new ones, one after another; see ${reveilleCommand('cluster status')}`,
   );
 }
 

@@ -52,10 +52,7 @@ async function finished(context: CommandContext, { pid, kind }: UpgradeBegunJson
       'mend that, and upgrade again',
     );
   }
-  throw new CommandError(
-    `no release says within ${msMax / 1000} s that it serves`,
-    "see the server's log",
-  );
+  throw new CommandError(`no release says within ${msMax / 1000} s that it serves`, "see the server's log");
 }
 
 /** Null: it starts or stops, or is between the two. */

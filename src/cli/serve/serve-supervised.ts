@@ -13,6 +13,7 @@ import type { LentPort, WorkerHandle } from '../../server/supervisor/worker-set.
 import {
   supervisorVersion,
   type ProcessTask,
+  type UpgradeState,
   type WorkerSetState,
 } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/config/derived-settings.ts';
@@ -23,7 +24,6 @@ import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
 import { LinkedSuccessor } from '../../server/upgrade/successor.ts';
 import { SupervisedPredecessorLine, SupervisedSuccessorLine } from '../../server/upgrade/supervised-lines.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
-import type { UpgradeState } from '../../server/upgrade/upgrade-routes.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { checkStart, demoNotice, dieOfTheUnexpected } from './serving-end.ts';
 

@@ -74,7 +74,8 @@ export class UnixLink {
   ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
     if (this.#stage === 'refused') return Promise.resolve(fail('unsent'));
     const { self: from } = this.#deps;
-    const patienceMs = this.#isMoving && waitMs > 0 && sessionQuestions.has(question.kind) ? successorStartMsMax : 0;
+    const patienceMs =
+      this.#isMoving && waitMs > 0 && sessionQuestions.has(question.kind) ? successorStartMsMax : 0;
     return this.#asks.ask(question.kind as Kind, waitMs + patienceMs, (id) =>
       this.#put(id, encodePeerMessage({ kind: 'question', id, from, question })),
     );

@@ -70,7 +70,8 @@ export class UnixPeerConnection {
 
   /** Another process goes on as this member: who asks here is told, and hangs up when it has its answers. */
   leave(): void {
-    const isTold = this.#member !== null && this.#queue.put(leavingKey, encodePeerMessage({ kind: 'leaving' }));
+    const isTold =
+      this.#member !== null && this.#queue.put(leavingKey, encodePeerMessage({ kind: 'leaving' }));
     if (isTold) this.#channel.flushSoon();
     else this.cut();
   }

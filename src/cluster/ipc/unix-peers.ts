@@ -15,7 +15,8 @@ import type { Gathered } from '../../lib/gathered.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { peerLeaveMsMax, processesMax } from '../../model/limits.ts';
+import { processesMax } from '../../model/limits.ts';
+import { peerLeaveMsMax } from '../../model/upgrade-limits.ts';
 import type {
   AcceptedWakeup,
   PeerAnswer,

@@ -8,7 +8,6 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { SuccessorOrder, SuccessorReport } from '../upgrade/hand-over-messages.ts';
-import type { UpgradeState } from '../upgrade/upgrade-routes.ts';
 import type { Child } from './child.ts';
 
 /** Of the messages here: a supervisor meets processes of later releases. Another meaning is another number. */
@@ -63,6 +62,12 @@ export interface ProcessFacts {
   readonly pid: number | null;
   /** How often it had to be started again. */
   readonly restarts: number;
+}
+
+export interface UpgradeState {
+  readonly isUnderWay: boolean;
+  /** Why the last one left this process serving; null: there was none. */
+  readonly failure: string | null;
 }
 
 /** All processes, the coordinator first. A member that is not among them is gone for good. */

@@ -26,8 +26,9 @@ import type {
   SleepReturn,
   WorkerSetState,
 } from './process-messages.ts';
-import { SleepBorrower } from './sleep-port.ts';
-import { Succession, type Life } from './succession.ts';
+import type { SleepBorrower } from './sleep-port.ts';
+import { beginLife, type ProcessLife } from './process-life.ts';
+import { WorkerHandOver } from './worker-hand-over.ts';
 
 export interface SlotDeps {
   readonly clock: Clock;
@@ -47,8 +48,8 @@ export interface SlotDeps {
 export class SupervisorSlot {
   readonly #deps: SlotDeps;
   readonly #handle: Pick<ProcessFacts, 'process' | 'role'>;
-  #life: Life | null = null;
-  readonly #succession: Succession;
+  #life: ProcessLife | null = null;
+  readonly #handOver: WorkerHandOver;
   #listeners: Readonly<Partial<Record<ListenerName, string>>> = {};
   readonly #restarts: Restarts;
   /** It was up once: from now on a death is followed by a start. */
@@ -63,7 +64,7 @@ export class SupervisorSlot {
     const [msMin, msMax] = [processRestartMsMin, processRestartMsMax];
     // After one death its devices come back at once.
     this.#restarts = new Restarts(deps.clock, { immediate: 1, msMin, msMax });
-    this.#succession = new Succession({
+    this.#handOver = new WorkerHandOver({
       ...deps,
       serving: () => this.#life,
       begin: (member) => this.#begin(member),
@@ -116,7 +117,7 @@ export class SupervisorSlot {
     for (const life of this.#lives) this.#heartbeatOf(life);
   }
 
-  #heartbeatOf(life: Life): void {
+  #heartbeatOf(life: ProcessLife): void {
     const heartbeatsMax = life.state === 'starting' ? processStartHeartbeatsMax : processSilentHeartbeatsMax;
     if (life.heartbeatsUnanswered >= heartbeatsMax) return this.#killSilent(life);
     life.heartbeatsUnanswered += 1;
@@ -128,7 +129,7 @@ export class SupervisorSlot {
    * a sentence when the one that served goes on. One that does not serve is waited for.
    */
   async handOver(): Promise<Result<null, string>> {
-    if (this.#life?.state === 'up') return this.#succession.handOver(this.#life);
+    if (this.#life?.state === 'up') return this.#handOver.handOver(this.#life);
     await this.#untilUp();
     return succeed(null);
   }
@@ -144,7 +145,7 @@ export class SupervisorSlot {
     this.#isStopping = true;
     this.#restarts.stop();
     this.#notifyWaiting();
-    this.#succession.stop();
+    this.#handOver.stop();
     if (this.#life !== null) await this.#drain(this.#life, stopMsMax);
     for (const { fork } of this.#lives) fork.kill();
   }
@@ -154,31 +155,21 @@ export class SupervisorSlot {
     await new Promise<void>((resolve) => this.#whenUp.push(resolve));
   }
 
-  get #lives(): readonly Life[] {
-    return this.#life === null ? this.#succession.lives : [this.#life, ...this.#succession.lives];
+  get #lives(): readonly ProcessLife[] {
+    return this.#life === null ? this.#handOver.lives : [this.#life, ...this.#handOver.lives];
   }
 
   /** `succeeded`: the member that it goes on as; null: it is another one. Throws when the machine has no process to give. */
-  #begin(succeeded: MemberId | null): Life {
+  #begin(succeeded: MemberId | null): ProcessLife {
     const fork = this.#deps.fork();
-    const life: Life = {
-      fork,
-      borrower: new SleepBorrower(fork),
-      task: this.#deps.task(succeeded),
-      startedMs: this.#deps.clock.monotonicMs(),
-      state: 'starting',
-      takesConnections: true,
-      heartbeatsUnanswered: 0,
-      fault: null,
-      isUp: () => undefined,
-    };
+    const life = beginLife(fork, this.#deps.task(succeeded), this.#deps.clock.monotonicMs());
     fork.order({ kind: 'begin', task: life.task, workerSet: this.#deps.workerSet() });
     fork.onReport((report, socket) => this.#reported(life, report, socket));
     void fork.ended.then((how) => this.#ended(life, how));
     return life;
   }
 
-  async #drain(life: Life, stopMsMax: number): Promise<void> {
+  async #drain(life: ProcessLife, stopMsMax: number): Promise<void> {
     life.state = 'draining';
     this.#deps.changed();
     life.fork.order({ kind: 'stop' });
@@ -191,7 +182,7 @@ export class SupervisorSlot {
     });
   }
 
-  #reported(life: Life, report: ProcessReport, socket: SocketHandle | null): void {
+  #reported(life: ProcessLife, report: ProcessReport, socket: SocketHandle | null): void {
     switch (report.kind) {
       case 'loaded':
         return;
@@ -216,38 +207,38 @@ export class SupervisorSlot {
       case 'ready':
         return this.#isUp(life, report);
       default:
-        this.#succession.reported(life, report, socket);
+        this.#handOver.reported(life, report, socket);
     }
   }
 
-  #isUp(life: Life, { listeners, sleep }: Extract<ProcessReport, { kind: 'ready' }>): void {
+  #isUp(life: ProcessLife, { listeners, sleep }: Extract<ProcessReport, { kind: 'ready' }>): void {
     this.#listeners = listeners;
     this.#wasUp = true;
     // It may have been told to stop meanwhile.
     if (life.state === 'starting') life.state = 'up';
     life.takesConnections = true;
     life.borrower.reported(sleep);
-    this.#succession.up(life);
+    this.#handOver.up(life);
     this.#deps.changed();
     life.isUp();
     this.#notifyWaiting();
   }
 
-  #killSilent(life: Life): void {
+  #killSilent(life: ProcessLife): void {
     const fields = { ...this.#fieldsOf(life), heartbeats_unanswered: life.heartbeatsUnanswered };
     this.#deps.log.error(fields, 'a process does not answer any more and is killed');
     life.fork.kill();
   }
 
-  #ended(life: Life, how: string): void {
-    if (this.#succession.ended(life, how)) return;
+  #ended(life: ProcessLife, how: string): void {
+    if (this.#handOver.ended(life, how)) return;
     this.#life = null;
-    this.#succession.lost(life.fault ?? how);
+    this.#handOver.lost(life.fault ?? how);
     if (this.#wasUp && !this.#isStopping) this.#followUp(life, how);
     this.#deps.changed();
   }
 
-  #followUp(life: Life, how: string): void {
+  #followUp(life: ProcessLife, how: string): void {
     if (life.state === 'draining') return this.#startAfter(0);
     const { clock, log } = this.#deps;
     this.#restartCount += 1;
@@ -271,7 +262,7 @@ export class SupervisorSlot {
     for (const isUp of this.#whenUp.splice(0)) isUp();
   }
 
-  #fieldsOf({ fork: { pid }, task: { member } }: Life): object {
+  #fieldsOf({ fork: { pid }, task: { member } }: ProcessLife): object {
     return { process: this.#handle.process, pid, member };
   }
 }

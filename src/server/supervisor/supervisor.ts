@@ -16,8 +16,8 @@ import {
   type WorkerSetState,
   type ProcessFork,
   type ProcessTask,
+  type UpgradeState,
 } from './process-messages.ts';
-import type { UpgradeState } from '../upgrade/upgrade-routes.ts';
 import { Spare } from './child.ts';
 import { SupervisorSleepPort, type SleepPortDeps } from './sleep-port.ts';
 import { SupervisorSlot } from './supervisor-slot.ts';
@@ -115,7 +115,8 @@ export class Supervisor {
     // It has the code of before: whoever asks for this may have put another release in its place.
     this.#spare.take()?.kill();
     const failure = await this.#replaceWorkers();
-    if (failure === null && of === 'all' && !this.#isStopping) await this.#coordinator.replace(this.#deps.stopMsMax);
+    if (failure === null && of === 'all' && !this.#isStopping)
+      await this.#coordinator.replace(this.#deps.stopMsMax);
     this.#upgraded({ isUnderWay: false, failure });
     if (failure !== null) log.error({ reason: failure }, 'not upgraded; the processes of before go on');
     else if (!this.#isStopping) log.info({ workers }, 'the processes of the release in place serve');

@@ -10,8 +10,13 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
-import type { UpgradeState } from '../upgrade/upgrade-routes.ts';
-import type { WorkerSetState, ProcessFacts, ProcessReport, ProcessTask } from './process-messages.ts';
+import type {
+  UpgradeState,
+  WorkerSetState,
+  ProcessFacts,
+  ProcessReport,
+  ProcessTask,
+} from './process-messages.ts';
 
 /** A port whose sockets the supervisor lends. */
 export interface LentPort {

@@ -5,11 +5,7 @@
 import type { AnsweredBefore } from '../../core/messages/answer-memory.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
-
-/** An answer and the memory that it is in. Between processes it is JSON. */
-export interface KeptAnswer extends AnsweredBefore<unknown> {
-  readonly memory: string;
-}
+import type { KeptAnswer } from './hand-over-messages.ts';
 
 interface Memory {
   answered(): Iterable<AnsweredBefore<unknown>>;

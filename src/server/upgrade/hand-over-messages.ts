@@ -3,12 +3,12 @@
  * Two releases meet here: a change of what a message means is another `handOverVersion`, and a successor of another one
  * is refused. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
+import type { AnsweredBefore } from '../../core/messages/answer-memory.ts';
 import type { MovedSession } from '../../core/ports/device-sessions.ts';
 import type { RelayedAnswer, RelayedRequest } from '../../gateways/api/request-relay.ts';
 import type { SleepState } from '../../gateways/sleep/sleeping-connection.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
-import type { KeptAnswer } from './answer-memories.ts';
 
 export const handOverVersion = 1;
 
@@ -16,6 +16,11 @@ export const handOverVersion = 1;
 export interface SessionRow {
   readonly moved: MovedSession;
   readonly state: SleepState;
+}
+
+/** An answer and the memory that it is in. Between processes it is JSON. */
+export interface KeptAnswer extends AnsweredBefore<unknown> {
+  readonly memory: string;
 }
 
 /** What the successor says of itself before anything is handed over to it. */

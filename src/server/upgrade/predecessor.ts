@@ -11,9 +11,9 @@ import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { RunningServer } from '../bootstrap/server.ts';
 import { withListeners } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import type { KeptAnswer } from './answer-memories.ts';
 import {
   handOverVersion,
+  type KeptAnswer,
   type SessionRow,
   type SuccessorOrder,
   type SuccessorReport,
@@ -29,9 +29,9 @@ export interface PredecessorLine {
 }
 
 export interface PredecessorFollower {
-  ordered(order: SuccessorOrder, socket: SocketHandle | null): void;
+  readonly ordered: (order: SuccessorOrder, socket: SocketHandle | null) => void;
   /** The other process is gone. */
-  ended(): void;
+  readonly ended: () => void;
 }
 
 /** That of a process whose parent is its predecessor. */

@@ -12,7 +12,8 @@ import type { HandedConnection } from '../../gateways/sleep/sleeping-connection.
 import type { ArrivingSession, Gateways } from '../bootstrap/gateways.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
-import { AnswerMemories, type KeptAnswer } from './answer-memories.ts';
+import { AnswerMemories } from './answer-memories.ts';
+import type { KeptAnswer } from './hand-over-messages.ts';
 
 /** What the next server begins with. */
 export interface TakeOver {

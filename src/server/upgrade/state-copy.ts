@@ -4,7 +4,7 @@
  */
 import { handleOf } from '../../lib/bound-sockets.ts';
 import { handOverSlice } from '../../model/upgrade-limits.ts';
-import type { KeptAnswer } from './answer-memories.ts';
+import type { KeptAnswer } from './hand-over-messages.ts';
 import type { ServerHandOver, TakeOver } from './server-hand-over.ts';
 import type { Successor } from './successor.ts';
 

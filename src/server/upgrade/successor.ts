@@ -23,9 +23,9 @@ export interface SuccessorLine {
 }
 
 export interface SuccessorFollower {
-  reported(report: SuccessorReport): void;
+  readonly reported: (report: SuccessorReport) => void;
   /** Once; `how`: in a few words. */
-  ended(how: string): void;
+  readonly ended: (how: string) => void;
 }
 
 export interface Successor {

@@ -5,16 +5,11 @@
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import { refuse, type AdminRoute } from '../../gateways/ops/admin-route.ts';
+import type { UpgradeState } from '../supervisor/process-messages.ts';
 import type { WorkerHandle } from '../supervisor/worker-set.ts';
 
 /** `sessions`: those of a server that is one process go to another one; `workers`: theirs do, one worker after the other, and then the coordinator restarts. */
 export type UpgradeKind = 'sessions' | 'workers';
-
-export interface UpgradeState {
-  readonly isUnderWay: boolean;
-  /** Why the last one left this process serving; null: there was none. */
-  readonly failure: string | null;
-}
 
 export interface UpgradeControl {
   /** Returns at once; fails with a sentence for the operator. */

@@ -12,12 +12,12 @@ import { secretMarkSeed } from '../../core/devices/device-access.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { RunningServer } from '../bootstrap/server.ts';
-import type { ProcessTask } from '../supervisor/process-messages.ts';
+import type { ProcessTask, UpgradeState } from '../supervisor/process-messages.ts';
 import { StateCopy } from './state-copy.ts';
 import { handOverVersion, type SuccessorFacts } from './hand-over-messages.ts';
 import type { ServerHandOver, TakeOver } from './server-hand-over.ts';
 import type { Successor } from './successor.ts';
-import type { UpgradeControl, UpgradeKind, UpgradeState } from './upgrade-routes.ts';
+import type { UpgradeControl, UpgradeKind } from './upgrade-routes.ts';
 
 export interface UpgradeDeps {
   readonly clock: Clock;

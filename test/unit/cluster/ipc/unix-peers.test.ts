@@ -19,7 +19,6 @@ import { answers, memberOne, memberTwo, questions } from '../../../support/peer-
 import { RawConnection, RawMember } from '../../../support/raw-unix-member.ts';
 import { ScriptedHost } from '../../../support/scripted-host.ts';
 
-
 interface Scene {
   readonly t: TestContext;
   readonly clock: DrivenClock;
@@ -268,7 +267,7 @@ test('a process that leaves its place answers, and another one listens at the sa
   await until(() => host.asked.length === 1);
   const leaving = peers.leave();
   const said = [await viewer.message(), await viewer.message()].map((message) => message?.kind);
-  assert.deepEqual(said.toSorted(), ['answer', 'leaving']);
+  assert.deepEqual(new Set(said), new Set(['answer', 'leaving']));
   viewer.socket.destroy();
   let hasLeft = false;
   void leaving.then(() => (hasLeft = true));
@@ -299,8 +298,7 @@ test('a question of another release is logged, and those before and behind it ar
 
 test('who answers for another member, or in another version, is not asked', async (t) => {
   for (const speak of [
-    (connection: RawConnection) =>
-      connection.greet({ kind: 'hello', member: 'node-1/3@three' as MemberId }),
+    (connection: RawConnection) => connection.greet({ kind: 'hello', member: 'node-1/3@three' as MemberId }),
     (connection: RawConnection) => connection.say(Uint8Array.of(2, 0xc0)),
   ]) {
     const scene = await sceneOf(t);

@@ -11,34 +11,18 @@ import { processStopMsMax } from '../../model/limits.ts';
 import { relayMsMax } from '../../model/upgrade-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { endOrKill } from './child.ts';
-import type { ProcessFork, ProcessReport, ProcessState, ProcessTask } from './process-messages.ts';
-import type { SleepBorrower } from './sleep-port.ts';
+import type { ProcessLife } from './process-life.ts';
+import type { ProcessReport } from './process-messages.ts';
 
-/** One life of a process. */
-export interface Life {
-  readonly fork: ProcessFork;
-  readonly borrower: SleepBorrower;
-  readonly task: ProcessTask;
-  readonly startedMs: number;
-  state: Exclude<ProcessState, 'down'>;
-  /** Connections to the sleep port, while it is up. */
-  takesConnections: boolean;
-  heartbeatsUnanswered: number;
-  /** Its own reason why it cannot start. */
-  fault: string | null;
-  /** Called when it is up. */
-  isUp: () => void;
-}
-
-export interface SuccessionDeps {
+export interface WorkerHandOverDeps {
   readonly clock: Clock;
   readonly log: Log;
   /** Null: none is there. */
-  serving(): Life | null;
+  serving(): ProcessLife | null;
   /** A life that goes on as this member. Throws when the machine has no process to give. */
-  begin(member: MemberId): Life;
+  begin(member: MemberId): ProcessLife;
   /** The successor serves, in the place of the life that did. */
-  succeeded(successor: Life): void;
+  succeeded(successor: ProcessLife): void;
 }
 
 type HandOverReport = Extract<
@@ -46,31 +30,31 @@ type HandOverReport = Extract<
   { kind: 'start-successor' | 'end-successor' | 'to-successor' | 'to-predecessor' | 'not-handed-over' }
 >;
 
-export class Succession {
-  readonly #deps: SuccessionDeps;
+export class WorkerHandOver {
+  readonly #deps: WorkerHandOverDeps;
   /** It does not serve yet. */
-  #successor: Life | null = null;
+  #successor: ProcessLife | null = null;
   /** It has handed over, and answers those who have a connection to it. */
-  #leaving: Life | null = null;
+  #leaving: ProcessLife | null = null;
   #settle: (result: Result<null, string>) => void = () => undefined;
 
-  constructor(deps: SuccessionDeps) {
+  constructor(deps: WorkerHandOverDeps) {
     this.#deps = deps;
   }
 
   /** Beside the one that serves. */
-  get lives(): readonly Life[] {
+  get lives(): readonly ProcessLife[] {
     return [this.#successor, this.#leaving].filter((life) => life !== null);
   }
 
   /** Resolves when a successor of `life` serves and that is gone; fails with a sentence when it does not, and `life` goes on. */
-  handOver({ fork }: Life): Promise<Result<null, string>> {
+  handOver({ fork }: ProcessLife): Promise<Result<null, string>> {
     const handedOver = new Promise<Result<null, string>>((resolve) => (this.#settle = resolve));
     fork.order({ kind: 'hand-over' });
     return handedOver;
   }
 
-  reported(life: Life, report: HandOverReport, socket: SocketHandle | null): void {
+  reported(life: ProcessLife, report: HandOverReport, socket: SocketHandle | null): void {
     switch (report.kind) {
       case 'start-successor':
         return this.#start(life);
@@ -88,7 +72,7 @@ export class Succession {
   }
 
   /** A life is up: it may be the successor of the one that served. */
-  up(life: Life): void {
+  up(life: ProcessLife): void {
     if (life !== this.#successor) return;
     const leaving = this.#deps.serving();
     this.#successor = null;
@@ -98,7 +82,7 @@ export class Succession {
   }
 
   /** True: it was one of those beside the life that serves. */
-  ended(life: Life, how: string): boolean {
+  ended(life: ProcessLife, how: string): boolean {
     if (life === this.#successor) {
       this.#successor = null;
       this.#deps.serving()?.fork.order({ kind: 'successor-ended', how: life.fault ?? how });
@@ -122,7 +106,7 @@ export class Succession {
     this.#successor?.fork.kill();
   }
 
-  #start({ fork, task }: Life): void {
+  #start({ fork, task }: ProcessLife): void {
     try {
       this.#successor = this.#deps.begin(task.member);
     } catch (error) {
@@ -130,7 +114,7 @@ export class Succession {
     }
   }
 
-  #end(life: Life): void {
+  #end(life: ProcessLife): void {
     const { fork } = life;
     // Its word was on the way when the successor was there: one of the two has to go.
     if (life === this.#leaving) fork.kill();
@@ -139,7 +123,7 @@ export class Succession {
   }
 
   #passOn(
-    life: Life,
+    life: ProcessLife,
     { order }: Extract<HandOverReport, { kind: 'to-successor' }>,
     socket: SocketHandle | null,
   ): void {
@@ -152,14 +136,17 @@ export class Succession {
     else successor.fork.order({ kind: 'from-predecessor', order }, socket ?? undefined, passedOn);
   }
 
-  async #seeOff({ fork, task: { process, member } }: Life): Promise<void> {
+  async #seeOff({ fork, task: { process, member } }: ProcessLife): Promise<void> {
     const { clock, log } = this.#deps;
     await endOrKill(fork, {
       clock,
       msMax: relayMsMax + processStopMsMax,
       ending: fork.ended,
       overdue: () =>
-        log.warn({ process, pid: fork.pid, member }, 'a process that has handed over does not end, and is killed'),
+        log.warn(
+          { process, pid: fork.pid, member },
+          'a process that has handed over does not end, and is killed',
+        ),
     });
   }
 }
