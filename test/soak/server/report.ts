@@ -103,7 +103,7 @@ function describeLoad(plan: SoakPlan): string {
     `- ${plan.moduleWakesPerSecond + plan.deviceWakesPerSecond} wakeups a second; ${plan.deviceWakesPerSecond} of them are a signal login, a sleep login and the ends of both. Every packet is awaited at its device.`,
     `- ${calls} calls with pictures that are converted; every ${plan.callChangeSeconds} s each loses a leg that comes back, or ends and begins anew.`,
     `- A reader of all events, a webhook for all that works, and one whose receiver refuses for 20 s, is silent for 20 s and works for 20 s, in turn.`,
-    `- Every ${plan.importEverySeconds / 60} minutes an import with \`--replace\`, which adds ${formatNumber(importedDevices, 0)} devices or removes them again; every ${plan.upgradeEverySeconds / 60} minutes \`SIGUSR2\`, by which both workers are replaced under load.`,
+    `- Every ${plan.importEverySeconds / 60} minutes an import with \`--replace\`, which adds ${formatNumber(importedDevices, 0)} devices or removes them again; every ${plan.upgradeEverySeconds / 60} minutes \`SIGUSR2\`, by which both workers hand over under load and the coordinator restarts.`,
   ].join('\n');
 }
 

@@ -76,16 +76,16 @@ export class SoakedServer {
     return soaked;
   }
 
-  /** Restarts what serves, with the code that is in place, as an operator does. Resolves when all of it is another process. */
+  /** Replaces what serves by the code that is in place, as an operator does. Resolves when all of it is another process. */
   async upgrade(): Promise<void> {
-    const before = await this.#workerPids();
+    const before = await this.#pidsUp();
     this.#did('upgrade-begin');
     process.kill(this.#pid, 'SIGUSR2');
     const startMs = performance.now();
     for (;;) {
       await sleep(lookMs);
-      const now = await this.#workerPids().catch(() => []);
-      if (now.length === workers && now.every((pid) => !before.includes(pid))) break;
+      const now = await this.#pidsUp().catch(() => []);
+      if (now.length === workers + 1 && now.every((pid) => !before.includes(pid))) break;
       if (performance.now() - startMs > upgradeMsMax) {
         this.#complain(`an upgrade was not through after ${upgradeMsMax / 1000} s`);
         break;
@@ -145,11 +145,10 @@ export class SoakedServer {
     appendSample(this.#options.file, { kind: 'member', at: nowSeconds(), pid, role });
   }
 
-  async #workerPids(): Promise<readonly number[]> {
+  /** Of the workers and the coordinator. */
+  async #pidsUp(): Promise<readonly number[]> {
     const { members } = await this.#cluster();
-    return members.flatMap(({ role, pid, state }) =>
-      role === 'worker' && state === 'up' && typeof pid === 'number' ? [pid] : [],
-    );
+    return members.flatMap(({ pid, state }) => (state === 'up' && typeof pid === 'number' ? [pid] : []));
   }
 
   async #cluster(): Promise<ClusterJson> {

@@ -32,13 +32,17 @@ export const bounds = {
   p99Ms: { perHour: 50, growthMin: 50 },
 } as const satisfies Record<string, Bound>;
 
-/** In an upgrade connections end, and answers are lost whose packets come all the same; no time explains lost events. */
+/** In an upgrade signal and API connections end, and calls; nothing explains lost events, or a closed sleep session. */
 const neverOutsideUpgrades = [
   /^wakeup: (?:no packet|a packet that nobody waits for)/,
   /^device: /,
   /^reader: /,
 ];
-const neverAtAll = [/^reader: events were lost/];
+const neverAtAll = [
+  /^reader: events were lost/,
+  /^wakeup: no packet/,
+  /^device: the sleep server closed the connection/,
+];
 
 export function grows({ bound, trend }: Verdict): boolean {
   return trend !== null && bound !== null && trend.perHour > bound.perHour && trend.growth > bound.growthMin;
