@@ -61,11 +61,11 @@ function restart(page: Page): HTMLElement[] {
   const button = actionButton(page, {
     verb: 'Restart',
     object: 'the workers',
-    meaning: 'The workers restart one after another; the devices of each log in to the others meanwhile.',
+    meaning: 'Each worker hands over to a new process, one after another; sleeping devices stay connected.',
     isDanger: true,
     run: async () => {
       await page.client.change('/v1/cluster/restart', {});
-      return 'The workers restart one after another.';
+      return 'The workers hand over, one after another.';
     },
   });
   return button === null ? [] : [button];
