@@ -150,6 +150,7 @@ class Node {
       clock,
       log,
       telemetry: new FakeTelemetry(),
+      onDamage: () => undefined,
       events,
       dataDirectory: store.directory,
       allowLocal: true,

@@ -106,6 +106,7 @@ export class ControlPlane {
       clock,
       log,
       telemetry,
+      onDamage: (file, reason) => context.own.storeHealth?.foundDamage(reason, file),
       events: records.events,
       dataDirectory: directory,
       allowLocal: settings.webhooks.allow_local,

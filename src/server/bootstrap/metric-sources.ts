@@ -1,7 +1,8 @@
 /** The sources of the gauges: parts of this process, of which some come later than the metrics, and some are another's. */
+import type { StoreHealth } from './store-health.ts';
 import type { Provisioner } from '../../core/devices/provision-devices.ts';
 import { liveCallStates } from '../../model/call.ts';
-import type { ClusterFigures, MetricSources, StoreFigures } from '../../telemetry/gauges.ts';
+import type { ClusterFigures, MetricSources } from '../../telemetry/gauges.ts';
 import type { CallService } from './call-service.ts';
 import type { ListenerConnections } from './listener-connections.ts';
 import type { LiveFigures } from './server-figures.ts';
@@ -24,7 +25,7 @@ export interface CountedParts {
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
   figures: LiveFigures | null;
-  storeHealth: { readonly figures: StoreFigures } | null;
+  storeHealth: Pick<StoreHealth, 'figures' | 'foundDamage'> | null;
 }
 
 export function noPartsYet(): CountedParts {

@@ -27,7 +27,17 @@ export class StoreHealth {
 
   /** Of one file of the store. */
   watch(environment: Pick<Environment, 'path' | 'onDamage'>): void {
-    environment.onDamage((error) => this.#foundDamage(error, environment.path));
+    environment.onDamage((error) => this.foundDamage(error, environment.path));
+  }
+
+  /** Somebody could not read a page of the file. Each time. */
+  foundDamage(error: unknown, file: string): void {
+    if (this.#damaged.has(file)) return;
+    this.#damaged.add(file);
+    const { log, readiness } = this.#deps;
+    readiness.set('store_damaged');
+    const fields = { err: error, file, advice: damagedAdvice };
+    log.error(fields, 'the store is damaged: what lies there cannot be read, the rest is served');
   }
 
   /** `waiting`: changes in memory that the store has not taken. */
@@ -74,15 +84,6 @@ export class StoreHealth {
     const changes = Object.values(lost).reduce((sum, count) => sum + count, 0);
     const message = `stopping without ${changes} changes that the store refuses to take: they are lost`;
     this.#deps.log.error({ waited_ms: stopBacklogMsMax, lost, means: lossMeans }, message);
-  }
-
-  #foundDamage(error: unknown, file: string): void {
-    if (this.#damaged.has(file)) return;
-    this.#damaged.add(file);
-    const { log, readiness } = this.#deps;
-    readiness.set('store_damaged');
-    const fields = { err: error, file, advice: damagedAdvice };
-    log.error(fields, 'the store is damaged: what lies there cannot be read, the rest is served');
   }
 }
 

@@ -18,6 +18,8 @@ export interface WebhooksDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
+  /** A page of this file of the store cannot be read. Each time. */
+  readonly onDamage: (file: string, reason: string) => void;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
   /** Of a store that this process has open. */
   readonly dataDirectory: string;

@@ -68,6 +68,8 @@ export type FromWebhooks =
   | { readonly kind: 'reply'; readonly id: number; readonly reply: WebhookReply }
   /** To be kept, and answered. */
   | { readonly kind: 'delivery store'; readonly id: number; readonly changes: readonly HookChanges[] }
+  /** A page of this file of the store cannot be read, for this reason. Each time. */
+  | { readonly kind: 'damaged'; readonly file: string; readonly reason: string }
   /** Since the last ones. */
   | { readonly kind: 'counts'; readonly counts: ReadonlyMap<WebhookResultLabel, number> }
   | {

@@ -28,6 +28,8 @@ export interface WebhookThreadDeps {
   readonly task: () => WebhookTask;
   /** Keeps the delivery store where other nodes find it, if the task says so. */
   readonly replicateDeliveries?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
+  /** A page of this file of the store cannot be read. Each time. */
+  readonly onDamage: (file: string, reason: string) => void;
   /** There is a hook, where none was: from here on it is to be told how far the log is. */
   readonly onHooks: () => void;
   /** A test has one that it can make die. */
@@ -167,6 +169,8 @@ export class WebhookThread {
         return;
       case 'reply':
         return void this.#questions.answered(message.id, 'question', message.reply);
+      case 'damaged':
+        return this.#deps.onDamage(message.file, message.reason);
       case 'counts':
         for (const [result, count] of message.counts) telemetry.webhookDelivery(result, count);
         return;

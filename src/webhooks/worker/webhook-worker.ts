@@ -6,7 +6,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { OpenAsks } from '../../lib/open-asks.ts';
-import { succeed } from '../../lib/result.ts';
+import { messageOf, succeed } from '../../lib/result.ts';
 import type { Webhook } from '../../model/registry.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { RegistryTables } from '../../storage/registry/registry-tables.ts';
@@ -46,6 +46,10 @@ const registry = new RegistryStore(registryTables);
 const state = new StateTables(task.directory, 'read-only');
 const events = new StoredEvents(state);
 const tables = new WebhookTables(task.directory, 'write');
+for (const { environment } of [registryTables, state, tables])
+  environment.onDamage((error) =>
+    send({ kind: 'damaged', file: environment.path, reason: messageOf(error) }),
+  );
 const stored = new LmdbDeliveryStore(tables);
 /** The delivery store is written once at a time. */
 const keeping = new OpenAsks<{ readonly kept: string | null }, 'unsent'>(clock, {

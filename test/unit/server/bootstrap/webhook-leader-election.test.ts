@@ -79,6 +79,7 @@ class Scene {
       clock: this.clock,
       log: this.log,
       telemetry: new FakeTelemetry(),
+      onDamage: () => undefined,
       events: {
         get head() {
           return headOf();

@@ -38,6 +38,7 @@ class Scene {
       clock: new DrivenClock(),
       log: new FakeLog(),
       telemetry: new FakeTelemetry(),
+      onDamage: () => undefined,
       events: {
         get head() {
           return events.head;

@@ -47,6 +47,7 @@ class ThreadScene {
   head = 7;
   replicateDeliveries: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
   hooksCame = 0;
+  readonly damaged: string[] = [];
   readonly thread = new WebhookThread({
     clock: this.clock,
     log: this.log,
@@ -59,6 +60,7 @@ class ThreadScene {
       isDeliveryStoreShared: this.replicateDeliveries !== null,
     }),
     replicateDeliveries: (changes) => this.replicateDeliveries?.(changes) ?? Promise.resolve(),
+    onDamage: (file, reason) => void this.damaged.push(`${file}: ${reason}`),
     onHooks: () => void (this.hooksCame += 1),
     startWorker: (task) => {
       const worker = new FakeWorker();
@@ -101,6 +103,8 @@ test('counts and log lines of the thread are handed on', async () => {
       ['failed', 1],
     ]),
   });
+  scene.worker.say({ kind: 'damaged', file: 'webhooks.mdb', reason: 'no page' });
+  assert.deepEqual(scene.damaged, ['webhooks.mdb: no page']);
   scene.worker.say({ kind: 'log', level: 'warn', fields: { url: 'x' }, message: 'webhook fails' });
   assert.equal(scene.telemetry.count('webhook delivered'), 3);
   assert.equal(scene.telemetry.count('webhook failed'), 1);
