@@ -5,26 +5,26 @@
 import type { LoggedEvent, EventsStart } from '../../src/model/events.ts';
 import type { DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { WakeupRequest } from '../../src/model/wakeup.ts';
+import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import { callMedia } from '../support/call-scene.ts';
-import { app, type Life, type Place, type Site } from './site.ts';
-
-/** Milliseconds: what was before a fault may be known at others for so long. */
-export const troubleMs = 30_000;
-/** Milliseconds after which a backend gives a request up. */
-const requestMsMax = 10_000;
+import type { Requests } from './requests.ts';
+import { app, otherApp, troubleMs, type Life, type Place, type Site } from './site.ts';
 
 const onesMs = 1000;
 
 export class Backend {
   readonly #site: Site;
+  readonly #requests: Requests;
   #made = 0;
   /** Its reading of the log. */
   #cursor: EventsStart = 'oldest';
   #isReading = false;
-  readonly #seqs = new Map<DeviceId, number>();
+  /** The last event of each device that it has read. */
+  readonly #last = new Map<DeviceId, Pick<LoggedEvent, 'seq' | 'sequence'>>();
 
-  constructor(site: Site) {
+  constructor(site: Site, requests: Requests) {
     this.#site = site;
+    this.#requests = requests;
   }
 
   get cursor(): EventsStart {
@@ -53,7 +53,7 @@ export class Backend {
   }
 
   wake(place: Place, deviceId: DeviceId, isRepeated = this.#site.chance.next() < 0.3): void {
-    const { evidence, timeline } = this.#site;
+    const { evidence, registry, timeline } = this.#site;
     const number = (this.#made += 1);
     const request: WakeupRequest = {
       appId: app,
@@ -66,10 +66,13 @@ export class Backend {
     };
     const begunMs = timeline.nowMs;
     evidence.sent(request);
-    this.#ask(place, `wake ${deviceId} as ${request.requestId}`, async (life) => {
+    void this.#requests.ask(place, `wake ${deviceId} as ${request.requestId}`, async (life) => {
+      const forbidden = registry.forbids(deviceId, life);
       const answer = await life.member.wake(request);
       return () => {
         if (!answer.ok) return String(answer.error.code);
+        if (forbidden !== null)
+          evidence.violated(11, `${deviceId} was ${forbidden.kind}, and ${life.name} wakes it`);
         this.#judgeWakeup(deviceId, begunMs, request);
         evidence.accepted(request, life);
         if (isRepeated) timeline.after(2000, null, () => this.#repeat(request));
@@ -79,13 +82,16 @@ export class Backend {
   }
 
   query(place: Place, deviceId: DeviceId): void {
-    const { evidence, timeline } = this.#site;
+    const { evidence, registry, timeline } = this.#site;
     const begunMs = timeline.nowMs;
-    this.#ask(place, `query ${deviceId}`, async (life) => {
+    void this.#requests.ask(place, `query ${deviceId}`, async (life) => {
+      const forbidden = registry.forbids(deviceId, life);
       const answer = await life.member.query(app, deviceId);
       return () => {
         if (!answer.ok) return String(answer.error.code);
         evidence.count('queries');
+        if (forbidden !== null)
+          evidence.violated(11, `${deviceId} was ${forbidden.kind}, and ${life.name} speaks of it`);
         const { isOnline } = answer.value.signal;
         if (!isOnline) this.#judgeOffline(place, deviceId, begunMs);
         return isOnline ? 'online' : 'offline';
@@ -105,15 +111,16 @@ export class Backend {
       payload: '',
     };
     const signed = { signatureExpiresMs: Date.UTC(2026, 10, 20, 9, 30, 0) };
-    const order = { appId: app, deviceId, room, media: callMedia, callingTimeoutS: 15, ...signed };
+    const appId = chance.next() < 0.8 ? app : otherApp;
+    const order = { appId, deviceId, room, media: callMedia, callingTimeoutS: 15, ...signed };
     const signature = `ca${number.toString(16).padStart(62, '0')}`;
-    this.#ask(place, `issue a call of ${deviceId}`, async (life) => {
+    void this.#requests.ask(place, `issue a call of ${deviceId}`, async (life) => {
       const answer = await life.member.issue({ ...order, signature });
       return () => {
         if (!answer.ok) return String(answer.error.code);
         const session = sessionOf(answer.value.token);
-        evidence.calls.set(session, { deviceId, session, issuedMs: timeline.nowMs, isEnded: false });
-        timeline.after(500 + chance.next() * 8000, null, () => this.#endCall(deviceId, session));
+        evidence.calls.set(session, { appId, deviceId, session, issuedMs: timeline.nowMs, isEnded: false });
+        timeline.after(500 + chance.next() * 8000, null, () => this.#endCall(session));
         return `call ${evidence.name('c', session)}`;
       };
     });
@@ -124,26 +131,27 @@ export class Backend {
     for (let more = true; more;) more = await this.#readAt(place, 0);
   }
 
-  #endCall(deviceId: DeviceId, session: SessionId): void {
+  #endCall(session: SessionId): void {
     const { evidence, chance } = this.#site;
     const place = this.#site.anyServing();
-    if (place === null) return;
+    const fact = evidence.calls.get(session);
+    if (place === null || fact === undefined) return;
+    const { appId, deviceId } = fact;
     const number = (this.#made += 1);
     const signature = `ee${number.toString(16).padStart(62, '0')}`;
     const order = {
-      appId: app,
+      appId,
       deviceId,
       call: { kind: 'session', sessionId: session },
       reason: 'cancelled',
       signature,
       signatureExpiresMs: Date.UTC(2026, 10, 20, 9, 30, 0),
     } as const;
-    this.#ask(place, `end ${evidence.name('c', session)}`, async (life) => {
+    void this.#requests.ask(place, `end ${evidence.name('c', session)}`, async (life) => {
       const answer = await life.member.end(order);
       return () => {
-        const fact = evidence.calls.get(session);
-        if (answer.ok && fact !== undefined) fact.isEnded = true;
-        if (answer.ok && chance.next() < 0.3) this.#endCall(deviceId, session);
+        if (answer.ok) fact.isEnded = true;
+        if (answer.ok && chance.next() < 0.3) this.#endCall(session);
         return answer.ok ? 'ended' : String(answer.error.code);
       };
     });
@@ -159,13 +167,13 @@ export class Backend {
     const before = evidence.answers;
     const written = writes();
     evidence.sent(request);
-    this.#ask(place, `repeat ${request.requestId}`, async (life) => {
+    void this.#requests.ask(place, `repeat ${request.requestId}`, async (life) => {
       const answer = await life.member.wake(request);
       return () => {
         const isAlone = evidence.answers === before;
         if (answer.ok) evidence.accepted(request, life);
         // What tells the others of it is a message that may be lost.
-        if (isAlone && this.#isUntroubled() && weather.lossShare === 0) {
+        if (isAlone && this.#site.isUntroubled() && weather.lossShare === 0) {
           evidence.count('repeats');
           if (writes() > written)
             evidence.violated(6, `${request.requestId} was repeated, and written again`);
@@ -186,14 +194,14 @@ export class Backend {
   /** A session that had been welcomed before, at a process that nothing has happened to, and that lives on. */
   #judgeOffline(asked: Place, deviceId: DeviceId, begunMs: number): void {
     const { evidence } = this.#site;
-    if (!this.#isUntroubled(asked)) return;
+    if (!this.#site.isUntroubled(asked)) return;
     const missed = evidence
       .living('signal', deviceId)
       .find(
         ({ welcomedMs, isProvisional, life, wire }) =>
           welcomedMs !== null &&
           welcomedMs + (isProvisional ? troubleMs : 0) < begunMs &&
-          this.#isUntroubled(life.place) &&
+          this.#site.isUntroubled(life.place) &&
           !wire.isPeerClosed,
       );
     if (missed !== undefined)
@@ -201,13 +209,6 @@ export class Backend {
         4,
         `${deviceId} was called offline while ${evidence.name('s', missed.session)} lives`,
       );
-  }
-
-  /** Nothing has happened lately: to this process, or to any. */
-  #isUntroubled(place: Place | null = null): boolean {
-    const { places, timeline } = this.#site;
-    const concerned = place === null ? places : [place];
-    return concerned.every(({ troubledMs, isCut }) => !isCut && timeline.nowMs - troubledMs > troubleMs);
   }
 
   #readOn(): void {
@@ -223,7 +224,7 @@ export class Backend {
   async #readAt(place: Place, waitMs: number): Promise<boolean> {
     const { evidence } = this.#site;
     let isMore = false;
-    await this.#ask(place, `read behind ${String(this.#cursor)}`, async (life) => {
+    await this.#requests.ask(place, `read behind ${String(this.#cursor)}`, async (life) => {
       const answer = await life.member.read(app, this.#cursor, waitMs);
       return () => {
         if (!answer.ok) return String(answer.error.code);
@@ -242,48 +243,18 @@ export class Backend {
   #judgeEvent(event: LoggedEvent, life: Life): void {
     const { evidence } = this.#site;
     evidence.count('events');
-    const expected = (this.#seqs.get(event.deviceId) ?? 0) + 1;
-    if (event.seq !== expected)
-      evidence.violated(
-        1,
-        `at ${life.name} the event ${event.seq} of ${event.deviceId} came where ${expected} was due`,
-      );
+    const { deviceId, seq, sequence } = event;
+    const last = this.#last.get(deviceId) ?? { seq: 0, sequence: 0 };
+    const log = new StoredEvents(life.store.state);
+    // What happened to a device that is not in the registry is nobody's to read.
+    const between = seq === last.seq + 1 ? [] : log.read(last.sequence, sequence - last.sequence - 1);
+    const own = between.filter((other) => other.deviceId === deviceId && other.sequence < sequence);
+    if (seq !== last.seq + own.length + 1 || own.some(({ productId }) => productId !== null))
+      evidence.violated(1, `at ${life.name} the event ${seq} of ${deviceId} came behind ${last.seq}`);
     if (evidence.read.has(event.id)) evidence.violated(1, `an event of ${event.deviceId} was told twice`);
-    this.#seqs.set(event.deviceId, event.seq);
+    this.#last.set(deviceId, { seq, sequence });
     evidence.read.set(event.id, event);
     evidence.note(`read ${event.sequence}: ${describe(event, (kind, id) => evidence.name(kind, id))}`);
-  }
-
-  /**
-   * Sends a request to a process; it may be answered late, or never. What `act` resolves to is called if the backend still
-   * waits, and says what the answer was. Settles when the backend goes on.
-   */
-  #ask(place: Place, what: string, act: (life: Life) => Promise<() => string>): Promise<void> {
-    const { timeline, evidence } = this.#site;
-    const { life } = place;
-    if (life === null) return Promise.resolve();
-    return new Promise((resolve) => {
-      let hasGivenUp = false;
-      const giveUp = timeline.after(requestMsMax, null, () => {
-        hasGivenUp = true;
-        evidence.note(`${life.name} does not answer: ${what}`);
-        resolve();
-      });
-      timeline.after(this.#site.delayMs(1, 10), life.host, () => {
-        act(life).then(
-          (answer) => {
-            if (life.host.isDead || hasGivenUp) return;
-            giveUp();
-            evidence.note(`${life.name}: ${what}: ${answer()}`);
-            resolve();
-          },
-          (error: unknown) => {
-            evidence.violated(9, `${life.name} fails to ${what}: ${String((error as Error).stack)}`);
-            resolve();
-          },
-        );
-      });
-    });
   }
 }
 

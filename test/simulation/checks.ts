@@ -1,6 +1,6 @@
 /** What is judged when a run has come to rest, and when everything has stopped. The numbers are those of docs/simulation.md. */
 import { connectionKinds } from '../../src/model/cluster.ts';
-import type { DeviceId, EventId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { DeviceId, EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { EventBody } from '../../src/model/events.ts';
 import { decodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
@@ -8,6 +8,7 @@ import { SharedReplay } from '../support/shared-log-check.ts';
 import type { Backend } from './backend.ts';
 import type { Device } from './device.ts';
 import type { SessionFact } from './evidence.ts';
+import { checkRegistry, checkRegistryEvents } from './registry-checks.ts';
 import { app, type Life, type Site } from './site.ts';
 import { Host } from './timeline.ts';
 
@@ -17,6 +18,8 @@ export type FinalEvent = EventBody & {
   readonly deviceId: DeviceId;
   readonly seq: number;
   readonly sequence: number;
+  /** Null: the device was not in the registry. */
+  readonly productId: ProductId | null;
 };
 
 const sleepSlotsMax = 3;
@@ -38,18 +41,17 @@ export function checkRows({ nats, evidence }: Site): void {
 
 /** The site is healed, and had time to settle. */
 export async function checkAtRest(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
-  const { evidence, timeline } = site;
+  const { evidence, registry, timeline } = site;
   for (const device of devices) checkHolders(site, device);
+  checkRegistry(site);
   const asked = site.serving().flatMap((place) =>
     devices.map(async ({ deviceId, controller }) => {
       const answer = await place.life?.member.query(app, deviceId);
       const isOnline = answer?.ok === true ? answer.value.signal.isOnline : String(answer?.error.code);
+      const expected = registry.isGone(deviceId) ? '40403' : controller.isOnline;
       evidence.count('queries');
-      if (isOnline !== controller.isOnline)
-        evidence.violated(
-          4,
-          `at rest ${place.name} says ${isOnline} of ${deviceId}, which is ${controller.isOnline ? 'online' : 'offline'}`,
-        );
+      if (isOnline !== expected)
+        evidence.violated(4, `at rest ${place.name} says ${isOnline} of ${deviceId}, and not ${expected}`);
     }),
   );
   await timeline.pass(3000);
@@ -66,7 +68,7 @@ export async function checkAtRest(site: Site, devices: readonly Device[], backen
 }
 
 /** Who holds a device's sessions is who it is connected to. */
-function checkHolders({ evidence }: Site, { deviceId, controller, modules }: Device): void {
+function checkHolders({ evidence, registry }: Site, { deviceId, controller, modules }: Device): void {
   evidence.count('holders');
   const held = {
     signal: evidence.living('signal', deviceId).length,
@@ -76,8 +78,12 @@ function checkHolders({ evidence }: Site, { deviceId, controller, modules }: Dev
     signal: controller.isOnline ? 1 : 0,
     sleep: modules.filter(({ isAsleep }) => isAsleep).length,
   };
-  if (controller.stays && !controller.isOnline) evidence.violated(10, `${deviceId} cannot come online`);
-  if (expected.sleep === 0) evidence.violated(10, `${deviceId} cannot sleep anywhere`);
+  const isGone = registry.isGone(deviceId);
+  if (controller.stays && !controller.isOnline && !isGone)
+    evidence.violated(10, `${deviceId} cannot come online`);
+  if (expected.sleep === 0 && !isGone) evidence.violated(10, `${deviceId} cannot sleep anywhere`);
+  if (isGone && held.sleep + held.signal > 0)
+    evidence.violated(11, `${deviceId} is not in service, and has a session`);
   for (const kind of connectionKinds)
     if (held[kind] !== expected[kind])
       evidence.violated(5, `${deviceId} has ${held[kind]} ${kind} sessions, and is in ${expected[kind]}`);
@@ -85,12 +91,13 @@ function checkHolders({ evidence }: Site, { deviceId, controller, modules }: Dev
 
 /** Whichever process is asked. */
 async function checkWakeable(site: Site, devices: readonly Device[], backend: Backend): Promise<void> {
-  const { evidence, timeline } = site;
+  const { evidence, registry, timeline } = site;
+  const inService = devices.filter(({ deviceId }) => !registry.isGone(deviceId));
   for (const place of site.serving()) {
     const before = evidence.answers;
     for (const { deviceId } of devices) backend.wake(place, deviceId, false);
     await timeline.pass(4000);
-    if (evidence.answers < before + devices.length)
+    if (evidence.answers < before + inService.length)
       evidence.violated(10, `at rest a device cannot be woken by ${place.name}`);
   }
 }
@@ -126,15 +133,17 @@ export function checkLog(site: Site): void {
   checkSessions(site, events);
   checkWakeups(site, events);
   checkCalls(site, events);
+  checkRegistryEvents(site, events);
 }
 
 function finalLog({ topology, nats, places, timeline }: Site): FinalEvent[] {
   if (topology === 'nodes')
-    return nats.events.stored.map(({ sequence, event: { id, seq, draft } }) => ({
+    return nats.events.stored.map(({ sequence, event: { id, seq, draft, productId } }) => ({
       ...draft,
       id,
       seq,
       sequence,
+      productId,
     }));
   const [first] = places;
   if (first === undefined) return [];
@@ -172,7 +181,7 @@ function checkTold(site: Site, events: readonly FinalEvent[]): void {
     if (found === undefined || found.seq !== seq || found.sequence !== sequence)
       evidence.violated(2, `${type} ${seq} of ${deviceId} was read, and is not in the log`);
   }
-  const missed = events.find(({ id }) => !evidence.read.has(id));
+  const missed = events.find(({ id, productId }) => productId !== null && !evidence.read.has(id));
   const last = Math.max(0, ...Array.from(evidence.read.values(), ({ sequence }) => sequence));
   if (missed !== undefined && missed.sequence < last)
     evidence.violated(1, `the reader missed ${missed.type} ${missed.seq} of ${missed.deviceId}`);

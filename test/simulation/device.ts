@@ -6,7 +6,7 @@ import { claimMsMax, signalHeartbeatSeconds } from '../../src/model/limits.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
 import type { GatewayObserver } from './device-gateway.ts';
-import { secretOf, type Life, type Site } from './site.ts';
+import type { Life, Site } from './site.ts';
 import { replacedCode, type Wire } from './wires.ts';
 
 const wakePrefix = '983b16f8f39c';
@@ -21,6 +21,8 @@ abstract class Connector {
   protected wire: Wire | null = null;
   /** Of the connection that is wanted; an earlier one's events are of no interest. */
   protected round = 0;
+  /** By which it logged in last. */
+  protected secret = '';
   isWanted = false;
 
   constructor(site: Site, deviceId: DeviceId) {
@@ -76,7 +78,10 @@ abstract class Connector {
     site.timeline.after(site.wireFaults.delayMs(), life.host, () => {
       if (wire.isPeerClosed || wire.isSilent) return;
       if (life.member.gateway === null || !life.member.isUp) wire.closeServer(null);
-      else this.logIn(life, wire, observer);
+      else {
+        this.secret = site.registry.secretOf(deviceId);
+        this.logIn(life, wire, observer);
+      }
     });
     site.timeline.after(answerMsMax, null, () => {
       if (round !== this.round || this.wire !== wire || this.isAnswered) return;
@@ -90,17 +95,22 @@ abstract class Connector {
   #observer(life: Life): GatewayObserver {
     const { evidence, timeline } = this.site;
     return {
-      opened: (kind, { deviceId, sessionId }: SessionTicket, wire) =>
+      opened: (kind, { deviceId, sessionId }: SessionTicket, wire) => {
+        const { secret, site } = this;
+        if (site.registry.forbidsSession(deviceId, secret, life) !== null)
+          evidence.violated(11, `${deviceId} logs in at ${life.name}, where it may not`);
         evidence.opened({
           kind,
           deviceId,
           session: sessionId,
+          secret,
           life,
           wire,
           openedMs: timeline.nowMs,
           welcomedMs: null,
           isProvisional: life.nats?.isUnavailable === true || life.place.isCut,
-        }),
+        });
+      },
       written: (_wire, hex) => {
         if (!hex.startsWith(wakePrefix)) return;
         evidence.writes.push({ deviceId: this.deviceId, atMs: timeline.nowMs, life });
@@ -126,7 +136,7 @@ class SleepingModule extends Connector {
   protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
     this.isAnswered = false;
     const { deviceId } = this;
-    const login = { deviceId, secret: secretOf(deviceId), heartbeatSeconds: moduleHeartbeatSeconds };
+    const login = { deviceId, secret: this.secret, heartbeatSeconds: moduleHeartbeatSeconds };
     life.member.gateway?.sleepLogin(wire, login, observer);
   }
 
@@ -168,7 +178,7 @@ class Controller extends Connector {
   protected logIn(life: Life, wire: Wire, observer: GatewayObserver): void {
     this.isAnswered = false;
     const { deviceId } = this;
-    life.member.gateway?.signalLogin(wire, { deviceId, secret: secretOf(deviceId) }, observer);
+    life.member.gateway?.signalLogin(wire, { deviceId, secret: this.secret }, observer);
   }
 
   protected received(data: string, wire: Wire): void {

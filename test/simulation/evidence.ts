@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
-import type { DeviceId, EventId, RequestId, SessionId } from '../../src/model/ids.ts';
+import type { ApplicationId, DeviceId, EventId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { Life } from './site.ts';
 import type { Timeline } from './timeline.ts';
 import type { Wire } from './wires.ts';
@@ -15,6 +15,8 @@ export interface SessionFact {
   readonly kind: ConnectionKind;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
+  /** By which it was proven. */
+  readonly secret: string;
   readonly life: Life;
   readonly wire: Wire;
   readonly openedMs: number;
@@ -45,6 +47,7 @@ export interface WakeupFact {
 
 /** A call that was issued, by its token's session. */
 export interface CallFact {
+  readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
   readonly session: SessionId;
   readonly issuedMs: number;
@@ -63,7 +66,10 @@ export type Checked =
   | 'faults'
   | 'timers'
   | 'repeats'
-  | 'settled wakeups';
+  | 'settled wakeups'
+  | 'registry changes'
+  | 'registry events'
+  | 'kicks';
 
 const traceKept = 60;
 /** Milliseconds between a write and its answer, at most. */

@@ -50,6 +50,9 @@ const wanted: readonly Checked[] = [
   'holders',
   'faults',
   'timers',
+  'registry changes',
+  'registry events',
+  'kicks',
 ];
 
 class Tally {

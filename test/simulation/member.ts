@@ -3,6 +3,7 @@
  * `startServer`, with its gateways' connections on simulated sockets. Left out is what listens, verifies signatures,
  * carries media and sends webhooks.
  */
+import { assert } from '../../src/lib/assert.ts';
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
 import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
 import { ViewerTickets } from '../../src/core/calls/viewers.ts';
@@ -33,7 +34,11 @@ import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import type { Log } from '../../src/core/ports/log.ts';
 import { FakePlacement } from '../support/fakes.ts';
+import type { ConnectionKind } from '../../src/model/cluster.ts';
+import type { ProvisioningAnswer, ProvisioningRequest } from '../../src/model/provisioning.ts';
+import { disconnectEverywhere } from '../../src/cluster/ownership/disconnect-everywhere.ts';
 import { DeviceGateway } from './device-gateway.ts';
+import { MemberRegistry } from './member-registry.ts';
 import type { Host, HostClock } from './timeline.ts';
 
 export interface MemberDeps {
@@ -56,6 +61,8 @@ export class SimulatedMember {
   readonly context: ServerContext;
   readonly gateway: DeviceGateway | null;
   readonly calls: Calls | null;
+  /** Null: another process changes it. */
+  readonly registry: MemberRegistry | null;
   readonly #member: Member;
   readonly #stops: Cancel[] = [];
   readonly #readers: WaitingReaders;
@@ -73,6 +80,8 @@ export class SimulatedMember {
     this.context.own.calls = this.calls as CallService | null;
     this.gateway = hasGateways(membership.role) ? new DeviceGateway(this.context) : null;
     if (this.gateway !== null) this.context.own.deviceListeners = this.gateway.listeners;
+    this.registry = this.calls === null ? null : this.#openRegistry(this.calls, store);
+    this.context.own.provisioner = this.registry?.provisioner ?? null;
     const { registry, records, log } = this.context;
     this.#readers = new WaitingReaders(clock, {
       max: readersMax,
@@ -90,15 +99,11 @@ export class SimulatedMember {
   /** Resolves when devices and callers are let in. */
   async start(): Promise<void> {
     const { context } = this;
-    const { store, membership, clock } = this.deps;
-    if (hasControlPlane(membership.role))
-      await this.#member.prepare(context, {
-        tables: store.registry,
-        registryApplied: () => {
-          context.deviceReview.begin();
-          this.calls?.service.registryChanged();
-        },
-      });
+    const { clock } = this.deps;
+    if (this.registry !== null) {
+      await this.#member.prepare(context, this.registry);
+      await this.registry.start();
+    }
     await this.#member.open(context);
     await this.#member.recover(context, new Set());
     this.#stops.push(context.watch.start());
@@ -142,6 +147,23 @@ export class SimulatedMember {
     return endCall(this.context.callEnds, order);
   }
 
+  /** An operator's change of the registry, at a process that makes some. Rejects when the store refuses. */
+  async change<Changed>(act: (registry: MemberRegistry) => Promise<Changed>): Promise<Changed> {
+    assert(this.registry !== null, 'operators ask who changes the registry');
+    const changed = await act(this.registry);
+    this.registry.changed();
+    return changed;
+  }
+
+  provision(request: ProvisioningRequest): Promise<ProvisioningAnswer> {
+    return this.#member.provision(this.context)(request);
+  }
+
+  /** An operator ends its sessions, wherever they are. */
+  kick(deviceId: DeviceId): Promise<readonly ConnectionKind[]> {
+    return disconnectEverywhere(this.context, deviceId);
+  }
+
   /** SIGTERM, in the order of the server. */
   async stop(): Promise<void> {
     const { context, gateway } = this;
@@ -166,9 +188,15 @@ export class SimulatedMember {
     new HeartbeatSaver(context.directory).saveAll();
     this.gateway?.drop();
     await this.#member.close();
+    await this.registry?.stop();
     await context.records.close();
     await membership.hangUp();
     await store.close();
+  }
+
+  #openRegistry({ service }: Calls, { registry: tables }: Store): MemberRegistry {
+    const reviewCalls = (): void => service.registryChanged();
+    return new MemberRegistry(this.context, { member: this.#member, tables, reviewCalls });
   }
 }
 

@@ -5,6 +5,8 @@ import { Backend } from './backend.ts';
 import type { Canary } from './canaries.ts';
 import { checkAtRest, checkLog, checkRows, checkStopped } from './checks.ts';
 import { Device } from './device.ts';
+import { Operator } from './operator.ts';
+import { Requests } from './requests.ts';
 import { Site, type Topology, type Weather } from './site.ts';
 import type { Checked } from './evidence.ts';
 
@@ -72,19 +74,23 @@ function weatherOf(chance: Chance): Weather {
 async function live(site: Site): Promise<void> {
   const { timeline, evidence } = site;
   const devices = site.devices.map((deviceId) => new Device(site, deviceId));
-  const backend = new Backend(site);
+  const requests = new Requests(site);
+  const backend = new Backend(site, requests);
+  const operator = new Operator(site, requests);
   const isOver = (): boolean => evidence.violation !== null;
   checkRows(site);
   site.startAll();
   await timeline.pass(startMs);
   for (const device of devices) device.start();
   backend.follow();
-  stirUntil(site, startMs + chaosMs, { devices, backend });
+  stirUntil(site, startMs + chaosMs, { devices, backend, operator });
   await passUnless(site, chaosMs, isOver);
   if (isOver()) return;
   site.heal();
   evidence.note('everything is healed');
   for (const device of devices) device.settle(site.chance.next() < 0.5);
+  // What nodes have changed apart from each other is known to all by then.
+  timeline.after(site.topology === 'nodes' ? 15_000 : 3000, null, () => void operator.settle(0.2));
   // One that was being stopped comes back, too.
   await passUnless(site, calmMs, isOver, () => {
     for (const place of site.places) if (place.life === null) site.start(place);
@@ -121,6 +127,7 @@ async function passUnless(
 interface Actors {
   readonly devices: readonly Device[];
   readonly backend: Backend;
+  readonly operator: Operator;
 }
 
 function stirUntil(site: Site, endMs: number, actors: Actors): void {
@@ -134,6 +141,7 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   };
   again(500, () => actors.backend.stir());
   again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
+  again(2500, () => actors.operator.stir());
   // Some runs have hours between their faults, as far as what is judged at once can see.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));
 }

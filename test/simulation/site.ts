@@ -25,6 +25,7 @@ import { NatsConnection } from './nats-connection.ts';
 import { NatsServer } from './nats-server.ts';
 import { SimulatedTransport } from './nats-transport.ts';
 import type { Canary } from './canaries.ts';
+import { RegistryFacts } from './registry-facts.ts';
 import { SimulatedLog } from './simulated-log.ts';
 import { Host, HostClock, Timeline } from './timeline.ts';
 import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
@@ -32,7 +33,9 @@ import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
 export type Topology = 'alone' | 'processes' | 'nodes';
 
 export const app = 'simulated-app' as ApplicationId;
-const product = 'doorbell' as ProductId;
+/** Of the same product, at times. */
+export const otherApp = 'other-app' as ApplicationId;
+export const product = 'doorbell' as ProductId;
 export const bridgeKey = 'key of the simulated bridge';
 /** Of the run's first instant: 2026-11-20T08:30:00Z. */
 const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
@@ -47,6 +50,9 @@ const baseSettings = loadSettings({
     'auth.derived_keys_max=16',
   ],
 });
+
+/** Milliseconds: what was before a fault may be known at others for so long. */
+export const troubleMs = 30_000;
 
 /** One life of one process. */
 export interface Life {
@@ -98,6 +104,7 @@ export class Site {
   readonly devices: readonly DeviceId[];
   readonly weather: Weather;
   readonly canary: Canary | null;
+  readonly registry: RegistryFacts;
   readonly #network: MachineNetwork;
   #isStopping = false;
 
@@ -122,7 +129,9 @@ export class Site {
     this.evidence = new Evidence(this.timeline, keepsAll);
     this.nats = new NatsServer(() => wallMs + Math.floor(this.timeline.nowMs));
     this.#network = new MachineNetwork(this.timeline, () => this.delayMs(0.1, 2));
-    this.devices = Array.from({ length: 2 + chance.below(3) }, (_, i) => `DEVICE-${i + 1}` as DeviceId);
+    // The last of them is not provisioned yet.
+    this.devices = Array.from({ length: 3 + chance.below(3) }, (_, i) => `DEVICE-${i + 1}` as DeviceId);
+    this.registry = new RegistryFacts(this);
     this.#makePlaces();
   }
 
@@ -279,6 +288,12 @@ export class Site {
     return wire;
   }
 
+  /** Nothing has happened lately: to this process, or to any. */
+  isUntroubled(place: Place | null = null): boolean {
+    const concerned = place === null ? this.places : [place];
+    return concerned.every(({ troubledMs, isCut }) => !isCut && this.timeline.nowMs - troubledMs > troubleMs);
+  }
+
   #happens(share: number): boolean {
     return !this.weather.isFair && this.chance.next() < share;
   }
@@ -319,21 +334,19 @@ export class Site {
     const { registry } = disk.open(this.timeline, new Host('import'), 'write');
     registry.environment.transactionSync(() => {
       registry.put('application', { appId: app, name: 'simulated' });
-      registry.put('product', { productId: product, appIds: [app] });
+      registry.put('application', { appId: otherApp, name: 'other' });
+      registry.put('product', { productId: product, appIds: [app, otherApp] });
       registry.put('bridge', {
         bridgeId: 'bridge-1' as BridgeId,
         keySha256: hashBridgeKey(bridgeKey),
         appIds: [app],
         revoked: false,
       });
-      for (const deviceId of this.devices)
-        registry.put('device', {
-          deviceId,
-          productId: product,
-          secret: secretOf(deviceId),
-          expiresAt: null,
-          disabled: false,
-        });
+      for (const deviceId of this.devices.slice(0, -1)) {
+        const secret = `first secret of ${deviceId}`;
+        this.registry.equip(deviceId, secret);
+        registry.put('device', { deviceId, productId: product, secret, expiresAt: null, disabled: false });
+      }
     });
   }
 
@@ -415,10 +428,6 @@ export class Site {
       upgrade: { isUnderWay: false, failure: null, asked: 0 },
     };
   }
-}
-
-export function secretOf(deviceId: DeviceId): string {
-  return `secret of ${deviceId}`;
 }
 
 function memberOf(place: Place): MemberId {
