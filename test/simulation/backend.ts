@@ -12,6 +12,13 @@ import { app, otherApp, troubleMs, type Life, type Place, type Site } from './si
 
 const onesMs = 1000;
 
+/** Wakeups of one device. */
+interface WakingCount {
+  begun: number;
+  /** Not answered yet, nor given up. */
+  open: number;
+}
+
 export class Backend {
   readonly #site: Site;
   readonly #requests: Requests;
@@ -19,6 +26,7 @@ export class Backend {
   /** Its reading of the log. */
   #cursor: EventsStart = 'oldest';
   #isReading = false;
+  readonly #waking = new Map<DeviceId, WakingCount>();
   /** The last event of each device that it has read. */
   readonly #last = new Map<DeviceId, Pick<LoggedEvent, 'seq' | 'sequence'>>();
 
@@ -66,7 +74,8 @@ export class Backend {
     };
     const begunMs = timeline.nowMs;
     evidence.sent(request);
-    void this.#requests.ask(place, `wake ${deviceId} as ${request.requestId}`, async (life) => {
+    const what = `wake ${deviceId} as ${request.requestId}`;
+    void this.#askToWake(place, this.#wakingOf(deviceId), what, async (life) => {
       const forbidden = registry.forbids(deviceId, life);
       const answer = await life.member.wake(request);
       return () => {
@@ -162,15 +171,17 @@ export class Backend {
     const { evidence, weather } = this.#site;
     const place = this.#site.anyServing();
     if (place === null) return;
-    const writes = (): number =>
-      evidence.writes.filter(({ deviceId }) => deviceId === request.deviceId).length;
-    const before = evidence.answers;
+    const { deviceId } = request;
+    const writes = (): number => evidence.writes.filter((write) => write.deviceId === deviceId).length;
+    const waking = this.#wakingOf(deviceId);
+    const [isFirst, begun] = [waking.open === 0, waking.begun + 1];
     const written = writes();
     evidence.sent(request);
-    void this.#requests.ask(place, `repeat ${request.requestId}`, async (life) => {
+    void this.#askToWake(place, waking, `repeat ${request.requestId}`, async (life) => {
       const answer = await life.member.wake(request);
       return () => {
-        const isAlone = evidence.answers === before;
+        // The write of another one may have come before its answer.
+        const isAlone = isFirst && waking.begun === begun;
         if (answer.ok) evidence.accepted(request, life);
         // What tells the others of it is a message that may be lost.
         if (isAlone && this.#site.isUntroubled() && weather.lossShare === 0) {
@@ -181,6 +192,23 @@ export class Backend {
         return answer.ok ? '202' : String(answer.error.code);
       };
     });
+  }
+
+  async #askToWake(
+    place: Place,
+    waking: WakingCount,
+    ...asked: Parameters<Requests['ask']> extends [unknown, ...infer Rest] ? Rest : never
+  ): Promise<void> {
+    waking.begun += 1;
+    waking.open += 1;
+    await this.#requests.ask(place, ...asked);
+    waking.open -= 1;
+  }
+
+  #wakingOf(deviceId: DeviceId): WakingCount {
+    const waking = this.#waking.get(deviceId) ?? { begun: 0, open: 0 };
+    this.#waking.set(deviceId, waking);
+    return waking;
   }
 
   #judgeWakeup(deviceId: DeviceId, begunMs: number, { requestId }: WakeupRequest): void {

@@ -23,7 +23,11 @@ export interface DiskFaults {
   commitMs(): number;
   /** The commit fails, and nothing of it is there. */
   refuses(): boolean;
+  /** Called when a commit can be seen, and before whoever made it knows: that process may die there. */
+  committed(host: Host, file: StoreFile): void;
 }
+
+export type StoreFile = 'state' | 'registry';
 
 interface RangeOptions {
   readonly start?: Buffer;
@@ -131,8 +135,8 @@ export class Disk {
     host: Host,
     mode: EnvironmentMode,
   ): Store & { readonly openCommits: () => number } {
-    const files = [this.state, this.registry].map(
-      (file) => new MemoryEnvironment({ file, timeline, host, faults: this.faults, mode }),
+    const files = (['state', 'registry'] as const).map(
+      (name) => new MemoryEnvironment({ file: this[name], name, timeline, host, faults: this.faults, mode }),
     );
     const [state, registry] = files as unknown as [Environment, Environment];
     return {
@@ -149,6 +153,7 @@ export class Disk {
 
 interface MemoryEnvironmentDeps {
   readonly file: MemoryFile;
+  readonly name: StoreFile;
   readonly timeline: Timeline;
   readonly host: Host;
   readonly faults: DiskFaults;
@@ -201,7 +206,7 @@ class MemoryEnvironment {
   }
 
   transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
-    const { file, timeline, host, faults } = this.#deps;
+    const { file, name, timeline, host, faults } = this.#deps;
     this.underWay += 1;
     return new Promise((resolve, reject) => {
       const refuse = (error: unknown): void => {
@@ -213,6 +218,7 @@ class MemoryEnvironment {
         file.apply(changes);
         if (sight?.isVisible() === true) sight.seen();
         file.unlock();
+        faults.committed(host, name);
         timeline.after(faults.commitMs(), host, () => {
           this.underWay -= 1;
           resolve(result);

@@ -1,8 +1,10 @@
 /** The registry at rest, as every process has it, and what the log says of its changes. Invariant 11 of docs/simulation.md. */
+import { connectionKinds } from '../../src/model/cluster.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { kindNames } from '../../src/storage/registry/registry-kinds.ts';
 import type { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
 import type { FinalEvent } from './checks.ts';
+import type { Evidence, SessionFact } from './evidence.ts';
 import type { ChangeKind } from './registry-facts.ts';
 import { product, type Life, type Site } from './site.ts';
 
@@ -23,11 +25,34 @@ export function checkRegistry(site: Site): void {
   }
 }
 
-function checkDevice({ registry, evidence }: Site, life: Life, deviceId: DeviceId): void {
+/** Nothing has gone wrong for a while: what a process keeps of its registry is what is stored, and who may not be there is gone. */
+export function checkKnown({ devices, evidence, places }: Site): void {
+  for (const life of places.flatMap((place) => place.life ?? []))
+    for (const deviceId of devices) {
+      const stored = life.store.registry.find('device', deviceId);
+      checkCached(evidence, life, deviceId);
+      const mayStay = ({ secret }: SessionFact): boolean =>
+        stored !== null && !stored.disabled && stored.secret === secret;
+      for (const kind of connectionKinds)
+        for (const fact of evidence.living(kind, deviceId))
+          if (fact.life === life && !mayStay(fact))
+            evidence.violated(
+              11,
+              `${evidence.name('s', fact.session)} of ${deviceId} lives on against the registry`,
+            );
+    }
+}
+
+function checkCached(evidence: Evidence, life: Life, deviceId: DeviceId): void {
   const stored = life.store.registry.find('device', deviceId);
   const known = life.member.context.registry.findDevice(deviceId);
   if (JSON.stringify(known) !== JSON.stringify(stored))
     evidence.violated(11, `${life.name} knows an old entry of ${deviceId}`);
+}
+
+function checkDevice({ registry, evidence }: Site, life: Life, deviceId: DeviceId): void {
+  const stored = life.store.registry.find('device', deviceId);
+  checkCached(evidence, life, deviceId);
   const isAsAnswered =
     stored?.disabled === registry.isGone(deviceId) && stored.secret === registry.secretOf(deviceId);
   if (!isAsAnswered)

@@ -7,6 +7,7 @@ import { checkAtRest, checkLog, checkRows, checkStopped } from './checks.ts';
 import { Device } from './device.ts';
 import { Operator } from './operator.ts';
 import { Requests } from './requests.ts';
+import { checkKnown } from './registry-checks.ts';
 import { Site, type Topology, type Weather } from './site.ts';
 import type { Checked } from './evidence.ts';
 
@@ -36,6 +37,8 @@ const startMs = 4000;
 const chaosMs = 40_000;
 const calmMs = 95_000;
 const stopMs = 60_000;
+/** Milliseconds after which what was changed apart from each other is known to all. */
+const knownMs = 15_000;
 
 export async function simulate(seed: number, options: RunOptions = {}): Promise<RunResult> {
   const restore = seedProcess(seed);
@@ -67,6 +70,7 @@ function weatherOf(chance: Chance): Weather {
     slowMs: isRough ? 1500 : 100,
     lossShare: isRough ? 0.03 : 0,
     refusedCommits: chance.next() < 0.4 ? 0.05 : 0,
+    deadlyCommits: chance.next() < 0.3 ? { state: 0.002, registry: 0.2 } : { state: 0, registry: 0 },
     stuckWrites: 0.05,
   };
 }
@@ -90,7 +94,10 @@ async function live(site: Site): Promise<void> {
   evidence.note('everything is healed');
   for (const device of devices) device.settle(site.chance.next() < 0.5);
   // What nodes have changed apart from each other is known to all by then.
-  timeline.after(site.topology === 'nodes' ? 15_000 : 3000, null, () => void operator.settle(0.2));
+  timeline.after(knownMs, null, () => {
+    checkKnown(site);
+    void operator.settle(0.2);
+  });
   // One that was being stopped comes back, too.
   await passUnless(site, calmMs, isOver, () => {
     for (const place of site.places) if (place.life === null) site.start(place);
@@ -141,7 +148,7 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   };
   again(500, () => actors.backend.stir());
   again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
-  again(2500, () => actors.operator.stir());
+  again(1500 + chance.next() * 8000, () => actors.operator.stir());
   // Some runs have hours between their faults, as far as what is judged at once can see.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));
 }

@@ -20,7 +20,7 @@ import type { Chance } from '../support/seeded-random.ts';
 import { Evidence } from './evidence.ts';
 import { MachineNetwork, simulatedMachine } from './machine.ts';
 import { SimulatedMember } from './member.ts';
-import { Disk, DiskFull } from './memory-store.ts';
+import { Disk, DiskFull, type StoreFile } from './memory-store.ts';
 import { NatsConnection } from './nats-connection.ts';
 import { NatsServer } from './nats-server.ts';
 import { SimulatedTransport } from './nats-transport.ts';
@@ -91,6 +91,8 @@ export interface Weather {
   readonly slowMs: number;
   readonly lossShare: number;
   readonly refusedCommits: number;
+  /** By the file. */
+  readonly deadlyCommits: Readonly<Record<StoreFile, number>>;
   readonly stuckWrites: number;
 }
 
@@ -298,11 +300,23 @@ export class Site {
     return !this.weather.isFair && this.chance.next() < share;
   }
 
+  /** Whoever made the commit does not live to hear of it. */
+  #crashAtCommit(host: Host, file: StoreFile): void {
+    const place = this.places.find(({ life }) => life?.host === host);
+    if (place?.life?.member.isUp !== true) return;
+    this.evidence.note(`${host.name} has committed to its ${file}`);
+    this.crash(place);
+    this.timeline.after(200 + this.chance.next() * 3000, null, () => place.life ?? this.start(place));
+  }
+
   #makePlaces(): void {
     const disk = (): Disk =>
       new Disk({
         commitMs: () => this.delayMs(0.1, 6),
         refuses: () => this.#happens(this.weather.refusedCommits),
+        committed: (host, file) => {
+          if (this.#happens(this.weather.deadlyCommits[file])) this.#crashAtCommit(host, file);
+        },
       });
     const make = (index: number, name: string, role: Place['role'], itsDisk: Disk): void =>
       void this.places.push({
