@@ -6,6 +6,7 @@
 import { reduceShared, type SharedEvent, type SharedStep } from '../../model/state/shared-connection.ts';
 import type {
   ConnectionKind,
+  FailedOverSlot,
   MarkedEvent,
   MemberId,
   SessionSlot,
@@ -211,6 +212,17 @@ export class SlotEnd {
   #found(row: SharedConnection): EndedSlot | null {
     if (row.lastOfflineAt !== Math.floor(this.#ended.atMs / 1000)) return null;
     if (this.#tried !== null) return this.#tried;
-    return row.slots.length === 0 ? { epoch: row.epoch } : null;
+    return row.slots.length === 0 && !this.#isFailedOver(row) ? { epoch: row.epoch } : null;
+  }
+
+  /** Others have called it lost, and tell so: it was not claimed again, for every later epoch is another session's. */
+  #isFailedOver({ epoch: newest, failedOver = [] }: SharedConnection): boolean {
+    const isOwn = ({ slot }: FailedOverSlot): boolean => slot.session === this.#ended.session;
+    const own = failedOver.findLast(isOwn);
+    if (own === undefined) return false;
+    const others = new Set(failedOver.filter((each) => !isOwn(each)).map(({ slot }) => slot.epoch));
+    let epoch = own.slot.epoch;
+    while (others.has(epoch + 1)) epoch += 1;
+    return epoch === newest;
   }
 }

@@ -105,6 +105,18 @@ test('the end of a session that was called lost is not told again', async () => 
   assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A node_lost']);
 });
 
+test('an end that came in the second in which its node was called lost is not told again by its next life', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  scene.cut(a);
+  a.end(device, 'signal');
+  await b.ownership.failOver(a.member);
+  scene.restart(a);
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A node_lost']);
+});
+
 test('a live session that was called lost is claimed again, with a new epoch', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
