@@ -50,6 +50,11 @@ export class CallPlacement {
     this.#deps = deps;
   }
 
+  /** The sessions that an earlier life of this process has written to the shared rows last. Before any is ended here. */
+  resume(deviceId: DeviceId, sessions: readonly CallSession[]): void {
+    this.#noteShared(deviceId, sessions);
+  }
+
   /**
    * Where the device's next session is to be issued; `here`: it is claimed for this member, until `settled`. Never
    * rejects.

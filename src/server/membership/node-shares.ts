@@ -4,7 +4,7 @@
  * cluster.md.
  */
 import { CallRepository } from '../../cluster/records/call-repository.ts';
-import { changeRetryMsMax } from '../../cluster/records/row-limits.ts';
+import { changeRetryMsMax, outboxTakenMax } from '../../cluster/records/row-limits.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { NatsMembers } from '../../cluster/membership/nats-members.ts';
 import { NatsPeers } from '../../cluster/nats/nats-peers.ts';
@@ -27,8 +27,8 @@ import type { OpenContext } from '../bootstrap/server-context.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { LiveSessions } from '../../cluster/ownership/own-slots.ts';
 import type { Cancel } from '../../lib/clock.ts';
-import type { SessionId } from '../../model/ids.ts';
-import type { OutboxEvent } from '../../core/ports/outbox.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
+import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
 
 /** What a node keeps for itself. */
 export interface NodeStore {
@@ -55,7 +55,7 @@ export class NodeShares {
   readonly #natsPeers: NatsPeers;
   readonly #search: MemberSearch;
   readonly #wakeups: WakeupRepository;
-  readonly #deps: Pick<NodeSharesDeps, 'link' | 'open'>;
+  readonly #deps: Pick<NodeSharesDeps, 'link' | 'open' | 'store'>;
   readonly #unfollow: Cancel;
   #cancelReconciling: Cancel = () => undefined;
   #isClosed = false;
@@ -147,6 +147,16 @@ export class NodeShares {
     this.#host = host;
   }
 
+  /** Calls of an earlier life, of which the outbox has nothing any more, are shared. Throws when the store cannot be read. */
+  resumeCalls(): void {
+    const { open, store } = this.#deps;
+    const kept = Array.from(open.records.calls.all());
+    if (kept.length === 0) return;
+    const unshared = devicesOfCalls(store.outbox);
+    for (const { deviceId, sessions } of kept)
+      if (!unshared.has(deviceId)) this.placement.resume(deviceId, sessions);
+  }
+
   /** The calls that are here, against what all share, until that is done; while NATS is away, once it is back. */
   reconcileCalls(): void {
     const { link, open } = this.#deps;
@@ -176,6 +186,17 @@ export class NodeShares {
     await this.ownership.failOver(member);
     await this.placement.takeOver(member);
   }
+}
+
+/** Whose calls have changed, and wait to be shared. */
+function devicesOfCalls(outbox: Outbox): Set<DeviceId> {
+  const devices = new Set<DeviceId>();
+  let waiting = outbox.read(0, outboxTakenMax);
+  while (waiting.length > 0) {
+    for (const { item } of waiting) if (item.kind === 'calls') devices.add(item.deviceId);
+    waiting = outbox.read(waiting.at(-1)?.place ?? Infinity, outboxTakenMax);
+  }
+  return devices;
 }
 
 /** The call that an event speaks of; null: none. */

@@ -341,6 +341,17 @@ test('a call that another member has taken over is not told to have ended by the
   assert.equal(await later.save(testDevice, sessionId), false, 'it has ended there, before this start');
 });
 
+test('a call of its last life that another member has taken over is not told to have ended by its next', async () => {
+  const { cluster, a, b } = twoMembers();
+  const sessionId = await a.issue();
+  const later = cluster.restart(a);
+  later.placement.resume(testDevice, a.scene.records.read(testDevice));
+  await b.placement.takeOver(a.id);
+  b.scene.directory.end(sessionId, 'error');
+  await b.save();
+  assert.equal(await later.save(testDevice, sessionId), false, 'the log does not say so yet');
+});
+
 test('a call that no other member ever had ends here, and is told, when another keeps the device', async () => {
   const { a, b } = twoMembers();
   assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
