@@ -11,7 +11,7 @@ import { RegistryPublisher } from '../../src/cluster/registry/registry-publisher
 import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import type { NatsLink } from '../../src/cluster/nats/nats-link.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
-import type { MirroredRegistry, RegistryChange } from '../../src/core/ports/mirrored.ts';
+import type { MirroredRegistry, RegistryChange, SharedPlace } from '../../src/core/ports/mirrored.ts';
 import { NatsRelay } from '../support/nats-relay.ts';
 import { startNats } from '../support/nats-server.ts';
 import { linkIs, linkTo, WatchedLog } from '../support/nats-scene.ts';
@@ -37,8 +37,8 @@ class MemoryRegistry implements MirroredRegistry {
     return Array.from(this.#waiting, ([place, change]) => ({ place, change })).slice(0, limit);
   }
 
-  async shared(places: readonly number[]): Promise<void> {
-    for (const place of places) this.#waiting.delete(place);
+  async shared(places: readonly SharedPlace[]): Promise<void> {
+    for (const { place } of places) this.#waiting.delete(place);
     this.#news.emit('applied');
   }
 

@@ -7,7 +7,9 @@ import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { ApplicationId } from '../../src/model/ids.ts';
-import type { RegistryChange } from '../../src/core/ports/mirrored.ts';
+import type { RegistryChange, SharedPlace, SharedRegistryChange } from '../../src/core/ports/mirrored.ts';
+import { unpackPlain } from '../../src/lib/plain-msgpack.ts';
+import { decodeRow } from '../../src/storage/registry/registry-kinds.ts';
 import { MirroredRegistryStore } from '../../src/storage/registry/mirrored-registry.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
@@ -29,13 +31,24 @@ type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 class SharedOrder {
   readonly changes: RegistryChange[] = [];
 
-  behind(position: number, count: number): { changes: RegistryChange[]; position: number } {
+  behind(position: number, count: number): { changes: SharedRegistryChange[]; position: number } {
     const until = Math.min(position + count, this.changes.length);
     const last = new Map(this.changes.map(({ id }, at) => [id, at]));
     const isSeen = ({ id }: RegistryChange, at: number): boolean =>
       at % 2 === 0 || last.get(id) === position + at;
-    return { changes: this.changes.slice(position, until).filter(isSeen), position: until };
+    const placed = this.changes.map((change, at) => ({ ...change, position: at + 1 }));
+    return { changes: placed.slice(position, until).filter(isSeen), position: until };
   }
+
+  /** What the entry was called at places behind this one. */
+  namesBehind(id: string, position: number): string[] {
+    return this.changes.slice(position).flatMap((change) => (change.id === id ? nameIn(change) : []));
+  }
+}
+
+function nameIn({ kind, id, row }: RegistryChange): string {
+  assert.ok(kind === 'application' && row !== null);
+  return decodeRow('application', id, unpackPlain(row) as never).name;
 }
 
 class Node {
@@ -44,7 +57,9 @@ class Node {
   readonly #writer: RegistryWriter;
   readonly #order: SharedOrder;
   readonly #changedHere = new Map<string, string>();
-  #published: number[] = [];
+  /** Where the newest change made here stands in the registry of all; of one that does not yet, null. */
+  readonly #standsAt = new Map<string, number | null>();
+  readonly #published = new Map<number, SharedPlace>();
 
   constructor(t: TestContext, order: SharedOrder) {
     const { registry: tables } = temporaryStore(t);
@@ -57,7 +72,7 @@ class Node {
   async take({ kind, entry, value, count }: Pick<Step, 'kind' | 'entry' | 'value' | 'count'>): Promise<void> {
     if (kind === 'change') await this.#change(`app-${entry}`, `name ${value}`);
     else if (kind === 'publish') this.#publish(count);
-    else if (kind === 'acknowledge') await this.mirror.shared(this.#published.splice(0));
+    else if (kind === 'acknowledge') await this.#acknowledge();
     else await this.#mirror(count);
     this.registry.purge();
     for (const { change } of this.mirror.unshared(100))
@@ -66,6 +81,13 @@ class Node {
         this.#changedHere.get(change.id),
         'an unshared change is overwritten',
       );
+    for (const [id, name] of this.#changedHere) {
+      const later = this.#order.namesBehind(id, this.#standsAt.get(id) ?? Infinity);
+      assert.ok(
+        [name, ...later].includes(this.nameOf(id) ?? ''),
+        'a change gives way to what stands before it',
+      );
+    }
   }
 
   async finish(): Promise<void> {
@@ -80,7 +102,9 @@ class Node {
   }
 
   async #change(id: string, name: string): Promise<void> {
+    if (this.nameOf(id) === name) return;
     this.#changedHere.set(id, name);
+    this.#standsAt.set(id, null);
     await this.#writer.put('application', { appId: id as ApplicationId, name });
   }
 
@@ -88,8 +112,16 @@ class Node {
   #publish(count: number): void {
     for (const { place, change } of this.mirror.unshared(count)) {
       this.#order.changes.push(change);
-      this.#published.push(place);
+      const position = this.#order.changes.length;
+      this.#published.set(place, { place, position });
+      this.#standsAt.set(change.id, position);
     }
+  }
+
+  async #acknowledge(): Promise<void> {
+    const places = Array.from(this.#published.values());
+    this.#published.clear();
+    await this.mirror.shared(places);
   }
 
   async #mirror(count: number): Promise<void> {

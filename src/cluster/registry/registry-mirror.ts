@@ -4,7 +4,7 @@
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
+import type { MirroredRegistry, SharedRegistryChange } from '../../core/ports/mirrored.ts';
 import { registryPerCommitMax } from '../events/log-limits.ts';
 import { decodeRegistryChange } from './registry-change.ts';
 import { StreamTail, type TailMessage, type TailSource } from '../events/stream-tail.ts';
@@ -62,11 +62,11 @@ export class RegistryMirror {
 
   async #write(messages: readonly TailMessage[]): Promise<void> {
     const { registry, log } = this.#deps;
-    const changes: RegistryChange[] = [];
+    const changes: SharedRegistryChange[] = [];
     let position = registry.position;
     for (const { sequence, data } of messages) {
       const decoded = decodeRegistryChange(data);
-      if (decoded.ok) changes.push(decoded.value);
+      if (decoded.ok) changes.push({ ...decoded.value, position: sequence });
       else
         log.error({ sequence, fault: decoded.error }, 'the shared registry has something that is no entry');
       position = sequence;

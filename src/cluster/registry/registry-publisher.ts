@@ -13,8 +13,8 @@ export interface RegistryPublisherDeps {
   readonly registry: Pick<MirroredRegistry, 'unshared' | 'shared' | 'follow'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Resolves when the bucket has it; puts take effect in the order of their calls. Rejects while NATS is unavailable. */
-  readonly put: (key: string, value: Uint8Array) => Promise<unknown>;
+  /** Resolves to its position, when the bucket has it; puts take effect in the order of their calls. Rejects while NATS is unavailable. */
+  readonly put: (key: string, value: Uint8Array) => Promise<number>;
 }
 
 interface Share {
@@ -84,9 +84,11 @@ export class RegistryPublisher {
     const shares = sharesOf(unshared);
     const puts = Array.from(shares, ([key, { change }]) => put(key, encodeRegistryChange(change)));
     const settled = await Promise.allSettled(puts);
-    const places = Array.from(shares.values()).flatMap((share, at) =>
-      settled[at]?.status === 'fulfilled' ? share.places : [],
-    );
+    const places = Array.from(shares.values()).flatMap((share, at) => {
+      const done = settled[at];
+      if (done?.status !== 'fulfilled') return [];
+      return share.places.map((place) => ({ place, position: done.value }));
+    });
     if (places.length > 0) await registry.shared(places);
     this.#logProgress(places.length);
     const failed = settled.find((put) => put.status === 'rejected');

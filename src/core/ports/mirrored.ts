@@ -21,14 +21,25 @@ export interface RegistryChange {
   readonly row: Uint8Array | null;
 }
 
+/** One that stands in the shared registry, at a position of its own: of two of one entry the later counts. */
+export interface SharedRegistryChange extends RegistryChange {
+  readonly position: number;
+}
+
+/** A change made here, by its place, and the position that it was given in the shared registry. */
+export interface SharedPlace {
+  readonly place: number;
+  readonly position: number;
+}
+
 export interface MirroredRegistry {
   /** The position in the shared registry up to which all is here; 0: nothing. */
   readonly position: number;
   /** All or nothing; what is kept of it elsewhere is the caller's to drop. */
-  apply(changes: readonly RegistryChange[], position: number): Promise<void>;
+  apply(changes: readonly SharedRegistryChange[], position: number): Promise<void>;
   /** Changes made here that are not yet shared, in their order. */
   unshared(limit: number): readonly { readonly place: number; readonly change: RegistryChange }[];
-  shared(places: readonly number[]): Promise<void>;
+  shared(places: readonly SharedPlace[]): Promise<void>;
   /** Called after every change made here. */
   follow(told: () => void): Cancel;
 }

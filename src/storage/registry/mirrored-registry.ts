@@ -2,14 +2,26 @@
  * The registry that all nodes share, as one of them keeps it in its own tables, and what this node has changed of it.
  * Changes stand in one order for all, that of the shared registry, and of one entry the last counts. What this node
  * changed and has not shared yet will be the last one there, so nothing that comes meanwhile takes its place: that is
- * held, and once this node's change is shared the entry follows the others' order again, its own change among them.
+ * held. Once this node's change is shared it has its position there, and only what stands behind that takes its place,
+ * whatever comes back here first.
  * What was here before the node was one of several gives way to what the others have. Source: cluster.md, Registry.
  */
 import { assert } from '../../lib/assert.ts';
 import { nextTurn, type Cancel } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
-import { AppliedChanges, checkChange, type CheckedChange, type UnsharedEntries } from './mirrored-rows.ts';
+import type {
+  MirroredRegistry,
+  RegistryChange,
+  SharedPlace,
+  SharedRegistryChange,
+} from '../../core/ports/mirrored.ts';
+import {
+  AppliedChanges,
+  checkChange,
+  type CheckedChange,
+  type CheckedSharedChange,
+  type UnsharedEntries,
+} from './mirrored-rows.ts';
 import { kindNames, type KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
 import { mirrorCheckSlice, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
@@ -53,7 +65,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
    * All or nothing up to `mirrorEntriesSlice` changes; more are applied in their order, and the position moves with the
    * last. What is no entry is passed over, and logged.
    */
-  async apply(changes: readonly RegistryChange[], position: number): Promise<void> {
+  async apply(changes: readonly SharedRegistryChange[], position: number): Promise<void> {
     const checked = await this.#checkAll(changes);
     let start = 0;
     do {
@@ -61,7 +73,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
       start += slice.length;
       await this.#commit((applied) => {
         for (const change of slice) this.#applyOne(change, applied);
-        if (start === checked.length) this.#unshared.moveTo(position);
+        if (start === checked.length) this.#moveTo(position);
       });
     } while (start < checked.length);
   }
@@ -72,7 +84,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
       .map(({ place, kind, id }) => ({ place, change: { kind, id, row: this.#tables.findRow(kind, id) } }));
   }
 
-  async shared(places: readonly number[]): Promise<void> {
+  async shared(places: readonly SharedPlace[]): Promise<void> {
     for (let start = 0; start < places.length; start += mirrorEntriesSlice)
       await this.#commit((applied) => {
         for (const place of places.slice(start, start + mirrorEntriesSlice)) this.#shareOne(place, applied);
@@ -106,11 +118,11 @@ export class MirroredRegistryStore implements MirroredRegistry {
     }
   }
 
-  async #checkAll(changes: readonly RegistryChange[]): Promise<CheckedChange[]> {
-    const good: CheckedChange[] = [];
+  async #checkAll(changes: readonly SharedRegistryChange[]): Promise<CheckedSharedChange[]> {
+    const good: CheckedSharedChange[] = [];
     for (const [at, change] of changes.entries()) {
       const checked = checkChange(change);
-      if (checked.ok) good.push(checked.value);
+      if (checked.ok) good.push({ ...checked.value, position: change.position });
       else this.#deps.log.error({ fault: checked.error }, 'an entry of the shared registry is refused');
       if (at % mirrorCheckSlice === mirrorCheckSlice - 1) await nextTurn();
     }
@@ -124,22 +136,33 @@ export class MirroredRegistryStore implements MirroredRegistry {
     if (applied.count > 0) this.#deps.applied(applied);
   }
 
-  #applyOne({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {
+  #applyOne(change: CheckedSharedChange, applied: AppliedChanges): void {
+    const { kind, id, position } = change;
     const own = this.#unshared.find(kind, id);
-    if (own !== null && !own[1]) return this.#unshared.hold(kind, id, row);
-    if (own !== null) this.#unshared.remove(kind, id);
-    this.#put({ kind, id, row }, applied);
+    if (own !== null) {
+      const [, isAdopted, , sharedAt = null] = own;
+      if (sharedAt !== null && position < sharedAt) return;
+      if (sharedAt === null && !isAdopted) return this.#unshared.hold(change);
+      this.#unshared.remove(kind, id);
+    }
+    this.#put(change, applied);
   }
 
-  #shareOne(place: number, applied: AppliedChanges): void {
+  #shareOne({ place, position }: SharedPlace, applied: AppliedChanges): void {
     const found = this.#unshared.findPlace(place);
     if (found === null) return;
     const { kind, id } = found;
     const held = this.#unshared.find(kind, id)?.[2] ?? null;
+    // A release before held no positions: what came then counts.
+    const [row = null, heldAt = Infinity] = held ?? [];
+    if (held === null || heldAt < position) return this.#unshared.awaitReturn(found, position);
     this.#unshared.remove(kind, id);
-    if (held === null) return;
-    const [row] = held;
     this.#put({ kind, id, row: row === null ? null : Buffer.from(row) }, applied);
+  }
+
+  #moveTo(position: number): void {
+    if (position < this.#unshared.position) this.#unshared.forgetReturns();
+    this.#unshared.moveTo(position);
   }
 
   #put({ kind, id, row }: CheckedChange, applied: AppliedChanges): void {

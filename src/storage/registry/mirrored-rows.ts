@@ -31,6 +31,11 @@ export interface CheckedChange {
   readonly row: Buffer | null;
 }
 
+/** The same, with its position in the shared registry. */
+export interface CheckedSharedChange extends CheckedChange {
+  readonly position: number;
+}
+
 /** The bytes that its table has of an entry. */
 export function packEntry<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Buffer {
   return packPlain(encodeRow(kind, entry));
@@ -68,11 +73,15 @@ function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
   return succeed(packEntry(kind, entry.value));
 }
 
-/** `held`: what all nodes have of the entry, in a list of one; null: nothing came yet. Add at the end only. */
+/**
+ * `held`: what all nodes have of the entry; null: nothing came yet. `sharedAt`: the position that the change was given in the
+ * shared registry, which has not come back here yet; null: it is not shared. Add at the end only.
+ */
 export type UnsharedRow = readonly [
   place: number,
   isAdopted: boolean,
-  held: readonly [Uint8Array | null] | null,
+  held: readonly [row: Uint8Array | null, position?: number] | null,
+  sharedAt?: number | null,
 ];
 
 export interface UnsharedTables {
@@ -183,9 +192,23 @@ export class UnsharedEntries {
   }
 
   /** What all nodes have of it while this node's change is on its way; null: it is gone there. */
-  hold(kind: KindName, id: string, theirs: Buffer | null): void {
+  hold({ kind, id, row: theirs, position }: CheckedSharedChange): void {
     const row = this.find(kind, id);
-    if (row !== null) void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], [theirs]]);
+    if (row !== null) void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], [theirs, position]]);
+  }
+
+  /** It is shared, at `position`: until that comes back here, nothing that stands before it counts. */
+  awaitReturn({ kind, id }: UnsharedPlace, position: number): void {
+    const row = this.find(kind, id);
+    if (row === null) return;
+    void this.#tables.places.remove(placeKey(row[0]));
+    void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], null, position]);
+  }
+
+  /** The shared registry was made anew: what was shared before has no position there. */
+  forgetReturns(): void {
+    for (const { key, value } of Array.from(this.#tables.entries.getRange({})))
+      if (typeof value[3] === 'number') void this.#tables.entries.remove(key);
   }
 
   /** Null: it was changed again, or is not unshared. */

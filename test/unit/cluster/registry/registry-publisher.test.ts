@@ -22,7 +22,7 @@ class Scene {
     registry: {
       unshared: (limit) => Array.from(this.waiting, ([place, change]) => ({ place, change })).slice(0, limit),
       shared: async (places) => {
-        for (const place of places) assert.ok(this.waiting.delete(place));
+        for (const { place } of places) assert.ok(this.waiting.delete(place));
       },
       follow: (follower) => {
         this.#follower = follower;
@@ -39,13 +39,14 @@ class Scene {
     this.#follower();
   }
 
-  async #put(key: string, value: Uint8Array): Promise<void> {
+  async #put(key: string, value: Uint8Array): Promise<number> {
     this.puts += 1;
     if (this.refused.has(this.puts)) throw new Error('NATS is away');
     const decoded = decodeRegistryChange(value);
     assert.ok(decoded.ok);
     const { id, row } = decoded.value;
     this.bucket.set(key, `${id} ${row === null ? 'gone' : Buffer.from(row).toString()}`);
+    return this.puts;
   }
 
   async quiet(): Promise<void> {

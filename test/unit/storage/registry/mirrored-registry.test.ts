@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../../../src/model/ids.ts';
 import type { Device } from '../../../../src/model/registry.ts';
-import type { RegistryChange } from '../../../../src/core/ports/mirrored.ts';
+import type {
+  RegistryChange,
+  SharedPlace,
+  SharedRegistryChange,
+} from '../../../../src/core/ports/mirrored.ts';
 import { importInWorker } from '../../../../src/storage/registry/import-in-worker.ts';
 import { type AppliedChanges, packEntry } from '../../../../src/storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../../../src/storage/registry/mirrored-registry.ts';
@@ -40,7 +44,10 @@ async function sampleNode(t: Ending) {
   await node.mirror.adopt();
   const file = writeBeside(node.store, 'registry.json', JSON.stringify(sampleRegistry));
   assert.ok(importRegistry(node.store.registry, { ...request, file }).ok);
-  await node.mirror.shared(node.mirror.unshared(100).map(({ place }) => place));
+  const unshared = node.mirror.unshared(100);
+  await node.mirror.shared(placedAt(1, unshared));
+  const changes = unshared.map(({ change }) => change);
+  await node.mirror.apply(standingAt(1, ...changes), 1);
   assert.deepEqual(node.mirror.unshared(100), []);
   return node;
 }
@@ -59,11 +66,16 @@ const rowOf = (device: Device): RegistryChange => ({
   row: packEntry('device', device),
 });
 const gone = (kind: string, id: string): RegistryChange => ({ kind, id, row: null });
+/** As they stand in the shared registry. */
+const standingAt = (position: number, ...changes: readonly RegistryChange[]): SharedRegistryChange[] =>
+  changes.map((change) => ({ ...change, position }));
+const placedAt = (position: number, places: readonly { readonly place: number }[]): SharedPlace[] =>
+  places.map(({ place }) => ({ place, position }));
 const named = ({ kind, id }: RegistryChange): string => `${kind} ${id}`;
 
 test('a short secret is taken from another node, where it was let in', async (t) => {
   const { mirror, registry } = await sampleNode(t);
-  await mirror.apply([rowOf({ ...sample, secret: 's' })], 41);
+  await mirror.apply(standingAt(41, rowOf({ ...sample, secret: 's' })), 41);
   registry.purge();
   assert.equal(registry.findDevice(deviceId)?.secret, 's');
 });
@@ -71,13 +83,14 @@ test('a short secret is taken from another node, where it was let in', async (t)
 test('what others changed is here, and told: credentials that are other', async (t) => {
   const { mirror, registry, applied } = await sampleNode(t);
   await mirror.apply(
-    [
+    standingAt(
+      41,
       rowOf({ ...sample, disabled: true }),
       rowOf({ ...sample, deviceId: 'NEW' as DeviceId }),
       gone('credential', 'AKTEST'),
       gone('device', 'TESTDEVICE02'),
       gone('device', 'NOBODY'),
-    ],
+    ),
     41,
   );
   registry.purge();
@@ -94,7 +107,7 @@ test('what others changed is here, and told: credentials that are other', async 
 
 test('an entry that is the same already is not put again, and nobody is told', async (t) => {
   const { mirror, applied } = await sampleNode(t);
-  await mirror.apply([rowOf(sample)], 5);
+  await mirror.apply(standingAt(5, rowOf(sample)), 5);
   assert.deepEqual(applied, []);
   assert.equal(mirror.position, 5);
 });
@@ -113,7 +126,8 @@ test('an entry that is none is refused with a sentence, and the rest goes on', a
   const { row } = rowOf(sample);
   assert.ok(row !== null);
   await mirror.apply(
-    [
+    standingAt(
+      9,
       { kind: 'planet', id: 'x', row },
       { kind: 'device', id: 'ANOTHER', row: Buffer.from([0xc1]) },
       { kind: 'device', id: '', row },
@@ -129,7 +143,7 @@ test('an entry that is none is refused with a sentence, and the rest goes on', a
       { kind: 'webhook', id: 'no line feed', row: Buffer.from([0x92, 0xa1, 0x61, 0x91, 0xa1, 0x2a]) },
       gone('device', ''),
       gone('device', 'x'.repeat(5000)),
-    ],
+    ),
     9,
   );
   assert.equal(faults().length, 11);
@@ -140,7 +154,7 @@ test('an entry that is none is refused with a sentence, and the rest goes on', a
   assert.ok(faults().every((fault) => typeof fault === 'string' && !fault.includes('secret-1-of-a-device')));
   assert.equal(text(), before);
   await mirror.apply(
-    [{ kind: 'planet', id: 'x', row }, rowOf({ ...sample, deviceId: 'GOOD' as DeviceId })],
+    standingAt(10, { kind: 'planet', id: 'x', row }, rowOf({ ...sample, deviceId: 'GOOD' as DeviceId })),
     10,
   );
   registry.purge();
@@ -153,7 +167,7 @@ test('many changes are applied in their order, the last of an entry counts, and 
   const changes = Array.from({ length: 2 * mirrorEntriesSlice + 1 }, (_, i) =>
     rowOf({ ...sample, deviceId: `D${i % (mirrorEntriesSlice + 1)}` as DeviceId, expiresAt: i }),
   );
-  await mirror.apply(changes, 77);
+  await mirror.apply(standingAt(77, ...changes), 77);
   registry.purge();
   assert.equal(registry.findDevice('D0' as DeviceId)?.expiresAt, mirrorEntriesSlice + 1);
   assert.equal(registry.findDevice(`D${mirrorEntriesSlice}` as DeviceId)?.expiresAt, mirrorEntriesSlice);
@@ -195,10 +209,10 @@ test('places are not given again, and what was changed again meanwhile is not sh
   const [first] = mirror.unshared(1);
   assert.ok(first !== undefined);
   await writer.disableDevice(deviceId, false);
-  await mirror.shared([first.place]);
+  await mirror.shared(placedAt(2, [first]));
   const [second] = mirror.unshared(10);
   assert.ok(second !== undefined && second.place > first.place);
-  await mirror.shared([second.place, second.place]);
+  await mirror.shared(placedAt(3, [second, second]));
   assert.deepEqual(mirror.unshared(10), []);
   await writer.disableDevice(deviceId);
   assert.ok((mirror.unshared(1)[0]?.place ?? 0) > second.place);
@@ -207,11 +221,11 @@ test('places are not given again, and what was changed again meanwhile is not sh
 test('an unshared change is not overwritten by what others changed before, and follows their order once it is shared', async (t) => {
   const { mirror, writer, registry } = await sampleNode(t);
   await writer.disableDevice(deviceId);
-  await mirror.apply([rowOf({ ...sample, secret: 'theirs' })], 10);
+  await mirror.apply(standingAt(10, rowOf({ ...sample, secret: 'theirs' })), 10);
   registry.purge();
   assert.equal(registry.findDevice(deviceId)?.disabled, true);
-  await mirror.apply([rowOf({ ...sample, disabled: true })], 11);
-  await mirror.shared(mirror.unshared(1).map(({ place }) => place));
+  await mirror.apply(standingAt(11, rowOf({ ...sample, disabled: true })), 11);
+  await mirror.shared(placedAt(11, mirror.unshared(1)));
   registry.purge();
   assert.deepEqual(registry.findDevice(deviceId), { ...sample, disabled: true });
 });
@@ -220,9 +234,12 @@ test('what others changed after it takes its place, also when it came before the
   const { mirror, writer, registry, applied } = await sampleNode(t);
   await writer.putDevice({ ...sample, secret: 'ours' });
   await writer.revokeBridge('bridge-1' as never);
-  const places = mirror.unshared(10).map(({ place }) => place);
-  await mirror.apply([rowOf({ ...sample, secret: 'ours' }), rowOf({ ...sample, disabled: true })], 12);
-  await mirror.apply([gone('bridge', 'bridge-1')], 13);
+  const places = placedAt(11, mirror.unshared(10));
+  await mirror.apply(
+    standingAt(12, rowOf({ ...sample, secret: 'ours' }), rowOf({ ...sample, disabled: true })),
+    12,
+  );
+  await mirror.apply(standingAt(13, gone('bridge', 'bridge-1')), 13);
   await mirror.shared(places);
   registry.purge();
   assert.deepEqual(registry.findDevice(deviceId), { ...sample, disabled: true });
@@ -233,6 +250,47 @@ test('what others changed after it takes its place, also when it came before the
     'the device and the bridge',
   );
   assert.deepEqual(mirror.unshared(10), []);
+});
+
+test('of two changes of an entry the first, come back when the second is shared, does not stand here again', async (t) => {
+  const { mirror, writer, registry } = await sampleNode(t);
+  const now = (): Device | null => {
+    registry.purge();
+    return registry.findDevice(deviceId);
+  };
+  await writer.putDevice({ ...sample, secret: 'the first secret' });
+  const first = mirror.unshared(1);
+  await writer.putDevice({ ...sample, secret: 'the second secret' });
+  await mirror.apply(standingAt(10, ...first.map(({ change }) => change)), 10);
+  await mirror.shared(placedAt(10, first));
+  const second = mirror.unshared(1);
+  await mirror.shared(placedAt(11, second));
+  assert.equal(now()?.secret, 'the second secret');
+  await writer.disableDevice(deviceId);
+  assert.deepEqual(now(), { ...sample, secret: 'the second secret', disabled: true });
+});
+
+test('what others changed before a change of this node, and comes after it is shared, does not take its place', async (t) => {
+  const { mirror, writer, registry } = await sampleNode(t);
+  await writer.disableDevice(deviceId);
+  await mirror.shared(placedAt(12, mirror.unshared(1)));
+  assert.deepEqual(mirror.unshared(1), []);
+  await mirror.apply(standingAt(11, rowOf({ ...sample, secret: 'theirs before' })), 11);
+  registry.purge();
+  assert.equal(registry.findDevice(deviceId)?.disabled, true);
+  await mirror.apply(standingAt(13, rowOf({ ...sample, secret: 'theirs behind' })), 13);
+  registry.purge();
+  assert.deepEqual(registry.findDevice(deviceId), { ...sample, secret: 'theirs behind' });
+});
+
+test('what others have in a registry of NATS that was made anew counts, whatever was shared with the one before', async (t) => {
+  const { mirror, writer, registry } = await sampleNode(t);
+  await writer.disableDevice(deviceId);
+  await mirror.shared(placedAt(1000, mirror.unshared(1)));
+  await mirror.apply([], 0);
+  await mirror.apply(standingAt(1, rowOf({ ...sample, secret: 'theirs' })), 1);
+  registry.purge();
+  assert.equal(registry.findDevice(deviceId)?.secret, 'theirs');
 });
 
 test('an import on its thread notes what it has really changed', async (t) => {
@@ -320,7 +378,7 @@ test('what was here before the node was one of several is offered once, and give
   assert.equal(offered, 7);
   await mirror.adopt();
   assert.equal(mirror.unshared(100).length, offered);
-  await mirror.apply([rowOf({ ...sample, secret: 'theirs' }), gone('credential', 'AKTEST')], 4);
+  await mirror.apply(standingAt(4, rowOf({ ...sample, secret: 'theirs' }), gone('credential', 'AKTEST')), 4);
   assert.equal(mirror.unshared(100).length, offered - 2);
   assert.ok(text().includes('theirs') && !text().includes('AKTEST'));
 });
