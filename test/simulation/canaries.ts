@@ -6,6 +6,7 @@ import type { DeviceEvents } from '../../src/cluster/events/device-events.ts';
 import type { KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { connectionKinds } from '../../src/model/cluster.ts';
 import { generateEventId } from '../../src/model/ids.ts';
+import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Sight } from '../../src/storage/lmdb/environment.ts';
@@ -27,6 +28,9 @@ export interface Canary {
   /** A controller whose session another has taken over is left connected. */
   readonly keepsReplaced?: boolean;
 }
+
+/** A row without a session. */
+const nowhere = { sleep: neverShared, signal: neverShared };
 
 /** Chance of a fault that shows now and then. */
 const nowAndThen = 0.1;
@@ -164,6 +168,41 @@ export const canaries: readonly Canary[] = [
     context: ({ watch }) => {
       watch.resume = () => 0;
     },
+  },
+  {
+    name: 'a change of the registry is not told to the other processes',
+    topology: 'processes',
+    context: ({ peers }) => {
+      const notify = peers.notify.bind(peers);
+      peers.notify = (to, notice) => notice.kind === 'registry-changed' || notify(to, notice);
+    },
+  },
+  {
+    name: 'a device that may not be here any more is left connected',
+    context: ({ deviceReview }) => {
+      deviceReview.begin = () => undefined;
+    },
+  },
+  {
+    name: 'a device that is disabled logs in',
+    context: ({ registry }) => {
+      const peek = registry.peekDevice.bind(registry);
+      registry.peekDevice = (deviceId) => {
+        const device = peek(deviceId);
+        return device && { ...device, disabled: false };
+      };
+    },
+  },
+  {
+    name: 'a change of the registry that was told before a crash is told again',
+    context: ({ records: { registryEvents } }) =>
+      Object.defineProperty(registryEvents, 'newestPlace', { get: () => 0 }),
+  },
+  {
+    name: 'a kick ends the sessions of one process',
+    topology: 'processes',
+    context: ({ cluster }) =>
+      cluster !== null && Object.assign(cluster, { locator: { find: () => nowhere } }),
   },
   {
     name: 'a timer outlives its server',
