@@ -205,6 +205,12 @@ export const canaries: readonly Canary[] = [
       cluster !== null && Object.assign(cluster, { locator: { find: () => nowhere } }),
   },
   {
+    name: 'deadlines go by the wall clock',
+    context: ({ clock }) => {
+      clock.monotonicMs = () => clock.wallMs();
+    },
+  },
+  {
     name: 'a timer outlives its server',
     context: ({ clock }) => void clock.every(1000, () => undefined),
   },

@@ -131,6 +131,7 @@ export function checkLog(site: Site): void {
   checkOrder(site, events);
   checkTold(site, events);
   checkSessions(site, events);
+  checkTimeouts(site, events);
   checkWakeups(site, events);
   checkCalls(site, events);
   checkRegistryEvents(site, events);
@@ -207,6 +208,28 @@ function leftUntold({ weather }: Site, { life, welcomedMs }: SessionFact): boole
   const isSoon = (endMs: number): boolean =>
     welcomedMs !== null && endMs >= welcomedMs && endMs - welcomedMs < outboxMs;
   return nats !== null && (weather.lossShare > 0 || ends.some(isSoon));
+}
+
+/** Milliseconds in which a process that was paused may have missed what a device has sent. */
+const missedMs = 60_000;
+
+/** A session that ended for want of heartbeats had none: its connection was broken, or its process has slept. */
+function checkTimeouts({ evidence }: Site, events: readonly FinalEvent[]): void {
+  for (const { deviceId, data } of events) {
+    if (!('reason' in data && 'session' in data) || data.reason !== 'heartbeat_timeout') continue;
+    const fact = evidence.sessions.get(data.session);
+    if (fact === undefined) continue;
+    const { wire, life } = fact;
+    const hasSlept = life.place.troublesMs.some(
+      (atMs) => atMs <= wire.closedMs && wire.closedMs - atMs < missedMs,
+    );
+    evidence.count('timeouts');
+    if (!wire.isSilent && !hasSlept)
+      evidence.violated(
+        3,
+        `${evidence.name('s', fact.session)} of ${deviceId} was ended while its heartbeats came`,
+      );
+  }
 }
 
 /** L: a login, R: one that is recovered, E: an end, N: one as lost. */

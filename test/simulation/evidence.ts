@@ -69,7 +69,9 @@ export type Checked =
   | 'settled wakeups'
   | 'registry changes'
   | 'registry events'
-  | 'kicks';
+  | 'kicks'
+  | 'clocks set'
+  | 'timeouts';
 
 const traceKept = 60;
 /** Milliseconds between a write and its answer, at most. */

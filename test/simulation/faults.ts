@@ -53,6 +53,8 @@ const wanted: readonly Checked[] = [
   'registry changes',
   'registry events',
   'kicks',
+  'clocks set',
+  'timeouts',
 ];
 
 class Tally {

@@ -108,7 +108,8 @@ export class RegistryFacts {
     const { nowMs } = this.#site.timeline;
     const changes = this.of(deviceId);
     const last = changes.at(-1);
-    if (last === undefined || last.answer === null || this.#contested.has(deviceId)) return null;
+    // One that changed nothing found the entry otherwise than whoever asked for it thought.
+    if (last?.answer?.isChanged !== true || this.#contested.has(deviceId)) return null;
     if (changes.some(({ answer, askedMs }) => answer === null && nowMs - askedMs < lateMs)) return null;
     if (last.life === life) return last;
     const isOld = nowMs - last.answer.atMs > knownMs;

@@ -149,8 +149,17 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   again(500, () => actors.backend.stir());
   again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
   again(1500 + chance.next() * 8000, () => actors.operator.stir());
+  if (chance.next() < 0.3) again(12_000, () => setClock(site));
   // Some runs have hours between their faults, as far as what is judged at once can see.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));
+}
+
+/** By seconds, or by minutes; the same machine may be set back later. */
+function setClock(site: Site): void {
+  const { chance, places } = site;
+  const place = places[chance.below(places.length)];
+  const mostMs = chance.next() < 0.5 ? 3000 : 150_000;
+  if (place !== undefined) site.setClock(place, (2 * chance.next() - 1) * mostMs);
 }
 
 /** A pause is over by `endMs`: what waits for its end would begin too late to be over at rest. */
@@ -163,7 +172,8 @@ function stirSite(site: Site, endMs: number): void {
     void timeline.after(ms, null, () => {
       if (place.life === null && !site.weather.isFair) site.start(place);
     });
-  if (lot < 0.3) {
+  if (lot < 0.06) site.hang(place, endMs - timeline.nowMs);
+  else if (lot < 0.3) {
     const ms = chance.next() < 0.7 ? chance.next() * 3000 : chance.next() * 16_000;
     site.pause(place, Math.min(ms, endMs - timeline.nowMs));
   } else if (lot < 0.6 && site.topology === 'nodes') {

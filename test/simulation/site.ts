@@ -5,6 +5,7 @@
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/model/ids.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
+import { processHeartbeatMs, processSilentHeartbeatsMax } from '../../src/model/limits.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
@@ -27,7 +28,7 @@ import { SimulatedTransport } from './nats-transport.ts';
 import type { Canary } from './canaries.ts';
 import { RegistryFacts } from './registry-facts.ts';
 import { SimulatedLog } from './simulated-log.ts';
-import { Host, HostClock, Timeline } from './timeline.ts';
+import { Host, HostClock, Timeline, type WallClock } from './timeline.ts';
 import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
 
 export type Topology = 'alone' | 'processes' | 'nodes';
@@ -75,6 +76,8 @@ export interface Place {
   readonly name: string;
   readonly role: 'alone' | 'coordinator' | 'worker';
   readonly disk: Disk;
+  /** Of its machine, which processes of one server share. */
+  readonly wall: WallClock;
   life: Life | null;
   lives: number;
   /** The way to NATS is cut. */
@@ -83,6 +86,8 @@ export interface Place {
   readonly cutsMs: number[];
   /** Until then, and for a while after, others may see what was before. */
   troubledMs: number;
+  /** Begins and ends of what happened to it. */
+  readonly troublesMs: number[];
 }
 
 /** What may go wrong on the way, and how often; all of it stops when the site is healed. */
@@ -173,7 +178,7 @@ export class Site {
     place.lives += 1;
     const name = `${place.name}#${place.lives}`;
     const host = new Host(name);
-    const clock = new HostClock(this.timeline, host, wallMs);
+    const clock = new HostClock(this.timeline, host, place.wall);
     const mode = this.topology === 'processes' ? 'shared' : 'write';
     const store = place.disk.open(this.timeline, host, mode);
     this.canary?.store?.(store, this);
@@ -249,6 +254,28 @@ export class Site {
     this.trouble(place, host.pausedUntilMs - this.timeline.nowMs);
   }
 
+  /** It does nothing any more, until it is killed: by its supervisor, or by whoever watches a process that has none. */
+  hang(place: Place, mostMs: number): void {
+    const { life } = place;
+    if (life === null) return;
+    const silentMs = processHeartbeatMs * (processSilentHeartbeatsMax + this.chance.next());
+    const killedMs = this.topology === 'processes' ? silentMs : 10_000 + this.chance.next() * 20_000;
+    const noticedMs = Math.min(killedMs, mostMs);
+    this.pause(place, 2 * noticedMs);
+    this.timeline.after(noticedMs, null, () => {
+      if (place.life !== life) return;
+      this.crash(place);
+      this.timeline.after(500 + this.chance.next() * 1500, null, () => place.life ?? this.start(place));
+    });
+  }
+
+  /** As by NTP, or by a hand: deadlines go on as before. */
+  setClock(place: Place, byMs: number): void {
+    this.evidence.note(`the clock of ${place.name} is set by ${Math.round(byMs / 1000)} s`);
+    this.evidence.count('clocks set');
+    place.wall.startMs += Math.round(byMs);
+  }
+
   cut(place: Place): void {
     if (place.isCut || this.topology !== 'nodes') return;
     this.evidence.note(`${place.name} is cut off from NATS`);
@@ -280,6 +307,7 @@ export class Site {
   trouble(place: Place, ms = 0): void {
     this.evidence.count('faults');
     place.troubledMs = Math.max(place.troubledMs, this.timeline.nowMs + ms);
+    place.troublesMs.push(this.timeline.nowMs, place.troubledMs);
   }
 
   /** A device's connection to a process; nobody is there: it is gone at once. */
@@ -318,17 +346,20 @@ export class Site {
           if (this.#happens(this.weather.deadlyCommits[file])) this.#crashAtCommit(host, file);
         },
       });
+    const machine = { startMs: wallMs };
     const make = (index: number, name: string, role: Place['role'], itsDisk: Disk): void =>
       void this.places.push({
         index,
         name,
         role,
         disk: itsDisk,
+        wall: this.topology === 'nodes' ? { startMs: wallMs } : machine,
         life: null,
         lives: 0,
         isCut: false,
         cutsMs: [],
         troubledMs: -Infinity,
+        troublesMs: [],
       });
     const count = 2 + this.chance.below(2);
     if (this.topology === 'alone') make(0, 'server', 'alone', disk());

@@ -120,17 +120,23 @@ function isBefore(one: Step | undefined, other: Step): boolean {
   );
 }
 
+/** The wall clock of a machine, which may be set while processes run. */
+export interface WallClock {
+  /** What it shows at the run's first instant, by its present setting. */
+  startMs: number;
+}
+
 /** The clock of one process: its timers are late while it is paused. */
 export class HostClock implements Clock {
   readonly #timeline: Timeline;
   readonly #host: Host;
-  readonly #wallOffsetMs: number;
+  readonly #wall: WallClock;
   readonly #timers = new Set<{ readonly where: string }>();
 
-  constructor(timeline: Timeline, host: Host, wallOffsetMs: number) {
+  constructor(timeline: Timeline, host: Host, wall: WallClock) {
     this.#timeline = timeline;
     this.#host = host;
-    this.#wallOffsetMs = wallOffsetMs;
+    this.#wall = wall;
   }
 
   get pendingTimers(): number {
@@ -147,7 +153,7 @@ export class HostClock implements Clock {
   }
 
   wallMs(): number {
-    return Math.floor(this.#timeline.nowMs) + this.#wallOffsetMs;
+    return Math.floor(this.#timeline.nowMs) + this.#wall.startMs;
   }
 
   after(delayMs: number, run: () => void): Cancel {

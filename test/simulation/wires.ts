@@ -44,6 +44,8 @@ export class Wire {
   #toPeerMs = 0;
   /** The server has given its end up. */
   isServerClosed = false;
+  /** When it has. */
+  closedMs = Infinity;
   isPeerClosed = false;
   /** Neither hears of the other any more. */
   isSilent = false;
@@ -88,6 +90,7 @@ export class Wire {
   closeServer(code: number | null): void {
     if (this.isServerClosed) return;
     this.isServerClosed = true;
+    this.closedMs = this.deps.timeline.nowMs;
     this.#toPeer(() => this.#peerGone(code));
   }
 
