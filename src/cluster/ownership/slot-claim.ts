@@ -6,7 +6,6 @@
 import { reduceShared, type SharedEvent, type SharedStep } from '../../model/state/shared-connection.ts';
 import type {
   ConnectionKind,
-  FailedOverSlot,
   MarkedEvent,
   MemberId,
   SessionSlot,
@@ -108,7 +107,7 @@ export class SlotClaim {
       return { row, outcome: { kind: 'lost' } };
     this.#isRecovered = hasHeld;
     this.#tried = { epoch: step.outcome.slot.epoch, superseded: step.outcome.superseded };
-    return step;
+    return { ...step, row: withoutLoss(step.row, session) };
   }
 
   /** The slot says that it was claimed again: the member that ends it publishes that first. */
@@ -160,6 +159,13 @@ export class SlotClaim {
     this.giveUp();
     return null;
   }
+}
+
+/** It was called lost, and has its slot again: whoever finds its end knows that it is not that one. */
+function withoutLoss(row: SharedConnection, session: SessionId): SharedConnection {
+  const { failedOver } = row;
+  if (failedOver?.some(({ slot }) => slot.session === session) !== true) return row;
+  return { ...row, failedOver: failedOver.filter(({ slot }) => slot.session !== session) };
 }
 
 export interface EndedSession {
@@ -215,14 +221,8 @@ export class SlotEnd {
     return row.slots.length === 0 && !this.#isFailedOver(row) ? { epoch: row.epoch } : null;
   }
 
-  /** Others have called it lost, and tell so: it was not claimed again, for every later epoch is another session's. */
-  #isFailedOver({ epoch: newest, failedOver = [] }: SharedConnection): boolean {
-    const isOwn = ({ slot }: FailedOverSlot): boolean => slot.session === this.#ended.session;
-    const own = failedOver.findLast(isOwn);
-    if (own === undefined) return false;
-    const others = new Set(failedOver.filter((each) => !isOwn(each)).map(({ slot }) => slot.epoch));
-    let epoch = own.slot.epoch;
-    while (others.has(epoch + 1)) epoch += 1;
-    return epoch === newest;
+  /** Others have called it lost, and tell so; it was not claimed again. */
+  #isFailedOver({ failedOver = [] }: SharedConnection): boolean {
+    return failedOver.some(({ slot }) => slot.session === this.#ended.session);
   }
 }

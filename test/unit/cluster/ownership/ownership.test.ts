@@ -117,6 +117,41 @@ test('an end that came in the second in which its node was called lost is not to
   assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A node_lost']);
 });
 
+test('an end that came in that second is not told again where others have slept elsewhere and gone meanwhile', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'sleep', 's1');
+  await scene.settle();
+  b.login(device, 'sleep', 's2');
+  await scene.settle();
+  b.end(device, 'sleep');
+  await scene.settle();
+  scene.cut(a);
+  a.end(device, 'sleep');
+  await b.ownership.failOver(a.member);
+  scene.restart(a);
+  await scene.pass(1000);
+  assert.deepEqual(scene.log.words.slice(2), [
+    'device.sleep.offline 2 B reset',
+    'device.sleep.offline 1 A node_lost',
+  ]);
+});
+
+test('the end of a session that was called lost and claimed again is told, also by the next life of its node', async () => {
+  const { scene, a, b } = await twoNodes();
+  a.login(device, 'signal', 's1');
+  await scene.settle();
+  await b.ownership.failOver(a.member);
+  await scene.settle();
+  assert.deepEqual(scene.slots(device, 'signal'), ['s1'], 'it has its slot again');
+  scene.way(a).publishes = false;
+  a.end(device, 'signal');
+  await scene.settle();
+  assert.deepEqual(scene.slots(device, 'signal'), [], 'the crash comes before the event');
+  scene.restart(a);
+  await scene.pass(1000);
+  assert.equal(scene.log.words.at(-1), 'device.signal.offline 2 A reset');
+});
+
 test('a live session that was called lost is claimed again, with a new epoch', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
