@@ -29,7 +29,7 @@ export async function sharedDeliveryStore(t: Ending, kv: KvStore): Promise<KeptD
     deliveries: new ReplicatedDeliveryStore(own, (changes) => repository.keep(changes)),
     async next() {
       const directory = temporaryDirectory(ending);
-      await seedDeliveryStore(directory, (take) => repositoryOn(kv).load(take));
+      await seedDeliveryStore(new WebhookTables(directory, 'write'), (take) => repositoryOn(kv).load(take));
       return openDeliveryStore(ending, directory, 'write');
     },
   };

@@ -16,7 +16,7 @@ import type {
   WebhookReply,
 } from '../../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
-import { seedDeliveryStore } from '../../storage/webhooks/lmdb-delivery-store.ts';
+import { seedDeliveryStore, WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
 
 export interface WebhookLeadership {
@@ -107,7 +107,8 @@ export class WebhookLeaderElection implements WebhookService {
   async #begin(): Promise<void> {
     if (!this.#turns.isHeld || this.#webhooks !== null) return;
     const { deliveries, log, dataDirectory } = this.#deps;
-    const cursor = await seedDeliveryStore(dataDirectory, (take) => deliveries.load(take));
+    const { openTables = () => new WebhookTables(dataDirectory, 'write') } = this.#deps;
+    const cursor = await seedDeliveryStore(openTables(), (take) => deliveries.load(take));
     await this.#reached(cursor);
     if (!this.#turns.isHeld) return;
     const webhooks = new Webhooks({

@@ -12,6 +12,7 @@ import type {
   WebhookReply,
 } from '../../webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
+import type { WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookThread, type WebhookThreadDeps } from '../../webhooks/worker/webhook-thread.ts';
 
 export interface WebhooksDeps {
@@ -27,6 +28,8 @@ export interface WebhooksDeps {
   readonly allowLocal: boolean;
   /** Keeps every change of their delivery store where another node finds it, before it counts; by default there is no other. */
   readonly replicateDeliveries?: (changes: readonly HookChanges[]) => Promise<void>;
+  /** Their delivery store, before the thread has it; a simulation has it in memory. */
+  readonly openTables?: () => WebhookTables;
   /** A test has a thread that it can make die. */
   readonly startWorker?: NonNullable<WebhookThreadDeps['startWorker']>;
 }

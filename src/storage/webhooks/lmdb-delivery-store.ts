@@ -102,8 +102,13 @@ export class WebhookTables {
   readonly failed: Table<FailedRow>;
   readonly parked: Table<ParkedRow>;
 
-  constructor(directory: string, mode: EnvironmentMode) {
-    this.environment = new Environment(join(directory, storeFileNames.webhooks), mode);
+  /** `environment`: the directory's file where it is open already. */
+  constructor(
+    directory: string,
+    mode: EnvironmentMode,
+    environment = new Environment(join(directory, storeFileNames.webhooks), mode),
+  ) {
+    this.environment = environment;
     this.hooks = this.environment.table('hooks');
     this.failed = this.environment.table('failed');
     this.parked = this.environment.table('parked');
@@ -236,12 +241,11 @@ function nextNumber(table: Table<unknown>, from: number): number | null {
 
 type Take = (changes: readonly HookChanges[]) => Promise<void>;
 
-/** `load` hands over what there is. Resolves to the newest cursor of all hooks; 0: there is none. */
+/** `load` hands over what there is. Resolves to the newest cursor of all hooks, 0: there is none, and the tables are closed. */
 export async function seedDeliveryStore(
-  directory: string,
+  tables: WebhookTables,
   load: (take: Take) => Promise<void>,
 ): Promise<number> {
-  const tables = new WebhookTables(directory, 'write');
   try {
     const deliveries = new LmdbDeliveryStore(tables);
     await deliveries.commit(Array.from(deliveries.hooks(), ([id, { number }]) => gone(id, number)));
