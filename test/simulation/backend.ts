@@ -8,7 +8,8 @@ import type { WakeupRequest } from '../../src/model/wakeup.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import { callMedia } from '../support/call-scene.ts';
 import type { Requests } from './requests.ts';
-import { app, otherApp, troubleMs, type Life, type Place, type Site } from './site.ts';
+import { app, otherApp } from './names.ts';
+import { troubleMs, type Life, type Place, type Site } from './site.ts';
 
 const onesMs = 1000;
 

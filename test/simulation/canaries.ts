@@ -10,6 +10,7 @@ import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Sight } from '../../src/storage/lmdb/environment.ts';
+import type { WebhookDispatcher } from '../../src/webhooks/worker/webhook-dispatcher.ts';
 import type { SimulatedTransport } from './nats-transport.ts';
 import type { Life, Site, Topology } from './site.ts';
 
@@ -21,6 +22,8 @@ export interface Canary {
   readonly store?: (store: Life['store'], site: Site) => void;
   /** Changes what a process serves with. */
   readonly context?: (context: ServerContext, site: Site) => void;
+  /** Changes the thread of the webhooks. */
+  readonly webhooks?: (dispatcher: WebhookDispatcher, site: Site) => void;
   /** Changes a node's way to NATS. */
   readonly transport?: (transport: SimulatedTransport, site: Site) => void;
   /** A write to a module's socket is called back, and the kernel has nothing of it. */

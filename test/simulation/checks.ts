@@ -9,7 +9,9 @@ import type { Backend } from './backend.ts';
 import type { Device } from './device.ts';
 import type { SessionFact } from './evidence.ts';
 import { checkRegistry, checkRegistryEvents } from './registry-checks.ts';
-import { app, type Life, type Site } from './site.ts';
+import { checkWebhooks } from './webhook-checks.ts';
+import { app } from './names.ts';
+import type { Life, Site } from './site.ts';
 import { Host } from './timeline.ts';
 
 /** An event as all logs have it. */
@@ -135,6 +137,7 @@ export function checkLog(site: Site): void {
   checkWakeups(site, events);
   checkCalls(site, events);
   checkRegistryEvents(site, events);
+  checkWebhooks(site, events);
 }
 
 function finalLog({ topology, nats, places, timeline }: Site): FinalEvent[] {

@@ -71,7 +71,9 @@ export type Checked =
   | 'registry events'
   | 'kicks'
   | 'clocks set'
-  | 'timeouts';
+  | 'timeouts'
+  | 'deliveries'
+  | 'delivered events';
 
 const traceKept = 60;
 /** Milliseconds between a write and its answer, at most. */
@@ -87,6 +89,8 @@ export class Evidence {
   /** Events that a backend has read, by any member. */
   readonly read = new Map<EventId, LoggedEvent>();
   readonly checked = new Map<Checked, number>();
+  /** Of the last event before the site came to rest, as far as a backend has read. */
+  restSequence = 0;
   readonly #timeline: Timeline;
   readonly #names = new Map<string, string>();
   readonly #trace: string[] = [];

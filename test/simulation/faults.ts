@@ -55,6 +55,8 @@ const wanted: readonly Checked[] = [
   'kicks',
   'clocks set',
   'timeouts',
+  'deliveries',
+  'delivered events',
 ];
 
 class Tally {

@@ -17,6 +17,8 @@ export interface MemberRegistryDeps {
   readonly tables: RegistryTables;
   /** Ends the calls that may not go on. */
   readonly reviewCalls: () => void;
+  /** They may be others, or be for others. */
+  readonly reviewWebhooks: () => void;
 }
 
 export class MemberRegistry {
@@ -26,14 +28,16 @@ export class MemberRegistry {
   readonly #teller: NoticeTeller;
   readonly #context: ServerContext;
   readonly #reviewCalls: () => void;
+  readonly #reviewWebhooks: () => void;
 
-  constructor(context: ServerContext, { member, tables, reviewCalls }: MemberRegistryDeps) {
+  constructor(context: ServerContext, { member, tables, reviewCalls, reviewWebhooks }: MemberRegistryDeps) {
     const { clock, log, registry, records } = context;
     const { notices } = tables;
     assert(notices !== null, 'a store that is written has notices');
     this.tables = tables;
     this.#context = context;
     this.#reviewCalls = reviewCalls;
+    this.#reviewWebhooks = reviewWebhooks;
     this.#teller = new NoticeTeller({ clock, log, notices, events: records.registryEvents });
     const written = (): void => {
       member.registryWritten();
@@ -57,7 +61,14 @@ export class MemberRegistry {
 
   /** Another node has changed it, and that is here. */
   registryApplied(): void {
+    this.#reviewWebhooks();
     this.#review();
+  }
+
+  /** A product, an application or a webhook was changed here. */
+  entryChanged(): void {
+    this.#reviewWebhooks();
+    this.changed();
   }
 
   /** After every change that was made here. */

@@ -24,6 +24,7 @@ import type { EventsStart } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId } from '../../src/model/ids.ts';
 import { readersMax, readersPerApplicationMax } from '../../src/model/limits.ts';
 import type { WakeupRequest } from '../../src/model/wakeup.ts';
+import type { WebhookService, WebhooksDeps } from '../../src/server/bootstrap/webhook-service.ts';
 import type { CallService } from '../../src/server/bootstrap/call-service.ts';
 import { joinContext, openContext, type ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import { issuingSettings } from '../../src/server/config/derived-settings.ts';
@@ -49,6 +50,7 @@ export interface MemberDeps {
   readonly store: Store;
   readonly membership: Membership;
   readonly tokenKeys: LiveTokenKeys;
+  readonly webhooks: Required<Pick<WebhooksDeps, 'openTables' | 'startWorker'>>;
   /** For a canary. */
   readonly alter: (context: ServerContext) => void;
 }
@@ -63,6 +65,8 @@ export class SimulatedMember {
   readonly calls: Calls | null;
   /** Null: another process changes it. */
   readonly registry: MemberRegistry | null;
+  /** Null: another process has them. */
+  readonly webhooks: WebhookService | null;
   readonly #member: Member;
   readonly #stops: Cancel[] = [];
   readonly #readers: WaitingReaders;
@@ -80,6 +84,7 @@ export class SimulatedMember {
     this.context.own.calls = this.calls as CallService | null;
     this.gateway = hasGateways(membership.role) ? new DeviceGateway(this.context) : null;
     if (this.gateway !== null) this.context.own.deviceListeners = this.gateway.listeners;
+    this.webhooks = this.calls === null ? null : this.#openWebhooks();
     this.registry = this.calls === null ? null : this.#openRegistry(this.calls, store);
     this.context.own.provisioner = this.registry?.provisioner ?? null;
     const { registry, records, log } = this.context;
@@ -103,6 +108,7 @@ export class SimulatedMember {
     if (this.registry !== null) {
       await this.#member.prepare(context, this.registry);
       await this.registry.start();
+      await this.webhooks?.start();
     }
     await this.#member.open(context);
     await this.#member.recover(context, new Set());
@@ -190,13 +196,21 @@ export class SimulatedMember {
     await this.#member.close();
     await this.registry?.stop();
     await context.records.close();
+    await this.webhooks?.stop();
     await membership.hangUp();
     await store.close();
   }
 
   #openRegistry({ service }: Calls, { registry: tables }: Store): MemberRegistry {
     const reviewCalls = (): void => service.registryChanged();
-    return new MemberRegistry(this.context, { member: this.#member, tables, reviewCalls });
+    const reviewWebhooks = (): void => this.webhooks?.registryChanged();
+    return new MemberRegistry(this.context, { member: this.#member, tables, reviewCalls, reviewWebhooks });
+  }
+
+  #openWebhooks(): WebhookService {
+    const { clock, log, telemetry, records } = this.context;
+    const parts = { clock, log, telemetry, events: records.events };
+    return this.#member.webhooks({ ...parts, ...this.deps.webhooks, dataDirectory: '', allowLocal: false });
   }
 }
 

@@ -7,6 +7,7 @@ import { Packr } from 'msgpackr';
 import type { Environment, EnvironmentMode, Sight } from '../../src/storage/lmdb/environment.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import { StateTables } from '../../src/storage/lmdb/state-tables.ts';
+import { WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
 import type { Host, Timeline } from './timeline.ts';
 
@@ -27,7 +28,7 @@ export interface DiskFaults {
   committed(host: Host, file: StoreFile): void;
 }
 
-export type StoreFile = 'state' | 'registry';
+export type StoreFile = 'state' | 'registry' | 'webhooks';
 
 interface RangeOptions {
   readonly start?: Buffer;
@@ -119,6 +120,7 @@ export class Disk {
   readonly faults: DiskFaults;
   readonly state = new MemoryFile();
   readonly registry = new MemoryFile();
+  readonly webhooks = new MemoryFile();
 
   constructor(faults: DiskFaults) {
     this.faults = faults;
@@ -128,6 +130,14 @@ export class Disk {
   crashed(host: Host): void {
     this.state.crashed(host);
     this.registry.crashed(host);
+    this.webhooks.crashed(host);
+  }
+
+  /** The delivery store of the webhooks, which a thread has for itself. */
+  openWebhooks(timeline: Timeline, host: Host): WebhookTables {
+    const { faults, webhooks: file } = this;
+    const own = { file, name: 'webhooks', timeline, host, faults, mode: 'write' } as const;
+    return new WebhookTables('', 'write', new MemoryEnvironment(own) as unknown as Environment);
   }
 
   open(

@@ -10,7 +10,8 @@ import type { Device } from '../../src/model/registry.ts';
 import { changedTerms } from '../../src/model/state/registry-event.ts';
 import type { SessionFact } from './evidence.ts';
 import type { Requests } from './requests.ts';
-import { app, otherApp, product, type Place, type Site } from './site.ts';
+import { app, otherApp, product } from './names.ts';
+import type { Place, Site } from './site.ts';
 import { reviewedMs, type ChangeKind, type DeviceChangeFact } from './registry-facts.ts';
 import type { MemberRegistry } from './member-registry.ts';
 

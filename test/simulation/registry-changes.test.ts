@@ -10,7 +10,7 @@ const fair: Weather = {
   slowMs: 0,
   lossShare: 0,
   refusedCommits: 0,
-  deadlyCommits: { state: 0, registry: 1 },
+  deadlyCommits: { state: 0, registry: 1, webhooks: 0 },
   stuckWrites: 0,
 };
 

@@ -6,7 +6,8 @@ import type { RegistryTables } from '../../src/storage/registry/registry-tables.
 import type { FinalEvent } from './checks.ts';
 import type { Evidence, SessionFact } from './evidence.ts';
 import type { ChangeKind } from './registry-facts.ts';
-import { product, type Life, type Site } from './site.ts';
+import { product } from './names.ts';
+import type { Life, Site } from './site.ts';
 
 const entriesMax = 1000;
 

@@ -3,10 +3,11 @@ import { DiskFull } from './memory-store.ts';
 import type { Log } from '../../src/core/ports/log.ts';
 import type { Evidence } from './evidence.ts';
 
-/** Of faults that a run brings about itself: a disk that refuses, and a node that is back before its lease is over. */
+/** Of faults that a run brings about itself: a disk that refuses, NATS that is away, and a node that is back before its lease is over. */
 const expectedErrors = [
   /^the store refuses writes/,
   /^stopping without what the store refuses/,
+  /^the store of the webhooks refuses writes/,
   /^two processes have the node name/,
 ];
 

@@ -70,7 +70,10 @@ function weatherOf(chance: Chance): Weather {
     slowMs: isRough ? 1500 : 100,
     lossShare: isRough ? 0.03 : 0,
     refusedCommits: chance.next() < 0.4 ? 0.05 : 0,
-    deadlyCommits: chance.next() < 0.3 ? { state: 0.002, registry: 0.2 } : { state: 0, registry: 0 },
+    deadlyCommits:
+      chance.next() < 0.3
+        ? { state: 0.002, registry: 0.2, webhooks: 0.02 }
+        : { state: 0, registry: 0, webhooks: 0 },
     stuckWrites: 0.05,
   };
 }
@@ -103,6 +106,7 @@ async function live(site: Site): Promise<void> {
     for (const place of site.places) if (place.life === null) site.start(place);
   });
   if (isOver()) return;
+  evidence.restSequence = typeof backend.cursor === 'number' ? backend.cursor : 0;
   await checkAtRest(site, devices, backend);
   if (isOver()) return;
   backend.stopReading();
@@ -149,6 +153,7 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   again(500, () => actors.backend.stir());
   again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
   again(1500 + chance.next() * 8000, () => actors.operator.stir());
+  again(6000, () => site.receivers.stir());
   if (chance.next() < 0.3) again(12_000, () => setClock(site));
   // Some runs have hours between their faults, as far as what is judged at once can see.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));

@@ -3,7 +3,7 @@
  * everything between them. Which it is, and all that happens to it, follows from the seed.
  */
 import type { MemberId } from '../../src/model/cluster.ts';
-import type { ApplicationId, BridgeId, DeviceId, ProductId } from '../../src/model/ids.ts';
+import type { BridgeId, DeviceId } from '../../src/model/ids.ts';
 import { hashBridgeKey } from '../../src/model/registry.ts';
 import { processHeartbeatMs, processSilentHeartbeatsMax } from '../../src/model/limits.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
@@ -29,15 +29,12 @@ import type { Canary } from './canaries.ts';
 import { RegistryFacts } from './registry-facts.ts';
 import { SimulatedLog } from './simulated-log.ts';
 import { Host, HostClock, Timeline, type WallClock } from './timeline.ts';
+import { app, bridgeKey, hooks, otherApp, product } from './names.ts';
+import { Receivers, startWebhookThread } from './webhooks.ts';
 import { Wire, type PeerEnd, type WireFaults } from './wires.ts';
 
 export type Topology = 'alone' | 'processes' | 'nodes';
 
-export const app = 'simulated-app' as ApplicationId;
-/** Of the same product, at times. */
-export const otherApp = 'other-app' as ApplicationId;
-export const product = 'doorbell' as ProductId;
-export const bridgeKey = 'key of the simulated bridge';
 /** Of the run's first instant: 2026-11-20T08:30:00Z. */
 const wallMs = Date.UTC(2026, 10, 20, 8, 30, 0);
 
@@ -112,6 +109,7 @@ export class Site {
   readonly weather: Weather;
   readonly canary: Canary | null;
   readonly registry: RegistryFacts;
+  readonly receivers: Receivers;
   readonly #network: MachineNetwork;
   #isStopping = false;
 
@@ -139,6 +137,7 @@ export class Site {
     // The last of them is not provisioned yet.
     this.devices = Array.from({ length: 3 + chance.below(3) }, (_, i) => `DEVICE-${i + 1}` as DeviceId);
     this.registry = new RegistryFacts(this);
+    this.receivers = new Receivers(this);
     this.#makePlaces();
   }
 
@@ -192,6 +191,10 @@ export class Site {
       store,
       membership,
       tokenKeys,
+      webhooks: {
+        openTables: () => place.disk.openWebhooks(this.timeline, host),
+        startWorker: (task) => startWebhookThread(this, life, task),
+      },
       alter: (context) => this.canary?.context?.(context, this),
     });
     const life: Life = { name, place, host, clock, member, store, wires: new Set(), ...own };
@@ -296,6 +299,7 @@ export class Site {
   heal(): void {
     this.weather.isFair = true;
     for (const place of this.places) this.mend(place);
+    this.receivers.heal();
   }
 
   stopping(): void {
@@ -381,6 +385,7 @@ export class Site {
       registry.put('application', { appId: app, name: 'simulated' });
       registry.put('application', { appId: otherApp, name: 'other' });
       registry.put('product', { productId: product, appIds: [app, otherApp] });
+      for (const hook of hooks) registry.put('webhook', hook);
       registry.put('bridge', {
         bridgeId: 'bridge-1' as BridgeId,
         keySha256: hashBridgeKey(bridgeKey),

@@ -1,0 +1,207 @@
+/**
+ * Webhooks: receivers that fail, hang and lose their answers, and the thread that delivers to them, which is the server's
+ * own but for what makes it a thread. Every attempt is kept as its receiver and its sender saw it.
+ */
+import { EventEmitter } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import type { Cancel, Clock } from '../../src/lib/clock.ts';
+import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/core/ports/webhook-sender.ts';
+import type { EventId } from '../../src/model/ids.ts';
+import type { Webhook } from '../../src/model/registry.ts';
+import { webhookLimits, type WebhookLimits } from '../../src/webhooks/delivery/limits.ts';
+import { WebhookDispatcher } from '../../src/webhooks/worker/webhook-dispatcher.ts';
+import type { FromWebhooks, ToWebhooks, WebhookTask } from '../../src/webhooks/worker/webhook-messages.ts';
+import { hooks } from './names.ts';
+import type { Life, Site } from './site.ts';
+
+/** An event is given up within a run, and one that failed is tried again before its end. */
+export const simulatedLimits: WebhookLimits = {
+  ...webhookLimits,
+  retryDelaysMs: [1000, 3000, 8000, 12_000],
+  probeDelayMsMax: 5000,
+};
+/** Milliseconds of one attempt. */
+const attemptMsMax = 4000;
+
+/** One attempt to bring an event to a receiver. */
+export interface Attempt {
+  readonly url: string;
+  readonly eventId: EventId;
+  /** Who made it: one thread of one process. */
+  readonly thread: object;
+  readonly begunMs: number;
+  /** When its sender knew how it ended; null: it never did. */
+  endedMs: number | null;
+  isDelivered: boolean;
+}
+
+type Mood = 'well' | 'failing' | 'hanging';
+
+export class Receivers {
+  readonly attempts: Attempt[] = [];
+  readonly #site: Site;
+  readonly #moods = new Map<string, Mood>();
+  /** By url and event, the threads that know that it was delivered. */
+  readonly #known = new Map<string, Set<object>>();
+
+  constructor(site: Site) {
+    this.#site = site;
+  }
+
+  /** How a receiver answers changes now and then. */
+  stir(): void {
+    const { chance } = this.#site;
+    const lot = chance.next();
+    const { url = '' } = hooks[chance.below(hooks.length)] ?? {};
+    this.#moods.set(url, lot < 0.5 ? 'well' : lot < 0.8 ? 'failing' : 'hanging');
+  }
+
+  heal(): void {
+    this.#moods.clear();
+  }
+
+  /** `clock`: of the thread, with which what it waits for ends. */
+  send(thread: object, clock: Clock, { url }: Webhook, { id }: WebhookMessage): Promise<WebhookAnswer> {
+    const { chance, evidence, timeline, weather } = this.#site;
+    const eventId = id as EventId;
+    const attempt: Attempt = {
+      url,
+      eventId,
+      thread,
+      begunMs: timeline.nowMs,
+      endedMs: null,
+      isDelivered: false,
+    };
+    this.attempts.push(attempt);
+    evidence.count('deliveries');
+    const known = this.#known.get(`${url} ${id}`) ?? new Set();
+    this.#known.set(`${url} ${id}`, known);
+    if (known.has(thread)) evidence.violated(12, `an event that ${url} has taken is sent to it again`);
+    const mood = this.#moods.get(url) ?? 'well';
+    const isLost = !weather.isFair && chance.next() < 0.03;
+    const hangs = mood === 'hanging' || isLost;
+    return new Promise((resolve) => {
+      clock.after(hangs ? attemptMsMax : this.#site.delayMs(5, 200), () => {
+        attempt.endedMs = timeline.nowMs;
+        if (hangs) return resolve({ kind: 'failed', status: null, reason: 'no answer in time' });
+        if (mood === 'failing') return resolve({ kind: 'failed', status: 500, reason: 'answered 500' });
+        attempt.isDelivered = true;
+        known.add(thread);
+        resolve({ kind: 'delivered', status: 200 });
+      });
+    });
+  }
+}
+
+/** The clock of one thread: its timers end with it. */
+class ThreadClock implements Clock {
+  readonly #clock: Clock;
+  readonly #cancels = new Set<Cancel>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
+  }
+
+  wallMs(): number {
+    return this.#clock.wallMs();
+  }
+
+  after(delayMs: number, run: () => void): Cancel {
+    const cancel = this.#clock.after(delayMs, () => {
+      this.#cancels.delete(cancel);
+      run();
+    });
+    return this.#keep(cancel);
+  }
+
+  every(intervalMs: number, run: () => void): Cancel {
+    return this.#keep(this.#clock.every(intervalMs, run));
+  }
+
+  end(): void {
+    for (const cancel of this.#cancels) cancel();
+    this.#cancels.clear();
+  }
+
+  #keep(cancel: Cancel): Cancel {
+    this.#cancels.add(cancel);
+    return () => {
+      this.#cancels.delete(cancel);
+      cancel();
+    };
+  }
+}
+
+/** Milliseconds that a message takes between the threads of a process. */
+const messageMs = 0.05;
+
+export function startWebhookThread(site: Site, life: Life, task: WebhookTask): Worker {
+  return new WebhookThread(site, life, task) as unknown as Worker;
+}
+
+class WebhookThread extends EventEmitter {
+  readonly #site: Site;
+  readonly #life: Life;
+  readonly #clock: ThreadClock;
+  readonly #dispatcher: WebhookDispatcher;
+  #isFollowing = false;
+  #isOver = false;
+
+  constructor(site: Site, life: Life, task: WebhookTask) {
+    super();
+    const { timeline } = site;
+    const { host, clock, place } = life;
+    this.#site = site;
+    this.#life = life;
+    this.#clock = new ThreadClock(clock);
+    const { registry, state } = place.disk.open(timeline, host, 'read-only');
+    const sender: WebhookSender = {
+      send: (webhook, message) => site.receivers.send(this, this.#clock, webhook, message),
+      close: () => undefined,
+    };
+    const deps = { task, clock: this.#clock, registry, state, sender, limits: simulatedLimits };
+    const tables = place.disk.openWebhooks(timeline, host);
+    this.#dispatcher = new WebhookDispatcher({ ...deps, tables, send: (message) => this.#send(message) });
+    site.canary?.webhooks?.(this.#dispatcher, site);
+    this.#later(() => this.#dispatcher.start(() => (this.#isFollowing = true)));
+  }
+
+  postMessage(message: ToWebhooks): void {
+    this.#later(async () => {
+      if (!this.#isFollowing) return;
+      await this.#dispatcher.take(message);
+      if (message.kind === 'stop') this.#end();
+    });
+  }
+
+  terminate(): Promise<number> {
+    this.#end();
+    return Promise.resolve(0);
+  }
+
+  #send(message: FromWebhooks): void {
+    const { timeline } = this.#site;
+    timeline.after(messageMs, this.#life.host, () => this.#isOver || this.emit('message', message));
+  }
+
+  #later(act: () => Promise<void>): void {
+    const { timeline, evidence } = this.#site;
+    timeline.after(messageMs, this.#life.host, () => {
+      if (this.#isOver) return;
+      act().catch((error: unknown) =>
+        evidence.violated(9, `the thread of the webhooks fails: ${String((error as Error).stack)}`),
+      );
+    });
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#clock.end();
+    this.#site.timeline.after(messageMs, this.#life.host, () => this.emit('exit', 0));
+  }
+}
