@@ -10,7 +10,6 @@ import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { decodeDeviceRow, encodeDeviceRow } from '../../src/protocol/cluster/stored-values.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Sight } from '../../src/storage/lmdb/environment.ts';
-import type { WebhookDispatcher } from '../../src/webhooks/worker/webhook-dispatcher.ts';
 import type { SimulatedTransport } from './nats-transport.ts';
 import type { Life, Site, Topology } from './site.ts';
 
@@ -22,8 +21,8 @@ export interface Canary {
   readonly store?: (store: Life['store'], site: Site) => void;
   /** Changes what a process serves with. */
   readonly context?: (context: ServerContext, site: Site) => void;
-  /** Changes the thread of the webhooks. */
-  readonly webhooks?: (dispatcher: WebhookDispatcher, site: Site) => void;
+  /** A receiver's answer is taken for a failure, now and then. */
+  readonly mistakesAnswers?: boolean;
   /** Changes a node's way to NATS. */
   readonly transport?: (transport: SimulatedTransport, site: Site) => void;
   /** A write to a module's socket is called back, and the kernel has nothing of it. */
@@ -206,6 +205,28 @@ export const canaries: readonly Canary[] = [
     topology: 'processes',
     context: ({ cluster }) =>
       cluster !== null && Object.assign(cluster, { locator: { find: () => nowhere } }),
+  },
+  {
+    name: 'events that a webhook has failed to take are not kept for who delivers next',
+    topology: 'nodes',
+    transport: (transport) =>
+      wraps(transport, 'hooks', (hooks) => ({
+        put: (key, value) => (key.startsWith('kept.') ? hooks.position() : hooks.put(key, value)),
+      })),
+  },
+  {
+    name: 'a delivery that succeeded is tried again',
+    mistakesAnswers: true,
+  },
+  {
+    name: 'a webhook begins anew behind a change of who delivers',
+    topology: 'nodes',
+    transport: (transport) =>
+      wraps(transport, 'hooks', (hooks) => ({
+        all: async function* () {
+          for await (const entry of hooks.all()) if (!entry.key.startsWith('hook.')) yield entry;
+        },
+      })),
   },
   {
     name: 'deadlines go by the wall clock',

@@ -1,5 +1,6 @@
 /** A process's log: what it warns of goes into the trace, and a line that only a mistake of ours can cause is a violation. */
 import { DiskFull } from './memory-store.ts';
+import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 import type { Log } from '../../src/core/ports/log.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -32,7 +33,7 @@ export class SimulatedLog implements Log {
     this.#evidence.note(`${this.#name} logs an error: ${message}`);
     if (expectedErrors.some((expected) => expected.test(message))) return;
     const { err } = fields as { readonly err?: unknown };
-    if (err instanceof DiskFull) return;
+    if (err instanceof DiskFull || err instanceof SharedStateUnavailable) return;
     const cause = err instanceof Error ? `: ${err.stack ?? err.message}` : '';
     this.#evidence.violated(9, `${this.#name} logs an error: ${message}${cause}`);
   }

@@ -87,7 +87,12 @@ export class Receivers {
         if (mood === 'failing') return resolve({ kind: 'failed', status: 500, reason: 'answered 500' });
         attempt.isDelivered = true;
         known.add(thread);
-        resolve({ kind: 'delivered', status: 200 });
+        const isMistaken = this.#site.canary?.mistakesAnswers === true && chance.next() < 0.1;
+        resolve(
+          isMistaken
+            ? { kind: 'failed', status: 200, reason: 'a canary' }
+            : { kind: 'delivered', status: 200 },
+        );
       });
     });
   }
@@ -166,7 +171,6 @@ class WebhookThread extends EventEmitter {
     const deps = { task, clock: this.#clock, registry, state, sender, limits: simulatedLimits };
     const tables = place.disk.openWebhooks(timeline, host);
     this.#dispatcher = new WebhookDispatcher({ ...deps, tables, send: (message) => this.#send(message) });
-    site.canary?.webhooks?.(this.#dispatcher, site);
     this.#later(() => this.#dispatcher.start(() => (this.#isFollowing = true)));
   }
 
