@@ -7,6 +7,7 @@ import type { DeviceId, RequestId, SessionId } from '../../src/model/ids.ts';
 import type { WakeupRequest } from '../../src/model/wakeup.ts';
 import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import { callMedia } from '../support/call-scene.ts';
+import type { Callers } from './media.ts';
 import type { Requests } from './requests.ts';
 import { app, otherApp } from './names.ts';
 import { troubleMs, type Life, type Place, type Site } from './site.ts';
@@ -23,6 +24,7 @@ interface WakingCount {
 export class Backend {
   readonly #site: Site;
   readonly #requests: Requests;
+  readonly #callers: Callers;
   #made = 0;
   /** Its reading of the log. */
   #cursor: EventsStart = 'oldest';
@@ -31,9 +33,10 @@ export class Backend {
   /** The last event of each device that it has read. */
   readonly #last = new Map<DeviceId, Pick<LoggedEvent, 'seq' | 'sequence'>>();
 
-  constructor(site: Site, requests: Requests) {
+  constructor(site: Site, requests: Requests, callers: Callers) {
     this.#site = site;
     this.#requests = requests;
+    this.#callers = callers;
   }
 
   get cursor(): EventsStart {
@@ -130,7 +133,8 @@ export class Backend {
         if (!answer.ok) return String(answer.error.code);
         const session = sessionOf(answer.value.token);
         evidence.calls.set(session, { appId, deviceId, session, issuedMs: timeline.nowMs, isEnded: false });
-        timeline.after(500 + chance.next() * 8000, null, () => this.#endCall(session));
+        this.#callers.issued(session, answer.value.token);
+        timeline.after(500 + chance.next() * 20_000, null, () => this.#endCall(session));
         return `call ${evidence.name('c', session)}`;
       };
     });

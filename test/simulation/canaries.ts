@@ -21,6 +21,8 @@ export interface Canary {
   readonly store?: (store: Life['store'], site: Site) => void;
   /** Changes what a process serves with. */
   readonly context?: (context: ServerContext, site: Site) => void;
+  /** Legs that are to be closed stay. */
+  readonly keepsLegs?: boolean;
   /** A receiver's answer is taken for a failure, now and then. */
   readonly mistakesAnswers?: boolean;
   /** Changes a node's way to NATS. */
@@ -227,6 +229,16 @@ export const canaries: readonly Canary[] = [
           for await (const entry of hooks.all()) if (!entry.key.startsWith('hook.')) yield entry;
         },
       })),
+  },
+  {
+    name: 'signs of life of a leg do not renew its call',
+    context: ({ callDirectory }) => {
+      callDirectory.alive = () => undefined;
+    },
+  },
+  {
+    name: 'a call that is over leaves its legs open',
+    keepsLegs: true,
   },
   {
     name: 'deadlines go by the wall clock',

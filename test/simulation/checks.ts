@@ -117,6 +117,8 @@ export function checkStopped(site: Site, lives: readonly Life[]): void {
       'buckets and streams of NATS': nats?.followed ?? 0,
       'questions to other processes': machine?.openAsks() ?? 0,
       devices: member.context.directory.size,
+      legs: member.media.legs.size,
+      'live calls': member.calls?.directory.size ?? 0,
       'rows of the outbox': store.state.outbox.items.getStats() as { entryCount?: number },
     };
     for (const [what, found] of Object.entries(left)) {

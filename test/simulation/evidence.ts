@@ -72,6 +72,7 @@ export type Checked =
   | 'kicks'
   | 'clocks set'
   | 'timeouts'
+  | 'legs'
   | 'deliveries'
   | 'delivered events';
 

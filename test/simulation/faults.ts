@@ -55,6 +55,7 @@ const wanted: readonly Checked[] = [
   'kicks',
   'clocks set',
   'timeouts',
+  'legs',
   'deliveries',
   'delivered events',
 ];

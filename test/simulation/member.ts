@@ -5,6 +5,7 @@
  */
 import { assert } from '../../src/lib/assert.ts';
 import { BridgePool } from '../../src/core/calls/bridge-pool.ts';
+import { MediaPlacement } from '../../src/core/calls/media-placement.ts';
 import { LocalLegService } from '../../src/core/calls/local-leg-service.ts';
 import { ViewerTickets } from '../../src/core/calls/viewers.ts';
 import { endCall, type CallEndAnswer } from '../../src/core/calls/end-call.ts';
@@ -34,11 +35,11 @@ import { hasControlPlane, hasGateways } from '../../src/server/supervisor/proces
 import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
 import type { Log } from '../../src/core/ports/log.ts';
-import { FakePlacement } from '../support/fakes.ts';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from '../../src/model/provisioning.ts';
 import { disconnectEverywhere } from '../../src/cluster/ownership/disconnect-everywhere.ts';
 import { DeviceGateway } from './device-gateway.ts';
+import { MediaProcesses } from './media.ts';
 import { MemberRegistry } from './member-registry.ts';
 import type { Host, HostClock } from './timeline.ts';
 
@@ -56,13 +57,16 @@ export interface MemberDeps {
 }
 
 /** What has been answered about calls: of the service that the real server composes, what needs no media process. */
-type Calls = Pick<CallService, 'directory' | 'bridges' | 'keys' | 'service'>;
+type Calls = Pick<CallService, 'directory' | 'bridges' | 'keys' | 'service'> & {
+  readonly placement: MediaPlacement;
+};
 
 export class SimulatedMember {
   readonly deps: MemberDeps;
   readonly context: ServerContext;
   readonly gateway: DeviceGateway | null;
   readonly calls: Calls | null;
+  readonly media = new MediaProcesses();
   /** Null: another process changes it. */
   readonly registry: MemberRegistry | null;
   /** Null: another process has them. */
@@ -80,8 +84,10 @@ export class SimulatedMember {
     this.#member = membership.join(open);
     this.context = joinContext(open, this.#member);
     alter(this.context);
-    this.calls = hasControlPlane(membership.role) ? composeCalls(this.context, this.#member) : null;
-    this.context.own.calls = this.calls as CallService | null;
+    this.calls = hasControlPlane(membership.role)
+      ? composeCalls(this.context, this.#member, this.media)
+      : null;
+    this.context.own.calls = this.calls as unknown as CallService | null;
     this.gateway = hasGateways(membership.role) ? new DeviceGateway(this.context) : null;
     if (this.gateway !== null) this.context.own.deviceListeners = this.gateway.listeners;
     this.webhooks = this.calls === null ? null : this.#openWebhooks();
@@ -214,15 +220,12 @@ export class SimulatedMember {
   }
 }
 
-function composeCalls(context: ServerContext, member: Member): Calls {
+function composeCalls(context: ServerContext, member: Member, media: MediaProcesses): Calls {
   const { callDirectory: directory, clock, settings, tokenKeys } = context;
   const { keys } = tokenKeys;
-  const bridges = new BridgePool({
-    ...context,
-    directory,
-    placement: new FakePlacement(),
-    assign: settings.calls.assign,
-  });
+  const placement = new MediaPlacement({ directory, capacity: () => media.capacity() });
+  directory.follow(placement);
+  const bridges = new BridgePool({ ...context, directory, placement, assign: settings.calls.assign });
   directory.follow(bridges);
   const service = new LocalLegService({
     ...context,
@@ -234,7 +237,7 @@ function composeCalls(context: ServerContext, member: Member): Calls {
     maxFps: settings.media.max_fps,
     fetchCall: member.fetchCall,
   });
-  // What the media processes are asked for: none is up.
-  const mediaProcesses = { urlOf: () => null, capacity: () => [], connections: [] };
-  return Object.assign({ directory, bridges, keys, service }, { mediaProcesses });
+  // Where devices are sent to join is not of interest.
+  const mediaProcesses = { urlOf: () => null, capacity: () => media.capacity(), connections: [] };
+  return Object.assign({ directory, bridges, keys, service, placement }, { mediaProcesses });
 }

@@ -5,6 +5,7 @@ import { Backend } from './backend.ts';
 import type { Canary } from './canaries.ts';
 import { checkAtRest, checkLog, checkRows, checkStopped } from './checks.ts';
 import { Device } from './device.ts';
+import { Callers } from './media.ts';
 import { Operator } from './operator.ts';
 import { Requests } from './requests.ts';
 import { checkKnown } from './registry-checks.ts';
@@ -82,20 +83,23 @@ async function live(site: Site): Promise<void> {
   const { timeline, evidence } = site;
   const devices = site.devices.map((deviceId) => new Device(site, deviceId));
   const requests = new Requests(site);
-  const backend = new Backend(site, requests);
+  const callers = new Callers(site);
+  const backend = new Backend(site, requests, callers);
   const operator = new Operator(site, requests);
   const isOver = (): boolean => evidence.violation !== null;
   checkRows(site);
   site.startAll();
   await timeline.pass(startMs);
   for (const device of devices) device.start();
+  callers.start();
   backend.follow();
-  stirUntil(site, startMs + chaosMs, { devices, backend, operator });
+  stirUntil(site, startMs + chaosMs, { devices, backend, operator, callers });
   await passUnless(site, chaosMs, isOver);
   if (isOver()) return;
   site.heal();
   evidence.note('everything is healed');
   for (const device of devices) device.settle(site.chance.next() < 0.5);
+  callers.settle();
   // What nodes have changed apart from each other is known to all by then.
   timeline.after(knownMs, null, () => {
     checkKnown(site);
@@ -110,6 +114,7 @@ async function live(site: Site): Promise<void> {
   await checkAtRest(site, devices, backend);
   if (isOver()) return;
   backend.stopReading();
+  callers.stop();
   for (const device of devices) device.leaveForGood();
   await timeline.pass(5000);
   site.stopping();
@@ -139,6 +144,7 @@ interface Actors {
   readonly devices: readonly Device[];
   readonly backend: Backend;
   readonly operator: Operator;
+  readonly callers: Callers;
 }
 
 function stirUntil(site: Site, endMs: number, actors: Actors): void {
@@ -154,6 +160,7 @@ function stirUntil(site: Site, endMs: number, actors: Actors): void {
   again(1200, () => actors.devices[chance.below(actors.devices.length)]?.stir());
   again(1500 + chance.next() * 8000, () => actors.operator.stir());
   again(6000, () => site.receivers.stir());
+  again(8000, () => actors.callers.stir());
   if (chance.next() < 0.3) again(12_000, () => setClock(site));
   // Some runs have hours between their faults, as far as what is judged at once can see.
   if (chance.next() < 0.8) again(2000 + chance.next() * 8000, () => stirSite(site, endMs));

@@ -231,6 +231,7 @@ export class Site {
     place.disk.crashed(life.host);
     life.nats?.crash();
     for (const wire of life.wires) wire.serverCrashed();
+    life.member.media.crashed();
     this.#announce();
   }
 
