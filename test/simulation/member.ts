@@ -215,7 +215,8 @@ export class SimulatedMember {
 
   #openWebhooks(): WebhookService {
     const { clock, log, telemetry, records } = this.context;
-    const parts = { clock, log, telemetry, events: records.events };
+    const onDamage = (file: string): void => log.error({ file }, 'a simulated store is damaged');
+    const parts = { clock, log, telemetry, onDamage, events: records.events };
     return this.#member.webhooks({ ...parts, ...this.deps.webhooks, dataDirectory: '', allowLocal: false });
   }
 }
