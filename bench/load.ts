@@ -1,7 +1,7 @@
 /**
  * The socket figures: `npm run bench:load -- [queries|memory|logins|wakeups|heartbeats|signal|busy-queries|webhooks|
  * dead-webhook|calls|media|media-calls|sound|leg-transports|cores|hops|sessions|rates|registry|backup|nodes|stream|failover|hostile|storms ...] [--runs 5] [--smoke] [--json FILE]`;
- * no name is all of them. `cores` takes `--only login,query,…` and `--processes 2,8`, `storms` `--storm restart,city,…`. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
+ * no name is all of them. `cores` takes `--only login,query,…` and `--processes 2,8`, `storms` `--storm restart,city,…` and `--city 8x18750`, processes and modules of each. Prints what docs/benchmarks.md shows. Exits 1 when anything was answered wrongly, a session was lost or an event did not come; a missed target is
  * reported, not an error.
  */
 import { writeFileSync } from 'node:fs';
@@ -71,7 +71,7 @@ const figures: Readonly<Record<string, (plan: Plan) => Promise<Figure>>> = {
   hostile: measureHostile,
   storms: measureStorms,
 };
-const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]\n  cores: [--only ${coresKinds.join(',')}] [--processes 1,2,4,8]\n  storms: [--storm ${stormKinds.join(',')}]`;
+const usage = `bench:load [${Object.keys(figures).join('|')} ...] [--runs 5] [--smoke] [--json FILE]\n  cores: [--only ${coresKinds.join(',')}] [--processes 1,2,4,8]\n  storms: [--storm ${stormKinds.join(',')}] [--city 8x18750]`;
 
 /** Whatever hangs, the benchmark ends, and its processes with it. */
 const minutesPerRunMax = 15;
@@ -87,6 +87,7 @@ function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined
       only: { type: 'string' },
       processes: { type: 'string' },
       storm: { type: 'string' },
+      city: { type: 'string' },
     },
   });
   const runs = positive(values.runs);
@@ -96,10 +97,11 @@ function readPlan(): { plan: Plan; names: string[]; jsonFile: string | undefined
   const kinds = values.only?.split(',').map(coresKind) ?? whole.cores.kinds;
   const processes = values.processes?.split(',').map(positive) ?? whole.cores.processes;
   const storms = values.storm?.split(',').map(stormKind) ?? whole.storms.kinds;
+  const city = values.city === undefined ? {} : citySize(values.city);
   const plan = {
     ...whole,
     cores: { ...whole.cores, kinds, processes },
-    storms: { ...whole.storms, kinds: storms },
+    storms: { ...whole.storms, kinds: storms, ...city },
   };
   return { plan, names: positionals.length > 0 ? positionals : Object.keys(figures), jsonFile: values.json };
 }
@@ -114,6 +116,12 @@ function coresKind(text: string): CoresKind {
   const kind = coresKinds.find((one) => one === text);
   if (kind === undefined) throw new Error(`no such kind: ${text}`);
   return kind;
+}
+
+function citySize(text: string): Pick<Plan['storms'], 'processes' | 'sessionsOfProcess'> {
+  const [processes = '', sessions = '', ...rest] = text.split('x');
+  if (rest.length > 0) throw new Error(`not processes and modules of each, as 8x18750: ${text}`);
+  return { processes: positive(processes), sessionsOfProcess: positive(sessions) };
 }
 
 function stormKind(text: string): StormKind {

@@ -26,7 +26,7 @@ const crowd: Crowd = {
 };
 
 /** Its failures in a row end with a connection that is let in; one that is lost is the first of the next. */
-async function keepOne({ port, manner }: StormFleet): Promise<never> {
+async function keepOne({ port, manner: first }: StormFleet): Promise<never> {
   let failures = 0;
   for (;;) {
     try {
@@ -39,7 +39,7 @@ async function keepOne({ port, manner }: StormFleet): Promise<never> {
       failed += 1;
     }
     failures += 1;
-    await sleep(retryDelayMs(failures, Math.random(), bridgeRetry[manner]));
+    await sleep(retryDelayMs(failures, Math.random(), bridgeRetry[plan?.manner ?? first]));
   }
 }
 
@@ -59,7 +59,10 @@ answerQuestions<StormProtocol>(stormService, {
     failedBefore = failed;
     return null;
   },
-  drop: async () => {
+  present: () => crowd.present,
+  drop: async (manner) => {
+    if (plan === null) throw new Error('nobody is there');
+    plan = { ...plan, manner };
     failedBefore = failed;
     for (const leg of legs) void leg.terminate();
     await untilNone(crowd);

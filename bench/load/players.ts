@@ -15,12 +15,30 @@ export interface Players {
  * They never rest while they pace requests: where a server's worker threads are given their core, they are to give
  * way. Alone on the core it makes no difference.
  */
-export function startPlayers(core: number | null = loadCore): Players {
+export function startPlayers(
+  core: number | null = loadCore,
+  priority: number = constants.priority.PRIORITY_BELOW_NORMAL,
+): Players {
   const child = new Child({ entry: new URL('./load-process.ts', import.meta.url), core });
   child.process.stdout?.resume();
-  if (child.process.pid !== undefined)
-    setPriority(child.process.pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  if (child.process.pid !== undefined) prioritize(child.process.pid, priority);
   return { child, service: child.service(loadService) };
+}
+
+/**
+ * A backend that asks calmly beside others that want all of a processor: it waits for answers, and not for its turn. Where the system
+ * lets nobody but root have more than the usual priority, it has the usual one.
+ */
+export function startPromptPlayers(core: number | null = loadCore): Players {
+  return startPlayers(core, constants.priority.PRIORITY_ABOVE_NORMAL);
+}
+
+function prioritize(pid: number, priority: number): void {
+  try {
+    setPriority(pid, priority);
+  } catch (error) {
+    if (priority >= 0) throw error;
+  }
 }
 
 /** Half of what peers' and our per-address bounds and backlogs allow: a burst without losses in the kernel. */

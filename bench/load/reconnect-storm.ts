@@ -1,11 +1,12 @@
 /** Storms of modules: after a restart of a server alone, and of a whole city at several processes. */
-import { loadCore, pin, serverCore, Child } from './child.ts';
+import { Child, loadCore } from './child.ts';
 import { CpuTally, familyOf } from './family.ts';
 import type { LocalLegService } from './ipc.ts';
 import { monotonicMs } from './peer-protocol.ts';
 import type { Plan } from './plan.ts';
-import { startPlayers, type Players } from './players.ts';
+import { startPromptPlayers, type Players } from './players.ts';
 import { microsEach } from './process-time.ts';
+import { tellProgress, tellUntil } from './progress.ts';
 import type { Samples } from './samples.ts';
 import { startReveille, type ReveilleServer } from './servers.ts';
 import { stormService, type Manner, type StormProtocol } from './storm-protocol.ts';
@@ -29,9 +30,13 @@ export interface StormProcess {
 }
 
 const queryConnections = 8;
+/** Before there is a storm, as fast as a server likes. */
+const calmPerSecondOfProcess = 1500;
+const calmPerSecondOfCity = 2500;
 
-export function startStormProcess(entry = 'storm-process.ts'): StormProcess {
-  const child = new Child({ entry: new URL(`./${entry}`, import.meta.url), core: loadCore });
+/** `core` null: wherever the kernel puts it. */
+export function startStormProcess(entry = 'storm-process.ts', core: number | null = loadCore): StormProcess {
+  const child = new Child({ entry: new URL(`./${entry}`, import.meta.url), core });
   child.process.stdout?.resume();
   return { child, service: child.service<StormProtocol>(stormService) };
 }
@@ -47,16 +52,11 @@ export async function measureRestart(
   const first = await startReveille({ devices: sessions, env });
   let server = first;
   const fleet = startStormProcess();
-  const backend = startPlayers();
+  const backend = startPromptPlayers();
   try {
-    await fleet.service.ask('start', {
-      port: server.devicePort,
-      from: 0,
-      count: sessions,
-      devices: sessions,
-      manner,
-    });
+    await logInCalmly(row, [fleet], { server, sessions, manner, calmPerSecond: calmPerSecondOfProcess });
     await signQueries(backend, sessions);
+    tellProgress(`${row}: the server is killed and started anew`);
     const restarting = first.restart();
     await fleet.service.ask('lost', null);
     server = await restarting;
@@ -68,30 +68,69 @@ export async function measureRestart(
   }
 }
 
-/** All modules of several processes lose their connections in the same moment: the server serves on. */
-export async function measureCity(row: string, manner: Manner, study: StormStudy): Promise<void> {
+/**
+ * All modules of several processes lose their connections in the same moment, once in each manner: the server serves on. Nothing is
+ * pinned: what so many logins take is more than one processor has in minutes.
+ */
+export async function measureCity(
+  rowOf: (manner: Manner) => string,
+  manners: readonly Manner[],
+  study: StormStudy,
+): Promise<void> {
   const { processes, sessionsOfProcess } = study.plan;
   const sessions = processes * sessionsOfProcess;
+  tellProgress(`a server of ${processes} processes gets ${sessions} devices`);
   const server = await startReveille({ devices: sessions, core: null, processes });
-  const fleets = Array.from({ length: processes }, () => startStormProcess());
-  const backend = startPlayers();
+  const fleets = Array.from({ length: processes }, () => startStormProcess('storm-process.ts', null));
+  const backend = startPromptPlayers(null);
   try {
-    for (const { pid } of await familyOf(server)) pin(pid, serverCore);
-    for (const [place, { service }] of fleets.entries())
-      await service.ask('start', {
-        port: server.devicePort,
-        from: place * sessionsOfProcess,
-        count: sessionsOfProcess,
-        devices: sessions,
-        manner,
-      });
+    const [manner = 'at once'] = manners;
+    await logInCalmly('a city', fleets, { server, sessions, manner, calmPerSecond: calmPerSecondOfCity });
     await signQueries(backend, sessions);
-    await Promise.all(fleets.map(({ service }) => service.ask('drop', null)));
-    await measureReturn(row, fleets, { server, backend, study, sessions });
+    for (const each of manners) {
+      const row = rowOf(each);
+      tellProgress(`${row}: all lose their connections`);
+      await Promise.all(fleets.map(({ service }) => service.ask('drop', each)));
+      await measureReturn(row, fleets, { server, backend, study, sessions });
+    }
   } finally {
     await server.stop();
     await Promise.all([...fleets.map(({ child }) => child.stop()), backend.child.stop()]);
   }
+}
+
+interface CalmBeginning {
+  readonly server: ReveilleServer;
+  readonly sessions: number;
+  readonly manner: Manner;
+  /** Of all together. */
+  readonly calmPerSecond: number;
+}
+
+/** Each process of modules has its share of them. */
+async function logInCalmly(
+  row: string,
+  crowd: readonly StormProcess[],
+  { server, sessions, manner, calmPerSecond }: CalmBeginning,
+): Promise<void> {
+  tellProgress(`${row}: ${sessions} modules log in`);
+  const count = sessions / crowd.length;
+  const starting = crowd.map(({ service }, place) =>
+    service.ask('start', {
+      port: server.devicePort,
+      from: place * count,
+      count,
+      devices: sessions,
+      manner,
+      calmPerSecond: calmPerSecond / crowd.length,
+    }),
+  );
+  await tellUntil(Promise.all(starting), () => tellPresent(row, crowd, sessions));
+}
+
+async function tellPresent(row: string, crowd: readonly StormProcess[], sessions: number): Promise<string> {
+  const present = await Promise.all(crowd.map(({ service }) => service.ask('present', null)));
+  return `${row}: ${sum(present)} of ${sessions} are there`;
 }
 
 export interface Stormed {
@@ -118,9 +157,11 @@ export async function measureReturn(
     ratePerSecond: queriesPerSecond,
     isCalm: true,
   });
-  const readings = await Promise.all(crowd.map(({ service }) => service.ask('returned', secondsMax)));
+  const returning = Promise.all(crowd.map(({ service }) => service.ask('returned', secondsMax)));
+  const readings = await tellUntil(returning, () => tellPresent(row, crowd, sessions));
   const cpuUs = microsEach(tally.read(), sessions);
-  const { latency, wrong } = await querying;
+  const { latency, wrong, firstWrong } = await querying;
+  if (wrong > 0) tellProgress(`${row}: ${wrong} wrong answers, the first: ${firstWrong}`);
   const present = sum(readings.map((reading) => reading.present));
   study.trouble.expectLoggedIn(row, sessions, present);
   study.samples.add(row, {

@@ -11,8 +11,6 @@ import { untilNone, watchReturn, type Crowd } from './storm-watch.ts';
 const heartbeatSeconds = 50;
 /** Without bound: what holds them back is the server, and their manner. */
 const rampPerSecond = 1_000_000;
-/** All of them log in before there is a storm, as fast as a server likes. */
-const calmPerSecond = 1500;
 const calmSecondsMax = 600;
 const habits = { onlineMs: 0, bootMs: 0 };
 const clock = new SystemClock();
@@ -36,7 +34,7 @@ const crowd: Crowd = {
 
 /** `hasLost`: they begin as modules do that have just lost their connection, and not one after the other. */
 function open(of: StormFleet, hasLost: boolean): DeviceFleet {
-  const { port, from, count, devices, manner } = of;
+  const { port, from, count, devices, manner, calmPerSecond } = of;
   const address = `127.0.0.1:${port}`;
   const alone = moduleAlone(address, heartbeatSeconds, moduleRetry[manner]);
   const life = hasLost ? afterLoss(alone) : alone;
@@ -93,9 +91,11 @@ answerQuestions<StormProtocol>(stormService, {
     failedBefore = crowd.failed;
     return null;
   },
-  drop: () => {
+  present: () => crowd.present,
+  drop: (manner) => {
     if (plan === null) throw new Error('nobody is there');
     fleet?.stop();
+    plan = { ...plan, manner };
     fleet = open(plan, true);
     failedBefore = 0;
     return null;

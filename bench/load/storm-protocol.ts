@@ -29,6 +29,8 @@ export interface StormFleet {
   /** Of all such processes together: it decides how many addresses they come from. */
   readonly devices: number;
   readonly manner: Manner;
+  /** At which they come before there is a storm; of bridges: as soon as they can. */
+  readonly calmPerSecond: number;
 }
 
 export interface ReturnReading {
@@ -48,8 +50,10 @@ export type StormProtocol = {
   lost: { take: null; give: null };
   /** Failed attempts count from now on. */
   mark: { take: null; give: null };
-  /** They lose their connections, all in the same moment, and come back. */
-  drop: { take: null; give: null };
+  /** How many are there now. */
+  present: { take: null; give: number };
+  /** They lose their connections, all in the same moment, and come back in this manner. */
+  drop: { take: Manner; give: null };
   /** When all are there, or when so many seconds are over. */
   returned: { take: number; give: ReturnReading };
 };

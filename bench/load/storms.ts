@@ -25,8 +25,11 @@ async function measureAll(study: StormStudy): Promise<void> {
     for (const comeback of comebacks(study))
       await measureRestart(`restart, ${counted(sessions)} ${inWords(comeback)}`, comeback, study);
   if (kinds.includes('city'))
-    for (const manner of ['at once', 'as advised'] as const)
-      await measureCity(`a city, ${counted(processes * sessionsOfProcess)} ${manner}`, manner, study);
+    await measureCity(
+      (manner) => `a city, ${counted(processes * sessionsOfProcess)} ${manner}`,
+      ['at once', 'as advised'],
+      study,
+    );
   if (kinds.includes('bridges'))
     for (const manner of ['at once', 'as advised'] as const)
       await measureBridges(`${counted(bridges)} bridges ${manner}`, manner, study);
@@ -67,7 +70,7 @@ function describe({ plan, samples, trouble }: StormStudy): Figure {
     title: 'Storms',
     notes: [
       `Restart: a server with ${counted(sessions)} sleeping modules is killed and started anew; seconds count from its being ready. ` +
-        `A city: ${counted(processes * sessionsOfProcess)} modules at ${processes} processes, all of them on one core, lose their connections in the same moment. ` +
+        `A city: ${counted(processes * sessionsOfProcess)} modules at ${processes} processes lose their connections in the same moment, in both manners one after the other; servers and load are pinned nowhere. ` +
         `Bridges: the media process with ${counted(bridges)} idle ones from one address is killed, the limit of handshakes from one address as it is.`,
       `At once: again every second, all in the same one. As advised: as the welcome’s \`retry\` says (${minSeconds} s, doubled up to ${maxSeconds} s, by chance up to ${jitter * 100} % shorter or longer); bridges wait 0.5 s, doubled up to 30 s. ` +
         `Ramp: \`sleep.accept_ramp_s\` of ${rampSeconds}.`,

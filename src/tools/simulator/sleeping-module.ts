@@ -27,7 +27,15 @@ export interface SleepingModuleOptions {
   readonly localAddress?: string;
   /** Of Node's TLS connections; null or left out: plain TCP. */
   readonly tls?: ConnectionOptions | null;
+  /** From the attempt to connect to the end of the login; 15 000 when left out. */
+  readonly loginMsMax?: number;
 }
+
+/**
+ * Who hears nothing for so long may have a connection that the server never had: the kernel's queue in front of it was full.
+ * Source: sleep-protocol.md, Deadlines.
+ */
+const usualLoginMsMax = 15_000;
 
 /** The server said `ERR`; `reason` is its word. */
 export class LoginRefused extends Error {
@@ -133,6 +141,19 @@ export class SleepingModule implements SocketOwner {
     this.#socket.once('_tlsError', this.#login.reject).once('error', this.#login.reject);
     adoptSocket(this.#socket, this);
     startReading(this.#socket);
+    const { loginMsMax = usualLoginMsMax } = this.#options;
+    this.#socket.setTimeout(loginMsMax, () => this.#giveUp(loginMsMax));
+  }
+
+  #giveUp(afterMs: number): void {
+    const awaited = this.#stage === 'greeting' ? 'session key' : 'answer to the login';
+    this.#login.reject(new Error(`no ${awaited} within ${afterMs / 1000} s`));
+    this.failed();
+  }
+
+  #fallAsleep(): void {
+    this.#stage = 'asleep';
+    this.#socket.setTimeout(0);
   }
 
   #readSessionKey(): void {
@@ -140,7 +161,8 @@ export class SleepingModule implements SocketOwner {
     const sessionKey = this.#take(sessionKeyLength).toString('latin1');
     const { deviceId, secret, wakeMode = 'custom', heartbeatSeconds = 50, reply = true } = this.#options;
     const credentials = { deviceId, secret, wakeMode, heartbeatSeconds, wantsReply: reply };
-    this.#stage = reply ? 'answering' : 'asleep';
+    if (reply) this.#stage = 'answering';
+    else this.#fallAsleep();
     this.#socket.write(encodeLoginLine(credentials, sessionKey), 'latin1', () => {
       if (!reply) this.#login.resolve(this);
     });
@@ -153,7 +175,7 @@ export class SleepingModule implements SocketOwner {
       .toString('latin1')
       .trimEnd();
     if (answer === 'OK') {
-      this.#stage = 'asleep';
+      this.#fallAsleep();
       this.#login.resolve(this);
     } else {
       this.#login.reject(new LoginRefused(answer.replace('ERR ', '')));
