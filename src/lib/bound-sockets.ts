@@ -9,6 +9,7 @@
  * `_handle` is not documented; this file alone knows of it.
  */
 import { lookup } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { getSystemErrorName } from 'node:util';
 
@@ -49,13 +50,48 @@ const reusePortSince = [22, 12] as const;
  */
 export async function bindSockets(at: BindAddress, count: number): Promise<readonly BoundSocket[]> {
   const { address, family } = await lookup(at.host);
-  const bind = (flags: number): BoundSocket | string => bindOne(address, at.port, family, flags);
+  const bind = (flags: number): Handle | string => bindOne(address, at.port, family, flags);
   const first = hasReusePort() ? bind(uvTcpReusePort) : 'ENOTSUP';
   if (first === 'ENOTSUP') return [bound(bind(0))];
   return [bound(first), ...Array.from({ length: count - 1 }, () => bound(bind(uvTcpReusePort)))];
 }
 
-function bindOne(address: string, port: number, family: number, flags: number): BoundSocket | string {
+/**
+ * The same for a process that listens alone. Empty where one socket is all that can be had, or not even that: a server that listens there
+ * by itself says why.
+ */
+export async function bindGroup(at: BindAddress, count: number): Promise<readonly BoundSocket[]> {
+  if (count < 2 || !hasReusePort()) return [];
+  try {
+    const { address, family } = await lookup(at.host);
+    // Whoever listens there already must be noticed, though the system would let sockets of one user share the port.
+    const only = bound(bindOne(address, at.port, family, 0));
+    const { port } = addressOf(only);
+    only.close();
+    return await bindSockets({ host: at.host, port }, count);
+  } catch {
+    return [];
+  }
+}
+
+const acceptQueueFile = '/proc/sys/net/core/somaxconn';
+
+/** Connections that the kernel holds for one listening socket at most; null: this system does not say. */
+export function readAcceptQueueMax(): number | null {
+  try {
+    return Number(readFileSync(acceptQueueFile, 'latin1'));
+  } catch {
+    return null;
+  }
+}
+
+function addressOf(socket: Handle): net.AddressInfo {
+  const address: Partial<net.AddressInfo> = {};
+  socket.getsockname(address);
+  return address as net.AddressInfo;
+}
+
+function bindOne(address: string, port: number, family: number, flags: number): Handle | string {
   const { _createServerHandle } = net as unknown as NetInternals;
   const handle = _createServerHandle(address, port, family, -1, flags);
   if (typeof handle === 'number') return getSystemErrorName(handle);
@@ -65,7 +101,7 @@ function bindOne(address: string, port: number, family: number, flags: number): 
   return getSystemErrorName(fault);
 }
 
-function bound(socket: BoundSocket | string): BoundSocket {
+function bound(socket: Handle | string): Handle {
   if (typeof socket === 'string') throw new Error(`cannot bind: ${socket}`);
   return socket;
 }

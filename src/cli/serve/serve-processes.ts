@@ -5,6 +5,7 @@
  */
 import { hostname } from 'node:os';
 import { bindSockets } from '../../lib/bound-sockets.ts';
+import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
@@ -78,7 +79,7 @@ async function composeSupervisor(
     stopMsMax: drainMsMax + processStopMsMax,
     // Of whatever release it is by then.
     fork: () => forkProcess(process.argv[1] ?? '', args),
-    bind: bindSockets,
+    bind: (address, count) => bindSockets(address, count * listenSockets()),
     passesSockets: process.platform !== 'win32',
   });
   process.once('exit', () => {

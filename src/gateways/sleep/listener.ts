@@ -97,9 +97,9 @@ export class SleepListener {
 
   /**
    * Resolves when connections are accepted, or can be lent; rejects when the address cannot be had. `inherited`: the
-   * listening socket of whoever listened there before.
+   * listening sockets of whoever listened there before.
    */
-  async listen(inherited: SocketHandle | null = null): Promise<void> {
+  async listen(inherited: readonly SocketHandle[] = []): Promise<void> {
     const { clock, settings, log, maxSessions } = this.#context;
     if (maxSessions < settings.max_sessions)
       log.info(

@@ -4,9 +4,14 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
-import type { BoundSocket } from '../../lib/bound-sockets.ts';
-import { handleOf, type SocketHandle } from '../../lib/bound-sockets.ts';
-import { sleepAcceptBacklog } from '../../model/limits.ts';
+import {
+  bindGroup,
+  handleOf,
+  readAcceptQueueMax,
+  type BoundSocket,
+  type SocketHandle,
+} from '../../lib/bound-sockets.ts';
+import { sleepAcceptBacklog, sleepListenSocketsMax } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 
@@ -24,12 +29,23 @@ export interface SleepCounts {
   readonly taken: number;
 }
 
+/**
+ * Sockets that a process accepts from, where the system spreads connections over them. Past its queue a socket's connections are lost
+ * without a word: under SYN cookies the kernel has answered who comes, knows nothing of him any more, and he waits for a session key.
+ * Node accepts one connection of each socket in each turn of its loop, so that more of them also empty faster.
+ * `acceptQueueMax`: of one socket; null: not known.
+ */
+export function listenSockets(acceptQueueMax = readAcceptQueueMax()): number {
+  if (acceptQueueMax === null) return 1;
+  return Math.min(sleepListenSocketsMax, Math.max(1, Math.ceil(sleepAcceptBacklog / acceptQueueMax)));
+}
+
 export class SleepSockets {
   readonly #log: Log;
   readonly #accept: (connection: Socket) => void;
   /** By number. */
   readonly #lent = new Map<number, LentSocket>();
-  #own: Server | null = null;
+  #own: readonly Server[] = [];
   #taken = 0;
   #hasGivenUp = false;
 
@@ -48,11 +64,26 @@ export class SleepSockets {
 
   /**
    * Resolves to the real address when connections are accepted there; rejects when it cannot be had. `inherited`: the
-   * socket that another process listens on at the address, with whoever waits in it.
+   * sockets that another process listens on at the address, with whoever waits in them.
    */
-  listen({ host, port }: ListenAddress, inherited: SocketHandle | null): Promise<ListenAddress> {
+  async listen(at: ListenAddress, inherited: readonly SocketHandle[]): Promise<ListenAddress> {
+    const sockets = inherited.length > 0 ? inherited : await bindGroup(at, listenSockets());
+    const [address] = await Promise.all(
+      sockets.length === 0 ? [this.#listenOn(null, at)] : sockets.map((socket) => this.#listenOn(socket, at)),
+    );
+    assert(address !== undefined, 'a listener has a socket');
+    return address;
+  }
+
+  /** The sockets it listens on; none: it does not, or they are lent. */
+  get ownHandles(): readonly SocketHandle[] {
+    return this.#own.flatMap((server) => handleOf(server) ?? []);
+  }
+
+  /** `socket` null: one of the server's own. */
+  #listenOn(socket: SocketHandle | null, { host, port }: ListenAddress): Promise<ListenAddress> {
     const server = createServer(socketOptions, this.#accept);
-    this.#own = server;
+    this.#own = [...this.#own, server];
     return new Promise((resolve, reject) => {
       server.once('error', reject);
       const listening = (): void => {
@@ -60,14 +91,9 @@ export class SleepSockets {
         server.on('error', (error) => this.#failed(error));
         resolve(addressOf(server));
       };
-      if (inherited === null) server.listen({ host, port, backlog: sleepAcceptBacklog }, listening);
-      else server.listen(inherited, sleepAcceptBacklog, listening);
+      if (socket === null) server.listen({ host, port, backlog: sleepAcceptBacklog }, listening);
+      else server.listen(socket, sleepAcceptBacklog, listening);
     });
-  }
-
-  /** The socket it listens on; null: it does not, or it is lent. */
-  get ownHandle(): SocketHandle | null {
-    return this.#own === null ? null : handleOf(this.#own);
   }
 
   /** Accepts so many, then closes the socket here and calls `back` with how many it did not take. */
@@ -98,8 +124,7 @@ export class SleepSockets {
   /** Accepts no more. Resolves when all that were accepted are closed too. */
   async close(): Promise<void> {
     this.giveUp();
-    const own = this.#own;
-    if (own !== null) await new Promise<void>((resolve) => own.close(() => resolve()));
+    await Promise.all(this.#own.map((own) => new Promise<void>((resolve) => own.close(() => resolve()))));
   }
 
   #failed(error: Error): void {

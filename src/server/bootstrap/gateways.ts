@@ -46,12 +46,12 @@ export class Gateways {
 
   /**
    * Resolves to real addresses. Callers are let in behind `others`, with everything they may ask for in place. `inherited`:
-   * the socket of the sleep port that another process has listened on.
+   * the sockets of the sleep port that another process has listened on.
    */
   async listen(
     elsewhere: Pick<ApiDeps, 'calls' | 'provision'>,
     others: Promise<unknown>,
-    inherited: SocketHandle | null,
+    inherited: readonly SocketHandle[],
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { sleep, signal } = this.deviceListeners;
     const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesPorts);

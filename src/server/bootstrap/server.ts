@@ -174,7 +174,7 @@ class Server {
     this.#member.callsResumed();
     const calls = this.#member.apiCalls(this.#context);
     const provision = this.#member.provision(this.#context);
-    const listening = await this.#gateways?.listen({ calls, provision }, media, this.#upgrade.sleepSocket);
+    const listening = await this.#gateways?.listen({ calls, provision }, media, this.#upgrade.sleepSockets);
     const listeners = { api: '', sleep: '', signal: '', ...listening, media: await media, ops };
     if (this.#membership.role === 'alone') writeRuntimeFile(this.#store.directory, listeners, settings);
     readiness.clear('starting');

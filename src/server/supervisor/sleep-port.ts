@@ -14,8 +14,8 @@ import type { ProcessFork, SleepReturn } from './process-messages.ts';
 
 export interface SleepPortDeps {
   readonly log: Log;
-  /** So many sockets, or one. */
-  bind(address: ListenAddress, count: number): Promise<readonly BoundSocket[]>;
+  /** As many sockets as each of so many workers accepts from, or one in all. */
+  bind(address: ListenAddress, workers: number): Promise<readonly BoundSocket[]>;
 }
 
 interface PortSocket {

@@ -66,7 +66,7 @@ export class Predecessor {
   readonly #rows: SessionRow[] = [];
   /** Connections and requests that come before this process serves. */
   readonly #early: (() => void)[] = [];
-  #sleepSocket: SocketHandle | null = null;
+  readonly #sleepSockets: SocketHandle[] = [];
   #server: RunningServer | null = null;
   #taken: (order: TakeOverOrder) => void = () => undefined;
   readonly #takenOver = new Promise<TakeOverOrder>((resolve) => (this.#taken = resolve));
@@ -98,13 +98,13 @@ export class Predecessor {
     const own = withListeners(settings, listeners);
     const isSamePort =
       own.sleep.listen.host === listeners.sleep.host && own.sleep.listen.port === listeners.sleep.port;
-    if (!isSamePort) this.#sleepSocket?.close();
-    const sleepSocket = isSamePort ? this.#sleepSocket : null;
+    if (!isSamePort) for (const socket of this.#sleepSockets.splice(0)) socket.close();
     const sessions = this.#rows.flatMap((row) => this.#arriving(row));
     // Their sessions have ended meanwhile.
     for (const handle of this.#sockets.values()) handle.close();
     this.#sockets.clear();
-    return { takeOver: { predecessor, sleepSocket, sessions, answers: this.#answers }, settings: own };
+    const takeOver = { predecessor, sleepSockets: this.#sleepSockets, sessions, answers: this.#answers };
+    return { takeOver, settings: own };
   }
 
   /** From now on this process is the server, and the other one is not. */
@@ -122,7 +122,7 @@ export class Predecessor {
   #ordered(order: SuccessorOrder, socket: SocketHandle | null): void {
     switch (order.kind) {
       case 'listening-socket':
-        this.#sleepSocket = socket;
+        if (socket !== null) this.#sleepSockets.push(socket);
         return;
       case 'session-socket':
         if (socket !== null) this.#sockets.set(order.sessionId, socket);

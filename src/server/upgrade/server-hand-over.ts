@@ -19,8 +19,8 @@ import type { KeptAnswer } from './hand-over-messages.ts';
 export interface TakeOver {
   /** The process that leaves it the lock of the data directory. */
   readonly predecessor: number;
-  /** The listening socket of the sleep port; null: it is to be made. */
-  readonly sleepSocket: SocketHandle | null;
+  /** The listening sockets of the sleep port; none: they are to be made. */
+  readonly sleepSockets: readonly SocketHandle[];
   readonly sessions: readonly ArrivingSession[];
   readonly answers: readonly KeptAnswer[];
 }
@@ -65,8 +65,8 @@ export class ServerHandOver {
     return this.#sleep.isEncrypted;
   }
 
-  get sleepSocket(): SocketHandle | null {
-    return this.#sleep.sockets.ownHandle;
+  get sleepSockets(): readonly SocketHandle[] {
+    return this.#sleep.sockets.ownHandles;
   }
 
   get relay(): RequestRelay {
@@ -112,7 +112,8 @@ export class ServerHandOver {
   letGo(): TakeOver {
     this.#sessions = this.#sleep.handOver().flatMap((connection) => this.#describe(connection));
     const answers = [...this.answers()];
-    return { predecessor: process.pid, sleepSocket: this.sleepSocket, sessions: this.#sessions, answers };
+    const { sleepSockets } = this;
+    return { predecessor: process.pid, sleepSockets, sessions: this.#sessions, answers };
   }
 
   /** Commits what is outstanding, and closes everything but what the next server begins with. */

@@ -51,9 +51,9 @@ export class ServerUpgrade {
     return this.#deps.takeOver !== null;
   }
 
-  /** The listening socket of the sleep port; null: it is to be made. */
-  get sleepSocket(): BoundSocket | null {
-    return this.#deps.takeOver?.sleepSocket ?? null;
+  /** The listening sockets of the sleep port; none: they are to be made. */
+  get sleepSockets(): readonly BoundSocket[] {
+    return this.#deps.takeOver?.sleepSockets ?? [];
   }
 
   /** Those of the sessions that another process had. */

@@ -13,6 +13,7 @@ export class StateCopy {
   readonly #successor: Successor;
   readonly #sockets = new Set<string>();
   readonly #answers = new Set<string>();
+  #hasListeningSockets = false;
 
   constructor(successor: Successor, leaving: ServerHandOver) {
     this.#successor = successor;
@@ -26,8 +27,7 @@ export class StateCopy {
 
   /** The sockets and answers there are now; again, those that have come since. */
   async copy(): Promise<void> {
-    if (this.#sockets.size === 0 && this.leaving.sleepSocket !== null)
-      await this.#successor.order({ kind: 'listening-socket' }, this.leaving.sleepSocket);
+    await this.#copyListeningSockets();
     for (const { sessionId, handle } of this.leaving.liveSockets()) {
       if (this.#sockets.has(sessionId)) continue;
       this.#sockets.add(sessionId);
@@ -58,6 +58,13 @@ export class StateCopy {
       const rows = slice.map(({ moved, state }) => ({ moved, state }));
       await this.#successor.order({ kind: 'sessions', sessions: rows });
     }
+  }
+
+  async #copyListeningSockets(): Promise<void> {
+    if (this.#hasListeningSockets) return;
+    this.#hasListeningSockets = true;
+    for (const socket of this.leaving.sleepSockets)
+      await this.#successor.order({ kind: 'listening-socket' }, socket);
   }
 
   async #copyAnswers(all: Iterable<KeptAnswer>): Promise<void> {
