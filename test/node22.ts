@@ -19,6 +19,7 @@ const places = [
   'e2e/authentication.test.ts',
   'e2e/sleep-gateway.test.ts',
   'e2e/sleep-gateway-tls.test.ts',
+  'e2e/sleep-sockets.test.ts',
   'e2e/signal-gateway.test.ts',
   'e2e/wakeup.test.ts',
   'e2e/durability.test.ts',

@@ -106,8 +106,9 @@ function bound(socket: Handle | string): Handle {
   return socket;
 }
 
-function hasReusePort(): boolean {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+/** On Linux a port then has several listening sockets, over which the kernel spreads connections. */
+export function hasReusePort(nodeVersion = process.versions.node): boolean {
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
   return major > reusePortSince[0] || (major === reusePortSince[0] && minor >= reusePortSince[1]);
 }
 

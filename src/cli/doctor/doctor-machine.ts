@@ -1,11 +1,13 @@
 /**
  * The doctor's checks of the machine: Node, the three libraries with binaries, the clock, open files, and the kernel's
- * buffers.
+ * queues and buffers.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
+import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
+import { hasReusePort, readAcceptQueueMax } from '../../lib/bound-sockets.ts';
+import { descriptorsReserved, frontEndReadBytes, sleepAcceptBacklog } from '../../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
@@ -21,11 +23,17 @@ export interface Machine {
   readonly openFilesMax: number;
   /** The most bytes that the kernel buffers of one TCP connection; null: this system does not say. */
   readonly receiveBufferMax: number | null;
+  /** The most connections that the kernel holds for one listening socket; null: this system does not say. */
+  readonly acceptQueueMax: number | null;
 }
 
 function thisMachine(): Machine {
-  const nodeVersion = process.versions.node;
-  return { nodeVersion, openFilesMax: readOpenFilesLimit(), receiveBufferMax: readReceiveBufferMax() };
+  return {
+    nodeVersion: process.versions.node,
+    openFilesMax: readOpenFilesLimit(),
+    receiveBufferMax: readReceiveBufferMax(),
+    acceptQueueMax: readAcceptQueueMax(),
+  };
 }
 
 export async function checkMachine(
@@ -42,6 +50,7 @@ export async function checkMachine(
     checkOpenFiles(settings.sleep.max_sessions, machine.openFilesMax),
     ...checkAddressSpace(readAddressSpaceLimit()),
     ...checkReceiveBuffers(settings, machine.receiveBufferMax),
+    ...checkAcceptQueue(settings, machine),
   ];
 }
 
@@ -151,4 +160,18 @@ function checkReceiveBuffers(
   if (bytes < frontEndReadBytes) return [ok(check, found)];
   const risk = `${found}: one peer with some Gbit/s can hold the API or the signal listener for seconds`;
   return [warn(check, risk, receiveBuffersAdvice)];
+}
+
+/** Whoever the queue has no room for is lost without a word: the kernel answers under SYN cookies, and the server never knows. */
+function checkAcceptQueue(
+  { sleep }: Pick<Settings, 'sleep'>,
+  { nodeVersion, acceptQueueMax }: Machine,
+): Finding[] {
+  if (acceptQueueMax === null || isLoopback(sleep.listen)) return [];
+  const check = 'accept queue';
+  const sockets = hasReusePort(nodeVersion) ? listenSockets(acceptQueueMax) : 1;
+  const found = `the kernel holds ${sockets * acceptQueueMax} modules that have just come`;
+  if (sockets * acceptQueueMax >= sleepAcceptBacklog) return [ok(check, found)];
+  const risk = `${found}: of a storm the rest may wait for a session key in vain`;
+  return [warn(check, risk, `sysctl -w net.core.somaxconn=${sleepAcceptBacklog}, and in /etc/sysctl.d`)];
 }

@@ -14,7 +14,12 @@ import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 /** What the doctor finds of a machine that is well but for this. */
 async function found(check: string, machine: object, set: readonly string[] = []): Promise<Finding[]> {
-  const well = { nodeVersion: '22.0.0', openFilesMax: Infinity, receiveBufferMax: null };
+  const well = {
+    nodeVersion: '22.0.0',
+    openFilesMax: Infinity,
+    receiveBufferMax: null,
+    acceptQueueMax: null,
+  };
   const findings = await checkMachine(new CommandContext({ set }, {}), { ...well, ...machine });
   return findings.filter((finding) => finding.check === check);
 }
@@ -66,6 +71,23 @@ test('receive buffers that fill a read of the front end are a warning, where str
       await states('receive buffers', { receiveBufferMax }, [`api.listen=${host}:8080`]),
       said,
     );
+});
+
+test('an accept queue that a storm of modules overflows is a warning, unless several sockets share the port', async () => {
+  for (const [nodeVersion, host, acceptQueueMax, said] of [
+    ['20.20.2', '0.0.0.0', 4096, ['warn the kernel holds 4096 modules that have just come']],
+    ['20.20.2', '0.0.0.0', 32_768, ['ok the kernel holds 32768 modules that have just come']],
+    ['22.12.0', '0.0.0.0', 4096, ['ok the kernel holds 32768 modules that have just come']],
+    ['22.12.0', '0.0.0.0', 128, ['warn the kernel holds 1024 modules that have just come']],
+    ['20.20.2', '0.0.0.0', null, []],
+    ['20.20.2', '127.0.0.1', 128, []],
+  ] as const) {
+    const findings = await found('accept queue', { nodeVersion, acceptQueueMax }, [`sleep.listen=${host}:8081`]);
+    assert.deepEqual(
+      findings.map(({ state, found: what }) => `${state} ${what.split(':')[0]}`),
+      said,
+    );
+  }
 });
 
 const nowS = Date.UTC(2026, 10, 20, 8, 30) / 1000;
@@ -128,6 +150,7 @@ test('a clock of a year before this release fails', async () => {
       nodeVersion: '22.0.0',
       openFilesMax: Infinity,
       receiveBufferMax: null,
+      acceptQueueMax: null,
     });
     return findings.filter(({ check }) => check === 'clock').map(({ state }) => state);
   };

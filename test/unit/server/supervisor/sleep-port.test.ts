@@ -55,6 +55,7 @@ test('a port whose sockets cannot be had is no start', async () => {
 
 for (const [name, sockets] of [
   ['a socket for each worker', 8],
+  ['eight sockets for each worker', 64],
   ['one socket that goes from hand to hand', 1],
 ] as const)
   describe(`with ${name}`, () => {

@@ -1,0 +1,55 @@
+/** The sockets of the sleep port, on real ones: how many there are, and who may listen beside them. */
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { test, type TestContext } from 'node:test';
+import { listenSockets, SleepSockets } from '../../src/gateways/sleep/sleep-sockets.ts';
+import { hasReusePort } from '../../src/lib/bound-sockets.ts';
+import { FakeLog } from '../support/fakes.ts';
+import { until } from '../support/event-loop.ts';
+
+const anywhere = { host: '127.0.0.1', port: 0 };
+
+function sleepSockets(t: TestContext, accept: (socket: Socket) => void = () => undefined): SleepSockets {
+  const sockets = new SleepSockets(new FakeLog(), accept);
+  t.after(() => sockets.close());
+  return sockets;
+}
+
+for (const [acceptQueueMax, sockets] of [
+  [128, 8],
+  [4096, 8],
+  [20_000, 2],
+  [32_768, 1],
+  [65_535, 1],
+  [null, 1],
+] as const)
+  test(`where the kernel holds ${acceptQueueMax} connections of a socket there are ${sockets}`, () => {
+    assert.equal(listenSockets(acceptQueueMax), sockets);
+  });
+
+test('every connection is accepted, whichever socket it comes to', async (t) => {
+  const accepted: Socket[] = [];
+  const sockets = sleepSockets(t, (socket) => accepted.push(socket));
+  const { port } = await sockets.listen(anywhere, []);
+  const spreads = process.platform === 'linux' && hasReusePort();
+  assert.equal(sockets.ownHandles.length, spreads ? listenSockets() : 1);
+  const callers = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'));
+  t.after(() => callers.forEach((caller) => caller.destroy()));
+  await until(() => accepted.length === callers.length);
+  for (const socket of accepted) socket.destroy();
+  assert.equal(sockets.taken, callers.length);
+});
+
+test('a port that somebody has is not shared', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  t.after(() => other.close());
+  await once(other, 'listening');
+  const taken = { host: '127.0.0.1', port: (other.address() as { port: number }).port };
+  await assert.rejects(sleepSockets(t).listen(taken, []), { code: 'EADDRINUSE' });
+});
+
+test('nor is one that another server has in the same way', async (t) => {
+  const taken = await sleepSockets(t).listen(anywhere, []);
+  await assert.rejects(sleepSockets(t).listen(taken, []), { code: 'EADDRINUSE' });
+});
