@@ -397,6 +397,8 @@ export const processStopMsMax = 20_000;
 export const sleepLoanConnectionsMin = 32;
 /** Those that the kernel may hold for us; of one socket it takes the smaller of this and its own limit. */
 export const sleepAcceptBacklog = 32_768;
+/** Sleep connections that a turn of the event loop ends because their peers have hung up; the others wait for the next. */
+export const sleepEndsPerTurnMax = 100;
 /** Sockets that a process accepts from, so that together they hold as many. */
 export const sleepListenSocketsMax = 8;
 /** A spare is not prepared sooner: what has just begun to serve needs the machine more. */

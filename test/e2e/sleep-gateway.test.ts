@@ -9,7 +9,7 @@ import {
   SleepingModule,
   type SleepingModuleOptions,
 } from '../../src/tools/simulator/sleeping-module.ts';
-import { wakeupsWaitingMax } from '../../src/model/limits.ts';
+import { sleepEndsPerTurnMax, wakeupsWaitingMax } from '../../src/model/limits.ts';
 import type { WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
 import type { SleepSettings } from '../../src/gateways/sleep/settings.ts';
@@ -280,6 +280,21 @@ test('a FIN ends the session as peer_closed, with the last heartbeat', async () 
   const [end] = await sessions.endedSessions();
   assert.equal(end?.reason, 'peer_closed');
   assert.equal(end.lastHeartbeatAt, Math.floor(clock.wallMs() / 1000));
+});
+
+test('peers that all hang up in the same moment end as peer_closed, however long it takes', async () => {
+  await listen();
+  const modules = await Promise.all(
+    Array.from({ length: 3 * sleepEndsPerTurnMax }, (_, i) => {
+      const deviceId = `device-${i}`;
+      sessions.secrets.set(deviceId, 'device-secret');
+      return module({ deviceId, localAddress: `127.0.0.${1 + (i % 3)}` });
+    }),
+  );
+  await Promise.all(modules.map((sleepingModule) => sleepingModule.close()));
+  await until(() => sessions.ends.length === modules.length);
+  assert.equal(telemetry.count('end peer_closed'), modules.length);
+  assert.equal(listener.socketCount, 0);
 });
 
 test('a login line and a FIN in one go are a session that was', async () => {

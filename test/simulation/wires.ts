@@ -120,6 +120,7 @@ export class Wire {
 /** The server's end of a sleeping module's connection. */
 export class SimulatedSleepSocket implements SleepSocket {
   writable = true;
+  readonly readableEnded = false;
   destroyed = false;
   writableLength = 0;
   readonly #wire: Wire;

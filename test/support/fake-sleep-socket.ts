@@ -7,6 +7,7 @@ export class FakeSleepSocket implements SleepSocket {
   readonly writes: string[] = [];
   destroyed = false;
   writable = true;
+  readableEnded = false;
   writableLength = 0;
   /** True: the kernel has the bytes before `write` returns; the callback follows when the test lets it. */
   takesAtOnce = false;

@@ -132,7 +132,8 @@ export class SleepSockets {
   }
 }
 
-const socketOptions = { noDelay: true, keepAlive: false };
+/** Half open: when a peer hangs up its socket is closed by whoever owns it, and not by Node, which would do so for all of a city at once. */
+const socketOptions = { noDelay: true, keepAlive: false, allowHalfOpen: true };
 
 /** One of the supervisor's, which is lent again and again: its connections keep one server, and no more, alive. */
 class LentSocket {

@@ -12,6 +12,7 @@ import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sl
 import type { SleepConnection, SessionTicket, SleepSessions } from '../../core/ports/device-sessions.ts';
 import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
 import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
+import { EndedPeers } from './ended-peers.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
 import type { Admission } from './admission.ts';
 import type { SleepSettings } from './settings.ts';
@@ -37,6 +38,8 @@ export type SleepConnectionDeps = Pick<
 export interface SleepSocket extends PacketSocket {
   readonly destroyed: boolean;
   readonly writable: boolean;
+  /** The peer has hung up. */
+  readonly readableEnded: boolean;
   write(packet: Buffer, done: (error?: Error | null) => void): boolean;
   write(text: string, encoding: 'latin1', done: () => void): boolean;
   destroy(): unknown;
@@ -159,7 +162,8 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
 
   wake(customData: CustomData): Promise<WakeWriteResult> {
     const socket = this.#socket;
-    if (this.#stage === 'closed' || socket.destroyed || !socket.writable) return refused;
+    if (this.#stage === 'closed' || socket.destroyed || !socket.writable || socket.readableEnded)
+      return refused;
     this.#wakes ??= new WakeWriter(socket, this.#context, this);
     return this.#wakes.write(encodeWakePacket(customData), this.#stage === 'asleep');
   }
@@ -218,15 +222,19 @@ export interface SocketOwner {
 const owner = Symbol('owner');
 type OwnedSocket = Socket & { [owner]?: SocketOwner };
 
+const ended = new EndedPeers<OwnedSocket>((socket) => socket[owner]?.peerEnded());
+
 function onData(this: OwnedSocket, chunk: Buffer): void {
   this[owner]?.received(chunk);
 }
 
 function onEnd(this: OwnedSocket): void {
-  this[owner]?.peerEnded();
+  ended.add(this);
 }
 
+/** Whoever has hung up before was not cut off. */
 function onFailure(this: OwnedSocket): void {
+  if (this.readableEnded) this[owner]?.peerEnded();
   this[owner]?.failed();
 }
 

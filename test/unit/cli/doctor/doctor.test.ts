@@ -82,7 +82,9 @@ test('an accept queue that a storm of modules overflows is a warning, unless sev
     ['20.20.2', '0.0.0.0', null, []],
     ['20.20.2', '127.0.0.1', 128, []],
   ] as const) {
-    const findings = await found('accept queue', { nodeVersion, acceptQueueMax }, [`sleep.listen=${host}:8081`]);
+    const findings = await found('accept queue', { nodeVersion, acceptQueueMax }, [
+      `sleep.listen=${host}:8081`,
+    ]);
     assert.deepEqual(
       findings.map(({ state, found: what }) => `${state} ${what.split(':')[0]}`),
       said,

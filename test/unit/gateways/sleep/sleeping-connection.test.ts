@@ -174,7 +174,7 @@ test('a wakeup during the login is written after OK', () => {
   assert.deepEqual(socket.writes, ['OK\n', '983b16f8f39c0102']);
 });
 
-test('a wakeup on a closed, a destroyed or an ended socket is refused without a write', async () => {
+test('a wakeup on a closed, a destroyed or an ended socket, or of a peer that has hung up, is refused without a write', async () => {
   connection.fallAsleep(ticket, false, 0);
   socket.writable = false;
   assert.equal(await connection.wake(null), 'refused');
@@ -182,6 +182,9 @@ test('a wakeup on a closed, a destroyed or an ended socket is refused without a 
   socket.destroyed = true;
   assert.equal(await connection.wake(null), 'refused');
   socket.destroyed = false;
+  socket.readableEnded = true;
+  assert.equal(await connection.wake(null), 'refused');
+  socket.readableEnded = false;
   connection.close('kicked');
   assert.equal(await connection.wake(null), 'refused');
   assert.deepEqual(socket.writes, []);
