@@ -1,6 +1,7 @@
 /** A farm of idle bridges on one host, in a process of its own: each comes back whenever it is not let in, or is lost. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { retryDelayMs } from '../../src/tools/simulator/simulated-device.ts';
+import { FleetTroubles } from '../../src/tools/simulator/fleet-troubles.ts';
 import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
 import { answerQuestions } from './ipc.ts';
 import { bridgeKey } from './played-call.ts';
@@ -12,6 +13,7 @@ const legs = new Set<BridgeLeg>();
 let plan: StormFleet | null = null;
 let failed = 0;
 let failedBefore = 0;
+let troubles = new FleetTroubles();
 
 const crowd: Crowd = {
   get size() {
@@ -22,6 +24,9 @@ const crowd: Crowd = {
   },
   get failed() {
     return failed;
+  },
+  get reasons() {
+    return troubles.list();
   },
 };
 
@@ -35,8 +40,9 @@ async function keepOne({ port, manner: first }: StormFleet): Promise<never> {
       legs.add(leg);
       await leg.closed;
       legs.delete(leg);
-    } catch {
+    } catch (error) {
       failed += 1;
+      troubles.add(error as Error);
     }
     failures += 1;
     await sleep(retryDelayMs(failures, Math.random(), bridgeRetry[plan?.manner ?? first]));
@@ -57,6 +63,7 @@ answerQuestions<StormProtocol>(stormService, {
   },
   mark: () => {
     failedBefore = failed;
+    troubles = new FleetTroubles();
     return null;
   },
   present: () => crowd.present,

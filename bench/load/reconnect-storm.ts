@@ -9,7 +9,7 @@ import { microsEach } from './process-time.ts';
 import { tellProgress, tellUntil } from './progress.ts';
 import type { Samples } from './samples.ts';
 import { startReveille, type ReveilleServer } from './servers.ts';
-import { stormService, type Manner, type StormProtocol } from './storm-protocol.ts';
+import { stormService, type Manner, type ReturnReading, type StormProtocol } from './storm-protocol.ts';
 import type { Trouble } from './trouble.ts';
 
 export interface StormStudy {
@@ -159,6 +159,7 @@ export async function measureReturn(
   });
   const returning = Promise.all(crowd.map(({ service }) => service.ask('returned', secondsMax)));
   const readings = await tellUntil(returning, () => tellPresent(row, crowd, sessions));
+  for (const line of reasonLines(readings)) tellProgress(`${row}: ${line}`);
   const cpuUs = microsEach(tally.read(), sessions);
   const { latency, wrong, firstWrong } = await querying;
   if (wrong > 0) tellProgress(`${row}: ${wrong} wrong answers, the first: ${firstWrong}`);
@@ -174,6 +175,14 @@ export async function measureReturn(
     queryMax: latency.maxMs,
     wrong,
   });
+}
+
+/** Why attempts failed, all processes of modules together. */
+function reasonLines(readings: readonly ReturnReading[]): string[] {
+  const counts = new Map<string, number>();
+  for (const { reason, count } of readings.flatMap(({ reasons }) => reasons))
+    counts.set(reason, (counts.get(reason) ?? 0) + count);
+  return Array.from(counts, ([reason, count]) => `${count} attempts failed: ${reason}`);
 }
 
 export async function signQueries(backend: Players, devices: number): Promise<void> {

@@ -2,6 +2,7 @@
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEndpoints } from '../../src/tools/simulator/device-connections.ts';
 import { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
+import { FleetTroubles } from '../../src/tools/simulator/fleet-troubles.ts';
 import { moduleAlone, type DeviceLife } from '../../src/tools/simulator/simulated-device.ts';
 import { answerQuestions } from './ipc.ts';
 import { deviceIdentity } from './population.ts';
@@ -18,6 +19,7 @@ const clock = new SystemClock();
 let plan: StormFleet | null = null;
 let fleet: DeviceFleet | null = null;
 let failedBefore = 0;
+let troubles = new FleetTroubles();
 
 const crowd: Crowd = {
   get size() {
@@ -29,6 +31,9 @@ const crowd: Crowd = {
   get failed() {
     const { refused = 0, errors = 0 } = fleet?.tally ?? {};
     return refused + errors;
+  },
+  get reasons() {
+    return troubles.list();
   },
 };
 
@@ -58,7 +63,7 @@ function open(of: StormFleet, hasLost: boolean): DeviceFleet {
       endpointsOf: (device, number) => openEndpoints(endpoints, device, from + number),
       onWake: () => undefined,
       onAwake: () => undefined,
-      onTrouble: () => undefined,
+      onTrouble: (_, error) => void troubles.add(error),
     },
   );
   opened.start();
@@ -89,6 +94,7 @@ answerQuestions<StormProtocol>(stormService, {
   },
   mark: () => {
     failedBefore = crowd.failed;
+    troubles = new FleetTroubles();
     return null;
   },
   present: () => crowd.present,
@@ -96,6 +102,7 @@ answerQuestions<StormProtocol>(stormService, {
     if (plan === null) throw new Error('nobody is there');
     fleet?.stop();
     plan = { ...plan, manner };
+    troubles = new FleetTroubles();
     fleet = open(plan, true);
     failedBefore = 0;
     return null;

@@ -1,4 +1,5 @@
 /** What a process of modules, or of bridges, that come back together can be asked. */
+import type { TroubleCount } from '../../src/tools/simulator/fleet-troubles.ts';
 import type { RetryAdvice } from '../../src/tools/simulator/simulated-device.ts';
 
 export const stormService = 'storm';
@@ -33,6 +34,8 @@ export interface StormFleet {
   readonly calmPerSecond: number;
 }
 
+export type FailureReason = Pick<TroubleCount, 'reason' | 'count'>;
+
 export interface ReturnReading {
   /** On the clock that all processes share: half of them are there, and all. */
   readonly halfMs: number;
@@ -41,6 +44,8 @@ export interface ReturnReading {
   readonly failed: number;
   /** How many are there: fewer than all when that took too long. */
   readonly present: number;
+  /** Why attempts failed, the most frequent reason first. */
+  readonly reasons: readonly FailureReason[];
 }
 
 export type StormProtocol = {

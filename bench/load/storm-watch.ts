@@ -1,7 +1,7 @@
 /** Looks how many of a crowd are there, until all are. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from './peer-protocol.ts';
-import type { ReturnReading } from './storm-protocol.ts';
+import type { FailureReason, ReturnReading } from './storm-protocol.ts';
 
 const lookMs = 20;
 
@@ -10,6 +10,7 @@ export interface Crowd {
   readonly present: number;
   /** Attempts since the beginning that failed. */
   readonly failed: number;
+  readonly reasons: readonly FailureReason[];
 }
 
 /** `failedBefore`: they are not counted. */
@@ -24,8 +25,10 @@ export async function watchReturn(
     const nowMs = monotonicMs();
     const { present, size } = crowd;
     if (present >= size / 2) halfMs ??= nowMs;
-    if (present >= size || nowMs > endMs)
-      return { halfMs: halfMs ?? nowMs, allMs: nowMs, failed: crowd.failed - failedBefore, present };
+    if (present >= size || nowMs > endMs) {
+      const { failed, reasons } = crowd;
+      return { halfMs: halfMs ?? nowMs, allMs: nowMs, failed: failed - failedBefore, present, reasons };
+    }
     await sleep(lookMs);
   }
 }

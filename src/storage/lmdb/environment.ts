@@ -21,6 +21,7 @@ import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
 import { nextTurn } from '../../lib/clock.ts';
+import { transactionBegins, transactionEnds } from './abrupt-exit.ts';
 import { CommitOrder, outOfOrder } from './commit-order.ts';
 import { checkMapRoom } from './map-room.ts';
 import { isDamage } from './store-fault.ts';
@@ -231,10 +232,12 @@ export class Environment {
 
   async #tracked<Result>(commit: Promise<Result>): Promise<Result> {
     this.#underWay.add(commit);
+    transactionBegins();
     this.#order?.watch();
     try {
       return await commit;
     } finally {
+      transactionEnds();
       this.#underWay.delete(commit);
       if (this.#underWay.size === 0) this.#order?.rest();
     }
