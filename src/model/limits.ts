@@ -393,14 +393,6 @@ export const processRestartMsMin = 500;
 export const processRestartMsMax = 30_000;
 /** What one that is told to stop has beside the deadline of its drain; then it is killed. */
 export const processStopMsMax = 20_000;
-/** Connections that a worker is lent a socket of the sleep port for, at least. */
-export const sleepLoanConnectionsMin = 32;
-/** Those that the kernel may hold for us; of one socket it takes the smaller of this and its own limit. */
-export const sleepAcceptBacklog = 32_768;
-/** Sleep connections that a turn of the event loop ends because their peers have hung up; the others wait for the next. */
-export const sleepEndsPerTurnMax = 100;
-/** Sockets that a process accepts from, so that together they hold as many. */
-export const sleepListenSocketsMax = 8;
 /** A spare is not prepared sooner: what has just begun to serve needs the machine more. */
 export const processSpareDelayMs = 2000;
 /** What a member that is asked for its metrics or its state may take; then it is left out, and said to be silent. */

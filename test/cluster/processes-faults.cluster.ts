@@ -6,11 +6,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as wait } from 'node:timers/promises';
 import { after, test } from 'node:test';
-import {
-  processHeartbeatMs,
-  processSilentHeartbeatsMax,
-  sleepLoanConnectionsMin,
-} from '../../src/model/limits.ts';
+import { processHeartbeatMs, processSilentHeartbeatsMax } from '../../src/model/limits.ts';
+import { sleepLoanConnectionsMin } from '../../src/model/sleep.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiClient } from '../support/api-client.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';

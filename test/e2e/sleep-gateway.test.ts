@@ -9,8 +9,8 @@ import {
   SleepingModule,
   type SleepingModuleOptions,
 } from '../../src/tools/simulator/sleeping-module.ts';
-import { sleepEndsPerTurnMax, wakeupsWaitingMax } from '../../src/model/limits.ts';
-import type { WakeMode } from '../../src/model/sleep.ts';
+import { wakeupsWaitingMax } from '../../src/model/limits.ts';
+import { sleepEndsPerTurnMax, type WakeMode } from '../../src/model/sleep.ts';
 import { SleepListener } from '../../src/gateways/sleep/listener.ts';
 import type { SleepSettings } from '../../src/gateways/sleep/settings.ts';
 import { sleepGatewayDefaults } from '../support/listener-defaults.ts';

@@ -4,14 +4,14 @@
  * the supervisor's question whether this process is alive among them.
  */
 import { BoundedQueue } from '../../lib/queues.ts';
-import { sleepEndsPerTurnMax } from '../../model/limits.ts';
+import { sleepEndsPerTurnMax } from '../../model/sleep.ts';
 
 export class EndedPeers<Peer> {
   readonly #end: (peer: Peer) => void;
   /** As many as there are connections, whose number has its own bound. */
   readonly #waiting = new BoundedQueue<Peer>(Infinity);
   #leftThisTurn = sleepEndsPerTurnMax;
-  #next: NodeJS.Immediate | null = null;
+  #isTurnDue = false;
 
   /** `end`: called once for each peer, in their order. */
   constructor(end: (peer: Peer) => void) {
@@ -22,18 +22,24 @@ export class EndedPeers<Peer> {
   add(peer: Peer): void {
     if (this.#leftThisTurn > 0) this.#endNow(peer);
     else this.#waiting.push(peer);
-    this.#next ??= setImmediate(() => this.#turn());
+    this.#awaitTurn();
+  }
+
+  #awaitTurn(): void {
+    if (this.#isTurnDue) return;
+    this.#isTurnDue = true;
+    setImmediate(() => this.#turn());
   }
 
   #turn(): void {
-    this.#next = null;
+    this.#isTurnDue = false;
     this.#leftThisTurn = sleepEndsPerTurnMax;
     const count = Math.min(this.#waiting.length, sleepEndsPerTurnMax);
     for (let ended = 0; ended < count; ended += 1) {
       const peer = this.#waiting.shift();
       if (peer !== undefined) this.#endNow(peer);
     }
-    if (count > 0) this.#next ??= setImmediate(() => this.#turn());
+    if (count > 0) this.#awaitTurn();
   }
 
   #endNow(peer: Peer): void {

@@ -11,7 +11,7 @@ import {
   type BoundSocket,
   type SocketHandle,
 } from '../../lib/bound-sockets.ts';
-import { sleepAcceptBacklog, sleepListenSocketsMax } from '../../model/limits.ts';
+import { sleepAcceptBacklog, sleepListenSocketsMax } from '../../model/sleep.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 

@@ -6,7 +6,7 @@
  * Source: cluster.md, Several processes on one machine; sleep-wire.md, Storms.
  */
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
-import { sleepLoanConnectionsMin } from '../../model/limits.ts';
+import { sleepLoanConnectionsMin } from '../../model/sleep.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';

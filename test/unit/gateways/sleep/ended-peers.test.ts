@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EndedPeers } from '../../../../src/gateways/sleep/ended-peers.ts';
-import { sleepEndsPerTurnMax } from '../../../../src/model/limits.ts';
+import { sleepEndsPerTurnMax } from '../../../../src/model/sleep.ts';
 import { nextTurn } from '../../../support/event-loop.ts';
 
 function numbers(count: number): number[] {

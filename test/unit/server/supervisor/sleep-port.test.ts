@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { sleepLoanConnectionsMin } from '../../../../src/model/limits.ts';
+import { sleepLoanConnectionsMin } from '../../../../src/model/sleep.ts';
 import { chanceFrom, type Chance } from '../../../support/seeded-random.ts';
 import { SupervisorScene } from '../../../support/fake-forks.ts';
 
