@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { handOverVersion } from '../../src/server/upgrade/hand-over-messages.ts';
 import type { ClusterJson } from '../../src/server/membership/cluster-json.ts';
 import { storeFormat } from '../../src/storage/lmdb/store-format.ts';
-import { isAsleep, siteDevice } from '../support/site-server.ts';
+import { isAsleep, siteDevice, until } from '../support/site-server.ts';
 import { brokenWorker, Load, sameRelease, UpgradeSite } from '../support/upgrade-site.ts';
 
 const devices = 40;
@@ -69,6 +69,14 @@ void test('workers that hand over close no sleep session and fail no request, an
   assert.ok(load.done > 100, `${load.done}`);
   assert.deepEqual(upgraded.closed, []);
   assert.equal(await upgraded.offlineEvents(), '');
+  // Who hangs up is seen to by the process that has the session now.
+  await upgraded.modules[5]?.close();
+  await until(
+    () => site.api.connectivity(siteDevice(5)),
+    (answer) => !isAsleep(answer),
+    5000,
+  );
+  assert.match(await upgraded.offlineEvents(), /peer_closed/);
   // Woken by a process before, it reports to one of now.
   await site.controller(3);
   const completed = await site.cli('events', '--type', 'device.wakeup.completed');
