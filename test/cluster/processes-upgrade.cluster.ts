@@ -13,6 +13,9 @@ void test('workers that hand over close no sleep session and fail no request, an
   const upgraded = await UpgradeSite.start(t, { devices, processes: 2 });
   const { site } = upgraded;
   await upgraded.sleep(devices);
+  // Another worker knows of a login when that is committed.
+  for (let device = 0; device < devices; device++)
+    await until(() => site.newApi().connectivity(siteDevice(device)), isAsleep, 5000);
   const load = new Load();
   t.after(() => load.stop());
   let turn = 0;
