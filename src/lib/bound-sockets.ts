@@ -158,5 +158,6 @@ export function acceptedSocketOf(handle: SocketHandle): net.Socket {
 }
 
 function madeOf(options: object): net.Socket {
-  return new net.Socket({ ...options, readable: true, writable: true });
+  // Half open, as those that the sleep port accepts: whoever owns it closes it when its peer has hung up.
+  return new net.Socket({ ...options, readable: true, writable: true, allowHalfOpen: true });
 }
