@@ -80,6 +80,15 @@ function afterLoss(life: DeviceLife): DeviceLife {
   };
 }
 
+/** Held back by nothing but their manner, and not by the pace at which they came first. */
+function reopen(): void {
+  if (plan === null) throw new Error('nobody is there');
+  fleet?.stop();
+  troubles = new FleetTroubles();
+  fleet = open(plan, true);
+  failedBefore = 0;
+}
+
 answerQuestions<StormProtocol>(stormService, {
   start: async (of) => {
     plan = of;
@@ -90,6 +99,7 @@ answerQuestions<StormProtocol>(stormService, {
   },
   lost: async () => {
     await untilNone(crowd);
+    reopen();
     return null;
   },
   mark: () => {
@@ -99,12 +109,8 @@ answerQuestions<StormProtocol>(stormService, {
   },
   present: () => crowd.present,
   drop: (manner) => {
-    if (plan === null) throw new Error('nobody is there');
-    fleet?.stop();
-    plan = { ...plan, manner };
-    troubles = new FleetTroubles();
-    fleet = open(plan, true);
-    failedBefore = 0;
+    if (plan !== null) plan = { ...plan, manner };
+    reopen();
     return null;
   },
   returned: (secondsMax) => watchReturn(crowd, secondsMax, failedBefore),

@@ -51,7 +51,7 @@ export interface ReturnReading {
 export type StormProtocol = {
   /** Answered when all are there. */
   start: { take: StormFleet; give: null };
-  /** Answered when none is there any more. */
+  /** Answered when none is there any more; from then on they come back. */
   lost: { take: null; give: null };
   /** Failed attempts count from now on. */
   mark: { take: null; give: null };
