@@ -87,6 +87,11 @@ export interface MemberStatus {
 /** `node` may hold any character; the process is a number, and the incarnation letters, digits and dashes. */
 const memberIdForm = /^.{1,255}\/\d{1,4}@[\w-]{1,64}$/su;
 
+/** Over all lives of a process: a member without its incarnation. */
+export function processOf(member: MemberId): string {
+  return member.slice(0, member.lastIndexOf('@'));
+}
+
 /** Null: no member's id. */
 export function parseMemberId(text: string): MemberId | null {
   return memberIdForm.test(text) ? (text as MemberId) : null;

@@ -4,23 +4,29 @@
  * in to a call that is kept elsewhere takes the call over, as long as nobody is connected to it there: both legs of a
  * call meet in one media process. Source: cluster.md, Media.
  */
+import type { Clock } from '../../lib/clock.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallSession } from '../../model/call.ts';
-import type { MemberId } from '../../model/cluster.ts';
+import { processOf, type MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callClaimsMax, callPlacementMsMax } from '../../model/limits.ts';
 import type { PeerAnswer } from '../../model/peer.ts';
+import { SharedStateUnavailable } from '../ports/session-locator.ts';
+import { GivenCalls } from './given-calls.ts';
+import { OpenIssuances } from './open-issuances.ts';
+import { SharedSessions } from './shared-sessions.ts';
 import type { CallPlacements, KeptCalls } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
 import { othersAlive, type Peers } from '../ports/peers.ts';
 
 export interface CallPlacementDeps {
+  readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
   readonly directory: CallDirectory;
   readonly peers: Pick<Peers, 'self' | 'alive' | 'isAlive' | 'ask'>;
   readonly placements: CallPlacements;
   /** The log of all says so. Rejects while the log here is behind, or cannot be read. */
-  isEnded(deviceId: DeviceId, sessionId: SessionId): Promise<boolean>;
+  readonly isEnded: (deviceId: DeviceId, sessionId: SessionId) => Promise<boolean>;
 }
 
 /** The member that keeps a device's calls. `unavailable`: not known, or the claim to them was lost to others. */
@@ -32,27 +38,31 @@ export interface CallLocation {
   readonly sessions: readonly CallSession[];
 }
 
-/** Over all lives of a process: a member without its incarnation. */
-function processOf(member: MemberId): string {
-  return member.slice(0, member.lastIndexOf('@'));
-}
-
 const here: CallLocation = { member: 'here', sessions: [] };
 
 export class CallPlacement {
   readonly #deps: CallPlacementDeps;
-  /** How many issuances are under way here, by device. */
-  readonly #issuing = new Map<DeviceId, number>();
-  /** Sessions that this member has written to the shared rows last. As many as it had when it lost them to others, at most. */
-  readonly #shared = new Map<DeviceId, ReadonlySet<SessionId>>();
+  readonly #issuing = new OpenIssuances();
+  readonly #shared = new SharedSessions();
+  readonly #given: GivenCalls;
 
   constructor(deps: CallPlacementDeps) {
     this.#deps = deps;
+    this.#given = new GivenCalls({
+      ...deps,
+      isOwn: (coordinator) => this.#isOwn(coordinator),
+      clear: (deviceId) => this.save(deviceId, []),
+    });
+  }
+
+  /** What was given and not claimed stays in the shared rows. */
+  close(): void {
+    this.#given.close();
   }
 
   /** The sessions that an earlier life of this process has written to the shared rows last. Before any is ended here. */
   resume(deviceId: DeviceId, sessions: readonly CallSession[]): void {
-    this.#noteShared(deviceId, sessions);
+    this.#shared.note(deviceId, sessions);
   }
 
   /**
@@ -60,13 +70,13 @@ export class CallPlacement {
    * rejects.
    */
   coordinatorOf(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator> {
-    this.#beginIssuing(deviceId);
+    this.#issuing.begin(deviceId);
     return this.#hasCalls(deviceId) ? 'here' : this.#coordinatorToIssue(deviceId);
   }
 
   /** The issuance that `coordinatorOf` has sent here is done, or refused: without a call the device is anybody's again. */
   settled(deviceId: DeviceId): void {
-    if (this.#endIssuing(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
+    if (this.#issuing.end(deviceId) && !this.#hasCalls(deviceId)) this.#release(deviceId);
   }
 
   /** Who keeps the device's calls, for their end; those of a lost member are taken up here. Never rejects. */
@@ -96,18 +106,20 @@ export class CallPlacement {
 
   /** Brings here, if possible, a session that a leg wants to connect to. `deviceId` null: not known. Never rejects. */
   async fetch(sessionId: SessionId, deviceId: DeviceId | null): Promise<void> {
-    const { peers } = this.#deps;
+    const { peers, directory } = this.#deps;
+    // Its leg comes here again, and who had asked for it may not have got it.
+    if (deviceId !== null) await this.#given.look(deviceId);
+    if (directory.find(sessionId) !== null) return;
     for (const member of othersAlive(peers)) {
-      const asked = await peers.ask<'take-calls'>(
-        member,
-        { kind: 'take-calls', sessionId },
-        callPlacementMsMax,
-      );
+      const question = { kind: 'take-calls', sessionId } as const;
+      const asked = await peers.ask<'take-calls'>(member, question, callPlacementMsMax);
       if (!asked.ok || asked.value.kind === 'absent') continue;
       if (asked.value.kind === 'given') await this.#take(asked.value.deviceId, asked.value.sessions);
       return;
     }
-    if (deviceId !== null) await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
+    // A session that has ended is nowhere; it must not take others of its device out of the shared row.
+    if (deviceId !== null && !this.#hasCalls(deviceId))
+      await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
   }
 
   /** Answers another member's question: gives up the calls of the session's device. */
@@ -117,7 +129,11 @@ export class CallPlacement {
     if (session === null) return { kind: 'absent' };
     const { deviceId } = session;
     const sessions = directory.release(deviceId);
-    return sessions === null ? { kind: 'in-use' } : { kind: 'given', deviceId, sessions };
+    if (sessions === null) return { kind: 'in-use' };
+    // Those that have ended here are not theirs to tell.
+    this.#shared.notePut(deviceId, sessions);
+    this.#given.add(deviceId, sessions);
+    return { kind: 'given', deviceId, sessions };
   }
 
   /** Takes up the calls of a member that is gone: they wait here for their legs. Rejects with SharedStateUnavailable. */
@@ -125,8 +141,10 @@ export class CallPlacement {
     let taken = 0;
     for await (const { deviceId, coordinator, sessions } of this.#deps.placements.all()) {
       if (coordinator !== member || sessions.length === 0) continue;
-      if ((await this.#claim(deviceId, (kept) => kept.coordinator !== member)) === 'here')
-        taken += sessions.length;
+      const claimed = await this.#claim(deviceId, (kept) => kept.coordinator !== member);
+      if (claimed === 'unavailable')
+        throw new SharedStateUnavailable('the calls of a lost member cannot be claimed');
+      if (claimed === 'here') taken += sessions.length;
     }
     return taken;
   }
@@ -147,17 +165,19 @@ export class CallPlacement {
       if (kept !== null && !this.#isOwn(kept.coordinator)) {
         if (this.#hasCalls(deviceId)) await this.#leave(deviceId, kept);
         // Nothing comes behind what was left to the others.
-        else if (sessions.length === 0 && about === null) this.#shared.delete(deviceId);
+        else if (sessions.length === 0 && about === null) this.#shared.forget(deviceId);
         return about === null || !(await this.#isTheirsToTell(kept, deviceId, about));
       }
+      // Whoever was given them claims them there, or finds them there if this member is lost.
+      if (sessions.length === 0 && about === null && this.#given.has(deviceId)) return true;
       const own = {
         coordinator: peers.self,
         sessions,
         isIssuing: sessions.length === 0 && this.#isAwaited(deviceId),
       };
-      this.#notePut(deviceId, sessions);
+      this.#shared.notePut(deviceId, sessions);
       if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
-      this.#noteShared(deviceId, sessions);
+      this.#shared.note(deviceId, sessions);
       return true;
     }
     throw new Error(`the calls of a device were changed ${callClaimsMax} times while they were written`);
@@ -182,28 +202,41 @@ export class CallPlacement {
 
   /** Another member has given them, and its claim is taken over whatever it says. */
   async #take(deviceId: DeviceId, sessions: readonly CallSession[]): Promise<void> {
-    this.#beginIssuing(deviceId);
-    const coordinator = await this.#claim(deviceId, () => false);
-    if (coordinator === 'here') this.#deps.directory.adopt(deviceId, sessions);
+    this.#issuing.begin(deviceId);
+    if ((await this.#claim(deviceId, () => false, sessions)) === 'here') this.#given.forget(deviceId);
     this.settled(deviceId);
   }
 
-  /** Makes this member the coordinator unless `isOthers` forbids it; the calls of the former coordinator come along. */
-  async #claim(deviceId: DeviceId, isOthers: (kept: KeptCalls) => boolean): Promise<CallCoordinator> {
+  /**
+   * Makes this member the coordinator unless `isOthers` forbids it; the calls of the former coordinator come along, or those
+   * that it has given.
+   */
+  async #claim(
+    deviceId: DeviceId,
+    isOthers: (kept: KeptCalls) => boolean,
+    given: readonly CallSession[] = [],
+  ): Promise<CallCoordinator> {
     const { placements, peers, directory, log } = this.#deps;
+    let claimed: readonly CallSession[] = [];
     try {
       for (let attempt = 0; attempt < callClaimsMax; attempt++) {
+        claimed = [];
         const kept = await placements.find(deviceId, callPlacementMsMax);
         if (kept !== null && isOthers(kept)) return kept.coordinator;
-        const sessions = kept === null || this.#isOwn(kept.coordinator) ? [] : kept.sessions;
+        const isTaken = given.length === 0 && kept !== null && !this.#isOwn(kept.coordinator);
+        claimed = isTaken ? kept.sessions : given;
+        const isGiven = kept !== null && this.#isOwn(kept.coordinator) && this.#given.has(deviceId);
+        const sessions = isGiven ? kept.sessions : claimed;
         const own = { coordinator: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
         if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
-        this.#noteShared(deviceId, sessions);
-        if (sessions.length > 0) directory.adopt(deviceId, sessions);
+        this.#shared.note(deviceId, claimed);
+        if (claimed.length > 0) directory.adopt(deviceId, claimed);
         return 'here';
       }
     } catch (error) {
       log.warn({ err: error }, 'cannot tell which member keeps the calls of a device');
+      // The row may be this member's by now, and then nobody else keeps them: the next write tells.
+      if (claimed.length > 0) directory.adopt(deviceId, claimed);
     }
     return 'unavailable';
   }
@@ -222,7 +255,7 @@ export class CallPlacement {
   async #isTheirsToTell({ sessions }: KeptCalls, deviceId: DeviceId, about: SessionId): Promise<boolean> {
     return (
       sessions.some(({ sessionId }) => sessionId === about) ||
-      this.#shared.get(deviceId)?.has(about) === true ||
+      this.#shared.has(deviceId, about) ||
       (await this.#deps.isEnded(deviceId, about))
     );
   }
@@ -235,35 +268,10 @@ export class CallPlacement {
     directory.abandon(deviceId);
   }
 
-  /** A write that is not acknowledged may hold: what it leaves out may be gone from the row by this member's own hand. */
-  #notePut(deviceId: DeviceId, sessions: readonly CallSession[]): void {
-    const shared = this.#shared.get(deviceId);
-    if (shared === undefined) return;
-    const put = sessions.map(({ sessionId }) => sessionId);
-    this.#shared.set(deviceId, new Set(put.filter((sessionId) => shared.has(sessionId))));
-  }
-
-  #noteShared(deviceId: DeviceId, sessions: readonly CallSession[]): void {
-    if (sessions.length === 0) this.#shared.delete(deviceId);
-    else this.#shared.set(deviceId, new Set(sessions.map(({ sessionId }) => sessionId)));
-  }
-
   async #coordinatorToIssue(deviceId: DeviceId): Promise<CallCoordinator> {
     const coordinator = await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
-    if (coordinator !== 'here') this.#endIssuing(deviceId);
+    if (coordinator !== 'here') this.#issuing.end(deviceId);
     return coordinator;
-  }
-
-  #beginIssuing(deviceId: DeviceId): void {
-    this.#issuing.set(deviceId, (this.#issuing.get(deviceId) ?? 0) + 1);
-  }
-
-  /** True: it was the last one under way. */
-  #endIssuing(deviceId: DeviceId): boolean {
-    const left = (this.#issuing.get(deviceId) ?? 0) - 1;
-    if (left > 0) this.#issuing.set(deviceId, left);
-    else this.#issuing.delete(deviceId);
-    return left <= 0;
   }
 
   /** A session is, or will be, on its way to the shared rows. */

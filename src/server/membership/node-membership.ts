@@ -156,7 +156,6 @@ class NodeMember extends AloneMember {
   override async prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void> {
     const { readiness, records, watch, clock, log } = context;
     const { members, placement, log: sharedLog } = this.#shares;
-    this.#shares.resumeCalls();
     this.#shares.serve(
       processAnswers(context, {
         status: () => this.status(),

@@ -15,6 +15,7 @@ import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
 import { WakeupRepository } from '../../cluster/records/wakeup-repository.ts';
 import { assert } from '../../lib/assert.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
+import { claimMsMax } from '../../model/limits.ts';
 import { CallPlacement } from '../../core/calls/call-placement.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { MemberSearch } from '../../core/devices/member-search.ts';
@@ -90,6 +91,7 @@ export class NodeShares {
     this.#search = new MemberSearch(clock, this.peers);
     const placements = new CallRepository({ kv: link.bucket('calls'), clock, log });
     this.placement = new CallPlacement({
+      clock,
       log,
       directory: open.callDirectory,
       peers: this.peers,
@@ -128,7 +130,10 @@ export class NodeShares {
         telemetry.event(event.draft.type);
       },
       putWakeup: (item) => this.#wakeups.put(item),
-      putCalls: ({ deviceId, sessions, event }) => this.placement.save(deviceId, sessions, callOf(event)),
+      putCalls: async ({ deviceId, sessions, event }) => {
+        const isOurs = await this.placement.save(deviceId, sessions, endedCallOf(event));
+        return isOurs && !(event !== null && (await this.#isOverElsewhere(event)));
+      },
     });
   }
 
@@ -142,13 +147,14 @@ export class NodeShares {
     };
   }
 
-  /** From now on `host` answers the others. */
+  /** From now on `host` answers the others. Throws when the store cannot be read. */
   serve(host: PeerHost): void {
+    this.#resumeCalls();
     this.#host = host;
   }
 
-  /** Calls of an earlier life, of which the outbox has nothing any more, are shared. Throws when the store cannot be read. */
-  resumeCalls(): void {
+  /** Calls of an earlier life, of which the outbox has nothing any more, are shared. */
+  #resumeCalls(): void {
     const { open, store } = this.#deps;
     const kept = Array.from(open.records.calls.all());
     if (kept.length === 0) return;
@@ -173,7 +179,15 @@ export class NodeShares {
     this.#isClosed = true;
     this.#unfollow();
     this.#cancelReconciling();
+    this.placement.close();
     this.#natsPeers.close();
+  }
+
+  /** It was kept here out of the others' sight, and has ended there. Rejects while the log here is behind. */
+  async #isOverElsewhere({ draft }: OutboxEvent): Promise<boolean> {
+    const isLate = this.#deps.open.clock.wallMs() - draft.atMs > claimMsMax;
+    if (!isLate || !draft.type.startsWith('call.') || !('session' in draft.data)) return false;
+    return this.log.hasEnded(draft.deviceId, draft.data.session);
   }
 
   get #hostThere(): PeerHost {
@@ -199,8 +213,8 @@ function devicesOfCalls(outbox: Outbox): Set<DeviceId> {
   return devices;
 }
 
-/** The call that an event speaks of; null: none. */
-function callOf(event: OutboxEvent | null): SessionId | null {
+/** The call that the event ends; null: none. */
+function endedCallOf(event: OutboxEvent | null): SessionId | null {
   return event !== null && event.draft.type === 'call.ended' ? event.draft.data.session : null;
 }
 

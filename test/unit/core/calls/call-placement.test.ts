@@ -6,6 +6,7 @@ import type { DeviceCallsKept, MemberId } from '../../../../src/model/cluster.ts
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { callsPerDeviceMax } from '../../../../src/model/limits.ts';
 import type { PeerQuestion } from '../../../../src/model/peer.ts';
+import { callsGivenMsMax } from '../../../../src/core/calls/given-calls.ts';
 import { CallPlacement } from '../../../../src/core/calls/call-placement.ts';
 import type { CallPlacements, KeptCalls } from '../../../../src/core/ports/records.ts';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
@@ -56,6 +57,7 @@ class Member {
     this.id = `${name}/0@${life}` as MemberId;
     this.#cluster = cluster;
     this.placement = new CallPlacement({
+      clock: this.scene.clock,
       log: this.log,
       directory: this.scene.directory,
       placements: cluster.placements,
@@ -232,6 +234,34 @@ test('what the old coordinator still had to write does not take the calls back',
   );
 });
 
+test('calls that were given and never came to who asked for them are taken back', async () => {
+  const { cluster, a } = twoMembers();
+  const sessionId = await a.issue();
+  assert.equal(a.placement.give(sessionId).kind, 'given');
+  await a.save();
+  assert.equal(
+    cluster.placements.rows.get(testDevice)?.sessions.length,
+    1,
+    'others find it if this one is lost',
+  );
+  assert.equal(a.scene.state(sessionId), null);
+  a.scene.clock.advance(callsGivenMsMax);
+  await turn();
+  assert.equal(a.scene.state(sessionId), 'issued');
+});
+
+test('calls that were given and have come to who asked for them stay there, also those that have ended since', async () => {
+  const { cluster, a, b } = twoMembers();
+  const [sessionId, ended] = [await a.issue(), await a.issue(orderForRoom('room-2'))];
+  await b.placement.fetch(sessionId, testDevice);
+  b.scene.directory.end(ended, 'cancelled');
+  cluster.ended.add(ended);
+  a.scene.clock.advance(callsGivenMsMax);
+  await turn();
+  assert.equal(a.scene.directory.size, 0);
+  assert.equal(b.scene.state(sessionId), 'issued');
+});
+
 test('a call with a leg connected stays where it is', async () => {
   const { a, b } = twoMembers();
   const sessionId = await a.issue();
@@ -246,6 +276,18 @@ test('a bridge that names a session finds it without knowing its device', async 
   const sessionId = await a.issue();
   await b.placement.fetch(sessionId, null);
   assert.equal(b.scene.state(sessionId), 'issued');
+});
+
+test('a leg that comes for a call that is over takes no other call of its device out of what all share', async () => {
+  const { cluster, a } = twoMembers();
+  const [over, live] = [await a.issue(), await a.issue(orderForRoom('room-2'))];
+  a.scene.directory.end(over, 'cancelled');
+  await a.save();
+  await a.placement.fetch(over, testDevice);
+  assert.deepEqual(
+    cluster.placements.rows.get(testDevice)?.sessions.map(({ sessionId }) => sessionId),
+    [live],
+  );
 });
 
 test('a session that nobody has is brought from nowhere', async () => {
