@@ -132,7 +132,14 @@ export class Backend {
       return () => {
         if (!answer.ok) return String(answer.error.code);
         const session = sessionOf(answer.value.token);
-        evidence.calls.set(session, { appId, deviceId, session, issuedMs: timeline.nowMs, isEnded: false });
+        evidence.calls.set(session, {
+          appId,
+          deviceId,
+          session,
+          issuedMs: timeline.nowMs,
+          isEnded: false,
+          given: [],
+        });
         this.#callers.issued(session, answer.value.token);
         timeline.after(500 + chance.next() * 20_000, null, () => this.#endCall(session));
         return `call ${evidence.name('c', session)}`;

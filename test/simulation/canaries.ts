@@ -231,12 +231,6 @@ export const canaries: readonly Canary[] = [
       })),
   },
   {
-    name: 'signs of life of a leg do not renew its call',
-    context: ({ callDirectory }) => {
-      callDirectory.alive = () => undefined;
-    },
-  },
-  {
     name: 'a call that is over leaves its legs open',
     keepsLegs: true,
   },

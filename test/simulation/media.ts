@@ -160,6 +160,7 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
     this.drop();
   }
 
+  protected abstract readonly name: string;
   protected abstract admit(life: Life, makeLeg: (process: number) => Leg): Promise<Opened | null>;
   protected abstract heard(message: LegMessage): void;
   protected abstract refused(): void;
@@ -210,6 +211,9 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
       return made;
     });
     const leg = made as Leg | null;
+    this.site.evidence.note(
+      `${this.name} ${opened === null ? 'is not let in' : 'has a leg'} at ${life.name}`,
+    );
     if (leg !== null) leg.opened = opened;
     if (!isOurs()) return leg?.lose();
     if (opened !== null) this.leg = leg;
@@ -220,6 +224,7 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
 
 /** Stands idle, takes a call that it is asked about, and goes through it. */
 class Bridge extends LegPeer<OpenBridgeLeg> {
+  protected readonly name = 'a bridge';
   #hasCall = false;
   /** It takes no more calls, and ends the one that it has. */
   isSettling = false;
@@ -243,6 +248,7 @@ class Bridge extends LegPeer<OpenBridgeLeg> {
     }
     if (message.kind !== 'start') return;
     this.#hasCall = true;
+    this.site.evidence.note(`a bridge has ${this.site.evidence.name('c', message.sessionId)}`);
     const { leg } = this;
     const step = (ms: number, act: () => void): void =>
       void timeline.after(ms, null, () => {
@@ -278,6 +284,7 @@ const joinsMax = 6;
 
 /** A device that joins its call by its token. */
 class JoinedDevice extends LegPeer<OpenDeviceLeg> {
+  protected readonly name: string;
   readonly #session: SessionId;
   readonly #token: string;
   #joins = 0;
@@ -285,6 +292,7 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
 
   constructor(site: Site, session: SessionId, token: string) {
     super(site);
+    this.name = `the device of ${site.evidence.name('c', session)}`;
     this.#session = session;
     this.#token = token;
   }
@@ -373,7 +381,7 @@ export class Callers {
   /** A media process of one of the processes that keep calls dies, and is there again a moment later. */
   stir(): void {
     const { chance, evidence, places, timeline } = this.#site;
-    const lives = places.flatMap(({ life }) => (life?.member.calls == null ? [] : life));
+    const lives = places.flatMap(({ life }) => (life === null || life.member.calls === null ? [] : life));
     const life = lives[chance.below(lives.length)];
     if (life === undefined || life.member.calls === null || !life.member.isUp) return;
     const { media, calls } = life.member;

@@ -223,7 +223,7 @@ export class Operator {
     try {
       return succeed(await changed);
     } catch (error) {
-      return fail(String((error as Error).message));
+      return fail((error as Error).message);
     }
   }
 }

@@ -3,7 +3,7 @@ import { seedProcess } from './seeded-process.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 import { Backend } from './backend.ts';
 import type { Canary } from './canaries.ts';
-import { checkAtRest, checkLog, checkRows, checkStopped } from './checks.ts';
+import { checkAtRest, checkLog, checkRows, checkStopped, noteCalls } from './checks.ts';
 import { Device } from './device.ts';
 import { Callers } from './media.ts';
 import { Operator } from './operator.ts';
@@ -88,6 +88,7 @@ async function live(site: Site): Promise<void> {
   const operator = new Operator(site, requests);
   const isOver = (): boolean => evidence.violation !== null;
   checkRows(site);
+  noteCalls(site);
   site.startAll();
   await timeline.pass(startMs);
   for (const device of devices) device.start();
