@@ -318,7 +318,7 @@ function diedSoon({ diedMs }: Host, acceptedMs: number): boolean {
 /** Milliseconds in which a member looks whether calls have come to who asked for them. */
 const givenMs = callsGivenMsMax + 3000;
 
-/** Its keeper died before it knew whether the call had come to who had asked for it. */
+/** Whoever kept it died before it knew whether the call had come to who had asked for it. */
 function mayBeNobodys({ given }: CallFact): boolean {
   return given.some(({ life: { host }, atMs }) => host.endedMs !== null && host.endedMs - atMs < givenMs);
 }
