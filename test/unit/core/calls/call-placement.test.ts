@@ -16,6 +16,8 @@ import { FakeLog, testDevice } from '../../../support/fakes.ts';
 class SharedPlacements implements CallPlacements {
   readonly rows = new Map<DeviceId, KeptCalls>();
   isUnavailable = false;
+  /** So many puts hold, and their answers are lost. */
+  lostAnswers = 0;
   /** Called once, before the next put: somebody else is faster. */
   meanwhile: (() => void) | null = null;
 
@@ -36,7 +38,9 @@ class SharedPlacements implements CallPlacements {
     const known = this.rows.get(deviceId)?.revision ?? null;
     if (known !== revision) return 'conflict';
     this.rows.set(deviceId, { ...kept, revision: (known ?? 0) + 1 });
-    return 'done';
+    if (this.lostAnswers === 0) return 'done';
+    this.lostAnswers -= 1;
+    throw new SharedStateUnavailable('no answer');
   }
 
   async *all(): AsyncGenerator<KeptCalls & { readonly deviceId: DeviceId }> {
@@ -232,6 +236,16 @@ test('what the old coordinator still had to write does not take the calls back',
     cluster.placements.rows.get(testDevice)?.sessions.map((session) => session.sessionId),
     [sessionId],
   );
+});
+
+test('calls of a lost member that were claimed without an answer are here all the same, and looked for again', async () => {
+  const { cluster, a, b } = twoMembers();
+  const sessionId = await a.issue();
+  a.die();
+  cluster.placements.lostAnswers = 1;
+  await assert.rejects(b.placement.takeOver(a.id), SharedStateUnavailable);
+  assert.equal(b.scene.state(sessionId), 'issued');
+  assert.equal(cluster.placements.rows.get(testDevice)?.coordinator, b.id);
 });
 
 test('calls that were given and never came to who asked for them are taken back', async () => {
