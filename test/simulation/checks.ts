@@ -316,7 +316,7 @@ function diedSoon({ diedMs }: Host, acceptedMs: number): boolean {
 }
 
 /** Milliseconds in which a member looks whether calls have come to who asked for them. */
-const givenMs = callsGivenMsMax + 3000;
+const givenMs = 2 * callsGivenMsMax;
 
 /** Whoever kept it died before it knew whether the call had come to who had asked for it. */
 function mayBeNobodys({ given }: CallFact): boolean {

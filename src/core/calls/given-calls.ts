@@ -26,6 +26,8 @@ export interface GivenCallsDeps {
 
 /** Who asked has claimed them by then, or has not got them. */
 export const callsGivenMsMax = 10_000;
+/** Where that could not be told. */
+const lookAgainMs = 1000;
 
 interface Given {
   readonly sessions: readonly CallSession[];
@@ -44,10 +46,10 @@ export class GivenCalls {
     return this.#byDevice.has(deviceId);
   }
 
-  add(deviceId: DeviceId, given: readonly CallSession[]): void {
+  add(deviceId: DeviceId, given: readonly CallSession[], waitMs = callsGivenMsMax): void {
     const sessions = [...(this.#byDevice.get(deviceId)?.sessions ?? []), ...given];
     this.forget(deviceId);
-    const cancel = this.#deps.clock.after(callsGivenMsMax, () => void this.look(deviceId));
+    const cancel = this.#deps.clock.after(waitMs, () => void this.look(deviceId));
     this.#byDevice.set(deviceId, { sessions, cancel });
   }
 
@@ -70,7 +72,7 @@ export class GivenCalls {
       await this.#takeBack(deviceId, sessions);
     } catch (error) {
       this.#deps.log.debug({ err: error }, 'cannot tell whether calls have come to who asked; tried on');
-      this.add(deviceId, sessions);
+      this.add(deviceId, sessions, lookAgainMs);
     }
   }
 
