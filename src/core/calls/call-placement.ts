@@ -177,7 +177,7 @@ export class CallPlacement {
       };
       this.#shared.notePut(deviceId, sessions);
       if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
-      this.#shared.note(deviceId, sessions);
+      this.#shared.note(deviceId, this.#given.living(deviceId, sessions));
       return true;
     }
     throw new Error(`the calls of a device were changed ${callClaimsMax} times while they were written`);

@@ -14,7 +14,7 @@ import type { CallDirectory } from './call-directory.ts';
 export interface GivenCallsDeps {
   readonly clock: Pick<Clock, 'after'>;
   readonly log: Log;
-  readonly directory: Pick<CallDirectory, 'adopt' | 'sessionsOf'>;
+  readonly directory: Pick<CallDirectory, 'adopt' | 'find' | 'sessionsOf'>;
   readonly placements: Pick<CallPlacements, 'find'>;
   /** The shared row is this member's, or an earlier life's of it. */
   readonly isOwn: (coordinator: MemberId) => boolean;
@@ -44,6 +44,14 @@ export class GivenCalls {
 
   has(deviceId: DeviceId): boolean {
     return this.#byDevice.has(deviceId);
+  }
+
+  /** Of these sessions those that have not ended here. */
+  living(deviceId: DeviceId, sessions: readonly CallSession[]): readonly CallSession[] {
+    const given = new Set(this.#byDevice.get(deviceId)?.sessions.map(({ sessionId }) => sessionId));
+    return sessions.filter(
+      ({ sessionId }) => this.#deps.directory.find(sessionId) !== null || given.has(sessionId),
+    );
   }
 
   add(deviceId: DeviceId, given: readonly CallSession[], waitMs = callsGivenMsMax): void {
