@@ -119,12 +119,20 @@ test('a burst of another work in a fifth of the time does not hide a trend, and 
   assert.equal(trendOf(level)?.perHour, 0);
 });
 
-test('a packet that did not come is wrong outside of upgrades, and events that were lost always are', () => {
-  const errors = { 'wakeup: no packet': 1, 'reader: events were lost': 1, 'wakeup: 40412': 1 };
+test('packets that did not come and events that were lost are always wrong, what ends connections outside of upgrades', () => {
+  const errors = {
+    'wakeup: no packet': 1,
+    'reader: events were lost': 1,
+    'device: the signal connection was closed': 1,
+    'wakeup: 40412': 1,
+  };
   const timeline = new Timeline(soaked(none, errors));
   const complaints = complaintsOf(timeline, judge(timeline, false));
-  assert.equal(complaints.length, 3);
-  assert.match(complaints.join(), /no packet.*events were lost.*events were lost/);
+  assert.equal(complaints.length, 5);
+  assert.match(
+    complaints.join(),
+    /no packet.*events were lost.*signal connection.*no packet.*events were lost/,
+  );
 });
 
 test('a soak without samples is no good one', () => {
