@@ -14,9 +14,7 @@ export const successorLoadMsMax = 60_000;
 export const successorStartMsMax = 30_000;
 /** Connections of the API live on in the old release for so long at most. */
 export const relayMsMax = 60_000;
-/** `reveille upgrade` waits so long for a release that serves. */
+/** `reveille upgrade` waits so long for a release that serves, of several processes without a word of the coordinator. */
 export const upgradeCommandMsMax = 180_000;
-/** And so long where one worker after another hands over. */
-export const upgradeOfAllMsMax = 1_800_000;
 /** Items of the state in one message. */
 export const handOverSlice = 500;

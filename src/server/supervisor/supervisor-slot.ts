@@ -14,7 +14,7 @@ import {
   processStartHeartbeatsMax,
 } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { succeed, type Result } from '../../lib/result.ts';
+import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { SocketHandle } from '../../lib/bound-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { endOrKill, soundLifeMs } from './child.ts';
@@ -56,7 +56,7 @@ export class SupervisorSlot {
   #wasUp = false;
   #isStopping = false;
   #restartCount = 0;
-  #whenUp: (() => void)[] = [];
+  readonly #whenUp: ((result: Result<null, string>) => void)[] = [];
 
   constructor(handle: Pick<ProcessFacts, 'process' | 'role'>, deps: SlotDeps) {
     this.#handle = handle;
@@ -130,29 +130,29 @@ export class SupervisorSlot {
    */
   async handOver(): Promise<Result<null, string>> {
     if (this.#life?.state === 'up') return this.#handOver.handOver(this.#life);
-    await this.#untilUp();
-    return succeed(null);
+    return this.#untilUp();
   }
 
-  /** Drains it. Resolves when its next life is up, or none is to come any more. */
-  async replace(stopMsMax: number): Promise<void> {
+  /** Drains it. Resolves when its next life is up, or none is to come any more; fails, with a sentence, when that ends before, and another is tried. */
+  async replace(stopMsMax: number): Promise<Result<null, string>> {
     if (this.#life?.state === 'up') await this.#drain(this.#life, stopMsMax);
-    await this.#untilUp();
+    return this.#untilUp();
   }
 
   /** For good. Resolves when it is gone. */
   async stop(stopMsMax: number): Promise<void> {
     this.#isStopping = true;
     this.#restarts.stop();
-    this.#notifyWaiting();
+    this.#notifyWaiting(succeed(null));
     this.#handOver.stop();
     if (this.#life !== null) await this.#drain(this.#life, stopMsMax);
     for (const { fork } of this.#lives) fork.kill();
   }
 
-  async #untilUp(): Promise<void> {
-    if (this.#isStopping || this.#life?.state === 'up') return;
-    await new Promise<void>((resolve) => this.#whenUp.push(resolve));
+  /** Fails, with a sentence, when the life that starts ends before. */
+  async #untilUp(): Promise<Result<null, string>> {
+    if (this.#isStopping || this.#life?.state === 'up') return succeed(null);
+    return new Promise((resolve) => this.#whenUp.push(resolve));
   }
 
   get #lives(): readonly ProcessLife[] {
@@ -221,7 +221,7 @@ export class SupervisorSlot {
     this.#handOver.up(life);
     this.#deps.changed();
     life.isUp();
-    this.#notifyWaiting();
+    this.#notifyWaiting(succeed(null));
   }
 
   #killSilent(life: ProcessLife): void {
@@ -234,6 +234,8 @@ export class SupervisorSlot {
     if (this.#handOver.ended(life, how)) return;
     this.#life = null;
     this.#handOver.lost(life.fault ?? how);
+    if (life.state === 'starting')
+      this.#notifyWaiting(fail(`it ended while it started: ${life.fault ?? how}`));
     if (this.#wasUp && !this.#isStopping) this.#followUp(life, how);
     this.#deps.changed();
   }
@@ -258,8 +260,8 @@ export class SupervisorSlot {
     });
   }
 
-  #notifyWaiting(): void {
-    for (const isUp of this.#whenUp.splice(0)) isUp();
+  #notifyWaiting(result: Result<null, string>): void {
+    for (const settle of this.#whenUp.splice(0)) settle(result);
   }
 
   #fieldsOf({ fork: { pid }, task: { member } }: ProcessLife): object {

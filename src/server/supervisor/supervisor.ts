@@ -114,9 +114,8 @@ export class Supervisor {
     this.#upgraded({ isUnderWay: true, failure: null });
     // It has the code of before: whoever asks for this may have put another release in its place.
     this.#spare.take()?.kill();
-    const failure = await this.#replaceWorkers();
-    if (failure === null && of === 'all' && !this.#isStopping)
-      await this.#coordinator.replace(this.#deps.stopMsMax);
+    const failure =
+      (await this.#replaceWorkers()) ?? (of === 'all' ? await this.#replaceCoordinator() : null);
     this.#upgraded({ isUnderWay: false, failure });
     if (failure !== null) log.error({ reason: failure }, 'not upgraded; the processes of before go on');
     else if (!this.#isStopping) log.info({ workers }, 'the processes of the release in place serve');
@@ -126,13 +125,19 @@ export class Supervisor {
   async #replaceWorkers(): Promise<string | null> {
     for (const worker of this.#workers) {
       if (this.#isStopping) return null;
-      if (!this.#deps.passesSockets) await worker.replace(this.#deps.stopMsMax);
-      else {
-        const handedOver = await worker.handOver();
-        if (!handedOver.ok) return `process ${worker.facts.process}: ${handedOver.error}`;
-      }
+      const replaced = await (this.#deps.passesSockets
+        ? worker.handOver()
+        : worker.replace(this.#deps.stopMsMax));
+      if (!replaced.ok) return `process ${worker.facts.process}: ${replaced.error}`;
     }
     return null;
+  }
+
+  /** It has no successor beside it: one that cannot start is tried on. Resolves to why; null: it serves. */
+  async #replaceCoordinator(): Promise<string | null> {
+    if (this.#isStopping) return null;
+    const replaced = await this.#coordinator.replace(this.#deps.stopMsMax);
+    return replaced.ok ? null : `the coordinator: ${replaced.error}`;
   }
 
   #upgraded(upgrade: UpgradeState): void {

@@ -297,16 +297,16 @@ describe('an upgrade where sockets do not pass from one process to another', () 
     assert.equal(scene.lives(2), 1);
   });
 
-  test('goes on past one whose follower dies while it starts', async () => {
-    const scene = new SupervisorScene(1);
+  test('ends with one whose follower dies while it starts, and another is tried', async () => {
+    const scene = new SupervisorScene(2);
     await scene.started();
-    const restarting = scene.supervisor.replace('workers');
+    const restarting = scene.supervisor.replace('all');
     await scene.settle();
     scene.life(1).die('exit code 1');
-    await scene.settle();
-    assert.equal(scene.lives(1), 3);
-    scene.life(1).ready();
     await restarting;
+    await scene.settle();
+    assert.deepEqual([scene.lives(0), scene.lives(1), scene.lives(2)], [1, 3, 1]);
+    assert.equal(scene.life(0).upgrade.failure, 'process 1: it ended while it started: exit code 1');
   });
 });
 

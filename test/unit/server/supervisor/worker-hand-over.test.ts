@@ -47,6 +47,19 @@ describe('a worker that hands over', () => {
     assert.equal(leaving.has('stop'), false);
   });
 
+  test('leaves the coordinator to the release in place: why that cannot start is told, and it is tried on', async () => {
+    const scene = await started(1);
+    const upgrading = scene.supervisor.replace('all');
+    await takenOver(scene, await handingOver(scene));
+    scene.life(0).report({ kind: 'failed', reason: 'ops.listen: in use' });
+    scene.life(0).die('exit code 1');
+    await upgrading;
+    await scene.settle();
+    assert.equal(scene.lives(0), 3);
+    const failure = 'the coordinator: it ended while it started: ops.listen: in use';
+    assert.equal(scene.life(1).upgrade.failure, failure);
+  });
+
   test('has what it sends passed on, sockets too, which the supervisor keeps no longer than that', async () => {
     const scene = await started(1);
     void scene.supervisor.replace('workers');
