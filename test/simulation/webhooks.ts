@@ -4,13 +4,14 @@
  */
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import type { Cancel, Clock } from '../../src/lib/clock.ts';
+import type { Clock } from '../../src/lib/clock.ts';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../src/core/ports/webhook-sender.ts';
 import type { EventId } from '../../src/model/ids.ts';
 import type { Webhook } from '../../src/model/registry.ts';
 import { webhookLimits, type WebhookLimits } from '../../src/webhooks/delivery/limits.ts';
 import { WebhookDispatcher } from '../../src/webhooks/worker/webhook-dispatcher.ts';
 import type { FromWebhooks, ToWebhooks, WebhookTask } from '../../src/webhooks/worker/webhook-messages.ts';
+import { MortalClock } from '../support/mortal-clock.ts';
 import { hooks } from './names.ts';
 import type { Life, Site } from './site.ts';
 
@@ -98,49 +99,6 @@ export class Receivers {
   }
 }
 
-/** The clock of one thread: its timers end with it. */
-class ThreadClock implements Clock {
-  readonly #clock: Clock;
-  readonly #cancels = new Set<Cancel>();
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs();
-  }
-
-  wallMs(): number {
-    return this.#clock.wallMs();
-  }
-
-  after(delayMs: number, run: () => void): Cancel {
-    const cancel = this.#clock.after(delayMs, () => {
-      this.#cancels.delete(cancel);
-      run();
-    });
-    return this.#keep(cancel);
-  }
-
-  every(intervalMs: number, run: () => void): Cancel {
-    return this.#keep(this.#clock.every(intervalMs, run));
-  }
-
-  end(): void {
-    for (const cancel of this.#cancels) cancel();
-    this.#cancels.clear();
-  }
-
-  #keep(cancel: Cancel): Cancel {
-    this.#cancels.add(cancel);
-    return () => {
-      this.#cancels.delete(cancel);
-      cancel();
-    };
-  }
-}
-
 /** Milliseconds that a message takes between the threads of a process. */
 const messageMs = 0.05;
 
@@ -151,7 +109,7 @@ export function startWebhookThread(site: Site, life: Life, task: WebhookTask): W
 class WebhookThread extends EventEmitter {
   readonly #site: Site;
   readonly #life: Life;
-  readonly #clock: ThreadClock;
+  readonly #clock: MortalClock;
   readonly #dispatcher: WebhookDispatcher;
   #isFollowing = false;
   #isOver = false;
@@ -162,7 +120,7 @@ class WebhookThread extends EventEmitter {
     const { host, clock, place } = life;
     this.#site = site;
     this.#life = life;
-    this.#clock = new ThreadClock(clock);
+    this.#clock = new MortalClock(clock);
     const { registry, state } = place.disk.open(timeline, host, 'read-only');
     const sender: WebhookSender = {
       send: (webhook, message) => site.receivers.send(this, this.#clock, webhook, message),

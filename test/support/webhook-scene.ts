@@ -1,6 +1,5 @@
 /** Webhooks in a process: a driven clock, a log and a registry in memory, and a receiver that answers as the test says. */
 import { setImmediate } from 'node:timers/promises';
-import type { Cancel, Clock } from '../../src/lib/clock.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, SessionId } from '../../src/model/ids.ts';
 import type { Product, Webhook } from '../../src/model/registry.ts';
@@ -17,6 +16,7 @@ import type { Hook } from '../../src/webhooks/delivery/hook.ts';
 import { webhookLimits, type WebhookLimits } from '../../src/webhooks/delivery/limits.ts';
 import { WebhookAdmin } from '../../src/webhooks/delivery/webhook-admin.ts';
 import { DrivenClock } from './driven-clock.ts';
+import { MortalClock } from './mortal-clock.ts';
 import { FakeLog, FakeTelemetry, testApp } from './fakes.ts';
 import { MemoryDeliveryStore } from './memory-delivery-store.ts';
 
@@ -138,41 +138,6 @@ export class ScriptedSender implements WebhookSender {
   }
 }
 
-/** The clock of one life: what it was asked for ends with a crash, and time goes on. */
-class MortalClock implements Clock {
-  readonly #clock: DrivenClock;
-  readonly #cancels = new Set<Cancel>();
-
-  constructor(clock: DrivenClock) {
-    this.#clock = clock;
-  }
-
-  monotonicMs(): number {
-    return this.#clock.monotonicMs();
-  }
-
-  wallMs(): number {
-    return this.#clock.wallMs();
-  }
-
-  after(delayMs: number, run: () => void): Cancel {
-    return this.#keep(this.#clock.after(delayMs, run));
-  }
-
-  every(intervalMs: number, run: () => void): Cancel {
-    return this.#keep(this.#clock.every(intervalMs, run));
-  }
-
-  die(): void {
-    for (const cancel of this.#cancels) cancel();
-  }
-
-  #keep(cancel: Cancel): Cancel {
-    this.#cancels.add(cancel);
-    return cancel;
-  }
-}
-
 export interface SceneOptions {
   readonly limits?: Partial<WebhookLimits>;
   readonly hooks?: readonly Webhook[];
@@ -256,7 +221,7 @@ export class WebhookScene {
 
   /** What a crash leaves: what was committed, and the log. */
   crash(options: SceneOptions = {}): WebhookScene {
-    this.#life.die();
+    this.#life.end();
     return new WebhookScene({ ...options, before: this });
   }
 }
