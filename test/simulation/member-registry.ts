@@ -3,14 +3,10 @@
  * members and to the log, in the order of the real control plane. Left out are files that are imported, which a thread
  * does, and the audit log.
  */
-import { assert } from '../../src/lib/assert.ts';
-import { Provisioner } from '../../src/core/devices/provision-devices.ts';
+import { RegistryWriting } from '../../src/server/bootstrap/registry-writing.ts';
 import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Member } from '../../src/server/membership/membership.ts';
-import { noticesWaitingMax } from '../../src/storage/lmdb/store-limits.ts';
-import { NoticeTeller } from '../../src/storage/registry/notice-teller.ts';
 import type { RegistryTables } from '../../src/storage/registry/registry-tables.ts';
-import { generateSecret, RegistryWriter } from '../../src/storage/registry/registry-write.ts';
 
 export interface MemberRegistryDeps {
   readonly member: Member;
@@ -22,41 +18,32 @@ export interface MemberRegistryDeps {
 }
 
 export class MemberRegistry {
-  readonly writer: RegistryWriter;
-  readonly provisioner: Provisioner;
+  readonly writer: RegistryWriting['writer'];
+  readonly provisioner: RegistryWriting['provisioner'];
   readonly tables: RegistryTables;
-  readonly #teller: NoticeTeller;
+  readonly #writing: RegistryWriting;
   readonly #context: ServerContext;
   readonly #reviewCalls: () => void;
   readonly #reviewWebhooks: () => void;
 
   constructor(context: ServerContext, { member, tables, reviewCalls, reviewWebhooks }: MemberRegistryDeps) {
-    const { clock, log, registry, records } = context;
-    const { notices } = tables;
-    assert(notices !== null, 'a store that is written has notices');
     this.tables = tables;
     this.#context = context;
     this.#reviewCalls = reviewCalls;
     this.#reviewWebhooks = reviewWebhooks;
-    this.#teller = new NoticeTeller({ clock, log, notices, events: records.registryEvents });
-    const written = (): void => {
-      member.registryWritten();
-      this.#teller.poke();
-    };
-    this.writer = new RegistryWriter(tables, registry, written, clock);
-    this.provisioner = new Provisioner({
-      ...context,
-      devices: this.writer,
+    this.#writing = new RegistryWriting(context, {
+      member,
+      tables,
       audit: { record: (_intent, act) => act() },
-      makeSecret: generateSecret,
-      isBehind: () => notices.length > noticesWaitingMax,
       changed: () => this.changed(),
     });
+    this.writer = this.#writing.writer;
+    this.provisioner = this.#writing.provisioner;
   }
 
   /** Behind `prepare` of the member. */
   start(): Promise<void> {
-    return this.#teller.start();
+    return this.#writing.start();
   }
 
   /** Another node has changed it, and that is here. */
@@ -78,7 +65,7 @@ export class MemberRegistry {
   }
 
   stop(): Promise<void> {
-    return this.#teller.stop();
+    return this.#writing.stop();
   }
 
   #review(): void {

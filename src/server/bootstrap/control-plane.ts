@@ -3,17 +3,12 @@
  * process. How it opens, drains and closes.
  */
 import { join } from 'node:path';
-import { assert } from '../../lib/assert.ts';
-import { Provisioner } from '../../core/devices/provision-devices.ts';
 import { Operators } from '../../gateways/ops/operators.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
-import { NoticeTeller } from '../../storage/registry/notice-teller.ts';
-import { noticesWaitingMax } from '../../storage/lmdb/store-limits.ts';
-import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { adminRoutes } from './admin-routes.ts';
 import { CallService, type CallServiceDeps } from './call-service.ts';
@@ -24,6 +19,7 @@ import type { Logging } from './logging.ts';
 import type { Member, MembershipView } from '../membership/membership.ts';
 import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { RegistryRefresh } from './registry-refresh.ts';
+import { RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
 import { fillRegistry, type Recovered } from './unasked-changes.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
@@ -40,7 +36,7 @@ export interface ControlPlaneDeps {
 }
 
 export class ControlPlane {
-  readonly writer: RegistryWriter;
+  readonly writer: RegistryWriting['writer'];
   readonly refresh: RegistryRefresh;
   readonly calls: CallService;
   readonly webhooks: WebhookService;
@@ -48,9 +44,8 @@ export class ControlPlane {
   /** Of everything that an operator changes here. */
   readonly audit: AuditLog;
   readonly operators: Operators;
-  /** Carries out what applications ask for their devices. */
-  readonly provisioner: Provisioner;
-  readonly #teller: NoticeTeller;
+  readonly provisioner: RegistryWriting['provisioner'];
+  readonly #writing: RegistryWriting;
   readonly #context: ServerContext;
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
@@ -77,22 +72,10 @@ export class ControlPlane {
       clock,
       log,
     });
-    const { notices } = tables;
-    assert(notices !== null, 'a store that is written has notices');
-    this.#teller = new NoticeTeller({ clock, log, notices, events: records.registryEvents });
-    const written = (): void => {
-      member.registryWritten();
-      this.#teller.poke();
-    };
-    this.writer = new RegistryWriter(tables, registry, written, clock);
-    this.provisioner = new Provisioner({
-      ...context,
-      devices: this.writer,
-      audit: this.audit,
-      makeSecret: generateSecret,
-      isBehind: () => notices.length > noticesWaitingMax,
-      changed: () => this.#changed(),
-    });
+    const { audit } = this;
+    this.#writing = new RegistryWriting(context, { member, tables, audit, changed: () => this.#changed() });
+    this.writer = this.#writing.writer;
+    this.provisioner = this.#writing.provisioner;
     this.refresh = new RegistryRefresh({
       directory,
       mode: tables.environment.mode,
@@ -136,7 +119,7 @@ export class ControlPlane {
     const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
     await this.#member.prepare(this.#context, this);
     const demo = isSuccessor ? null : await fillRegistry(this.#context, this);
-    await this.#teller.start();
+    await this.#writing.start();
     await this.webhooks.start();
     this.#console.start();
     return { ops, demo };
@@ -171,7 +154,7 @@ export class ControlPlane {
 
   /** Before the records are closed: what the registry has to tell is in them, or told after the next start. */
   async stopTelling(): Promise<void> {
-    await this.#teller.stop();
+    await this.#writing.stop();
   }
 
   /** Behind the records: webhooks have seen what was committed last. */
