@@ -10,7 +10,7 @@ import { chmod, mkdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { assert } from '../../lib/assert.ts';
-import { pause, type Clock } from '../../lib/clock.ts';
+import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Gathered } from '../../lib/gathered.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import { encodePeerMessage } from '../../protocol/cluster/peer-message.ts';
@@ -48,8 +48,6 @@ export interface UnixMember {
 
 /** Longest path of a Unix socket that every system takes. */
 const pathBytesMax = 103;
-/** Those who have not hung up yet are looked at so often. */
-const leaveTickMs = 5;
 
 export class UnixPeers implements Peers {
   readonly self: MemberId;
@@ -148,11 +146,8 @@ export class UnixPeers implements Peers {
    * Resolves when they have, within `peerLeaveMsMax`.
    */
   async leave(): Promise<void> {
-    const { clock } = this.#deps;
-    const endMs = clock.monotonicMs() + peerLeaveMsMax;
     for (const connection of this.#connections) connection.leave();
-    void this.#unlisten();
-    while (this.#connections.size > 0 && clock.monotonicMs() < endMs) await pause(clock, leaveTickMs);
+    await settlesWithin(this.#deps.clock, peerLeaveMsMax, this.#unlisten());
   }
 
   /** What is open is settled, and the socket is gone. */
