@@ -52,7 +52,10 @@ async function restartWorkers(context: CommandContext): Promise<void> {
   const client = clientOf(context);
   const { members } = await readCluster(client);
   if (!members.some(({ role }) => role === 'worker'))
-    throw new CommandError('this server is one process and has no workers', 'stop it, and start it again');
+    throw new CommandError(
+      'this server is one process and has no workers',
+      `let it hand over to a new one: ${reveilleCommand('upgrade')}`,
+    );
   const answer = await client.change<object>('/v1/cluster/restart', {});
   context.output.answer(
     answer,
