@@ -69,6 +69,7 @@ export class FakeFork implements ProcessFork {
     sent();
     if (order.kind === 'sleep-socket') this.lent.set(order.number, order.connections);
     if (!this.isSound) return;
+    if (order.kind === 'sleep-socket') this.report({ kind: 'sleep-socket-taken', number: order.number });
     if (order.kind === 'sleep-sockets-back') {
       // Some come again at once.
       const numbers = Array.from(this.lent.keys());

@@ -64,7 +64,7 @@ class Supervised {
       },
       predecessor: this.#predecessor,
       stop: () => this.#end(false),
-      sleepSocket: (loan, back) => this.#lentPort.sockets.borrow(loan, back),
+      sleepSocket: (loan, taken, back) => this.#lentPort.sockets.borrow(loan, taken, back),
       sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
       sleepCounts: () => this.#process?.sleepPort?.counts ?? noConnections,
       alone: () => {

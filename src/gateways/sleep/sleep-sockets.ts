@@ -96,8 +96,12 @@ export class SleepSockets {
     });
   }
 
-  /** Accepts so many, then closes the socket here and calls `back` with how many it did not take. */
-  borrow({ number, socket, connections }: SleepLoan, back: (unused: number) => void): void {
+  /** Calls `taken`, accepts so many, then closes the socket here and calls `back` with how many it did not take. */
+  borrow(
+    { number, socket, connections }: SleepLoan,
+    taken: () => void,
+    back: (unused: number) => void,
+  ): void {
     if (this.#hasGivenUp) {
       socket.close();
       return back(connections);
@@ -108,6 +112,7 @@ export class SleepSockets {
       this.#lent.set(number, lent);
     }
     lent.take(socket, connections, back);
+    taken();
   }
 
   /** All that are lent, however many they would still give. */

@@ -96,8 +96,8 @@ export interface ProcessOrders {
   /** Of the process that hands over to this one. */
   readonly predecessor: Pick<PredecessorFollower, 'ordered'>;
   stop(): void;
-  /** `back`: the socket is closed here, and would have given `unused` more. */
-  sleepSocket(loan: SleepLoan, back: (unused: number) => void): void;
+  /** `taken`: connections are accepted from it; `back`: the socket is closed here, and would have given `unused` more. */
+  sleepSocket(loan: SleepLoan, taken: () => void, back: (unused: number) => void): void;
   /** Every one that has not been given back. */
   sleepSocketsBack(): void;
   sleepCounts(): SleepCounts;
@@ -132,8 +132,11 @@ export function reportToSupervisor(
 
 function borrow(loan: SleepLoan, orders: ProcessOrders): void {
   const { number } = loan;
-  orders.sleepSocket(loan, (unused) =>
-    reportToSupervisor({ kind: 'sleep-socket-back', number, unused, sleep: orders.sleepCounts() }),
+  orders.sleepSocket(
+    loan,
+    () => reportToSupervisor({ kind: 'sleep-socket-taken', number }),
+    (unused) =>
+      reportToSupervisor({ kind: 'sleep-socket-back', number, unused, sleep: orders.sleepCounts() }),
   );
 }
 

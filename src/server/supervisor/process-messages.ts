@@ -125,6 +125,8 @@ export type ProcessReport =
   /** It cannot start, for a reason that is a sentence for the operator. It ends. */
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'heartbeat'; readonly sleep: SleepCounts }
+  /** It accepts from a socket of the sleep port that it was lent. */
+  | { readonly kind: 'sleep-socket-taken'; readonly number: number }
   | ({ readonly kind: 'sleep-socket-back'; readonly sleep: SleepCounts } & SleepReturn)
   /** An operator wants the workers to be replaced one after the other; `upgrade`: and the coordinator behind them. */
   | { readonly kind: 'restart-workers' | 'upgrade' }

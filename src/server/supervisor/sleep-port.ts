@@ -30,6 +30,9 @@ export class SupervisorSleepPort {
   /** Those that take connections now. */
   readonly #workers: () => readonly SleepBorrower[];
   #sockets: readonly PortSocket[] = [];
+  /** Nobody has listened on them yet: the kernel refuses who comes. */
+  readonly #silent = new Set<number>();
+  #opened: () => void = () => undefined;
   #turn = 0;
 
   constructor(deps: SleepPortDeps, workers: () => readonly SleepBorrower[]) {
@@ -41,7 +44,15 @@ export class SupervisorSleepPort {
   async open(address: ListenAddress, workers: number): Promise<void> {
     const sockets = await this.#deps.bind(address, workers);
     this.#sockets = sockets.map((socket, number) => ({ socket, number, holder: null }));
+    const opened = new Promise<void>((resolve) => (this.#opened = resolve));
+    for (const { number } of this.#sockets) this.#silent.add(number);
     for (const socket of this.#sockets) this.#lend(socket);
+    await opened;
+  }
+
+  /** A worker accepts from the socket of this number. Who comes waits in it from then on while nobody has it. */
+  taken(number: number): void {
+    if (this.#silent.delete(number) && this.#silent.size === 0) this.#opened();
   }
 
   /** Call it whenever a worker comes or goes. */

@@ -42,6 +42,7 @@ export interface SlotDeps {
   changed(): void;
   /** `all`: of the workers, then of the coordinator. */
   wantsReplacement(of: 'workers' | 'all'): void;
+  sleepSocketTaken(number: number): void;
   sleepSocketReturned(by: SleepBorrower, what: SleepReturn): void;
 }
 
@@ -190,6 +191,8 @@ export class SupervisorSlot {
         life.heartbeatsUnanswered = 0;
         life.borrower.reported(report.sleep);
         return;
+      case 'sleep-socket-taken':
+        return this.#deps.sleepSocketTaken(report.number);
       case 'sleep-socket-back':
         life.borrower.reported(report.sleep);
         this.#deps.sleepSocketReturned(life.borrower, report);

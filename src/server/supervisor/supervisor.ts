@@ -177,6 +177,7 @@ export class Supervisor {
         task: (succeeded) => this.#task(process, role, succeeded),
         workerSet: () => this.#workerSet(),
         changed: () => this.#notify(),
+        sleepSocketTaken: (number) => this.#sleepPort.taken(number),
         sleepSocketReturned: (by, what) => this.#sleepPort.returned(by, what),
         wantsReplacement: (of) => {
           this.#asked += 1;

@@ -47,6 +47,27 @@ test('the port is open once all are up, and closed before anybody is told to sto
   assert.equal(scene.log.lines.filter(({ message }) => message === waitLine).length, 0);
 });
 
+test('all are up when every socket has a worker that listens: until then it refuses who comes', async () => {
+  const scene = new SupervisorScene(2);
+  let isUp = false;
+  void scene.supervisor.start().then(() => (isUp = true));
+  await scene.settle();
+  scene.life(0).ready();
+  await scene.settle();
+  const [first, slow] = scene.workers;
+  assert.ok(first !== undefined && slow !== undefined);
+  slow.isSound = false;
+  for (const worker of [first, slow]) worker.ready();
+  await scene.settle();
+  assert.deepEqual(lent(scene), [1, 1]);
+  assert.equal(isUp, false);
+  // It dies before it listens, and the other one is lent what it had.
+  slow.die('SIGKILL');
+  await scene.settle();
+  assert.equal(first.lent.size, 2);
+  assert.equal(isUp, true);
+});
+
 test('a port whose sockets cannot be had is no start', async () => {
   const scene = new SupervisorScene(1);
   scene.noSockets = new Error('cannot bind: EADDRINUSE');
