@@ -44,6 +44,23 @@ export function nextTurn(): Promise<void> {
   });
 }
 
+const quietTurnMsMax = 0.3;
+const quietTurnsMax = 20;
+
+/**
+ * Resolves right behind a turn of the event loop that did little else than take what had come, at the latest behind
+ * `quietTurnsMax` of them: what has come to a listener and was not accepted is then as little as can be.
+ */
+export async function quietTurn(clock: Pick<Clock, 'monotonicMs'>): Promise<void> {
+  // What is left of this turn took what came before it.
+  await nextTurn();
+  for (let turns = 1; turns < quietTurnsMax; turns += 1) {
+    const begunMs = clock.monotonicMs();
+    await nextTurn();
+    if (clock.monotonicMs() - begunMs <= quietTurnMsMax) return;
+  }
+}
+
 /** True as soon as `work` is done; false when it is not within `ms` of monotonic time, or has failed. Never rejects. */
 export function settlesWithin(clock: Clock, ms: number, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
 /** The REST API composed: verification, endpoints, one pipeline. */
+import { quietTurn, type Clock } from '../../lib/clock.ts';
 import { FairQueue } from '../../lib/fair-queue.ts';
 import { ListeningApps } from '../../lib/uws.ts';
 import type { Rate } from '../../lib/token-bucket.ts';
@@ -64,6 +65,7 @@ export interface ApiDeps extends ServerContext {
 
 /** What answers callers: its listener, and the pipeline behind it. */
 export class Api {
+  readonly #clock: Clock;
   readonly #listen: ListenAddress;
   readonly #apps: ListeningApps;
   readonly #pipeline: Pipeline;
@@ -88,6 +90,7 @@ export class Api {
     };
     const routes = composeRoutes(context, readers);
     const pipeline = new Pipeline({ ...context, routes, authenticator, connections: connections.api });
+    this.#clock = clock;
     this.#listen = settings.api.listen;
     this.#pipeline = pipeline;
     this.#relay = new RequestRelay(clock, pipeline.handle);
@@ -143,15 +146,19 @@ export class Api {
     return answerRelayed(this.#pipeline.handle, request);
   }
 
-  /** Takes no more connections, and ends none. */
-  stopListening(): void {
+  /**
+   * Takes no more connections, and ends none. Those that have come and are not accepted are reset, where the system cannot migrate
+   * them to who else listens on the port.
+   */
+  async stopListening(): Promise<void> {
+    await quietTurn(this.#clock);
     this.#apps.stopListening();
   }
 
   /** Takes no more connections. Resolves when every request that was taken is answered. */
-  finish(): Promise<void> {
-    this.#apps.stopListening();
-    return this.#pipeline.idle();
+  async finish(): Promise<void> {
+    await this.stopListening();
+    await this.#pipeline.idle();
   }
 
   /** Ends every connection, answered or not. */

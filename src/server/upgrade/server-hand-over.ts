@@ -135,8 +135,8 @@ export class ServerHandOver {
   }
 
   /** Callers that come now come to the server that goes on. */
-  stopListening(): void {
-    this.#deps.gateways.api.stopListening();
+  async stopListening(): Promise<void> {
+    await this.#deps.gateways.api.stopListening();
   }
 
   /** Ends the connections of callers, answered or not. */

@@ -4,7 +4,7 @@
  * successor begin with the sessions. If that does not serve in time, or ends, it is killed and this process goes on with
  * them: the sockets were open here all the time. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
-import { nextTurn, pause, type Clock } from '../../lib/clock.ts';
+import { pause, type Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { continueReading, handleOf } from '../../lib/bound-sockets.ts';
 import { relayMsMax, successorLoadMsMax, successorStartMsMax } from '../../model/upgrade-limits.ts';
@@ -168,9 +168,7 @@ export class Upgrade implements UpgradeControl {
   }
 
   async #passOn(successor: Successor, leaving: ServerHandOver): Promise<void> {
-    // Right behind the turn that has accepted who waited: the system resets those who come between, where it cannot migrate them.
-    await nextTurn();
-    leaving.stopListening();
+    await leaving.stopListening();
     leaving.relay.relayTo(successor.relayed);
     leaving.passConnectionsOn((socket) => {
       const handle = handleOf(socket);
@@ -194,7 +192,7 @@ export class Upgrade implements UpgradeControl {
       leaving.abandonPending();
       const server = await this.#deps.restart(takeOver);
       this.#server = server;
-      leaving.stopListening();
+      await leaving.stopListening();
       leaving.relay.relayTo(server.relayed);
       leaving.passConnectionsOn((socket) => {
         continueReading(socket);

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { nextTurn, quietTurn } from '../../../src/lib/clock.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+
+/** Resolves when so many turns of the loop have taken long. */
+async function busyTurns(clock: DrivenClock, count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) {
+    await nextTurn();
+    clock.advance(5);
+  }
+}
+
+describe('a turn of the event loop that does next to nothing', () => {
+  test('is the next whole one where nothing else is done', async () => {
+    const ends: string[] = [];
+    const quiet = quietTurn(new DrivenClock()).then(() => ends.push('quiet'));
+    for (const turn of ['this one', 'the next', 'after it']) {
+      await nextTurn();
+      ends.push(turn);
+    }
+    await quiet;
+    // It was asked for first, and so is told first of each.
+    assert.deepEqual(ends, ['this one', 'quiet', 'the next', 'after it']);
+  });
+
+  test('comes behind those that take long', async () => {
+    const clock = new DrivenClock();
+    const before = clock.monotonicMs();
+    await Promise.all([
+      quietTurn(clock).then(() => assert.equal(clock.monotonicMs() - before, 35)),
+      busyTurns(clock, 7),
+    ]);
+  });
+
+  test('is not waited for beyond 20 turns', async () => {
+    const clock = new DrivenClock();
+    const before = clock.monotonicMs();
+    const waited = quietTurn(clock).then(() => clock.monotonicMs() - before);
+    await busyTurns(clock, 30);
+    assert.ok((await waited) <= 100, `${await waited}`);
+  });
+});
