@@ -45,6 +45,8 @@ export class CallPlacement {
   readonly #issuing = new OpenIssuances();
   readonly #shared = new SharedSessions();
   readonly #given: GivenCalls;
+  /** Devices without a call whose change by an earlier life waits to be shared: that may have given their calls away. */
+  readonly #maybeGiven = new Set<DeviceId>();
 
   constructor(deps: CallPlacementDeps) {
     this.#deps = deps;
@@ -63,6 +65,11 @@ export class CallPlacement {
   /** The sessions that an earlier life of this process has written to the shared rows last. Before any is ended here. */
   resume(deviceId: DeviceId, sessions: readonly CallSession[]): void {
     this.#shared.note(deviceId, sessions);
+  }
+
+  /** An earlier life of this process has changed the device's calls, has not shared that yet, and has left none here. */
+  resumeWithout(deviceId: DeviceId): void {
+    this.#maybeGiven.add(deviceId);
   }
 
   /**
@@ -169,7 +176,7 @@ export class CallPlacement {
         return about === null || !(await this.#isTheirsToTell(kept, deviceId, about));
       }
       // Whoever was given them claims them there, or finds them there if this member is lost.
-      if (sessions.length === 0 && about === null && this.#given.has(deviceId)) return true;
+      if (sessions.length === 0 && about === null && this.#isGiven(deviceId, kept)) return true;
       const own = {
         coordinator: peers.self,
         sessions,
@@ -216,7 +223,7 @@ export class CallPlacement {
     isOthers: (kept: KeptCalls) => boolean,
     given: readonly CallSession[] = [],
   ): Promise<CallCoordinator> {
-    const { placements, peers, directory, log } = this.#deps;
+    const { placements, peers, log } = this.#deps;
     let claimed: readonly CallSession[] = [];
     try {
       for (let attempt = 0; attempt < callClaimsMax; attempt++) {
@@ -225,20 +232,32 @@ export class CallPlacement {
         if (kept !== null && isOthers(kept)) return kept.coordinator;
         const isTaken = given.length === 0 && kept !== null && !this.#isOwn(kept.coordinator);
         claimed = isTaken ? kept.sessions : given;
-        const isGiven = kept !== null && this.#isOwn(kept.coordinator) && this.#given.has(deviceId);
+        const isGiven = kept !== null && this.#isOwn(kept.coordinator) && this.#isGiven(deviceId, kept);
         const sessions = isGiven ? kept.sessions : claimed;
         const own = { coordinator: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
         if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
         this.#shared.note(deviceId, claimed);
-        if (claimed.length > 0) directory.adopt(deviceId, claimed);
+        if (claimed.length > 0) this.#adopt(deviceId, claimed);
         return 'here';
       }
     } catch (error) {
       log.warn({ err: error }, 'cannot tell which member keeps the calls of a device');
       // The row may be this member's by now, and then nobody else keeps them: the next write tells.
-      if (claimed.length > 0) directory.adopt(deviceId, claimed);
+      if (claimed.length > 0) this.#adopt(deviceId, claimed);
     }
     return 'unavailable';
+  }
+
+  #adopt(deviceId: DeviceId, claimed: readonly CallSession[]): void {
+    this.#given.cameBack(deviceId, claimed);
+    this.#deps.directory.adopt(deviceId, claimed);
+  }
+
+  /** The calls in the row are looked after until somebody has claimed them: this life has given them, or an earlier one. */
+  #isGiven(deviceId: DeviceId, kept: KeptCalls | null): boolean {
+    const isLeft = kept !== null && kept.sessions.length > 0 && !this.#hasCalls(deviceId);
+    if (isLeft && this.#maybeGiven.delete(deviceId)) this.#given.add(deviceId, kept.sessions);
+    return this.#given.has(deviceId);
   }
 
   #isTheirs({ coordinator, sessions, isIssuing }: KeptCalls): boolean {

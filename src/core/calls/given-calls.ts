@@ -61,6 +61,16 @@ export class GivenCalls {
     this.#byDevice.set(deviceId, { sessions, cancel });
   }
 
+  /** These are here again: how they end is told from here, and not to be looked for behind that. */
+  cameBack(deviceId: DeviceId, here: readonly CallSession[]): void {
+    const given = this.#byDevice.get(deviceId);
+    if (given === undefined) return;
+    const back = new Set(here.map(({ sessionId }) => sessionId));
+    const sessions = given.sessions.filter(({ sessionId }) => !back.has(sessionId));
+    if (sessions.length === 0) this.forget(deviceId);
+    else this.#byDevice.set(deviceId, { ...given, sessions });
+  }
+
   /** They are known to be somewhere. */
   forget(deviceId: DeviceId): void {
     this.#byDevice.get(deviceId)?.cancel();

@@ -153,14 +153,13 @@ export class NodeShares {
     this.#host = host;
   }
 
-  /** Calls of an earlier life, of which the outbox has nothing any more, are shared. */
+  /** Calls of an earlier life are shared, unless the outbox has a change of them; so may be those that it has left to others. */
   #resumeCalls(): void {
     const { open, store } = this.#deps;
-    const kept = Array.from(open.records.calls.all());
-    if (kept.length === 0) return;
     const unshared = devicesOfCalls(store.outbox);
-    for (const { deviceId, sessions } of kept)
-      if (!unshared.has(deviceId)) this.placement.resume(deviceId, sessions);
+    for (const { deviceId, sessions } of open.records.calls.all())
+      if (!unshared.delete(deviceId)) this.placement.resume(deviceId, sessions);
+    for (const deviceId of unshared) this.placement.resumeWithout(deviceId);
   }
 
   /** The calls that are here, against what all share, until that is done; while NATS is away, once it is back. */

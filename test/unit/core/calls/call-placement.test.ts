@@ -264,6 +264,50 @@ test('calls that were given and never came to who asked for them are taken back'
   assert.equal(a.scene.state(sessionId), 'issued');
 });
 
+test('a call that was given, has come back and ended here is not looked for any more', async () => {
+  const { a, b } = twoMembers();
+  const sessionId = await a.issue();
+  await b.placement.fetch(sessionId, testDevice);
+  b.die();
+  await a.placement.takeOver(b.id);
+  assert.equal(a.scene.state(sessionId), 'issued');
+  a.scene.directory.end(sessionId, 'cancelled');
+  // The log of all does not say so yet.
+  a.scene.clock.advance(callsGivenMsMax);
+  await turn();
+  assert.equal(a.scene.state(sessionId), null);
+});
+
+for (const [next, begin] of [
+  ['shares that it has none', (later: Member) => later.save()],
+  ['issues another call', async (later: Member) => void (await later.issue(orderForRoom('room-2')))],
+] as const)
+  test(`calls that an earlier life has given and nobody has claimed are taken back when the next one ${next}`, async () => {
+    const { cluster, a } = twoMembers();
+    const sessionId = await a.issue();
+    assert.equal(a.placement.give(sessionId).kind, 'given');
+    const later = cluster.restart(a);
+    later.placement.resumeWithout(testDevice);
+    await begin(later);
+    later.scene.clock.advance(callsGivenMsMax);
+    await turn();
+    assert.equal(later.scene.state(sessionId), 'issued');
+  });
+
+test('of calls that an earlier life has left, those that have ended stay so', async () => {
+  const { cluster, a } = twoMembers();
+  const sessionId = await a.issue();
+  assert.equal(a.placement.give(sessionId).kind, 'given');
+  const later = cluster.restart(a);
+  later.placement.resumeWithout(testDevice);
+  await later.save();
+  cluster.ended.add(sessionId);
+  later.scene.clock.advance(callsGivenMsMax);
+  await turn();
+  assert.equal(later.scene.state(sessionId), null);
+  assert.deepEqual(cluster.placements.rows.get(testDevice)?.sessions, []);
+});
+
 test('calls that were given and have come to who asked for them stay there, also those that have ended since', async () => {
   const { cluster, a, b } = twoMembers();
   const [sessionId, ended] = [await a.issue(), await a.issue(orderForRoom('room-2'))];
