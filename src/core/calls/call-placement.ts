@@ -175,8 +175,9 @@ export class CallPlacement {
         else if (sessions.length === 0 && about === null) this.#shared.forget(deviceId);
         return about === null || !(await this.#isTheirsToTell(kept, deviceId, about));
       }
-      // Whoever was given them claims them there, or finds them there if this member is lost.
-      if (sessions.length === 0 && about === null && this.#isGiven(deviceId, kept)) return true;
+      // What has come since is written behind this; who was given them claims them there, or finds them there if this member is lost.
+      const isEmptied = sessions.length === 0 && about === null;
+      if (isEmptied && (this.#hasCalls(deviceId) || this.#isGiven(deviceId, kept))) return true;
       const own = {
         coordinator: peers.self,
         sessions,
@@ -230,13 +231,14 @@ export class CallPlacement {
         claimed = [];
         const kept = await placements.find(deviceId, callPlacementMsMax);
         if (kept !== null && isOthers(kept)) return kept.coordinator;
-        const isTaken = given.length === 0 && kept !== null && !this.#isOwn(kept.coordinator);
-        claimed = isTaken ? kept.sessions : given;
-        const isGiven = kept !== null && this.#isOwn(kept.coordinator) && this.#isGiven(deviceId, kept);
-        const sessions = isGiven ? kept.sessions : claimed;
+        const isOwn = kept !== null && this.#isOwn(kept.coordinator);
+        claimed = given.length === 0 && kept !== null && !isOwn ? kept.sessions : given;
+        // Of its own row a claim takes nothing out: one may have been issued since it began.
+        const isKept = isOwn && (this.#isGiven(deviceId, kept) || claimed.length === 0);
+        const sessions = isKept ? kept.sessions : claimed;
         const own = { coordinator: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
         if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
-        this.#shared.note(deviceId, claimed);
+        if (!isKept) this.#shared.note(deviceId, claimed);
         if (claimed.length > 0) this.#adopt(deviceId, claimed);
         return 'here';
       }

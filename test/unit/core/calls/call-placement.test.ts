@@ -93,6 +93,14 @@ class Member {
     return this.placement.save(deviceId, this.scene.records.read(deviceId), about);
   }
 
+  /** The row is what the outbox makes of it, in this very moment. */
+  shareAtOnce(deviceId = testDevice): void {
+    const { rows } = this.#cluster.placements;
+    const sessions = this.scene.records.read(deviceId);
+    const revision = (rows.get(deviceId)?.revision ?? 0) + 1;
+    rows.set(deviceId, { coordinator: this.id, sessions, isIssuing: false, revision });
+  }
+
   die(): void {
     this.#cluster.alive = this.#cluster.alive.filter((member) => member !== this);
   }
@@ -346,6 +354,36 @@ test('a leg that comes for a call that is over takes no other call of its device
     cluster.placements.rows.get(testDevice)?.sessions.map(({ sessionId }) => sessionId),
     [live],
   );
+});
+
+test('a leg that comes for a call that is over takes no call out of what all share that is issued meanwhile', async () => {
+  const { cluster, a } = twoMembers();
+  const over = await a.issue();
+  a.scene.directory.end(over, 'cancelled');
+  await a.save(testDevice, over);
+  const fetching = a.placement.fetch(over, testDevice);
+  let issued: SessionId | null = null;
+  cluster.placements.meanwhile = () => {
+    issued = a.scene.issue(orderForRoom('room-2'));
+    a.shareAtOnce();
+  };
+  await fetching;
+  const shared = cluster.placements.rows.get(testDevice)?.sessions.map(({ sessionId }) => sessionId);
+  assert.deepEqual(shared, [issued]);
+});
+
+test('a claim that is given up takes no call out of what all share that is issued meanwhile', async () => {
+  const { cluster, a } = twoMembers();
+  assert.equal(await a.placement.coordinatorOf(testDevice), 'here');
+  let issued: SessionId | null = null;
+  cluster.placements.meanwhile = () => {
+    issued = a.scene.issue(callOrder());
+    a.shareAtOnce();
+  };
+  a.placement.settled(testDevice);
+  await turn();
+  const shared = cluster.placements.rows.get(testDevice)?.sessions.map(({ sessionId }) => sessionId);
+  assert.deepEqual(shared, [issued]);
 });
 
 test('a session that nobody has is brought from nowhere', async () => {
