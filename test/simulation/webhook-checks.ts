@@ -84,7 +84,9 @@ function checkDeviceOrder(
 
 /** An attempt whose sender died counts as failed from its begin on. */
 function releaseOf(made: readonly Attempt[]): number {
-  const delivered = made.find(({ isDelivered }) => isDelivered)?.endedMs ?? Infinity;
+  // Two processes may bring it at once, where one does not know yet that it has no lease any more.
+  const deliveredMs = made.filter(({ isDelivered }) => isDelivered).map(({ endedMs }) => endedMs ?? Infinity);
+  const delivered = Math.min(...deliveredMs);
   const [, second] = made
     .filter(({ isDelivered }) => !isDelivered)
     .map(({ begunMs, endedMs }) => endedMs ?? begunMs)
