@@ -45,8 +45,6 @@ export class CallPlacement {
   readonly #issuing = new OpenIssuances();
   readonly #shared = new SharedSessions();
   readonly #given: GivenCalls;
-  /** Devices without a call whose change by an earlier life waits to be shared: that may have given their calls away. */
-  readonly #maybeGiven = new Set<DeviceId>();
 
   constructor(deps: CallPlacementDeps) {
     this.#deps = deps;
@@ -69,7 +67,7 @@ export class CallPlacement {
 
   /** An earlier life of this process has changed the device's calls, has not shared that yet, and has left none here. */
   resumeWithout(deviceId: DeviceId): void {
-    this.#maybeGiven.add(deviceId);
+    this.#given.resume(deviceId);
   }
 
   /**
@@ -177,11 +175,12 @@ export class CallPlacement {
       }
       // What has come since is written behind this; who was given them claims them there, or finds them there if this member is lost.
       const isEmptied = sessions.length === 0 && about === null;
-      if (isEmptied && (this.#hasCalls(deviceId) || this.#isGiven(deviceId, kept))) return true;
+      if (isEmptied && (this.#hasCalls(deviceId) || this.#given.areIn(kept, deviceId))) return true;
       const own = {
         coordinator: peers.self,
         sessions,
-        isIssuing: sessions.length === 0 && this.#isAwaited(deviceId),
+        // A session is, or will be, on its way there.
+        isIssuing: sessions.length === 0 && (this.#issuing.has(deviceId) || this.#hasCalls(deviceId)),
       };
       this.#shared.notePut(deviceId, sessions);
       if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
@@ -234,32 +233,20 @@ export class CallPlacement {
         const isOwn = kept !== null && this.#isOwn(kept.coordinator);
         claimed = given.length === 0 && kept !== null && !isOwn ? kept.sessions : given;
         // Of its own row a claim takes nothing out: one may have been issued since it began.
-        const isKept = isOwn && (this.#isGiven(deviceId, kept) || claimed.length === 0);
+        const isKept = isOwn && (this.#given.areIn(kept, deviceId) || claimed.length === 0);
         const sessions = isKept ? kept.sessions : claimed;
         const own = { coordinator: peers.self, sessions, isIssuing: this.#issuing.has(deviceId) };
         if ((await placements.put(deviceId, own, kept?.revision ?? null)) === 'conflict') continue;
         if (!isKept) this.#shared.note(deviceId, claimed);
-        if (claimed.length > 0) this.#adopt(deviceId, claimed);
+        if (claimed.length > 0) this.#given.adopt(deviceId, claimed);
         return 'here';
       }
     } catch (error) {
       log.warn({ err: error }, 'cannot tell which member keeps the calls of a device');
       // The row may be this member's by now, and then nobody else keeps them: the next write tells.
-      if (claimed.length > 0) this.#adopt(deviceId, claimed);
+      if (claimed.length > 0) this.#given.adopt(deviceId, claimed);
     }
     return 'unavailable';
-  }
-
-  #adopt(deviceId: DeviceId, claimed: readonly CallSession[]): void {
-    this.#given.cameBack(deviceId, claimed);
-    this.#deps.directory.adopt(deviceId, claimed);
-  }
-
-  /** The calls in the row are looked after until somebody has claimed them: this life has given them, or an earlier one. */
-  #isGiven(deviceId: DeviceId, kept: KeptCalls | null): boolean {
-    const isLeft = kept !== null && kept.sessions.length > 0 && !this.#hasCalls(deviceId);
-    if (isLeft && this.#maybeGiven.delete(deviceId)) this.#given.add(deviceId, kept.sessions);
-    return this.#given.has(deviceId);
   }
 
   #isTheirs({ coordinator, sessions, isIssuing }: KeptCalls): boolean {
@@ -293,11 +280,6 @@ export class CallPlacement {
     const coordinator = await this.#claim(deviceId, (kept) => this.#isTheirs(kept));
     if (coordinator !== 'here') this.#issuing.end(deviceId);
     return coordinator;
-  }
-
-  /** A session is, or will be, on its way to the shared rows. */
-  #isAwaited(deviceId: DeviceId): boolean {
-    return this.#issuing.has(deviceId) || this.#hasCalls(deviceId);
   }
 
   /** A failure leaves the claim as it is: others go on asking this member while it lives. */

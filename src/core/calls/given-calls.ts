@@ -8,7 +8,7 @@ import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { callPlacementMsMax } from '../../model/limits.ts';
 import type { Log } from '../ports/log.ts';
-import type { CallPlacements } from '../ports/records.ts';
+import type { CallPlacements, KeptCalls } from '../ports/records.ts';
 import type { CallDirectory } from './call-directory.ts';
 
 export interface GivenCallsDeps {
@@ -37,12 +37,23 @@ interface Given {
 export class GivenCalls {
   readonly #deps: GivenCallsDeps;
   readonly #byDevice = new Map<DeviceId, Given>();
+  /** Devices without a call whose change by an earlier life waits to be shared: that may have given their calls away. */
+  readonly #maybeGiven = new Set<DeviceId>();
 
   constructor(deps: GivenCallsDeps) {
     this.#deps = deps;
   }
 
-  has(deviceId: DeviceId): boolean {
+  /** An earlier life of this process has left no call of the device, and has not shared that. */
+  resume(deviceId: DeviceId): void {
+    this.#maybeGiven.add(deviceId);
+  }
+
+  /** Calls in the row are looked after until somebody has claimed them: this life has given them, or an earlier one. */
+  areIn(kept: KeptCalls | null, deviceId: DeviceId): boolean {
+    const isHere = this.#deps.directory.sessionsOf(deviceId).length > 0;
+    const isLeft = kept !== null && kept.sessions.length > 0 && !isHere;
+    if (isLeft && this.#maybeGiven.delete(deviceId)) this.add(deviceId, kept.sessions);
     return this.#byDevice.has(deviceId);
   }
 
@@ -61,14 +72,14 @@ export class GivenCalls {
     this.#byDevice.set(deviceId, { sessions, cancel });
   }
 
-  /** These are here again: how they end is told from here, and not to be looked for behind that. */
-  cameBack(deviceId: DeviceId, here: readonly CallSession[]): void {
+  /** These are here, and not to be looked for any more: how they end is told from here. */
+  adopt(deviceId: DeviceId, here: readonly CallSession[]): void {
     const given = this.#byDevice.get(deviceId);
-    if (given === undefined) return;
     const back = new Set(here.map(({ sessionId }) => sessionId));
-    const sessions = given.sessions.filter(({ sessionId }) => !back.has(sessionId));
-    if (sessions.length === 0) this.forget(deviceId);
+    const sessions = given?.sessions.filter(({ sessionId }) => !back.has(sessionId)) ?? [];
+    if (given === undefined || sessions.length === 0) this.forget(deviceId);
     else this.#byDevice.set(deviceId, { ...given, sessions });
+    this.#deps.directory.adopt(deviceId, here);
   }
 
   /** They are known to be somewhere. */
