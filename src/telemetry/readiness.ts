@@ -1,6 +1,6 @@
 /** The readiness of this node for traffic, and why it is not ready. Source: running.md, Probes. */
 
-export type UnreadyReason = 'starting' | 'draining' | 'store' | 'store_damaged' | 'cluster';
+export type UnreadyReason = 'starting' | 'draining' | 'store' | 'store_damaged' | 'store_panic' | 'cluster';
 
 /** The readiness of the other processes of this server. */
 export interface Missing {

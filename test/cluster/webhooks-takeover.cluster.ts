@@ -150,7 +150,7 @@ class Node {
       clock,
       log,
       telemetry: new FakeTelemetry(),
-      onDamage: () => undefined,
+      onFault: () => undefined,
       events,
       dataDirectory: store.directory,
       allowLocal: true,

@@ -42,7 +42,7 @@ class WebhooksScene {
       clock: this.clock,
       log: this.log,
       telemetry: this.telemetry,
-      onDamage: () => undefined,
+      onFault: () => undefined,
       events,
       dataDirectory: store.directory,
       allowLocal: true,

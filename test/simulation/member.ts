@@ -215,8 +215,8 @@ export class SimulatedMember {
 
   #openWebhooks(): WebhookService {
     const { clock, log, telemetry, records } = this.context;
-    const onDamage = (file: string): void => log.error({ file }, 'a simulated store is damaged');
-    const parts = { clock, log, telemetry, onDamage, events: records.events };
+    const onFault = (file: string): void => log.error({ file }, 'a simulated store is damaged');
+    const parts = { clock, log, telemetry, onFault, events: records.events };
     return this.#member.webhooks({ ...parts, ...this.deps.webhooks, dataDirectory: '', allowLocal: false });
   }
 }

@@ -205,7 +205,7 @@ class MemoryEnvironment {
   refreshShared(): void {}
 
   /** Memory has no pages that could be damaged. */
-  onDamage(): void {}
+  onFault(): void {}
 
   checkRoom(): void {}
 

@@ -9,7 +9,7 @@ import { formatListenAddress, type ListenAddress } from '../../model/settings-va
 import { findListenProblem } from '../../server/config/start-checks.ts';
 import { readRuntimeFile, type Runtime } from '../../server/bootstrap/runtime-file.ts';
 import { livingPid } from '../../storage/lmdb/data-directory.ts';
-import { damagedAdvice } from '../../storage/lmdb/store-fault.ts';
+import { damagedAdvice, panicAdvice } from '../../storage/lmdb/store-fault.ts';
 import { messageOf } from '../../lib/result.ts';
 import { reachableAddress } from '../admin/running-server.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -70,6 +70,7 @@ const reasonsInWords: Readonly<Record<string, string>> = {
   draining: 'it is being stopped',
   store: 'the store takes no changes: look at the disk and its log, which says why',
   store_damaged: `the store is damaged, its log names the file: ${damagedAdvice}`,
+  store_panic: `the disk failed the store at its first pages: ${panicAdvice}`,
   cluster: 'NATS, or other nodes, are away: look at cluster status',
 };
 

@@ -89,7 +89,7 @@ export class ControlPlane {
       clock,
       log,
       telemetry,
-      onDamage: (file, reason) => context.own.storeHealth?.foundDamage(reason, file),
+      onFault: (file, reason, fault) => context.own.storeHealth?.foundFault(reason, file, fault),
       events: records.events,
       dataDirectory: directory,
       allowLocal: settings.webhooks.allow_local,

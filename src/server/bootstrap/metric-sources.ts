@@ -25,7 +25,7 @@ export interface CountedParts {
   provisioner: Pick<Provisioner, 'carryOut'> | null;
   member: { figures(): ClusterFigures | null } | null;
   figures: LiveFigures | null;
-  storeHealth: Pick<StoreHealth, 'figures' | 'foundDamage'> | null;
+  storeHealth: Pick<StoreHealth, 'figures' | 'foundFault'> | null;
 }
 
 export function noPartsYet(): CountedParts {

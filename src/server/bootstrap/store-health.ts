@@ -1,10 +1,16 @@
 /**
- * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that refuses writes heals by itself; one that is damaged is restored. Source: docs/operations.md.
+ * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that refuses writes heals by itself; one that is damaged is restored, and after LMDB's panic the server is started again. Source: docs/operations.md.
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { WaitingEntries } from '../../storage/journal/journal.ts';
 import type { Environment } from '../../storage/lmdb/environment.ts';
-import { adviceOf, damagedAdvice, faultOf } from '../../storage/lmdb/store-fault.ts';
+import {
+  adviceOf,
+  damagedAdvice,
+  faultOf,
+  panicAdvice,
+  type StoreFault,
+} from '../../storage/lmdb/store-fault.ts';
 import { loginsBacklogMax, stopBacklogMsMax } from '../../storage/lmdb/store-limits.ts';
 import type { StoreFigures } from '../../telemetry/gauges.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
@@ -18,6 +24,8 @@ export class StoreHealth {
   readonly #deps: StoreHealthDeps;
   /** Files that a reader has found damaged: each is told once. */
   readonly #damaged = new Set<string>();
+  /** Files of which LMDB takes nothing any more: each is told once. */
+  readonly #panicked = new Set<string>();
   #refuses = false;
   #waiting: () => number = () => 0;
 
@@ -26,12 +34,29 @@ export class StoreHealth {
   }
 
   /** Of one file of the store. */
-  watch(environment: Pick<Environment, 'path' | 'onDamage'>): void {
-    environment.onDamage((error) => this.foundDamage(error, environment.path));
+  watch(environment: Pick<Environment, 'path' | 'onFault'>): void {
+    environment.onFault((error) => this.foundFault(error, environment.path, faultOf(error)));
   }
 
-  /** Somebody could not read a page of the file. Each time. */
-  foundDamage(error: unknown, file: string): void {
+  /** Somebody could not read a page of the file, each time, or LMDB has panicked. */
+  foundFault(error: unknown, file: string, fault: StoreFault): void {
+    if (fault === 'panic') this.#foundPanic(error, file);
+    else this.#foundDamage(error, file);
+  }
+
+  #foundPanic(error: unknown, file: string): void {
+    if (this.#panicked.has(file)) return;
+    this.#panicked.add(file);
+    const { log, readiness } = this.#deps;
+    readiness.set('store_panic');
+    const fields = { err: error, file, advice: panicAdvice };
+    log.error(
+      fields,
+      'the disk failed the store at its first pages: until a new start nothing of this file is read or written',
+    );
+  }
+
+  #foundDamage(error: unknown, file: string): void {
     if (this.#damaged.has(file)) return;
     this.#damaged.add(file);
     const { log, readiness } = this.#deps;
@@ -51,7 +76,8 @@ export class StoreHealth {
   }
 
   get figures(): StoreFigures {
-    return { refuses: this.#refuses, damagedFiles: this.#damaged.size, waiting: this.#waiting() };
+    const refuses = this.#refuses || this.#panicked.size > 0;
+    return { refuses, damagedFiles: this.#damaged.size, waiting: this.#waiting() };
   }
 
   /** Why the store refuses writes; null: it takes them again. */
@@ -66,7 +92,7 @@ export class StoreHealth {
     readiness.set('store');
     if (faultOf(failure) === 'damaged') readiness.set('store_damaged');
     const advice = adviceOf(failure);
-    log.error({ err: failure, advice }, 'the store refuses writes; tried again every second');
+    log.error({ err: failure, advice }, refusalOf(faultOf(failure)));
   }
 
   loginsTurned(areClosed: boolean): void {
@@ -85,6 +111,11 @@ export class StoreHealth {
     const message = `stopping without ${changes} changes that the store refuses to take: they are lost`;
     this.#deps.log.error({ waited_ms: stopBacklogMsMax, lost, means: lossMeans }, message);
   }
+}
+
+function refusalOf(fault: StoreFault): string {
+  if (fault === 'panic') return 'the store refuses writes until the server is started again';
+  return 'the store refuses writes; tried again every second';
 }
 
 const lossMeans =

@@ -14,13 +14,14 @@ import type {
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
 import type { WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookThread, type WebhookThreadDeps } from '../../webhooks/worker/webhook-thread.ts';
+import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 export interface WebhooksDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Pick<Telemetry, 'webhookDelivery'>;
-  /** A page of this file of the store cannot be read. Each time. */
-  readonly onDamage: (file: string, reason: string) => void;
+  /** A page of this file of the store cannot be read, each time, or LMDB has panicked. */
+  readonly onFault: (file: string, reason: string, fault: StoreFault) => void;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
   /** Of a store that this process has open. */
   readonly dataDirectory: string;

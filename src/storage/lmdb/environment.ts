@@ -13,7 +13,7 @@
  *
  * A process that only looks on can put commits out of order (CommitOrder): each transaction checks that it is in order.
  *
- * LMDB trusts the pages that it maps. A page that it cannot follow makes a read throw, which is told (`onDamage`), and makes a
+ * LMDB trusts the pages that it maps. A page that it cannot follow makes a read throw, which is told (`onFault`), and makes a
  * transaction of the package one that can neither be committed nor given up, which would end the process: each looks for that
  * at its end, while it can still be given up.
  */
@@ -24,6 +24,7 @@ import { nextTurn } from '../../lib/clock.ts';
 import { transactionBegins, transactionEnds } from './abrupt-exit.ts';
 import { CommitOrder, outOfOrder } from './commit-order.ts';
 import { checkMapRoom } from './map-room.ts';
+import { PanicWatch } from './panic-watch.ts';
 import { isDamage } from './store-fault.ts';
 import { firstFormat, storeFormat, StoreFormatError } from './store-format.ts';
 import { storeReadersMax } from './store-limits.ts';
@@ -77,7 +78,8 @@ export class Environment {
   readonly #order: CommitOrder | null;
   /** Transactions: told of one that ends when the file is closed, the package would throw where nobody catches. */
   readonly #underWay = new Set<Promise<unknown>>();
-  #onDamage: (error: unknown) => void = () => undefined;
+  readonly #panic: PanicWatch;
+  #onFault: (error: unknown) => void = () => undefined;
   /** The latest commit: the package waits for its flush at the end, which never comes. */
   #hasFailed = false;
   /** Nothing may be read any more: the package would reset a transaction that is gone. */
@@ -93,6 +95,11 @@ export class Environment {
     const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
     if (mode === 'read-only') this.#root = open({ ...options, readOnly: true });
     else this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
+    this.#panic = new PanicWatch(this.#root, {
+      path,
+      look: () => void this.#notedFormat,
+      told: (error) => this.#onFault(error),
+    });
     this.#order = mode === 'read-only' ? null : new CommitOrder(this.#root, path);
     // In a transaction: of those who write already, none has to meet what this one has put out of order.
     const found =
@@ -107,9 +114,9 @@ export class Environment {
     return (this.#root.getStats() as { mapSize: number }).mapSize;
   }
 
-  /** `told` of each read that meets a damaged page or row. One listener at most; must not throw. */
-  onDamage(told: (error: unknown) => void): void {
-    this.#onDamage = told;
+  /** `told` of each read that meets a damaged page or row, and once of LMDB's panic. One listener at most; must not throw. */
+  onFault(told: (error: unknown) => void): void {
+    this.#onFault = told;
   }
 
   get path(): string {
@@ -185,7 +192,7 @@ export class Environment {
   /** The error of a read whose answer cannot be right, told as damage. */
   damaged(fault: string): Error {
     const error = new Error(`${this.#path}: ${fault}`);
-    this.#onDamage(error);
+    this.#onFault(error);
     return error;
   }
 
@@ -193,10 +200,12 @@ export class Environment {
   #readFailed(error: unknown): void {
     if (this.#isClosing) return;
     this.refresh();
-    if (isDamage(error)) this.#onDamage(error);
+    this.#panic.found(error);
+    if (isDamage(error)) this.#onFault(error);
   }
 
   async #transactOnce<Result>(act: () => Result, sight: Sight | null): Promise<Result | typeof outOfOrder> {
+    this.#panic.check();
     this.#checkMap();
     let look: Looking | null = null;
     let hasActed = false;
@@ -207,7 +216,7 @@ export class Environment {
       return result;
     });
     try {
-      const result = await settle(commit);
+      const result = await this.#panic.settled(settle(commit));
       this.#hasFailed = false;
       return result;
     } catch (error) {
@@ -245,6 +254,8 @@ export class Environment {
 
   /** Blocks this thread until it is on disk. When `act` throws, nothing has changed. */
   transactionSync<Result>(act: () => Result): Result {
+    this.refresh();
+    this.#panic.check();
     this.#checkMap();
     let result = this.#root.transactionSync(() => this.#inOrder(act));
     while (result === outOfOrder) result = this.#root.transactionSync(() => this.#inOrder(act));
@@ -283,12 +294,15 @@ export class Environment {
     if (this.mode === 'shared') this.refresh();
   }
 
-  /** Waits for outstanding writes and the disk. Where the disk has refused the latest, the file stays open for the process to end. */
+  /**
+   * Waits for outstanding writes and the disk. Where the disk has refused the latest, or LMDB has panicked, the file stays open
+   * for the process to end.
+   */
   async close(): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(this.#underWay);
     const closed = this.#root.close();
-    if (!this.#hasFailed) await closed;
+    if (!this.#hasFailed && !this.#panic.hasPanicked) await closed;
   }
 }
 

@@ -5,7 +5,8 @@
 import { constants } from 'node:os';
 import { MapFullError } from './map-room.ts';
 
-export type StoreFault = 'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'map' | 'damaged' | 'other';
+export type StoreFault =
+  'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'map' | 'damaged' | 'panic' | 'other';
 
 const { errno } = constants;
 const { EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, EIO, EINVAL } = errno;
@@ -23,13 +24,26 @@ const faults: Readonly<Record<string, StoreFault>> = {
 const diskFaults: ReadonlySet<StoreFault> = new Set(['full', 'file-size', 'read-only', 'denied', 'disk']);
 
 /** What LMDB answers where a page is not what it should be; the last: a transaction that has met one. */
-const damageCodes: ReadonlySet<unknown> = new Set([-30_797, -30_796, -30_795, -30_793, -30_782]);
+const damageCodes: ReadonlySet<unknown> = new Set([-30_797, -30_796, -30_793, -30_782]);
 const failedTransaction = -30_782;
+
+/** MDB_PANIC: LMDB takes nothing of this process any more, and the file is whole. */
+export const panicCode = -30_795;
+
+export class StorePanicError extends Error {
+  readonly code = panicCode;
+
+  constructor(path: string) {
+    super(
+      `${path}: the disk refused the page that names the newest commit, and LMDB takes nothing of this process any more`,
+    );
+  }
+}
 
 /** Codes of LMDB's errors that say nothing of the file: the machine, or a right, is in the way. */
 const readersFull = -30_790;
 const machineCodes = [EACCES, EPERM, EROFS, ENOSPC, ENOMEM, EMFILE, ENFILE, EAGAIN, EIO, EINVAL];
-const otherCodes: ReadonlySet<unknown> = new Set([...machineCodes, readersFull]);
+const otherCodes: ReadonlySet<unknown> = new Set([...machineCodes, readersFull, panicCode]);
 
 /** `error`: of the file system, whose code is a name, or of LMDB, whose code is a number. */
 export function faultOf(error: unknown): StoreFault {
@@ -37,6 +51,7 @@ export function faultOf(error: unknown): StoreFault {
   const code: unknown = (error as { readonly code?: unknown } | null)?.code;
   if (typeof code === 'string') return faults[code] ?? 'other';
   if (damageCodes.has(code)) return 'damaged';
+  if (isPanic(error)) return 'panic';
   const name = Object.keys(faults).find((known) => errno[known as keyof typeof errno] === code);
   return name === undefined ? 'other' : (faults[name] ?? 'other');
 }
@@ -44,6 +59,12 @@ export function faultOf(error: unknown): StoreFault {
 /** Of what refused a write: a disk, which can be asked with a file whether it takes writes again. */
 export function isDiskFault(error: unknown): boolean {
   return diskFaults.has(faultOf(error));
+}
+
+/** A read has another code then, and LMDB's words. */
+export function isPanic(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  return code === panicCode || (code === EINVAL && String(message).includes('MDB_PANIC'));
 }
 
 /** Of what a read throws: that the file is damaged, and not that the machine is in the way or another read has failed. */
@@ -60,6 +81,9 @@ export const damageAdvice =
 export const damagedAdvice =
   'stop the server and restore the data directory from a backup (reveille restore)';
 
+export const panicAdvice =
+  'see that the disk has room and is well, and start the server again: what is committed is whole';
+
 const advices: Readonly<Record<StoreFault, string>> = {
   full: 'make room on the disk of the data directory, or raise the quota',
   'file-size': 'raise the limit of file sizes (LimitFSIZE, ulimit -f)',
@@ -68,6 +92,7 @@ const advices: Readonly<Record<StoreFault, string>> = {
   disk: `the disk fails (${kernelLog}): bring the data directory to another one`,
   map: 'raise the limit of the address space (LimitAS, ulimit -v); none is best',
   damaged: damagedAdvice,
+  panic: panicAdvice,
   other: 'reveille doctor looks at the disk and the store',
 };
 

@@ -13,6 +13,7 @@ import type {
   WebhookName,
   WebhookStatus,
 } from '../../core/ports/webhook-admin.ts';
+import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 /** To the thread, as its data. */
 export interface WebhookTask {
@@ -69,7 +70,12 @@ export type FromWebhooks =
   /** To be kept, and answered. */
   | { readonly kind: 'delivery store'; readonly id: number; readonly changes: readonly HookChanges[] }
   /** A page of this file of the store cannot be read, for this reason. Each time. */
-  | { readonly kind: 'damaged'; readonly file: string; readonly reason: string }
+  | {
+      readonly kind: 'fault';
+      readonly file: string;
+      readonly reason: string;
+      readonly fault: StoreFault;
+    }
   /** Since the last ones. */
   | { readonly kind: 'counts'; readonly counts: ReadonlyMap<WebhookResultLabel, number> }
   | {

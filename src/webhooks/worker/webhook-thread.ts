@@ -19,6 +19,7 @@ import type {
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
+import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 export interface WebhookThreadDeps {
   readonly clock: Clock;
@@ -28,8 +29,8 @@ export interface WebhookThreadDeps {
   readonly task: () => WebhookTask;
   /** Keeps the delivery store where other nodes find it, if the task says so. */
   readonly replicateDeliveries?: ((changes: readonly HookChanges[]) => Promise<void>) | undefined;
-  /** A page of this file of the store cannot be read. Each time. */
-  readonly onDamage: (file: string, reason: string) => void;
+  /** A page of this file of the store cannot be read, each time, or LMDB has panicked. */
+  readonly onFault: (file: string, reason: string, fault: StoreFault) => void;
   /** There is a hook, where none was: from here on it is to be told how far the log is. */
   readonly onHooks: () => void;
   /** A test has one that it can make die. */
@@ -169,8 +170,8 @@ export class WebhookThread {
         return;
       case 'reply':
         return void this.#questions.answered(message.id, 'question', message.reply);
-      case 'damaged':
-        return this.#deps.onDamage(message.file, message.reason);
+      case 'fault':
+        return this.#deps.onFault(message.file, message.reason, message.fault);
       case 'counts':
         for (const [result, count] of message.counts) telemetry.webhookDelivery(result, count);
         return;

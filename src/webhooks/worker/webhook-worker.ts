@@ -14,6 +14,7 @@ import { webhookLimits } from '../delivery/limits.ts';
 import { SystemNames } from '../http/checked-connections.ts';
 import { WebhookDispatcher } from './webhook-dispatcher.ts';
 import type { FromWebhooks, ToWebhooks, WebhookTask } from './webhook-messages.ts';
+import { faultOf } from '../../storage/lmdb/store-fault.ts';
 
 const port = parentPort;
 assert(port !== null, 'webhooks are served on a thread');
@@ -25,8 +26,8 @@ const state = new StateTables(task.directory, 'read-only');
 const tables = new WebhookTables(task.directory, 'write');
 const send = (message: FromWebhooks): void => port.postMessage(message);
 for (const { environment } of [registry, state, tables])
-  environment.onDamage((error) =>
-    send({ kind: 'damaged', file: environment.path, reason: messageOf(error) }),
+  environment.onFault((error) =>
+    send({ kind: 'fault', file: environment.path, reason: messageOf(error), fault: faultOf(error) }),
   );
 const sender = new HttpSender({
   clock,

@@ -10,10 +10,11 @@ function watched() {
   readiness.clear('starting');
   const health = new StoreHealth({ log, readiness });
   let damage: (error: unknown) => void = () => assert.fail('nobody listens for damage');
-  health.watch({ path: '/data/state.mdb', onDamage: (told) => void (damage = told) });
+  health.watch({ path: '/data/state.mdb', onFault: (told) => void (damage = told) });
   return { log, readiness, health, damage: (error: unknown) => damage(error) };
 }
 
+const panicked = Object.assign(new Error('MDB_PANIC'), { code: -30_795 });
 const damaged = Object.assign(new Error('MDB_CORRUPTED'), { code: -30_796 });
 
 test('a store that refuses is unready until it takes writes again', () => {
@@ -43,6 +44,22 @@ test('a damaged file is told once, and stays a reason until the store is restore
   health.turned(damaged);
   health.turned(null);
   assert.deepEqual(readiness.reasons, ['store_damaged']);
+});
+
+test('a panic of LMDB is told once for its file, refuses, and asks for a new start and not for a backup', () => {
+  const { health, readiness, log, damage } = watched();
+  damage(panicked);
+  damage(panicked);
+  health.turned(panicked);
+  assert.deepEqual(
+    [readiness.reasons, health.figures],
+    [['store_panic', 'store'], { refuses: true, damagedFiles: 0, waiting: 0 }],
+  );
+  health.turned(null);
+  assert.deepEqual([readiness.reasons, health.figures.refuses], [['store_panic'], true]);
+  const errors = log.lines.filter(({ level }) => level === 'error').map((line) => JSON.stringify(line));
+  assert.equal(errors.length, 2);
+  for (const line of errors) assert.match(line, /start the server again/);
 });
 
 test('closed logins, and what a stop loses, are in the log with their numbers', () => {

@@ -79,7 +79,7 @@ class Scene {
       clock: this.clock,
       log: this.log,
       telemetry: new FakeTelemetry(),
-      onDamage: () => undefined,
+      onFault: () => undefined,
       events: {
         get head() {
           return headOf();

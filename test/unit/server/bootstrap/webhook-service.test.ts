@@ -38,7 +38,7 @@ class Scene {
       clock: new DrivenClock(),
       log: new FakeLog(),
       telemetry: new FakeTelemetry(),
-      onDamage: () => undefined,
+      onFault: () => undefined,
       events: {
         get head() {
           return events.head;

@@ -110,7 +110,7 @@ test('a walk that ends before the newest event is damage, and no answer', async 
   assert.equal(stored.read(0, 100, 50).length, 50);
   assert.equal(stored.read(50, 100, 90).length, 0, 'nothing is missing where nothing is');
   const told: unknown[] = [];
-  store.state.environment.onDamage((error) => told.push(error));
+  store.state.environment.onFault((error) => told.push(error));
   const table = store.state.events?.events;
   assert.ok(table !== undefined);
   const walk = table.getRange.bind(table);

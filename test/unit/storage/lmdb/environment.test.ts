@@ -158,7 +158,7 @@ test('a page that is damaged fails the reads that meet it and each commit, is to
     for (const number of numbers) void names.put(keyOf(number), `${number} `.repeat(20));
   });
   const told: unknown[] = [];
-  environment.onDamage((error) => told.push(error));
+  environment.onFault((error) => told.push(error));
   wipePages(environment.path, 'name-250');
   environment.refresh();
   assert.throws(() => names.get(keyOf(250)), /MDB_/);

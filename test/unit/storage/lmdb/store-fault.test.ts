@@ -8,6 +8,7 @@ import {
   faultOf,
   isDamage,
   isDiskFault,
+  StorePanicError,
 } from '../../../../src/storage/lmdb/store-fault.ts';
 
 const coded = (code: string | number): Error => Object.assign(new Error('said'), { code });
@@ -25,6 +26,7 @@ test('a fault is known by the code of the file system as by that of LMDB, and sa
     [coded('EACCES'), 'denied', /owner/],
     [new MapFullError('full'), 'map', /LimitAS/],
     [coded(-30_797), 'damaged', /reveille restore/],
+    [new StorePanicError('state.mdb'), 'panic', /start the server again/],
     [new Error('said'), 'other', /reveille doctor/],
   ] as const) {
     assert.equal(faultOf(error), fault);
@@ -43,7 +45,9 @@ test('a disk can be asked whether it takes writes again, a damaged file and a ma
 test('a read is damaged by what it finds, not by a machine that is in its way or a read before it', () => {
   const garbled = new Error('Data read, but end of buffer not reached');
   assert.deepEqual(
-    [garbled, coded(-30_796), coded(errno.ENOMEM), coded(errno.EMFILE), coded(-30_782)].map(isDamage),
-    [true, true, false, false, false],
+    [garbled, coded(-30_796), coded(errno.ENOMEM), coded(errno.EMFILE), coded(-30_782), coded(-30_795)].map(
+      isDamage,
+    ),
+    [true, true, false, false, false, false],
   );
 });

@@ -47,7 +47,7 @@ class ThreadScene {
   head = 7;
   replicateDeliveries: ((changes: readonly HookChanges[]) => Promise<void>) | null = null;
   hooksCame = 0;
-  readonly damaged: string[] = [];
+  readonly faults: string[] = [];
   readonly thread = new WebhookThread({
     clock: this.clock,
     log: this.log,
@@ -60,7 +60,7 @@ class ThreadScene {
       isDeliveryStoreShared: this.replicateDeliveries !== null,
     }),
     replicateDeliveries: (changes) => this.replicateDeliveries?.(changes) ?? Promise.resolve(),
-    onDamage: (file, reason) => void this.damaged.push(`${file}: ${reason}`),
+    onFault: (file, reason, fault) => void this.faults.push(`${file}: ${reason} (${fault})`),
     onHooks: () => void (this.hooksCame += 1),
     startWorker: (task) => {
       const worker = new FakeWorker();
@@ -103,8 +103,8 @@ test('counts and log lines of the thread are handed on', async () => {
       ['failed', 1],
     ]),
   });
-  scene.worker.say({ kind: 'damaged', file: 'webhooks.mdb', reason: 'no page' });
-  assert.deepEqual(scene.damaged, ['webhooks.mdb: no page']);
+  scene.worker.say({ kind: 'fault', file: 'webhooks.mdb', reason: 'no page', fault: 'damaged' });
+  assert.deepEqual(scene.faults, ['webhooks.mdb: no page (damaged)']);
   scene.worker.say({ kind: 'log', level: 'warn', fields: { url: 'x' }, message: 'webhook fails' });
   assert.equal(scene.telemetry.count('webhook delivered'), 3);
   assert.equal(scene.telemetry.count('webhook failed'), 1);

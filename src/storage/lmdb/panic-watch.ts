@@ -1,0 +1,89 @@
+/**
+ * LMDB's panic (MDB_PANIC): it could not write the page that says which commit is the newest, or mark that commit as flushed,
+ * and takes no transaction of this process any more, reads included. What is committed is whole, and every other process reads
+ * and writes it. A file system that never writes in place (Btrfs, ZFS) does that when it is full, and so does a disk that fails.
+ *
+ * The package begins transactions all the same: its writer then keeps a lock for good, no promise settles, and a synchronous one
+ * would crash the process. So each is preceded by a look, and the end of each batch of the package is watched.
+ */
+import type { RootDatabase } from 'lmdb';
+import { transactionBegins } from './abrupt-exit.ts';
+import { isPanic, panicCode, StorePanicError } from './store-fault.ts';
+
+type Start = (address: number, done: (status: number) => unknown) => void;
+
+/** What the package has beside its types. */
+interface Inside {
+  readonly env: { startWriting: Start };
+}
+
+export interface PanicWatchDeps {
+  readonly path: string;
+  /** Reads something of the file, in a transaction of this turn of the loop. */
+  readonly look: () => void;
+  /** Told once. Must not throw. */
+  readonly told: (error: StorePanicError) => void;
+}
+
+export class PanicWatch {
+  readonly #deps: PanicWatchDeps;
+  #error: StorePanicError | null = null;
+  /** Whoever waits for a transaction. */
+  readonly #waiting = new Set<(error: StorePanicError) => void>();
+
+  constructor(root: RootDatabase<unknown, Buffer>, deps: PanicWatchDeps) {
+    this.#deps = deps;
+    const { env } = root as unknown as Inside;
+    const start = env.startWriting.bind(env);
+    const watched: Start = (address, done) =>
+      start(address, (status) => {
+        const answer = done(status);
+        if (status === panicCode) this.#batchPanicked();
+        return answer;
+      });
+    // The package's own is not writable, and its object may have another.
+    Object.defineProperty(env, 'startWriting', { value: watched });
+  }
+
+  get hasPanicked(): boolean {
+    return this.#error !== null;
+  }
+
+  /** Throws a StorePanicError once LMDB has panicked: nothing may be begun. */
+  check(): void {
+    try {
+      if (this.#error === null) this.#deps.look();
+    } catch (error) {
+      this.found(error);
+    }
+    if (this.#error !== null) throw this.#error;
+  }
+
+  /** Somebody's read has thrown `error`. */
+  found(error: unknown): void {
+    if (this.#error !== null || !isPanic(error)) return;
+    this.#error = new StorePanicError(this.#deps.path);
+    this.#deps.told(this.#error);
+    for (const reject of this.#waiting) reject(this.#error);
+  }
+
+  /** As `commit` does, which never would after a panic. */
+  async settled<Result>(commit: Promise<Result>): Promise<Result> {
+    let giveUp: (error: StorePanicError) => void = () => undefined;
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        giveUp = reject;
+        this.#waiting.add(giveUp);
+        commit.then(resolve, reject);
+      });
+    } finally {
+      this.#waiting.delete(giveUp);
+    }
+  }
+
+  /** An exit would wait for the lock that the package's writer keeps: as after any transaction under way, it is a kill. */
+  #batchPanicked(): void {
+    transactionBegins();
+    this.found({ code: panicCode });
+  }
+}
