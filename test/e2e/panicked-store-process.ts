@@ -1,36 +1,21 @@
 /**
  * Makes LMDB panic: the disk takes the pages of a commit and is full when it is to be marked as flushed, by a limit on the
- * files of this process. Run with the path of a file, and `known` or `unknown`: whether the next transaction is asked for when
- * that is known, or comes to the package's writer unawares.
+ * files of this process. Where the flush was faster the next file is tried. Run with a directory, and `known` or `unknown`:
+ * whether the next transaction is asked for when LMDB's panic is known, or comes to the package's writer unawares.
  */
 import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { isPanic, StorePanicError } from '../../src/storage/lmdb/store-fault.ts';
 
-const [, , path = '', whether] = process.argv;
-/** Of a commit: to flush it takes longer than to limit the files. */
+const [, , directory = '', whether] = process.argv;
+/** Of a commit: to flush it takes about as long as to limit the files. */
 const flushedBytes = 64 * 1024 * 1024;
+const flushMsMax = 2000;
 const [first, second] = [Buffer.from('first'), Buffer.from('second')];
 
-const environment = new Environment(path, 'write');
-const table = environment.table<Buffer | string>('values');
-/** Of the same file in the same process, for which there is one LMDB. */
-const beside = new Environment(path, 'write');
-const tableBeside = beside.table<Buffer | string>('values');
-const say = (line: string): void => void process.stdout.write(`${line}\n`);
-environment.onFault((error) => say(error instanceof StorePanicError ? 'told' : String(error)));
-
-/** Blocks the loop: nothing of this thread comes to the writer meanwhile. */
-function awaitPanic(): void {
-  for (;;) {
-    beside.refresh();
-    try {
-      tableBeside.get(first);
-    } catch (error) {
-      if (isPanic(error)) return;
-      throw error;
-    }
-  }
+function limitFiles(bytes: number | 'unlimited'): void {
+  execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]);
 }
 
 const outcomeOf = (act: Promise<unknown>): Promise<string> =>
@@ -38,25 +23,57 @@ const outcomeOf = (act: Promise<unknown>): Promise<string> =>
     () => 'taken',
     (error: unknown) => (error instanceof StorePanicError ? 'panic' : String(error)),
   );
-const putSecond = (): Promise<void> => environment.transaction(() => void table.put(second, 'small'));
 
-let unaware: Promise<string> | null = null;
-const sight = {
-  isVisible: () => table.get(first) !== undefined,
-  seen: () => {
-    execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=0:unlimited']);
-    if (whether === 'unknown') unaware = outcomeOf(putSecond());
-    awaitPanic();
-  },
-};
-const put = environment.transaction(() => void table.put(first, Buffer.alloc(flushedBytes)), sight);
-say(`first ${await outcomeOf(put)}`);
-if (unaware !== null) say(`unaware ${await unaware}`);
-say(`second ${await outcomeOf(putSecond())}`);
-try {
-  environment.transactionSync(() => void table.put(second, 'small'));
-} catch (error) {
-  say(`synchronous ${error instanceof StorePanicError ? 'panic' : String(error)}`);
+/** Blocks the loop: nothing of this thread comes to the writer meanwhile. `beside`: there is one LMDB for both. */
+function awaitPanic(beside: Environment): boolean {
+  const table = beside.table<unknown>('values');
+  for (const startedMs = performance.now(); performance.now() - startedMs < flushMsMax;) {
+    beside.refresh();
+    try {
+      table.get(first);
+    } catch (error) {
+      return isPanic(error);
+    }
+  }
+  return false;
 }
-await environment.close();
-process.stdout.write('closed\n', () => process.exit(0));
+
+/** Resolves to what came of it; null: LMDB has not panicked. */
+async function fillUnderFlush(path: string): Promise<string[] | null> {
+  const environment = new Environment(path, 'write');
+  const table = environment.table<Buffer | string>('values');
+  const beside = new Environment(path, 'write');
+  const said: string[] = [];
+  environment.onFault((error) => said.push(error instanceof StorePanicError ? 'told' : String(error)));
+  const putSecond = (): Promise<void> => environment.transaction(() => void table.put(second, 'small'));
+  let unaware: Promise<string> | null = null;
+  let hasPanicked = false;
+  const sight = {
+    isVisible: () => table.get(first) !== undefined,
+    seen: () => {
+      limitFiles(0);
+      if (whether === 'unknown') unaware = outcomeOf(putSecond());
+      hasPanicked = awaitPanic(beside);
+    },
+  };
+  await environment.transaction(() => void table.put(first, Buffer.alloc(flushedBytes)), sight);
+  if (unaware !== null) said.push(`unaware ${await unaware}`);
+  said.push(`second ${await outcomeOf(putSecond())}`);
+  try {
+    environment.transactionSync(() => void table.put(second, 'small'));
+  } catch (error) {
+    said.push(`synchronous ${error instanceof StorePanicError ? 'panic' : String(error)}`);
+  }
+  await environment.close();
+  limitFiles('unlimited');
+  return hasPanicked ? said : null;
+}
+
+for (let round = 1; ; round += 1) {
+  const path = join(directory, `${round}.mdb`);
+  const said = await fillUnderFlush(path);
+  if (said !== null) {
+    process.stdout.write([path, ...said, ''].join('\n'), () => process.exit(0));
+    break;
+  }
+}
