@@ -46,18 +46,18 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
   const said: string[] = [];
   environment.onFault((error) => said.push(error instanceof StorePanicError ? 'told' : String(error)));
   const putSecond = (): Promise<void> => environment.transaction(() => void table.put(second, 'small'));
-  let unaware: Promise<string> | null = null;
+  const unaware: Promise<string>[] = [];
   let hasPanicked = false;
   const sight = {
     isVisible: () => table.get(first) !== undefined,
     seen: () => {
       limitFiles(0);
-      if (whether === 'unknown') unaware = outcomeOf(putSecond());
+      if (whether === 'unknown') unaware.push(outcomeOf(putSecond()));
       hasPanicked = awaitPanic(beside);
     },
   };
   await environment.transaction(() => void table.put(first, Buffer.alloc(flushedBytes)), sight);
-  if (unaware !== null) said.push(`unaware ${await unaware}`);
+  for (const outcome of unaware) said.push(`unaware ${await outcome}`);
   said.push(`second ${await outcomeOf(putSecond())}`);
   try {
     environment.transactionSync(() => void table.put(second, 'small'));

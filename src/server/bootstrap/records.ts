@@ -19,7 +19,7 @@ import { Journal } from '../../storage/journal/journal.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
 import { isDiskFault } from '../../storage/lmdb/store-fault.ts';
-import { backlogMax, loginsBacklogMax, stopBacklogMsMax } from '../../storage/lmdb/store-limits.ts';
+import { backlogMax, loginsBacklogMax } from '../../storage/lmdb/store-limits.ts';
 import { LostSessions } from '../../storage/journal/lost-sessions.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { RegistryEventStore } from '../../storage/records/registry-event-store.ts';
@@ -122,7 +122,7 @@ export function openRecords(
     loginsAreClosed: () => journal.loginsAreClosed,
     async close() {
       for (const stop of stops) stop();
-      const isWhole = await settlesWithin(clock, stopBacklogMsMax, journal.allCommitted());
+      const isWhole = await settlesWithin(clock, health.stopWaitMsMax, journal.allCommitted());
       if (!isWhole) health.lost(journal.waiting());
     },
   };

@@ -26,7 +26,8 @@ export class StoreHealth {
   readonly #damaged = new Set<string>();
   /** Files of which LMDB takes nothing any more: each is told once. */
   readonly #panicked = new Set<string>();
-  #refuses = false;
+  /** Why writes are refused; null: they are not. */
+  #refusal: StoreFault | null = null;
   #waiting: () => number = () => 0;
 
   constructor(deps: StoreHealthDeps) {
@@ -72,27 +73,32 @@ export class StoreHealth {
 
   /** What is written waits in memory. */
   get refuses(): boolean {
-    return this.#refuses;
+    return this.#refusal !== null;
+  }
+
+  /** Milliseconds for which a stop waits for the store: not at all for one that takes nothing more of this process. */
+  get stopWaitMsMax(): number {
+    return this.#refusal === 'panic' ? 0 : stopBacklogMsMax;
   }
 
   get figures(): StoreFigures {
-    const refuses = this.#refuses || this.#panicked.size > 0;
+    const refuses = this.refuses || this.#panicked.size > 0;
     return { refuses, damagedFiles: this.#damaged.size, waiting: this.#waiting() };
   }
 
   /** Why the store refuses writes; null: it takes them again. */
   turned(failure: unknown): void {
     const { log, readiness } = this.#deps;
-    this.#refuses = failure !== null;
-    if (failure === null) {
+    this.#refusal = failure === null ? null : faultOf(failure);
+    if (this.#refusal === null) {
       readiness.clear('store');
       log.info({}, 'the store takes writes again');
       return;
     }
     readiness.set('store');
-    if (faultOf(failure) === 'damaged') readiness.set('store_damaged');
+    if (this.#refusal === 'damaged') readiness.set('store_damaged');
     const advice = adviceOf(failure);
-    log.error({ err: failure, advice }, refusalOf(faultOf(failure)));
+    log.error({ err: failure, advice }, refusalOf(this.#refusal));
   }
 
   loginsTurned(areClosed: boolean): void {
@@ -109,7 +115,7 @@ export class StoreHealth {
   lost(lost: WaitingEntries): void {
     const changes = Object.values(lost).reduce((sum, count) => sum + count, 0);
     const message = `stopping without ${changes} changes that the store refuses to take: they are lost`;
-    this.#deps.log.error({ waited_ms: stopBacklogMsMax, lost, means: lossMeans }, message);
+    this.#deps.log.error({ waited_ms: this.stopWaitMsMax, lost, means: lossMeans }, message);
   }
 }
 

@@ -20,7 +20,6 @@
 import { dirname } from 'node:path';
 import { open, type Database, type RootDatabase } from 'lmdb';
 import { Packr } from 'msgpackr';
-import { nextTurn } from '../../lib/clock.ts';
 import { transactionBegins, transactionEnds } from './abrupt-exit.ts';
 import { CommitOrder, outOfOrder } from './commit-order.ts';
 import { checkMapRoom } from './map-room.ts';
@@ -216,7 +215,7 @@ export class Environment {
       return result;
     });
     try {
-      const result = await this.#panic.settled(settle(commit));
+      const result = await this.#panic.settled(commit);
       this.#hasFailed = false;
       return result;
     } catch (error) {
@@ -315,16 +314,6 @@ function stopLooking(looking: Looking | null): void {
 }
 
 export type SnapshotOptions = { readonly transaction: ReturnType<RootDatabase['useReadTransaction']> };
-
-/** Rejects with the cause, which lmdb tells in a second promise that somebody must hold, if it comes at once. */
-async function settle<Result>(commit: Promise<Result>): Promise<Result> {
-  try {
-    return await commit;
-  } catch (error) {
-    const cause = (error as { commitError?: Promise<never> }).commitError?.catch((reason: unknown) => reason);
-    throw await Promise.race([cause ?? error, nextTurn().then(() => error)]);
-  }
-}
 
 /** Entries of a table: from the tree's own count, without a walk. */
 export function countEntries(table: Table<unknown>): number {

@@ -7,6 +7,7 @@
  * would crash the process. So each is preceded by a look, and the end of each batch of the package is watched.
  */
 import type { RootDatabase } from 'lmdb';
+import { nextTurn } from '../../lib/clock.ts';
 import { transactionBegins } from './abrupt-exit.ts';
 import { isPanic, panicCode, StorePanicError } from './store-fault.ts';
 
@@ -67,14 +68,14 @@ export class PanicWatch {
     for (const reject of this.#waiting) reject(this.#error);
   }
 
-  /** As `commit` does, which never would after a panic. */
+  /** As `commit` of the package does, and with a StorePanicError where it never would. */
   async settled<Result>(commit: Promise<Result>): Promise<Result> {
     let giveUp: (error: StorePanicError) => void = () => undefined;
     try {
       return await new Promise<Result>((resolve, reject) => {
         giveUp = reject;
         this.#waiting.add(giveUp);
-        commit.then(resolve, reject);
+        settle(commit).then(resolve, reject);
       });
     } finally {
       this.#waiting.delete(giveUp);
@@ -85,5 +86,15 @@ export class PanicWatch {
   #batchPanicked(): void {
     transactionBegins();
     this.found({ code: panicCode });
+  }
+}
+
+/** Rejects with the cause, which lmdb tells in a second promise that somebody must hold, if it comes at once. */
+async function settle<Result>(commit: Promise<Result>): Promise<Result> {
+  try {
+    return await commit;
+  } catch (error) {
+    const cause = (error as { commitError?: Promise<never> }).commitError?.catch((reason: unknown) => reason);
+    throw await Promise.race([cause ?? error, nextTurn().then(() => error)]);
   }
 }

@@ -82,7 +82,7 @@ export const damagedAdvice =
   'stop the server and restore the data directory from a backup (reveille restore)';
 
 export const panicAdvice =
-  'see that the disk has room and is well, and start the server again: what is committed is whole';
+  'make sure that the disk has room and is well, then let reveille upgrade start the server anew, which keeps sleeping devices connected: what is committed is whole';
 
 const advices: Readonly<Record<StoreFault, string>> = {
   full: 'make room on the disk of the data directory, or raise the quota',

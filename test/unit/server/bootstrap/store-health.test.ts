@@ -46,7 +46,7 @@ test('a damaged file is told once, and stays a reason until the store is restore
   assert.deepEqual(readiness.reasons, ['store_damaged']);
 });
 
-test('a panic of LMDB is told once for its file, refuses, and asks for a new start and not for a backup', () => {
+test('a panic of LMDB is told once for its file, refuses, and asks for a new start and not for a backup, and no stop waits', () => {
   const { health, readiness, log, damage } = watched();
   damage(panicked);
   damage(panicked);
@@ -55,11 +55,12 @@ test('a panic of LMDB is told once for its file, refuses, and asks for a new sta
     [readiness.reasons, health.figures],
     [['store_panic', 'store'], { refuses: true, damagedFiles: 0, waiting: 0 }],
   );
+  assert.equal(health.stopWaitMsMax, 0);
   health.turned(null);
   assert.deepEqual([readiness.reasons, health.figures.refuses], [['store_panic'], true]);
   const errors = log.lines.filter(({ level }) => level === 'error').map((line) => JSON.stringify(line));
   assert.equal(errors.length, 2);
-  for (const line of errors) assert.match(line, /start the server again/);
+  for (const line of errors) assert.match(line, /reveille upgrade/);
 });
 
 test('closed logins, and what a stop loses, are in the log with their numbers', () => {

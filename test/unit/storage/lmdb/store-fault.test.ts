@@ -26,7 +26,7 @@ test('a fault is known by the code of the file system as by that of LMDB, and sa
     [coded('EACCES'), 'denied', /owner/],
     [new MapFullError('full'), 'map', /LimitAS/],
     [coded(-30_797), 'damaged', /reveille restore/],
-    [new StorePanicError('state.mdb'), 'panic', /start the server again/],
+    [new StorePanicError('state.mdb'), 'panic', /reveille upgrade/],
     [new Error('said'), 'other', /reveille doctor/],
   ] as const) {
     assert.equal(faultOf(error), fault);
