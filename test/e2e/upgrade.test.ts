@@ -61,6 +61,9 @@ void test('a release that does not serve leaves the old one serving, also once i
   const refused = await upgraded.command();
   assert.equal(refused.exitCode, 1);
   assert.match(refused.stderr, /the old release goes on: .*ended while it started: exit code 3/);
+  // Its connection is one of the server that is given up, through all that follows.
+  const early = upgraded.site.newApi();
+  assert.equal((await early.connectivity(siteDevice(0))).json.code, 0);
   // The store is closed by then, and the sockets are with both.
   const facts = { version: 'next', storeFormat, dataDirectory: upgraded.site.directory };
   const dies = "if (order.kind === 'take-over') process.exit(7);";
@@ -73,6 +76,8 @@ void test('a release that does not serve leaves the old one serving, also once i
   const { exitCode, stdout, stderr } = await upgraded.command();
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /has taken over from/);
+  const asked = await early.connectivity(siteDevice(0));
+  assert.equal(asked.json.code, 0, asked.text);
   // Woken by the release before, it reports to the new one.
   await upgraded.site.controller(3);
   assert.match(

@@ -141,9 +141,12 @@ export class Api {
     return this.#relay;
   }
 
-  /** The answer to a request that came to the process that this one succeeds; null: its connection is to be closed. */
+  /**
+   * The answer to a request that came to a server before this one; null: its connection is to be closed. Where this one is on its
+   * way out, too, that of the process that succeeds it.
+   */
   answer(request: RelayedRequest): Promise<RelayedAnswer | null> {
-    return answerRelayed(this.#pipeline.handle, request);
+    return answerRelayed(this.#relay.handle, request);
   }
 
   /**

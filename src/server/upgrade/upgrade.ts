@@ -45,6 +45,8 @@ export class Upgrade implements UpgradeControl {
   #failure: string | null = null;
   /** It has nothing of this server yet but copies. */
   #loading: Successor | null = null;
+  /** Resolves when no caller is connected to a server that this process had before an upgrade that failed. */
+  #earlierApis: Promise<unknown> = Promise.resolve();
 
   constructor(deps: UpgradeDeps) {
     this.#deps = deps;
@@ -135,7 +137,7 @@ export class Upgrade implements UpgradeControl {
     }
     await this.#passOn(successor, leaving);
     this.#deps.handedOver();
-    await this.#endApi(leaving);
+    await Promise.all([this.#endApi(leaving), this.#earlierApis]);
     successor.leave();
   }
 
@@ -198,7 +200,7 @@ export class Upgrade implements UpgradeControl {
         continueReading(socket);
         server.takeConnection(socket);
       });
-      void this.#endApi(leaving);
+      this.#earlierApis = Promise.all([this.#earlierApis, this.#endApi(leaving)]);
     } catch (fatal) {
       this.#deps.failed(fatal);
     }

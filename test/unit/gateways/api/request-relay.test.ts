@@ -85,6 +85,19 @@ test('a request whose other process is gone has its connection closed, and one w
   assert.equal(goes.closed, false);
 });
 
+test('a request that is relayed to a server on its way out is held there, and answered by the process behind it', async () => {
+  const { relay: before, ask } = relayOf();
+  const { relay: between } = relayOf();
+  before.hold();
+  before.relayTo((request) => answerRelayed(between.handle, request));
+  between.hold();
+  const response = ask('/one');
+  between.relayTo(async () => answer);
+  await before.idle();
+  assert.equal(response.status, '202 Accepted');
+  assert.equal(response.body, '{"code":0}');
+});
+
 test('more than may be held is told to come again', () => {
   const { relay, ask } = relayOf();
   relay.hold();
