@@ -1,5 +1,7 @@
 /**
- * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that refuses writes heals by itself; one that is damaged is restored, and after LMDB's panic the server is started again. Source: docs/operations.md.
+ * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that
+ * refuses writes heals by itself; one that is damaged is restored, and after LMDB's panic the server is started again. Source:
+ * docs/operations.md.
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { WaitingEntries } from '../../storage/journal/journal.ts';
@@ -20,12 +22,24 @@ interface StoreHealthDeps {
   readonly readiness: Readiness;
 }
 
+const faultsOfFiles = {
+  damaged: {
+    reason: 'store_damaged',
+    advice: damagedAdvice,
+    message: 'the store is damaged: what lies there cannot be read, the rest is served',
+  },
+  panic: {
+    reason: 'store_panic',
+    advice: panicAdvice,
+    message:
+      'the disk failed the store at its first pages: until a new start nothing of this file is read or written',
+  },
+} as const;
+
 export class StoreHealth {
   readonly #deps: StoreHealthDeps;
-  /** Files that a reader has found damaged: each is told once. */
-  readonly #damaged = new Set<string>();
-  /** Files of which LMDB takes nothing any more: each is told once. */
-  readonly #panicked = new Set<string>();
+  /** Each file is told once for each of its faults. */
+  readonly #files = { damaged: new Set<string>(), panic: new Set<string>() };
   /** Why writes are refused; null: they are not. */
   #refusal: StoreFault | null = null;
   #waiting: () => number = () => 0;
@@ -41,29 +55,12 @@ export class StoreHealth {
 
   /** Somebody could not read a page of the file, each time, or LMDB has panicked. */
   foundFault(error: unknown, file: string, fault: StoreFault): void {
-    if (fault === 'panic') this.#foundPanic(error, file);
-    else this.#foundDamage(error, file);
-  }
-
-  #foundPanic(error: unknown, file: string): void {
-    if (this.#panicked.has(file)) return;
-    this.#panicked.add(file);
-    const { log, readiness } = this.#deps;
-    readiness.set('store_panic');
-    const fields = { err: error, file, advice: panicAdvice };
-    log.error(
-      fields,
-      'the disk failed the store at its first pages: until a new start nothing of this file is read or written',
-    );
-  }
-
-  #foundDamage(error: unknown, file: string): void {
-    if (this.#damaged.has(file)) return;
-    this.#damaged.add(file);
-    const { log, readiness } = this.#deps;
-    readiness.set('store_damaged');
-    const fields = { err: error, file, advice: damagedAdvice };
-    log.error(fields, 'the store is damaged: what lies there cannot be read, the rest is served');
+    const kind = fault === 'panic' ? 'panic' : 'damaged';
+    if (this.#files[kind].has(file)) return;
+    this.#files[kind].add(file);
+    const { reason, advice, message } = faultsOfFiles[kind];
+    this.#deps.readiness.set(reason);
+    this.#deps.log.error({ err: error, file, advice }, message);
   }
 
   /** `waiting`: changes in memory that the store has not taken. */
@@ -82,8 +79,8 @@ export class StoreHealth {
   }
 
   get figures(): StoreFigures {
-    const refuses = this.refuses || this.#panicked.size > 0;
-    return { refuses, damagedFiles: this.#damaged.size, waiting: this.#waiting() };
+    const { damaged, panic } = this.#files;
+    return { refuses: this.refuses || panic.size > 0, damagedFiles: damaged.size, waiting: this.#waiting() };
   }
 
   /** Why the store refuses writes; null: it takes them again. */

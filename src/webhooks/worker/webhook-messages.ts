@@ -69,7 +69,7 @@ export type FromWebhooks =
   | { readonly kind: 'reply'; readonly id: number; readonly reply: WebhookReply }
   /** To be kept, and answered. */
   | { readonly kind: 'delivery store'; readonly id: number; readonly changes: readonly HookChanges[] }
-  /** A page of this file of the store cannot be read, for this reason. Each time. */
+  /** A page of this file of the store cannot be read, for this reason, each time, or LMDB has panicked. */
   | {
       readonly kind: 'fault';
       readonly file: string;
