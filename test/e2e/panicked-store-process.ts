@@ -3,10 +3,10 @@
  * files of this process. Where the flush was faster the next file is tried. Run with a directory, and `known` or `unknown`:
  * whether the next transaction is asked for when LMDB's panic is known, or comes to the package's writer unawares.
  */
-import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { isPanic, StorePanicError } from '../../src/storage/lmdb/store-fault.ts';
+import { limitProcess } from '../support/process-limit.ts';
 
 const [, , directory = '', whether] = process.argv;
 /** Of a commit: to flush it takes about as long as to limit the files. */
@@ -14,10 +14,6 @@ const flushedBytes = 64 * 1024 * 1024;
 /** Of a slow disk. */
 const flushMsMax = 10_000;
 const [first, second] = [Buffer.from('first'), Buffer.from('second')];
-
-function limitFiles(bytes: number | 'unlimited'): void {
-  execFileSync('prlimit', ['--pid', String(process.pid), `--fsize=${bytes}:unlimited`]);
-}
 
 const outcomeOf = (act: Promise<unknown>): Promise<string> =>
   act.then(
@@ -51,7 +47,7 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
   const sight = {
     isVisible: () => table.get(first) !== undefined,
     seen: () => {
-      limitFiles(0);
+      limitProcess(process.pid, 'fsize', 0);
       if (whether === 'known') return;
       unaware.push(outcomeOf(putSecond()));
       awaitPanic(beside);
@@ -66,7 +62,7 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
     said.push(`synchronous ${error instanceof StorePanicError ? 'panic' : String(error)}`);
   }
   await environment.close();
-  limitFiles('unlimited');
+  limitProcess(process.pid, 'fsize', 'unlimited');
   return said[0] === 'told' ? said : null;
 }
 

@@ -1,6 +1,6 @@
 /** Has a write refused by its disk, by a limit on the files of this process, and closes the file. Run with its path. */
-import { execFileSync } from 'node:child_process';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
+import { limitProcess } from '../support/process-limit.ts';
 
 const environment = new Environment(process.argv[2] ?? '', 'write');
 const table = environment.table<number>('numbers');
@@ -8,7 +8,7 @@ const write = (number: number): Promise<void> =>
   environment.transaction(() => void table.put(Buffer.from('number'), number));
 
 await write(1);
-execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=0:unlimited']);
+limitProcess(process.pid, 'fsize', 0);
 const refused = await write(2).then(
   () => 'taken',
   () => 'refused',

@@ -3,7 +3,7 @@
  * every place where an operator looks, and goes on by itself. Source: docs/operations.md, When the store takes nothing.
  */
 import assert from 'node:assert/strict';
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -13,22 +13,21 @@ import { runArgs } from '../support/checkout.ts';
 import { runCli } from '../support/cli-process.ts';
 import { checkLog } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
+import { limitProcess, noPrlimit } from '../support/process-limit.ts';
 import type { SiteServer } from '../support/site-server.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestSite } from '../support/test-site.ts';
-
-const noPrlimit = spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
 
 /**
  * Every write to a file fails as on a full disk: the kernel's EFBIG in place of its ENOSPC. As there the first two pages of
  * LMDB are written in their place: without them it would panic.
  */
 function fillDisk(site: SiteServer): void {
-  execFileSync('prlimit', ['--pid', String(site.pid), `--fsize=${2 * 4096}:unlimited`]);
+  limitProcess(site.pid, 'fsize', 2 * 4096);
 }
 
 function emptyDisk(site: SiteServer): void {
-  execFileSync('prlimit', ['--pid', String(site.pid), '--fsize=unlimited:unlimited']);
+  limitProcess(site.pid, 'fsize', 'unlimited');
 }
 
 const refuses = 'the store refuses writes; tried again every second';

@@ -3,14 +3,13 @@
  * docs/operations.md, When the store takes nothing.
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { EventReader } from '../support/event-reader.ts';
+import { limitProcess, noPrlimit } from '../support/process-limit.ts';
 import { wake } from '../support/site-server.ts';
 import { startTestSite } from '../support/test-site.ts';
 
-const noPrlimit = spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
 const mebibyte = 2 ** 20;
 /** Less than the store wants to have left, and enough for the rest of the process. */
 const leftBytes = 224 * mebibyte;
@@ -22,8 +21,7 @@ test(
     const site = await startTestSite(t);
     const asleep = await site.module('SLEEPING01');
     const usedKibibytes = /^VmSize:\s+(\d+)/m.exec(readFileSync(`/proc/${site.pid}/status`, 'latin1'))?.[1];
-    const limit = (bytes: number | 'unlimited'): void =>
-      void execFileSync('prlimit', ['--pid', String(site.pid), `--as=${bytes}:unlimited`]);
+    const limit = (bytes: number | 'unlimited'): void => limitProcess(site.pid, 'as', bytes);
     limit(Number(usedKibibytes) * 1024 + leftBytes);
     const { command } = site.server;
     const isRefused = (): boolean => command.lines.some((line) => line.includes('the store refuses writes'));

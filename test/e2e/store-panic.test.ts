@@ -5,9 +5,9 @@ import { test } from 'node:test';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { runArgs } from '../support/checkout.ts';
+import { noPrlimit } from '../support/process-limit.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
-const noPrlimit = spawnSync('prlimit', ['--version']).status !== 0 && 'prlimit limits the files of a process';
 const refused = ['second panic', 'synchronous panic'];
 
 for (const [whether, said, signal] of [
