@@ -1,6 +1,6 @@
 /** The front end's request and response in memory. The response is as touchy as the real one. */
 import assert from 'node:assert/strict';
-import { HttpConnections } from '../../src/lib/connection-limits.ts';
+import { HttpConnections } from '../../src/lib/connections/http-connections.ts';
 import type { HttpRequest, HttpResponse } from '../../src/lib/uws.ts';
 
 export class FakeResponse {

@@ -6,7 +6,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { remoteAddress } from '../../lib/connection-limits.ts';
+import { remoteAddress } from '../../lib/connections/address-key.ts';
 import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { generateRequestId, parseRequestId, type ApplicationId, type DeviceId } from '../../model/ids.ts';

@@ -5,7 +5,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import type { HttpConnections } from '../../lib/connection-limits.ts';
+import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';

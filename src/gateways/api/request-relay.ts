@@ -4,7 +4,7 @@
  * request comes to the other process by itself. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { remoteAddress } from '../../lib/connection-limits.ts';
+import { remoteAddress } from '../../lib/connections/address-key.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
 import { relayedRequestsMax } from '../../model/upgrade-limits.ts';

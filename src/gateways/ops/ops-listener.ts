@@ -3,7 +3,8 @@
  * session of the console, the console itself, pages for a viewer with a ticket. It stays up while the server drains, so that a probe can see it.
  * Source: running.md, Processes and listeners, Probes.
  */
-import { remoteAddress, type HttpConnections, plainAddress } from '../../lib/connection-limits.ts';
+import { remoteAddress, plainAddress } from '../../lib/connections/address-key.ts';
+import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
 import {
   closeListenSocket,

@@ -2,7 +2,7 @@
  * The signal listener: takes connections, starts their handshakes, and at the end drains. It knows how many there are; what
  * each does is its own. Source: signal-wire.md; running.md, Stopping.
  */
-import { addressKey, remoteAddress } from '../../lib/connection-limits.ts';
+import { addressKey, remoteAddress } from '../../lib/connections/address-key.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { ListeningApps, type HttpResponse } from '../../lib/uws.ts';

@@ -4,7 +4,7 @@
  * socket without a whole request after 8 to 12 s and a dismissed one after 4 to 8 s, and reports neither by address:
  * these are counted for as long as that may take. Source: signal-wire.md.
  */
-import { RecentCounts } from '../../lib/connection-limits.ts';
+import { RecentCounts } from '../../lib/connections/recent-counts.ts';
 import type { SignalSettings } from './settings.ts';
 
 export type CensusSettings = Pick<SignalSettings, 'handshakes_max' | 'handshakes_per_address_max'>;

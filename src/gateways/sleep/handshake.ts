@@ -13,7 +13,7 @@ import type { SessionTicket } from '../../core/ports/device-sessions.ts';
 import { LoginLineDecoder } from '../../protocol/sleep/login-line.ts';
 import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
-import { addressKey } from '../../lib/connection-limits.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
 import type { Applicant } from './admission.ts';
 import type { PendingConnection } from '../devices/device-connections.ts';
 import {

@@ -9,7 +9,7 @@ import { createServer as createTlsServer, type Server as TlsServer } from 'node:
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
-import { PendingConnections } from '../../lib/connection-limits.ts';
+import { PendingConnections } from '../../lib/connections/pending-connections.ts';
 import type { Certificate } from '../../lib/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';

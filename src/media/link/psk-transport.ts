@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
-import { PendingConnections } from '../../lib/connection-limits.ts';
+import { PendingConnections } from '../../lib/connections/pending-connections.ts';
 import { linkConnectionsMax, linkHandshakeMsMax, linkHandshakesPerAddressMax } from '../../model/limits.ts';
 
 export interface PskAddress {

@@ -12,7 +12,7 @@ import {
   rtcConnectMsMax,
   rtcTickMs,
 } from '../../model/media/rtc-limits.ts';
-import { addressKey } from '../../lib/connection-limits.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaPeer } from './media-peer.ts';
 import { openRtcEngine, type RtcEngine } from './rtc-engine.ts';

@@ -3,7 +3,7 @@
  * needs: each listener has a reserved part, and how many all may hold follows from the limit of open files.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { HttpConnections, httpConnectionsTickMs } from '../../lib/connection-limits.ts';
+import { HttpConnections, httpConnectionsTickMs } from '../../lib/connections/http-connections.ts';
 import { boundSessions, ConnectionCensus, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import {
   addressesCountedMax,

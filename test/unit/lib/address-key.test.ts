@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addressKey } from '../../../src/lib/connection-limits.ts';
+import { addressKey } from '../../../src/lib/connections/address-key.ts';
 
 test('an IPv4 address counts for itself', () => {
   assert.equal(addressKey('203.0.113.7'), '203.0.113.7');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { test } from 'node:test';
-import { PendingConnections } from '../../../src/lib/connection-limits.ts';
+import { PendingConnections } from '../../../src/lib/connections/pending-connections.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 class FakeSocket extends EventEmitter {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RecentCounts } from '../../../src/lib/connection-limits.ts';
+import { RecentCounts } from '../../../src/lib/connections/recent-counts.ts';
 
 test('what was noted is counted by its key until its time is over', () => {
   const counts = new RecentCounts(3, 10);

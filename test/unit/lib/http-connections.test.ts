@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { HttpConnections } from '../../../src/lib/connection-limits.ts';
+import { HttpConnections } from '../../../src/lib/connections/http-connections.ts';
 import type { HttpResponse, TemplatedApp } from '../../../src/lib/uws.ts';
 
 class Scene {

@@ -1,0 +1,63 @@
+/**
+ * How often something happened of late, by key, where nobody tells when it is over: each count is forgotten after a
+ * while. A ring of slots, one a tick; the oldest goes when the ring turns.
+ */
+export class RecentCounts {
+  readonly #slots: Map<string, number>[];
+  readonly #keysMax: number;
+  #newest = 0;
+  #keys = 0;
+  #total = 0;
+
+  /** What is noted counts for `ticks` turns, at most one less. Beyond `keysMax` entries nothing more is noted. */
+  constructor(ticks: number, keysMax: number) {
+    this.#slots = Array.from({ length: ticks }, () => new Map());
+    this.#keysMax = keysMax;
+  }
+
+  get total(): number {
+    return this.#total;
+  }
+
+  countOf(key: string): number {
+    return this.#slots.reduce((sum, slot) => sum + (slot.get(key) ?? 0), 0);
+  }
+
+  note(key: string): void {
+    const slot = this.#slot(0);
+    const count = slot.get(key) ?? 0;
+    if (count === 0 && this.#keys >= this.#keysMax) return;
+    if (count === 0) this.#keys += 1;
+    slot.set(key, count + 1);
+    this.#total += 1;
+  }
+
+  /** One of those noted under the key is over; does nothing when all are forgotten. */
+  withdraw(key: string): void {
+    for (let age = 0; age < this.#slots.length; age++) {
+      const slot = this.#slot(age);
+      const count = slot.get(key);
+      if (count === undefined) continue;
+      this.#total -= 1;
+      if (count > 1) slot.set(key, count - 1);
+      else if (slot.delete(key)) this.#keys -= 1;
+      return;
+    }
+  }
+
+  /** Once a tick. */
+  turn(): void {
+    this.#newest = (this.#newest + 1) % this.#slots.length;
+    const oldest = this.#slot(0);
+    for (const count of oldest.values()) this.#total -= count;
+    this.#keys -= oldest.size;
+    oldest.clear();
+  }
+
+  #slot(age: number): Map<string, number> {
+    const { length } = this.#slots;
+    const slot = this.#slots[(this.#newest + length - age) % length];
+    if (slot === undefined) throw new RangeError(`no slot of age ${age}`);
+    return slot;
+  }
+}
