@@ -113,3 +113,65 @@ export function isInService(device: Device | null, nowS: number): boolean {
 export function hashBridgeKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
 }
+
+/** Replaces a secret in every answer, list, log line and file but an export with secrets. */
+export const maskedSecret = '***';
+
+/**
+ * A webhook's URL as people see it: its password and the values of its query are credentials of the receiver. Without any it
+ * stays as it is. Its path is shown. Text that is no URL is masked as a whole.
+ */
+export function maskUrl(text: string): string {
+  if (!URL.canParse(text)) return maskedSecret;
+  const url = new URL(text);
+  if (url.username === '' && url.password === '' && url.search === '' && url.hash === '') return text;
+  const { protocol, host, pathname } = url;
+  const query = url.search && `?${url.search.slice(1).split('&').map(maskParameter).join('&')}`;
+  const fragment = url.hash && `#${maskedSecret}`;
+  return `${protocol}//${maskUser(url)}${host}${pathname}${query}${fragment}`;
+}
+
+/** The same for every URL in a text. */
+export function maskUrlsIn(text: string): string {
+  return text.replaceAll(/\bhttps?:\/\/[^\s"']+/g, maskUrl);
+}
+
+/** A masked URL cannot be registered. It names a webhook if no other has the same masked URL. */
+export function isMaskedUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { username, password, search, hash } = new URL(text);
+  const values = search.slice(1).split('&').map(valueOf);
+  return [username, password, hash.slice(1), ...values].includes(maskedSecret);
+}
+
+/**
+ * Those that a URL names: those that have it, else those whose URL is shown so. `appId` null: of any application. Callers
+ * reject more than one.
+ */
+export function findNamed(webhooks: Iterable<Webhook>, url: string, appId: string | null): Webhook[] {
+  const own = Array.from(webhooks).filter((webhook) => appId === null || webhook.appId === appId);
+  const exact = own.filter((webhook) => webhook.url === url);
+  return exact.length > 0 || !isMaskedUrl(url)
+    ? exact
+    : own.filter((webhook) => maskUrl(webhook.url) === url);
+}
+
+export function severalNamed(maskedUrl: string): string {
+  return `several webhooks are called ${maskedUrl}: name the application (--app), or give the whole URL`;
+}
+
+/** A user name alone is a token as a rule. */
+function maskUser({ username, password }: URL): string {
+  if (password !== '') return `${username}:${maskedSecret}@`;
+  return username === '' ? '' : `${maskedSecret}@`;
+}
+
+/** A parameter without a value may be a token. */
+function maskParameter(parameter: string): string {
+  const nameEnd = parameter.indexOf('=');
+  return nameEnd === -1 ? maskedSecret : `${parameter.slice(0, nameEnd)}=${maskedSecret}`;
+}
+
+function valueOf(parameter: string): string {
+  return parameter.slice(parameter.indexOf('=') + 1);
+}

@@ -141,7 +141,7 @@ test('every change has one line, in the file and in the log: who, from where, wh
   assert.deepEqual(lines[0]?.ids, { device_id: 'NEW', product_id: 'doorbell' });
   assert.equal(lines[4]?.reason, 'no device "NOBODY" in the registry');
   assert.equal(lines[6]?.ids.access_key_id, lines[5]?.ids.access_key_id);
-  assert.equal(lines[19]?.ids.url, 'https://backend.example/hook?…');
+  assert.equal(lines[19]?.ids.url, 'https://user:***@backend.example/hook?key=***');
   assert.equal(devicesOf(lines.at(-1)), 9);
 });
 

@@ -1,6 +1,6 @@
 /** The read routes of the ops listener on a store at rest, each answered as a running server would. */
 import type { DeviceId } from '../../model/ids.ts';
-import type { Webhook } from '../../model/registry.ts';
+import { findNamed, maskUrl, severalNamed, type Webhook } from '../../model/registry.ts';
 import type { WebhookStatus } from '../../core/ports/webhook-admin.ts';
 import {
   describeDevice,
@@ -159,14 +159,11 @@ function allWebhooks(store: Store, deliveries: Deliveries): WebhookListing {
 }
 
 function oneWebhook(store: Store, deliveries: Deliveries, query: URLSearchParams): WebhookListing {
-  const url = query.get('url');
+  const url = query.get('url') ?? '';
   const appId = query.get('app_id');
-  const [webhook, other] = Array.from(store.registry.entries('webhook')).filter(
-    (candidate) => candidate.url === url && (appId === null || candidate.appId === appId),
-  );
-  if (webhook === undefined) throw new CommandError(`no webhook ${url} in the registry`);
-  if (other !== undefined)
-    throw new CommandError(`several applications have the webhook ${url}`, 'name one with --app');
+  const [webhook, other] = findNamed(store.registry.entries('webhook'), url, appId);
+  if (webhook === undefined) throw new CommandError(`no webhook ${maskUrl(url)} in the registry`);
+  if (other !== undefined) throw new CommandError(severalNamed(maskUrl(url)));
   const record = deliveries?.hooks().get(idOf(webhook));
   const [after, limit] = [Number(query.get('after')), Number(query.get('limit'))];
   const parked = record === undefined ? [] : (deliveries?.parked(record.number, after, limit) ?? []);

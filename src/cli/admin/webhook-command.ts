@@ -1,5 +1,6 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
 import type { Command } from 'commander';
+import { maskUrl } from '../../model/registry.ts';
 import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
@@ -184,7 +185,7 @@ function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string
   if (replayed === 0 && parked === 0) return 'no event is parked: nothing to send again';
   const sent = `${counted(replayed, 'event is', 'events are')} sent again`;
   if (parked === 0) return sent;
-  return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook list ${url}`)}`;
+  return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook list ${maskUrl(url)}`)}`;
 }
 
 async function enableWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
@@ -194,7 +195,7 @@ async function enableWebhook(context: CommandContext, url: string, options: Name
   const { behind } = answer.webhook;
   context.output.answer(
     answer,
-    `${showable(url)} is on; ${counted(behind, 'event of the log is', 'events of the log are')} behind its cursor`,
+    `${showable(answer.webhook.url)} is on; ${counted(behind, 'event of the log is', 'events of the log are')} behind its cursor`,
   );
 }
 

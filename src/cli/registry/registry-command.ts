@@ -60,7 +60,7 @@ function addList(registry: Command): void {
     .description('List entries in the order of their ids; secrets are masked.')
     .addArgument(kinds.choices(Object.values(listNames)))
     .option('--limit <count>', `at most so many, up to ${pageMax}`, wholeNumberOption(1, pageMax), 50)
-    .option('--after <id>', 'go on behind this id')
+    .option('--after <id>', 'continue after this id; for webhooks, after this many')
     .action(inContext(listEntries));
   addExamples(
     command,

@@ -2,6 +2,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { showable } from '../../lib/showable-text.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { maskUrl } from '../../model/registry.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { collect } from '../shell/option-values.ts';
 import { changeEntry } from './entry-commands.ts';
@@ -78,7 +79,7 @@ async function addWebhook(
 ): Promise<void> {
   const body = { app_id: app, url, secret, types, replace };
   const { webhook } = await changeEntry<{ webhook: JsonObject }>(context, 'webhook', 'add', body);
-  const added = `added ${showable(url)} of ${showable(app)}`;
+  const added = `added ${showable(maskUrl(url))} of ${showable(app)}`;
   context.output.answer(
     { webhook },
     secret === undefined ? `${added}\nsecret  ${String(webhook['secret'])}  (shown this once)` : added,
@@ -87,5 +88,5 @@ async function addWebhook(
 
 async function removeWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
   const removed = await changeEntry<object>(context, 'webhook', 'remove', webhookName(url, options));
-  context.output.answer(removed, `${showable(url)} is removed`);
+  context.output.answer(removed, `${showable(maskUrl(url))} is removed`);
 }

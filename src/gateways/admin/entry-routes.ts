@@ -22,6 +22,7 @@ import {
   type UsedEntry,
   type UsedKind,
 } from '../../storage/registry/entry-changes.ts';
+import { maskUrl, severalNamed } from '../../model/registry.ts';
 import type { EntryRules } from '../../storage/registry/entry-reader.ts';
 import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
@@ -99,8 +100,8 @@ async function add(
   const added = await deps.writer.transact((tables) => addEntry(tables, kind, entry.value, { replace }));
   if (!added.ok) return refuseAddition(added.error);
   deps.changedEntry();
-  const json = writeEntry(kind, added.value);
-  return { status: 200, body: { [kind]: isMade ? json : maskSecrets(json) } };
+  const json = maskSecrets(writeEntry(kind, added.value));
+  return { status: 200, body: { [kind]: isMade ? { ...json, ...made } : json } };
 }
 
 async function removeUsed(deps: EntryChangeDeps, kind: UsedKind, id: string): Promise<AdminReply> {
@@ -117,10 +118,10 @@ async function removeOneWebhook(
   const removed = await deps.writer.transact((tables) => removeWebhook(tables, url, appId));
   if (!removed.ok)
     return removed.error === 'several'
-      ? refuse(409, `several applications have the webhook ${url}: name one (--app)`)
+      ? refuse(409, severalNamed(maskUrl(url)))
       : missingEntry(removed.error);
   deps.changedEntry();
-  return { status: 200, body: { removed: url, app_id: removed.value.appId } };
+  return { status: 200, body: { removed: maskUrl(url), app_id: removed.value.appId } };
 }
 
 function refuseAddition(refused: MissingEntry | TakenEntry): AdminReply {

@@ -5,9 +5,10 @@
 import { z } from 'zod';
 import { nextTurn } from '../../lib/clock.ts';
 import type { JsonObject } from '../../model/json.ts';
+import { findNamed } from '../../model/registry.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import { maskSecrets } from '../../storage/registry/registry-export.ts';
-import { idOf, kindNames, shownId, type KindName } from '../../storage/registry/registry-kinds.ts';
+import { idOf, kindNames, type EntryOf, type KindName } from '../../storage/registry/registry-kinds.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { missingEntry, readRoute, type AdminRoute } from '../ops/admin-route.ts';
 
@@ -20,12 +21,18 @@ export interface RegistryPage {
 }
 
 const kind = z.enum(kindNames);
-/** A webhook's id is application and url, separated by a line feed in the store and by a space elsewhere. */
-const listQuery = z.strictObject({
-  kind,
-  limit: z.coerce.number().int().min(1).max(registryPageMax).default(100),
-  after: z.string().min(1).optional(),
-});
+/** `after`: of webhooks a count, since their ids are masked; else the id of the last entry seen. */
+const listQuery = z
+  .strictObject({
+    kind,
+    limit: z.coerce.number().int().min(1).max(registryPageMax).default(100),
+    after: z.string().min(1).optional(),
+  })
+  .refine(
+    ({ kind, after }) => kind !== 'webhook' || after === undefined || /^\d{1,9}$/.test(after),
+    'after: the next of the page before',
+  );
+/** The id of a webhook: application, space, URL. */
 const entryQuery = z.strictObject({ kind, id: z.string().min(1) });
 
 export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
@@ -37,7 +44,7 @@ export function registryListRoutes(registry: RegistryStore): AdminRoute[] {
       return { status: 200, body: await readPage(registry, query) };
     }),
     readRoute('/v1/registry/entry', entryQuery, async ({ kind, id }) => {
-      const entry = registry.find(kind, storedId(kind, id));
+      const entry = findEntry(registry, kind, id);
       if (entry === null) return missingEntry({ kind, id });
       return { status: 200, body: { entry: maskSecrets(writeEntry(kind, entry)) } };
     }),
@@ -51,21 +58,32 @@ async function readPage(
   registry: RegistryStore,
   { kind, limit, after }: z.output<typeof listQuery>,
 ): Promise<RegistryPage> {
+  const isCounted = kind === 'webhook';
+  const before = isCounted ? Number(after ?? 0) : 0;
+  const wanted = before + limit;
   const entries: JsonObject[] = [];
-  let last = after === undefined ? undefined : storedId(kind, after);
-  while (entries.length < limit) {
-    if (entries.length > 0) await nextTurn();
-    const wanted = Math.min(sliceEntries, limit - entries.length);
-    const slice = registry.page(kind, wanted, last);
-    entries.push(...slice.map((entry) => maskSecrets(writeEntry(kind, entry))));
+  let last = isCounted ? undefined : after;
+  let read = 0;
+  while (read < wanted) {
+    if (read > 0) await nextTurn();
+    const asked = Math.min(sliceEntries, wanted - read);
+    const slice = registry.page(kind, asked, last);
+    const shown = slice.slice(Math.max(0, before - read));
+    entries.push(...shown.map((entry) => maskSecrets(writeEntry(kind, entry))));
+    read += slice.length;
     const end = slice.at(-1);
-    if (end === undefined || slice.length < wanted) return { entries, next: null };
+    if (end === undefined || slice.length < asked) return { entries, next: null };
     last = idOf(kind, end);
   }
-  return { entries, next: last === undefined ? null : shownId(last) };
+  return { entries, next: isCounted ? String(read) : (last ?? null) };
 }
 
-function storedId(kind: KindName, id: string): string {
+/** A webhook's URL may be masked. */
+function findEntry(registry: RegistryStore, kind: KindName, id: string): EntryOf[KindName] | null {
+  if (kind !== 'webhook') return registry.find(kind, id);
   // The name of an application may have blanks, a URL has none.
-  return kind === 'webhook' ? id.replace(/ (?=\S*$)/, '\n') : id;
+  const urlStart = id.lastIndexOf(' ') + 1;
+  const [appId, url] = [id.slice(0, urlStart - 1), id.slice(urlStart)];
+  const [webhook, other] = findNamed(registry.page(kind, registryPageMax), url, appId);
+  return other === undefined ? (webhook ?? null) : null;
 }

@@ -1,7 +1,7 @@
 /**
  * Webhooks on the ops listener. `GET /v1/webhook/list` lists all of them; with `url` (and `app_id`, where several
  * applications have it) one, and its parked events behind the sequence `after`, at most `limit`. `POST
- * /v1/webhook/test`, `/replay` and `/enable` name one in their body. No answer has a secret.
+ * /v1/webhook/test`, `/replay` and `/enable` name one in their body, by its URL or by the masked one that the answers have.
  */
 import type { DeliveryFailure } from '../../core/ports/delivery-store.ts';
 import type {
@@ -13,6 +13,7 @@ import type {
 import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
+import { maskUrl } from '../../model/registry.ts';
 import {
   type AdminReply,
   type AdminRoute,
@@ -54,7 +55,7 @@ export interface ParkedJson {
 export function encodeWebhook(status: WebhookStatus): WebhookJson {
   return {
     app_id: status.appId,
-    url: status.url,
+    url: maskUrl(status.url),
     types: status.types,
     state: status.state,
     behind: status.behind,

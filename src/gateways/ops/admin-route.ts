@@ -11,6 +11,7 @@ import type {
   Operator,
 } from '../../model/audit.ts';
 import type { z } from 'zod';
+import { maskUrlsIn } from '../../model/registry.ts';
 import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import type { FieldError } from '../../storage/registry/entry-reader.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
@@ -122,7 +123,8 @@ export function refuseEntry({ field, reason }: FieldError): AdminReply {
 }
 
 export function missingEntry({ kind, id }: MissingEntry): AdminReply {
-  return refuse(404, `no ${kind} ${JSON.stringify(id)} in the registry`);
+  const shown = kind === 'webhook' ? maskUrlsIn(id) : id;
+  return refuse(404, `no ${kind} ${JSON.stringify(shown)} in the registry`);
 }
 
 /** Answers 500 with the reason when the file behind a change cannot be used: the operator has to mend it. */

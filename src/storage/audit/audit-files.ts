@@ -16,6 +16,7 @@ import {
   auditTextCharactersMax,
 } from '../../model/limits.ts';
 import { devicesAddedMax } from '../../model/provisioning-limits.ts';
+import { maskUrl, maskUrlsIn } from '../../model/registry.ts';
 
 /** `age` 0: the one that is written. */
 export function auditPath(directory: string, age = 0): string {
@@ -179,11 +180,9 @@ export function endedLine(begun: AuditLine, { result, reason, ids = {} }: AuditO
     ...begun,
     ids: { ...begun.ids, ...shownIds(ids) },
     result,
-    ...(reason !== undefined && { reason: cut(reason.replaceAll(urlForm, withoutCredentials)) }),
+    ...(reason !== undefined && { reason: cut(maskUrlsIn(reason)) }),
   };
 }
-
-const urlForm = /\bhttps?:\/\/[^\s"']+/g;
 
 /** With its line feed, and room for what the end of the change adds. */
 export function encodeBegun(line: AuditLine): Buffer {
@@ -220,7 +219,7 @@ function shownIds(ids: AuditIds): AuditIds {
   const entries = Object.entries(ids) as [AuditId, unknown][];
   return Object.fromEntries(
     entries.flatMap(([name, value]) => {
-      const shown = name === 'url' && typeof value === 'string' ? withoutCredentials(value) : value;
+      const shown = name === 'url' && typeof value === 'string' ? maskUrl(value) : value;
       // All that one request can name.
       const item = shownValue(shown, name === 'device_ids' ? devicesAddedMax : auditListItemsMax);
       return item === undefined ? [] : [[name, item]];
@@ -237,16 +236,6 @@ function shownValue(value: unknown, itemsMax: number): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   const counts = Object.entries(value).filter(([, count]) => typeof count === 'number');
   return Object.fromEntries(counts.slice(0, auditListItemsMax).map(([name, count]) => [cut(name), count]));
-}
-
-/** A receiver's address may have a password or a key in it. */
-function withoutCredentials(url: string): string {
-  try {
-    const { origin, pathname, search } = new URL(url);
-    return `${origin}${pathname}${search === '' ? '' : '?…'}`;
-  } catch {
-    return '…';
-  }
 }
 
 function cut(text: string): string {

@@ -3,7 +3,7 @@
  * inside a transaction of the registry.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { Webhook } from '../../model/registry.ts';
+import { findNamed, type Webhook } from '../../model/registry.ts';
 import { usersShownMax } from '../lmdb/store-limits.ts';
 import { referencesOf } from './import-references.ts';
 import { idOf, type EntryOf, type KindName } from './registry-kinds.ts';
@@ -104,12 +104,9 @@ export function removeWebhook(
   url: string,
   appId: string | null,
 ): Result<Webhook, MissingEntry | 'several'> {
-  const found: Webhook[] = [];
-  for (const webhook of tables.entries('webhook'))
-    if (webhook.url === url && (appId === null || webhook.appId === appId)) found.push(webhook);
-  const [webhook] = found;
+  const [webhook, other] = findNamed(tables.entries('webhook'), url, appId);
   if (webhook === undefined) return fail({ kind: 'webhook', id: url });
-  if (found.length > 1) return fail('several');
+  if (other !== undefined) return fail('several');
   tables.remove('webhook', idOf('webhook', webhook));
   return succeed(webhook);
 }

@@ -8,7 +8,7 @@ import { isShortSecret, labelsFault, labelsOf } from '../../model/device-terms.t
 import type { JsonObject } from '../../model/json.ts';
 import type { ProductDefaults } from '../../model/product-defaults.ts';
 import { secretBytesMax, secretCharactersMin } from '../../model/provisioning-limits.ts';
-import type { Labels } from '../../model/registry.ts';
+import { isMaskedUrl, maskedSecret, type Labels } from '../../model/registry.ts';
 import { registryListItemsMax } from '../lmdb/store-limits.ts';
 import { parseProductDefaults } from './product-defaults.ts';
 
@@ -16,9 +16,6 @@ export interface FieldError {
   readonly field: string;
   readonly reason: string;
 }
-
-/** What an export shows in place of a secret; never taken for one. */
-export const maskedSecret = '***';
 
 /** What is asked of an entry beyond its form. */
 export interface EntryRules {
@@ -28,6 +25,8 @@ export interface EntryRules {
 const shortSecret =
   `is shorter than ${secretCharactersMin} characters and can be guessed: ` +
   'make a longer one, or let it in with registry.allow_short_secrets';
+
+const isMasked = 'is masked: export with --with-secrets';
 
 export class EntryReader {
   readonly #entry: JsonObject;
@@ -59,6 +58,13 @@ export class EntryReader {
     return Object.hasOwn(this.#entry, field);
   }
 
+  /** Of a webhook: it may have credentials in it. */
+  url(field: string, parse: (text: string) => string | null, form: string): string {
+    const url = this.id(field, parse, form);
+    if (isMaskedUrl(url)) this.#refuse(field, isMasked);
+    return url;
+  }
+
   /** `parse` answers null for what is no such id; `form` says what is. */
   id<Id extends string>(field: string, parse: (text: string) => Id | null, form: string): Id {
     const value = this.#text(field);
@@ -79,7 +85,7 @@ export class EntryReader {
   /** `prefix`: what may stand before the secret and is none of it. Of a webhook's, the rest has to be long. */
   secret(field: string, prefix = ''): string {
     const value = this.text(field, secretBytesMax);
-    if (value === maskedSecret) this.#refuse(field, 'is masked: export with --with-secrets');
+    if (value === maskedSecret) this.#refuse(field, isMasked);
     const itself = value.startsWith(prefix) ? value.slice(prefix.length) : value;
     if (!this.#rules.allowShortSecrets && isShortSecret(itself)) this.#refuse(field, shortSecret);
     return value;

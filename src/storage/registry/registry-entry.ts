@@ -28,6 +28,7 @@ const grants: ReadonlySet<string> = new Set(['*', ...permissions]);
 const grantForm = ['*', ...permissions].join(', ');
 const keySha256Form = /^[0-9a-f]{64}$/i;
 const webhookSecretPrefix = 'whsec_';
+const webhookUrlForm = `an http or https URL of at most ${webhookUrlBytesMax} characters`;
 const typeForm = /^(\*|[a-z][a-z0-9_.]*)$/;
 
 const id =
@@ -67,7 +68,7 @@ const forms: { readonly [Kind in KindName]: Form<EntryOf[Kind]> } = {
   },
   webhook: {
     appId,
-    url: ['url', id(parseWebhookUrl, `an http or https URL of at most ${webhookUrlBytesMax} characters`)],
+    url: ['url', (fields, name) => fields.url(name, parseWebhookUrl, webhookUrlForm)],
     secret: ['secret', (fields, name) => fields.secret(name, webhookSecretPrefix)],
     types: [
       'types',

@@ -4,7 +4,7 @@
  * masked and an import refuses it. Source: running.md, Data.
  */
 import type { JsonObject } from '../../model/json.ts';
-import { maskedSecret } from './entry-reader.ts';
+import { maskedSecret, maskUrl } from '../../model/registry.ts';
 import type { SnapshotOptions } from '../lmdb/environment.ts';
 import { writeEntry } from './registry-entry.ts';
 import { kindNames, listNames, type KindName } from './registry-kinds.ts';
@@ -88,6 +88,7 @@ function* inChunks(pieces: Iterable<string>): Generator<string, void, undefined>
 export function maskSecrets(json: JsonObject): JsonObject {
   const masked: Record<string, unknown> = { ...json };
   for (const field of secretFields) if (field in masked) masked[field] = maskedSecret;
+  if (typeof json['url'] === 'string') masked['url'] = maskUrl(json['url']);
   return masked;
 }
 

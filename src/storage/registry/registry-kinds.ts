@@ -1,5 +1,13 @@
 /** The six kinds of registry entry: what a registry file calls them, and their rows in the store. Source: running.md, Data. */
-import type { Application, Bridge, Credential, Device, Product, Webhook } from '../../model/registry.ts';
+import {
+  maskUrl,
+  type Application,
+  type Bridge,
+  type Credential,
+  type Device,
+  type Product,
+  type Webhook,
+} from '../../model/registry.ts';
 
 export interface EntryOf {
   readonly application: Application;
@@ -103,9 +111,11 @@ export function idOf<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): s
   return pick(entry, idProperties[kind]).join(idSeparator);
 }
 
-/** An id for people and in answers: that of a webhook is its application and its URL. */
+/** An id for people and in answers: that of a webhook is its application and its masked URL. */
 export function shownId(id: string): string {
-  return id.replace(idSeparator, ' ');
+  const [appId = '', url] = id.split(idSeparator);
+  // The id of a device may have line feeds, too.
+  return url !== undefined && URL.canParse(url) ? `${appId} ${maskUrl(url)}` : id.replace(idSeparator, ' ');
 }
 
 export function encodeRow<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Row {

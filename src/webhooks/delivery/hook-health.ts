@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import type { RetrySchedule } from './limits.ts';
 import type { DeliveryFailure, HookRecord, SwitchedOff } from '../../core/ports/delivery-store.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { Webhook } from '../../model/registry.ts';
+import { maskUrl, type Webhook } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
@@ -144,7 +144,7 @@ export class HookLogger {
   constructor({ appId, url }: Webhook, { log, telemetry }: HookLoggerDeps) {
     this.#log = log;
     this.#telemetry = telemetry;
-    this.#name = { app_id: appId, url: speakableUrl(url) };
+    this.#name = { app_id: appId, url: maskUrl(url) };
   }
 
   delivered(): void {
@@ -186,10 +186,4 @@ export class HookLogger {
     this.#telemetry.webhookDelivery('lost', 1);
     this.#log.error({ ...this.#name, sequence }, 'a failed event is not in the store');
   }
-}
-
-/** As it may stand in the log: what people put their tokens into is left out. */
-function speakableUrl(url: string): string {
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
 }

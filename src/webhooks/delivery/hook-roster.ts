@@ -2,7 +2,7 @@
  * The hooks there are, by the registry. A hook that is new begins at the head of the log: its application has asked to
  * be told from now on, and what happened before can be read. One that is no longer in the registry goes with its queue.
  */
-import type { Webhook } from '../../model/registry.ts';
+import { findNamed, type Webhook } from '../../model/registry.ts';
 import type { HookRecord, DeliveryStore } from '../../core/ports/delivery-store.ts';
 import { Hook, type HookDeps } from './hook.ts';
 import { nothingKept, type KeptBefore } from './hook-queues.ts';
@@ -38,11 +38,14 @@ export class HookRoster {
     return this.#hooks.get(hook.id) === hook;
   }
 
-  /** Those of this url, of one application or of all. */
   find(url: string, appId: string | null): Hook[] {
-    return Array.from(this.#hooks.values()).filter(
-      ({ webhook }) => webhook.url === url && (appId === null || webhook.appId === appId),
+    const hooks = Array.from(this.#hooks.values());
+    const named = findNamed(
+      hooks.map(({ webhook }) => webhook),
+      url,
+      appId,
     );
+    return hooks.filter(({ webhook }) => named.includes(webhook));
   }
 
   /**

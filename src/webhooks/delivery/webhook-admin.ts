@@ -18,7 +18,7 @@ import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
-import type { Webhook } from '../../model/registry.ts';
+import { maskUrl, severalNamed, type Webhook } from '../../model/registry.ts';
 
 export interface WebhookAdminDeps {
   readonly clock: Clock;
@@ -142,9 +142,10 @@ export class WebhookAdmin {
 
   #find({ url, appId }: WebhookName): Answer<Hook> {
     const [hook, other] = this.#deps.engine.roster.find(url, appId);
-    if (hook === undefined) return fail({ kind: 'unknown', message: `no webhook ${url} in the registry` });
+    const shown = maskUrl(url);
+    if (hook === undefined) return fail({ kind: 'unknown', message: `no webhook ${shown} in the registry` });
     if (other === undefined) return succeed(hook);
-    return fail({ kind: 'ambiguous', message: `several applications have the webhook ${url}: name one` });
+    return fail({ kind: 'ambiguous', message: severalNamed(shown) });
   }
 
   #describe(hook: Hook): WebhookStatus {

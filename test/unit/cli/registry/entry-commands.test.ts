@@ -143,7 +143,7 @@ test('a webhook is added with a secret that is made, and removed by its URL', as
   await run('application', 'add', 'new', '--name', 'another');
   await run('webhook', 'add', url, '--app', 'new', '--secret', 'whsec_a secret that is given');
   assert.equal(JSON.stringify(output.json).includes('that is given'), false);
-  await assert.rejects(run('webhook', 'remove', url), /several applications have the webhook/);
+  await assert.rejects(run('webhook', 'remove', url), /several webhooks are called/);
   await run('webhook', 'remove', url, '--app', 'new');
   await run('webhook', 'remove', url);
   assert.equal(await found(scene, 'webhook', `2818153\n${url}`), null);

