@@ -99,8 +99,13 @@ test("the secrets of a webhook's URL are in an export with secrets and nowhere e
 
   const file = join(server.dataDirectory, 'exported.json');
   const { stdout } = await runCli([
-    ...['registry', 'export', '--with-secrets', '--format', 'json'],
-    ...['--data-dir', server.dataDirectory],
+    'registry',
+    'export',
+    '--with-secrets',
+    '--format',
+    'json',
+    '--data-dir',
+    server.dataDirectory,
   ]);
   writeFileSync(file, stdout);
   const exported = JSON.parse(stdout) as { readonly webhooks: { url: string }[] };
