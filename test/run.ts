@@ -128,7 +128,8 @@ function runNode(files: readonly string[], report: string, isCompiled: boolean):
     '--test',
     // One more than our smallest machine has processors: many tests wait for a while of theirs.
     '--test-concurrency=3',
-    '--test-timeout=120000',
+    // For hangs alone, of a file: a script of package.json raises it for files of many minutes.
+    '--test-timeout=300000',
     ...reporters,
     ...flags,
   ];

@@ -13,6 +13,7 @@ import { EventReader } from '../support/event-reader.ts';
 import { startNats } from '../support/nats-server.ts';
 import { serveArguments } from '../support/server-process.ts';
 import { hasCode, siteDevice, until } from '../support/site-server.ts';
+import { hangMsMax } from '../support/hang-limit.ts';
 import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
 
 const ending = lastFirst({ after });
@@ -20,8 +21,8 @@ const nats = await startNats(ending);
 const site = await ClusterSite.start(ending, { nats: [nats], nodes: ['a', 'b', 'c'] });
 const [a, b] = [site.node(0), site.node(1)];
 
-async function readyWithin(node: SiteNode, waitMs: number): Promise<void> {
-  for (const endMs = performance.now() + waitMs; ; await wait(50)) {
+async function untilReady(node: SiteNode): Promise<void> {
+  for (const endMs = performance.now() + hangMsMax; ; await wait(50)) {
     const { status, text } = await node.readiness();
     if (status === 200) return;
     assert.ok(performance.now() < endMs, text);
@@ -36,12 +37,12 @@ test('a node starts without NATS, serves its own devices, says so, and joins whe
   assert.equal(status, 503);
   assert.match(text, /cluster: NATS is away/);
   const module = await a.module(siteDevice(1));
-  await until(() => a.api.wake({ device_id: siteDevice(1) }), hasCode(0), 5000);
+  await until(() => a.api.wake({ device_id: siteDevice(1) }), hasCode(0));
   assert.equal((await module.nextPacket()).length, 8);
   assert.equal((await a.api.connectivity(siteDevice(2))).json.code, 50301);
   await nats.start();
-  await readyWithin(a, 10_000);
-  await until(() => b.api.wake({ device_id: siteDevice(1), custom_data: '0x0001' }), hasCode(0), 5000);
+  await untilReady(a);
+  await until(() => b.api.wake({ device_id: siteDevice(1), custom_data: '0x0001' }), hasCode(0));
   assert.equal((await module.nextPacket()).toString('hex'), '983b16f8f39c0001');
 });
 
@@ -117,12 +118,12 @@ test('three nodes that are restarted one after another lose no wakeup that was a
   for (const node of nodes) {
     assert.equal(await node.stop(), 0);
     await node.start();
-    await readyWithin(node, 10_000);
+    await untilReady(node);
   }
   over.abort();
   await load;
   const lost = (): string[] => accepted.filter((wakeup) => !packets.has(wakeup));
-  for (const endMs = performance.now() + 3000; lost().length > 0 && performance.now() < endMs;)
+  for (const endMs = performance.now() + hangMsMax; lost().length > 0 && performance.now() < endMs;)
     await wait(20);
   t.diagnostic(`${accepted.length} accepted; ${JSON.stringify(Object.fromEntries(codes))}`);
   assert.deepEqual(lost(), []);
@@ -140,7 +141,7 @@ test('three nodes that are restarted one after another lose no wakeup that was a
 /** All that it reads, once that has so many accepted wakeups, or does not come to have them. */
 async function noteLogged(reader: EventReader, count: number): Promise<ToldEvent[]> {
   const events: ToldEvent[] = [];
-  for (const endMs = performance.now() + 5000; performance.now() < endMs; await wait(50)) {
+  for (const endMs = performance.now() + hangMsMax; performance.now() < endMs; await wait(50)) {
     events.push(...(await reader.rest()));
     if (events.filter(({ type }) => type === 'device.wakeup.accepted').length >= count) break;
   }

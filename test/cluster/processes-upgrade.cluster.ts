@@ -15,7 +15,7 @@ void test('workers that hand over close no sleep session and fail no request, an
   await upgraded.sleep(devices);
   // Another worker knows of a login when that is committed.
   for (let device = 0; device < devices; device++)
-    await until(() => site.newApi().connectivity(siteDevice(device)), isAsleep, 5000);
+    await until(() => site.newApi().connectivity(siteDevice(device)), isAsleep);
   const load = new Load();
   t.after(() => load.stop());
   let turn = 0;
@@ -77,7 +77,6 @@ void test('workers that hand over close no sleep session and fail no request, an
   await until(
     () => site.api.connectivity(siteDevice(5)),
     (answer) => !isAsleep(answer),
-    5000,
   );
   assert.match(await upgraded.offlineEvents(), /peer_closed/);
   // Woken by a process before, it reports to one of now.

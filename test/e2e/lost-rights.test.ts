@@ -90,18 +90,13 @@ async function wake(deviceId: string): Promise<void> {
   assert.equal((await server.api.wake({ device_id: deviceId, custom_data })).status, 202);
 }
 
-const secondMs = 1000;
-
-/** Everything it had ends, and each end is told as kicked; all within a second of the change. */
+/** Everything it had ends, and each end is told as kicked. */
 async function losesAll({ module, controller, leg }: Present, change: () => Promise<unknown>): Promise<void> {
   const { head } = await logBehind(null);
   await change();
-  const changedMs = performance.now();
   assert.deepEqual(await controller.closed, { code: 4401, reason: 'denied' });
   await module.closed;
   assert.equal((await leg.closed).code, 1000);
-  const tookMs = performance.now() - changedMs;
-  assert.ok(tookMs < secondMs, `it took ${tookMs} ms`);
   const { events } = await logBehind(head);
   const words = events.map(({ type, data }) => `${type} ${String(data['reason'])}`).toSorted();
   assert.deepEqual(words, [

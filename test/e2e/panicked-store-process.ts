@@ -6,13 +6,12 @@
 import { join } from 'node:path';
 import { Environment } from '../../src/storage/lmdb/environment.ts';
 import { isPanic, StorePanicError } from '../../src/storage/lmdb/store-fault.ts';
+import { hangMsMax } from '../support/hang-limit.ts';
 import { limitProcess } from '../support/process-limit.ts';
 
 const [, , directory = '', whether] = process.argv;
 /** Of a commit: to flush it takes about as long as to limit the files. */
 const flushedBytes = 64 * 1024 * 1024;
-/** Of a slow disk. */
-const flushMsMax = 10_000;
 const [first, second] = [Buffer.from('first'), Buffer.from('second')];
 
 const outcomeOf = (act: Promise<unknown>): Promise<string> =>
@@ -24,7 +23,7 @@ const outcomeOf = (act: Promise<unknown>): Promise<string> =>
 /** Blocks the loop: nothing of this thread comes to the writer meanwhile. `beside`: there is one LMDB for both. */
 function awaitPanic(beside: Environment): void {
   const table = beside.table<unknown>('values');
-  for (const startedMs = performance.now(); performance.now() - startedMs < flushMsMax;) {
+  for (const startedMs = performance.now(); performance.now() - startedMs < hangMsMax;) {
     beside.refresh();
     try {
       table.get(first);

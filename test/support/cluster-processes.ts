@@ -8,6 +8,7 @@ import type { ClusterJson, MemberJson } from '../../src/server/membership/cluste
 import type { ApiClient } from './api-client.ts';
 import { processGone } from './process-life.ts';
 import { isAsleep, siteDevice, siteRegistry, SiteServer, until, type SiteRegistry } from './site-server.ts';
+import { hangMsMax } from './hang-limit.ts';
 import type { Ending } from './temporary-store.ts';
 
 export interface ProcessesOptions extends SiteRegistry {
@@ -46,7 +47,7 @@ export class ProcessSite extends SiteServer {
 
   /** Resolves when all processes can know that the device sleeps. */
   async committed(device: number): Promise<void> {
-    await until(() => this.newApi().connectivity(siteDevice(device)), isAsleep, 10_000);
+    await until(() => this.newApi().connectivity(siteDevice(device)), isAsleep);
   }
 
   /** As operators see them, by number. */
@@ -63,14 +64,14 @@ export class ProcessSite extends SiteServer {
   }
 
   /** Resolves to the milliseconds until it is up and is another than `pid`. */
-  async replaced(process: number, pid: number, waitMs: number): Promise<number> {
+  async replaced(process: number, pid: number): Promise<number> {
     const startedMs = performance.now();
     for (;;) {
       const members = await this.members().catch(() => []);
       const member = members.find((one) => one.process === process);
       const tookMs = performance.now() - startedMs;
       if (member?.state === 'up' && member.pid !== pid) return tookMs;
-      assert.ok(tookMs < waitMs, `process ${process} was not replaced within ${waitMs} ms`);
+      assert.ok(tookMs < hangMsMax, `process ${process} was not replaced`);
       await wait(20);
     }
   }

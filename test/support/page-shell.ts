@@ -5,10 +5,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DocumentBlock, Mark } from './document-blocks.ts';
+import { hangMsMax } from './hang-limit.ts';
 import { temporaryDirectory, type Ending } from './temporary-store.ts';
-
-/** A block that takes longer hangs: it waits for its reader, or for what never comes. */
-const blockMsMax = 90_000;
 
 const installed = 'npm() { [[ $1 == ci ]] || command npm "$@"; }\n';
 const demoServer = { commands: 'npm start', until: '"msg":"ready"' };
@@ -121,9 +119,9 @@ class Block {
     this.ended = once(child, 'exit');
     this.#closed = once(child, 'close');
     this.#timeout = setTimeout(() => {
-      this.output += `\n(ended after ${blockMsMax / 1000} s)\n`;
+      this.output += `\n(ended after ${hangMsMax / 1000} s)\n`;
       void this.kill();
-    }, blockMsMax);
+    }, hangMsMax);
   }
 
   async prints(text: string): Promise<void> {

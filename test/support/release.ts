@@ -1,5 +1,5 @@
 /**
- * A release of the committed tree: checks it, tests and packs a clean clone of it, and writes the files with their sums and the
+ * A release of the committed tree: checks it, packs a clean clone of it, and writes the files with their sums and the
  * signature of those into a new folder. It tags and publishes nothing.
  *
  *   npm run release -- --dry-run
@@ -16,16 +16,6 @@ import { findReleaseProblems, readRelease, type Release } from './release-checks
 import { readSigningKey, signatureName, signSums, sumsName, writeSums } from './release-sums.ts';
 
 const root = fileURLToPath(checkout);
-
-/** Scripts of package.json, run in the clone: what `.ci/run` leaves out where its time is over. */
-const tests = [
-  ['test:install'],
-  ['test:docs'],
-  ['test:contract'],
-  ['test:examples'],
-  ['soak:media', '--', '--seconds', '60'],
-  ['bench:load', '--', 'wakeups', '--smoke'],
-] as const;
 
 interface Plan {
   readonly isDryRun: boolean;
@@ -55,7 +45,6 @@ function release(): void {
   const work = mkdtempSync(join(tmpdir(), 'reveille-release-'));
   try {
     const clone = cloneOf(work);
-    if (!plan.isDryRun) for (const script of tests) npm(clone, 'run', '-s', ...script);
     const folder = join(work, 'files');
     mkdirSync(folder);
     pack(clone, folder, about);
@@ -64,9 +53,7 @@ function release(): void {
     // As a whole: what failed half way has no folder.
     if (!plan.isDryRun) cpSync(folder, plan.out, { recursive: true, force: false, errorOnExist: true });
     say(
-      plan.isDryRun
-        ? `a dry run: nothing was tested, signed and kept of ${about.version}`
-        : nextSteps(plan, about),
+      plan.isDryRun ? `a dry run: nothing was signed and kept of ${about.version}` : nextSteps(plan, about),
     );
   } finally {
     rmSync(work, { recursive: true, force: true });
