@@ -1,12 +1,14 @@
 /** Several processes as they start and are reloaded: their ports, how logins are spread over them, their certificates. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { connect as connectTls } from 'node:tls';
-import { runCli } from '../support/cli-process.ts';
+import { runCli, type LongCommand } from '../support/cli-process.ts';
 import { ProcessSite } from '../support/cluster-processes.ts';
-import { settingArguments } from '../support/server-process.ts';
+import { settingArguments, startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { hangMsMax } from '../support/hang-limit.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
@@ -26,6 +28,35 @@ test('processes refuse a port that somebody has, in one sentence, and start noth
   assert.match(taken.stderr, new RegExp(`^api\\.listen: 127\\.0\\.0\\.1:${port}: in use by another program`));
   assert.equal(taken.stdout, '');
 });
+
+for (const folder of ['data', 'a-folder-whose-name-makes-the-path-of-a-socket-in-it-too-long-for-the-system'])
+  test(`killed processes leave no sockets behind the next start and stop, with ${folder.length} letters`, async (t) => {
+    const TMPDIR = temporaryDirectory(t);
+    const data = join(temporaryDirectory(t), folder);
+    const start = async (): Promise<LongCommand> => {
+      const options = ['--data-dir', data, '--processes', '2'];
+      const { command } = await startServerProcess(t, [], { TMPDIR }, options);
+      return command;
+    };
+    const sockets = (): string[] =>
+      readdirSync(join(data, 'sockets')).filter((name) => name.endsWith('.sock'));
+    const first = await start();
+    const before = sockets();
+    assert.equal(before.length, 3);
+    assert.equal(statSync(join(data, 'sockets')).mode & 0o777, 0o700);
+    for (const name of before) assert.equal(statSync(join(data, 'sockets', name)).mode & 0o777, 0o600);
+    await first.stop('SIGKILL');
+    const second = await start();
+    assert.equal(sockets().length, 3);
+    assert.deepEqual(
+      sockets().filter((name) => before.includes(name)),
+      [],
+    );
+    assert.ok(readdirSync(TMPDIR).length <= 1, 'one folder there at most, that of the living');
+    assert.equal(await second.stop('SIGTERM'), 0);
+    assert.equal(existsSync(join(data, 'sockets')), false);
+    assert.deepEqual(readdirSync(TMPDIR), []);
+  });
 
 test('several processes have a storm of 1 200 logins spread evenly over 2 of them', async (t) => {
   const overrides = ['sleep.handshakes_per_address_max=0', 'sleep.admission_wait_ms=60000'];

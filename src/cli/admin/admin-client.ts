@@ -3,8 +3,8 @@
  * process by the routes of a server; its changes hold the lock of the data directory, so that no server starts meanwhile,
  * and are lines in the audit log.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir, userInfo } from 'node:os';
+import { rm } from 'node:fs/promises';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -39,6 +39,7 @@ import { AuditLog } from '../../storage/audit/audit-log.ts';
 import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
+import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { hasStore, requireStorePlace } from '../../storage/lmdb/store-access.ts';
 import { openStore, openStoreAtRest, openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
@@ -154,7 +155,7 @@ class StoreClient implements AdminClient {
 
   /** Where there is no store a dry run makes none. */
   async #importNowhere(file: string, terms: ImportTerms, watch: FileWatch): Promise<ImportReportJson> {
-    const parent = await mkdtemp(join(tmpdir(), 'reveille-'));
+    const parent = makeTemporaryDirectory();
     const context = {
       ...this.#context,
       settings: this.#context.settings,

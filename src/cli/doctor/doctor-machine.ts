@@ -2,8 +2,7 @@
  * The doctor's checks of the machine: Node, the three libraries with binaries, the clock, open files, and the kernel's
  * queues and buffers.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
 import { hasReusePort, readAcceptQueueMax } from '../../lib/bound-sockets.ts';
@@ -12,6 +11,7 @@ import { sleepAcceptBacklog } from '../../model/sleep.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
+import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { readAddressSpaceLimit } from '../../storage/lmdb/map-room.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -76,7 +76,7 @@ async function checkFrontEnd(): Promise<Finding> {
 
 /** Opens a store in a temporary directory, so that the state of the data directory does not matter. */
 async function checkStorePackage(): Promise<Finding> {
-  const directory = mkdtempSync(join(tmpdir(), 'reveille-doctor-'));
+  const directory = makeTemporaryDirectory();
   try {
     // Loaded only here: without its binary the doctor still says so.
     const { Environment } = await import('../../storage/lmdb/environment.ts');

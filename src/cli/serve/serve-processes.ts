@@ -10,15 +10,12 @@ import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { forkProcess } from '../../server/supervisor/process-channel.ts';
-import {
-  makeSocketDirectory,
-  removeSocketDirectory,
-  settlePorts,
-} from '../../server/supervisor/process-ports.ts';
+import { makeSocketDirectory, settlePorts } from '../../server/supervisor/process-ports.ts';
 import { removeRuntimeFile, writeRuntimeFile } from '../../server/bootstrap/runtime-file.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { Supervisor } from '../../server/supervisor/supervisor.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
+import { clearDataDirectory, removeSocketDirectory } from '../../storage/lmdb/leftovers.ts';
 import { logMigration } from '../../storage/lmdb/migrate-store.ts';
 import { migrateStore } from '../../storage/lmdb/open-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
@@ -41,12 +38,13 @@ export async function serveProcesses(context: CommandContext, workers: number): 
   await checkStart(context);
   const { directory } = prepareDataDirectory(context.settings.data.dir);
   const lock = new ServerLock(directory);
+  clearDataDirectory(directory);
   process.once('exit', () => {
     removeRuntimeFile(directory);
     lock.release();
   });
   logMigration(await migrateStore(directory), logging.log);
-  const supervisor = await composeSupervisor(context, workers, logging).catch(refuseStart);
+  const supervisor = await composeSupervisor(context, directory, workers, logging).catch(refuseStart);
   const starting = supervisor.start();
   const asked = await Promise.race([stopping, starting.then(() => null)]).catch(refuseStart);
   starting.catch(() => undefined);
@@ -61,11 +59,12 @@ export async function serveProcesses(context: CommandContext, workers: number): 
 
 async function composeSupervisor(
   { settings, clock }: CommandContext,
+  directory: string,
   workers: number,
   { log }: Logging,
 ): Promise<Supervisor> {
   const listeners = await settlePorts(settings);
-  const socketDirectory = makeSocketDirectory();
+  const socketDirectory = makeSocketDirectory(directory);
   const args = [...process.argv.slice(2), supervisedFlag];
   const drainMsMax = Math.max(settings.sleep.drain_deadline_ms, settings.signal.drain_deadline_ms);
   const node = settings.cluster.node_name ?? hostname();
@@ -84,7 +83,7 @@ async function composeSupervisor(
   });
   process.once('exit', () => {
     supervisor.kill();
-    removeSocketDirectory(socketDirectory);
+    removeSocketDirectory(directory);
   });
   return supervisor;
 }

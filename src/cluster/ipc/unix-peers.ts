@@ -100,6 +100,7 @@ export class UnixPeers implements Peers {
         resolve();
       });
     });
+    await chmod(path, 0o600);
   }
 
   /** The path that a member of these processes listens on. */

@@ -5,10 +5,9 @@
  * machine.
  */
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   hasOwnListener,
   listenerNames,
@@ -16,6 +15,7 @@ import {
   type Settings,
 } from '../config/settings-schema.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
+import { makeTemporaryDirectory, socketDirectoryOf } from '../../storage/lmdb/leftovers.ts';
 
 type Addresses = Readonly<Record<ListenerName, ListenAddress>>;
 
@@ -83,18 +83,21 @@ function closed(server: Server): Promise<void> {
 const directoryBytesMax = 60;
 
 /**
- * Makes the directory of the sockets: under the system's own for temporary files, since a socket's path is short, and the
- * data directory's may not be. Nobody but the owner can enter it. Throws, with a sentence, where its path would be too long.
+ * Makes the directory of the sockets, which only the owner can enter: in the data directory, or, where the path of a socket in it
+ * would be too long, in the system's for temporary files with a link to it. The data directory has none (clearDataDirectory).
+ * Throws, with a sentence, where both paths would be too long.
  */
-export function makeSocketDirectory(): string {
-  const parent = [tmpdir(), '/tmp'].find((path) => Buffer.byteLength(path) + 16 <= directoryBytesMax);
-  if (parent === undefined)
+export function makeSocketDirectory(dataDirectory: string): string {
+  const own = socketDirectoryOf(dataDirectory);
+  if (Buffer.byteLength(own) <= directoryBytesMax) {
+    mkdirSync(own, { mode: 0o700 });
+    return own;
+  }
+  if (Buffer.byteLength(tmpdir()) + '/reveille-4194304-XXXXXX'.length > directoryBytesMax)
     throw new Error(
-      `the directory for sockets would have too long a path under ${tmpdir()}: set TMPDIR to a shorter one`,
+      `the path of the data directory and ${tmpdir()} are too long for sockets: set TMPDIR to a shorter one`,
     );
-  return mkdtempSync(join(parent, 'reveille-'));
-}
-
-export function removeSocketDirectory(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
+  const elsewhere = makeTemporaryDirectory();
+  symlinkSync(elsewhere, own);
+  return elsewhere;
 }

@@ -6,7 +6,7 @@ import { storeFormat, StoreOpenError } from '../lmdb/store-format.ts';
 import { damageWalkOfBackupMsMax } from '../lmdb/store-limits.ts';
 import type { BackupManifest } from './backup-format.ts';
 import { unpackToLookAt, type RestoreDeps } from './backup-restore.ts';
-import { removeLeftovers } from './leftovers.ts';
+import { removeLeftovers } from '../lmdb/leftovers.ts';
 
 /** `path`: beside which the store is unpacked, and removed. Rejects with a StoreOpenError when the backup is not whole. */
 export async function verifyBackup(

@@ -22,7 +22,7 @@ import { freeBytesOf } from '../lmdb/free-bytes.ts';
 import { refuseFull } from './backup-room.ts';
 import type { BackupRow } from './backup-reader.ts';
 import { holdFiles, type HeldFile } from './key-and-audit-files.ts';
-import { removeLeftovers } from './leftovers.ts';
+import { removeLeftovers } from '../lmdb/leftovers.ts';
 import { StoreMoment, type MomentTable } from './store-moment.ts';
 import { assert } from '../../lib/assert.ts';
 

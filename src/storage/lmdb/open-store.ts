@@ -6,6 +6,7 @@
 import { resolve } from 'node:path';
 import type { Log } from '../../core/ports/log.ts';
 import { prepareDataDirectory, ServerLock } from './data-directory.ts';
+import { clearDataDirectory } from './leftovers.ts';
 import { RegistryTables } from '../registry/registry-tables.ts';
 import type { EnvironmentMode } from './environment.ts';
 import { logMigration, openMigrated, type MigrationDeps, type MigrationReport } from './migrate-store.ts';
@@ -47,6 +48,7 @@ export function openStore(
   if (lock === 'held') return { directory, modeBefore, migrated: null, ...openTables(directory, 'shared') };
   const own = new ServerLock(directory, predecessor);
   try {
+    if (predecessor === null) clearDataDirectory(directory);
     return { directory, modeBefore, ...openOwn(directory, deps, () => own.release()) };
   } catch (error) {
     own.release();

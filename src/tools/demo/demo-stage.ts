@@ -3,9 +3,7 @@
  * way the story gets a device and a bridge of its own, so that nobody's sleeping device is taken over, and both are
  * removed again after it.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
 import { assert } from '../../lib/assert.ts';
@@ -25,6 +23,7 @@ import { listenerUrl, localTrust } from '../simulator/server-urls.ts';
 import { opsClientOf, reachableAddress } from '../../cli/admin/running-server.ts';
 import { type OpsClient } from '../../cli/admin/ops-client.ts';
 import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
+import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
 import type { Timeline } from './timeline.ts';
 import { addTemporaryBridge, type TemporaryBridge } from '../bridge/temporary-bridge.ts';
@@ -108,7 +107,7 @@ export async function findDemoStage(
 
 /** On a server of our own. */
 export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<DemoStage> {
-  const directory = await mkdtemp(join(tmpdir(), 'reveille-demo-'));
+  const directory = makeTemporaryDirectory();
   const listeners = listenerNames.map((name) => `${name}.listen=127.0.0.1:0`);
   const settings = loadSettings({ env: {}, overrides: [`data.dir=${directory}`, ...listeners] });
   const { startServer } = await import('../../server/bootstrap/server.ts');

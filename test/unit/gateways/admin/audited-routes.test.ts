@@ -91,7 +91,10 @@ for (const { path, audit } of changes)
       const text = line(audit, status);
       assert.equal(text.includes(secret), false, text);
       for (const name of audit.asked ?? [])
-        assert.ok(text.includes(name === 'url' ? 'https://user:***@backend.example/hook?key=***' : `id-${name}`), text);
+        assert.ok(
+          text.includes(name === 'url' ? 'https://user:***@backend.example/hook?key=***' : `id-${name}`),
+          text,
+        );
     }
     const told = line(audit, 200);
     const answered = Object.entries(audit.answered ?? {});

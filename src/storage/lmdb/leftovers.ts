@@ -1,0 +1,76 @@
+/**
+ * Leftovers of killed processes: files and folders that their makers would have removed. Only those of this user are removed,
+ * whose maker is gone: known by the id of its process in the name, or because the lock of the data directory was free.
+ */
+import { lstatSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { isAlive } from './data-directory.ts';
+
+/** Removes `path.<pid><ending>` of processes that are gone. */
+export function removeLeftovers(path: string, ending: string): void {
+  removeOfGone(dirname(path), `${basename(path)}.`, ending);
+}
+
+const temporaryPrefix = 'reveille-';
+
+/** A directory of this process, in the system's for temporary files. Removes those of killed processes first. */
+export function makeTemporaryDirectory(): string {
+  removeOfGone(tmpdir(), temporaryPrefix, /-\w{6}$/);
+  return mkdtempSync(join(tmpdir(), `${temporaryPrefix}${process.pid}-`));
+}
+
+/** Removed at one time: a start is not to wait for more. */
+const leftoversMax = 100;
+
+function removeOfGone(folder: string, beginning: string, ending: string | RegExp): void {
+  let removed = 0;
+  for (const name of readdirSync(folder)) {
+    if (removed === leftoversMax) return;
+    const rest = name.startsWith(beginning) ? name.slice(beginning.length) : '';
+    const end = typeof ending === 'string' ? rest.lastIndexOf(ending) : rest.search(ending);
+    const pid = rest.slice(0, Math.max(0, end));
+    if (!/^[1-9]\d{0,9}$/.test(pid) || isAlive(Number(pid)) || !isOwn(join(folder, name))) continue;
+    rmSync(join(folder, name), { recursive: true, force: true });
+    removed += 1;
+  }
+}
+
+const socketsName = 'sockets';
+
+/** The Unix sockets of the processes of one server; a link where the path would be too long for one. */
+export function socketDirectoryOf(dataDirectory: string): string {
+  return join(dataDirectory, socketsName);
+}
+
+/** Files that are written under a name of their own before they get theirs. */
+const unfinishedForm =
+  /^(?:disk-probe|ops\.token|ops-tokens\.json|token-keys\.json)\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** By the holder of the directory's lock, before it makes any of these itself. */
+export function clearDataDirectory(directory: string): void {
+  removeSocketDirectory(directory);
+  const unfinished = readdirSync(directory).filter((name) => unfinishedForm.test(name));
+  for (const name of unfinished.slice(0, leftoversMax)) rmSync(join(directory, name), { force: true });
+}
+
+export function removeSocketDirectory(dataDirectory: string): void {
+  const place = socketDirectoryOf(dataDirectory);
+  const target = linkedFrom(place);
+  if (target !== null && basename(target).startsWith(temporaryPrefix) && isOwn(target))
+    rmSync(target, { recursive: true, force: true });
+  rmSync(place, { recursive: true, force: true });
+}
+
+function linkedFrom(path: string): string | null {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return null;
+  }
+}
+
+function isOwn(path: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && (process.getuid === undefined || stats.uid === process.getuid());
+}
