@@ -413,6 +413,8 @@ export const auditFollowMs = 250;
 export const auditResultMsMax = 60_000;
 /** Named tokens of operators; another one is refused. */
 export const opsTokensMax = 64;
+/** Wrong credentials at the ops listener are logged at most this often. */
+export const opsRefusalLogMs = 60_000;
 /** The last use of a token is written at most this often. */
 export const opsTokenUseWriteMs = 60_000;
 

@@ -46,6 +46,10 @@ export type WebhookResultLabel = (typeof webhookResults)[number];
 const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone', 'load', 'engine'] as const;
 export type BridgeAnswerLabel = (typeof bridgeAnswers)[number];
 
+/** `token`: a bearer token; `login`: one given to the console; `ticket`: that of a watch page, which opens once. */
+const opsCredentials = ['token', 'login', 'ticket'] as const;
+export type OpsCredentialLabel = (typeof opsCredentials)[number];
+
 /** For what waits for a device, which takes it seconds. */
 const waitingBoundsS: readonly number[] = [0.1, 0.25, 0.5, 1, 2, 3, 5, 7.5, 10, 15, 20, 30, 45, 60];
 
@@ -96,6 +100,12 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
       'Refused signatures by reason.',
       'reason',
       [],
+    ),
+    opsAuthFailure: counter(
+      'reveille_ops_auth_failures_total',
+      'Wrong credentials at the ops listener by kind.',
+      'credential',
+      opsCredentials,
     ),
     /**
      * `issued`: a new session; `renewed`: the same one again; `changed`: with other media parameters; `repeated`: a

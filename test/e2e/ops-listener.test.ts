@@ -16,13 +16,14 @@ import type {
   UploadRoute,
 } from '../../src/gateways/ops/admin-route.ts';
 import { type ViewerRoute, OpsListener } from '../../src/gateways/ops/ops-listener.ts';
+import { RefusedCredentials } from '../../src/gateways/ops/refused-credentials.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import { OpsTokenFile } from '../../src/storage/keys/ops-token-file.ts';
 import { openAudit } from '../support/audit-scene.ts';
-import { FakeLog } from '../support/fakes.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { metricSources } from '../support/metric-sources.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'ops-listener-'));
@@ -115,6 +116,8 @@ const clock = new SystemClock();
 const { audit: auditLog } = openAudit(root, clock);
 const operators = new Operators({ file: new OpsTokenFile(root), localToken: 'the-token', clock, log });
 
+const refusals = new RefusedCredentials({ clock, log, telemetry: new FakeTelemetry() });
+
 const listener = new OpsListener(
   {
     metrics: createMetrics(metricSources({ sleepSessions: () => 3 })),
@@ -122,6 +125,7 @@ const listener = new OpsListener(
     routes,
     viewerRoutes,
     operators,
+    refusals,
     console: null,
     audit: auditLog,
     log,
@@ -405,6 +409,7 @@ test('a second listener on the same port is refused, not given half of the conne
     routes: [],
     viewerRoutes: [],
     operators,
+    refusals,
     console: null,
     audit: auditLog,
     log,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { linesInFile } from '../support/audit-scene.ts';
-import { opsOf } from '../support/driven-server.ts';
+import { metric, metricsOf, opsOf } from '../support/driven-server.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
@@ -92,4 +92,38 @@ test('the file has hashes alone, of tokens that are good after a restart', async
   const client = new OpsClient(`http://127.0.0.1:${server.ports.ops}`, token);
   const { tokens } = await client.ask<Listing>('/v1/ops-tokens', noQuery);
   assert.ok(tokens.some(({ name, last_used_at: at }) => name === 'otto' && at !== null));
+});
+
+test('wrong tokens and tickets are counted, and one line a minute says so without them', async () => {
+  const origin = `http://127.0.0.1:${server.ports.ops}`;
+  const wrong = 'a-token-that-somebody-has-guessed';
+  const statuses: number[] = [];
+  const ask = async (path: string, init: RequestInit = {}): Promise<void> => {
+    statuses.push((await fetch(origin + path, init)).status);
+  };
+  const refused = (): object[] =>
+    server.log.lines
+      .filter(({ message }) => message.startsWith('wrong credential'))
+      .map(({ fields }) => fields);
+  const countOf = async (credential: string): Promise<number | null> =>
+    metric(await metricsOf(server), `reveille_ops_auth_failures_total{credential="${credential}"}`);
+  const [token, lines] = [(await countOf('token')) ?? 0, refused().length];
+  await ask('/v1/events');
+  assert.deepEqual(
+    [await countOf('token'), refused().length],
+    [token, lines],
+    'no credential is no wrong one',
+  );
+  for (let count = 0; count < 5; count += 1)
+    await ask('/v1/events', { headers: { Authorization: `Bearer ${wrong}` } });
+  const body = JSON.stringify({ token: wrong });
+  await ask('/console/login', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
+  await ask(`/watch?ticket=${wrong}`);
+  assert.deepEqual(statuses, Array(8).fill(401));
+  assert.deepEqual(
+    [await countOf('token'), await countOf('login'), await countOf('ticket')],
+    [token + 5, 1, 1],
+  );
+  assert.deepEqual(refused(), [{ credential: 'token', from: '127.0.0.1', refused: 1 }]);
+  assert.ok(!JSON.stringify(server.log.lines).includes(wrong));
 });

@@ -300,6 +300,9 @@ export class FakeTelemetry implements Telemetry {
   authFailure(reason: string): void {
     this.#add(`auth ${reason}`);
   }
+  opsAuthFailure(credential: string): void {
+    this.#add(`ops auth ${credential}`);
+  }
   sleepLogin(result: string): void {
     this.#add(`login ${result}`);
   }

@@ -7,6 +7,7 @@ import type { HttpRequest } from '../../lib/uws.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { consoleSessionMsMax } from '../../model/console-limits.ts';
 import type { Caller } from '../ops/operators.ts';
+import type { RefusedCredentials } from '../ops/refused-credentials.ts';
 import { bodyTermsOf, takeJson, type OpsExchange } from '../ops/ops-exchange.ts';
 import type { ConsoleAsset, ConsoleAssets } from './console-assets.ts';
 import { cookieName, type ConsoleSession, type ConsoleSessions } from './console-sessions.ts';
@@ -14,6 +15,7 @@ import { cookieName, type ConsoleSession, type ConsoleSessions } from './console
 export interface ConsoleServiceDeps {
   readonly sessions: ConsoleSessions;
   readonly loadAssets: () => Promise<ConsoleAssets>;
+  readonly refusals: Pick<RefusedCredentials, 'record'>;
   readonly log: Log;
 }
 
@@ -128,14 +130,16 @@ export class ConsoleService {
   }
 
   async #logIn(exchange: OpsExchange, { caller, from }: ConsoleRequest, request: HttpRequest): Promise<void> {
-    const { sessions, log } = this.#deps;
+    const { sessions, refusals, log } = this.#deps;
     const body = await takeJson(exchange, bodyTermsOf(request));
     if (!body.ok) return refuse(exchange, body.error.status, body.error.message);
     const parsed = loginBody.safeParse(body.value);
     if (!parsed.success) return refuse(exchange, 400, 'token: a text of 1-256 characters');
     const secret = sessions.begin(parsed.data.token);
-    if (secret === null)
+    if (secret === null) {
+      refusals.record('login', from);
       return refuse(exchange, 401, 'no such token: that of ops.token, or of an operator, is needed');
+    }
     const session = sessions.find({ host: caller.host, cookie: `${cookieName(caller.host)}=${secret}` });
     if (session === null) return refuse(exchange, 401, 'the token was revoked meanwhile');
     log.info({ operator: session.operator.name, from }, 'logged in to the console');

@@ -30,6 +30,7 @@ import {
 } from './operators.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import { OpsExchange, type OpsAnswer } from './ops-exchange.ts';
+import type { RefusedCredentials } from './refused-credentials.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 
 export interface OpsListenerDeps {
@@ -41,6 +42,7 @@ export interface OpsListenerDeps {
   /** Null: it is off. */
   readonly console: Console | null;
   readonly audit: Pick<AuditLog, 'record'>;
+  readonly refusals: Pick<RefusedCredentials, 'record'>;
   readonly log: Log;
   readonly connections: HttpConnections;
 }
@@ -77,7 +79,7 @@ export class OpsListener {
     const names = [settings.host, ...settings.hosts];
     this.#check = new CallerCheck(deps.operators, names, deps.console?.sessions ?? noCookieSessions);
     this.#service = new AdminService({ ...deps, spoolDirectory: settings.spoolDirectory });
-    this.#viewers = new ViewerService(deps.viewerRoutes, deps.log);
+    this.#viewers = new ViewerService(deps.viewerRoutes, deps);
     this.#app = deps.connections
       .watch(createApp())
       .any('/*', (response, request) => this.#handle(response, request));
@@ -131,10 +133,14 @@ export class OpsListener {
     if (viewerRoute !== null) {
       const refusal = this.#check.refuseViewer(caller);
       if (refusal !== null) return refuseCaller(exchange, refusal);
-      return this.#viewers.handle(exchange, method, viewerRoute, request);
+      return this.#viewers.handle(exchange, { method, from }, viewerRoute, request);
     }
     const admitted = this.#check.admit(caller);
-    if (!admitted.ok) return refuseCaller(exchange, admitted.error);
+    if (!admitted.ok) {
+      if (admitted.error.status === 401 && caller.authorization !== '')
+        this.#deps.refusals.record('token', from);
+      return refuseCaller(exchange, admitted.error);
+    }
     const holds = (): boolean => this.#check.admit(caller).ok;
     this.#service.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
   }
@@ -187,11 +193,11 @@ export interface ViewerRoute {
 /** Finds the route of a viewer's request and sends its answer. */
 export class ViewerService {
   readonly #routes: ReadonlyMap<string, ViewerRoute>;
-  readonly #log: Log;
+  readonly #deps: Pick<OpsListenerDeps, 'log' | 'refusals'>;
 
-  constructor(routes: readonly ViewerRoute[], log: Log) {
+  constructor(routes: readonly ViewerRoute[], deps: Pick<OpsListenerDeps, 'log' | 'refusals'>) {
     this.#routes = new Map(routes.map((route) => [route.path, route]));
-    this.#log = log;
+    this.#deps = deps;
   }
 
   /** Null: no viewer route has this path. */
@@ -200,13 +206,21 @@ export class ViewerService {
   }
 
   /** Within the front end's handler. */
-  handle(exchange: OpsExchange, method: string, route: ViewerRoute, request: HttpRequest): void {
+  handle(
+    exchange: OpsExchange,
+    { method, from }: { readonly method: string; readonly from: string },
+    route: ViewerRoute,
+    request: HttpRequest,
+  ): void {
     if (method !== 'GET')
       return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET' } });
     route.handle(copyRequest(request)).then(
-      (answer) => exchange.answer(answer),
+      (answer) => {
+        if (answer.status === 401) this.#deps.refusals.record('ticket', from);
+        exchange.answer(answer);
+      },
       (error: unknown) => {
-        this.#log.error({ err: error, path: route.path }, 'a page could not be answered');
+        this.#deps.log.error({ err: error, path: route.path }, 'a page could not be answered');
         exchange.answerJson(500, { error: 'internal error' });
       },
     );

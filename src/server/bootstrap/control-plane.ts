@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path';
 import { Operators } from '../../gateways/ops/operators.ts';
+import { RefusedCredentials } from '../../gateways/ops/refused-credentials.ts';
 import { OpsListener } from '../../gateways/ops/ops-listener.ts';
 import { ensureOpsToken } from '../../gateways/ops/ops-token.ts';
 import { AuditLog } from '../../storage/audit/audit-log.ts';
@@ -49,6 +50,7 @@ export class ControlPlane {
   readonly #context: ServerContext;
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
+  readonly #refusals: RefusedCredentials;
   readonly #ops: OpsListener;
   readonly #console: OperatorConsole;
 
@@ -104,7 +106,13 @@ export class ControlPlane {
     });
     this.#eventRoutes = new EventRoutes({ clock, events: records.events });
     const view = member.view(context);
-    this.#console = new OperatorConsole({ ...context, ...view, operators: this.operators });
+    this.#refusals = new RefusedCredentials(context);
+    this.#console = new OperatorConsole({
+      ...context,
+      ...view,
+      operators: this.operators,
+      refusals: this.#refusals,
+    });
     this.#ops = this.#composeOps(deps, view);
   }
 
@@ -201,6 +209,7 @@ export class ControlPlane {
         routes: all,
         viewerRoutes: this.calls.viewerRoutes,
         operators: this.operators,
+        refusals: this.#refusals,
         console: this.#console.page,
         audit: this.audit,
       },

@@ -6,6 +6,7 @@ import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
 import { figuresRoute } from '../../gateways/console/figures-route.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { Operators } from '../../gateways/ops/operators.ts';
+import type { RefusedCredentials } from '../../gateways/ops/refused-credentials.ts';
 import type { Console } from '../../gateways/ops/ops-listener.ts';
 import { FigureHistory } from '../../telemetry/figure-history.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
@@ -14,6 +15,7 @@ import type { ServerContext } from './server-context.ts';
 
 export interface OperatorConsoleDeps extends Pick<ServerContext, 'clock' | 'log' | 'settings'> {
   readonly operators: Operators;
+  readonly refusals: RefusedCredentials;
   /** Of all processes that the listener speaks for. */
   readonly exposition: Exposition;
 }
@@ -25,10 +27,10 @@ export class OperatorConsole {
   readonly #figures: FigureHistory | null;
   #stopFigures: Cancel = () => undefined;
 
-  constructor({ clock, log, settings, operators, exposition }: OperatorConsoleDeps) {
+  constructor({ clock, log, settings, operators, refusals, exposition }: OperatorConsoleDeps) {
     const isOn = settings.ops.console;
     const sessions = new ConsoleSessions(clock, operators);
-    const service = new ConsoleService({ sessions, loadAssets: loadConsoleAssets, log });
+    const service = new ConsoleService({ sessions, loadAssets: loadConsoleAssets, refusals, log });
     this.page = isOn ? { sessions, service } : null;
     this.#figures = isOn ? new FigureHistory({ clock, exposition }) : null;
     this.routes = [settingsRoute(settings), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];

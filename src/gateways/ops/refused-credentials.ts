@@ -1,0 +1,36 @@
+/**
+ * Wrong credentials at the ops listener: each is counted, and the first within a minute is a line of the log, so that guesses are
+ * seen and cannot fill the log. A request without a credential is neither.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { opsRefusalLogMs } from '../../model/limits.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { OpsCredentialLabel, Telemetry } from '../../telemetry/telemetry.ts';
+
+export interface RefusedCredentialsDeps {
+  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly log: Pick<Log, 'warn'>;
+  readonly telemetry: Pick<Telemetry, 'opsAuthFailure'>;
+}
+
+export class RefusedCredentials {
+  readonly #deps: RefusedCredentialsDeps;
+  #loggedMs = -Infinity;
+  #unlogged = 0;
+
+  constructor(deps: RefusedCredentialsDeps) {
+    this.#deps = deps;
+  }
+
+  /** `from`: remote address. */
+  record(credential: OpsCredentialLabel, from: string): void {
+    const { clock, log, telemetry } = this.#deps;
+    telemetry.opsAuthFailure(credential);
+    this.#unlogged += 1;
+    const nowMs = clock.monotonicMs();
+    if (nowMs < this.#loggedMs + opsRefusalLogMs) return;
+    log.warn({ credential, from, refused: this.#unlogged }, 'wrong credential refused at the ops listener');
+    this.#loggedMs = nowMs;
+    this.#unlogged = 0;
+  }
+}
