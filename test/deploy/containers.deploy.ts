@@ -24,6 +24,7 @@ interface Service {
   readonly healthcheck?: object;
   readonly stop_grace_period?: string;
   readonly restart?: string;
+  readonly ulimits?: { readonly core?: number };
 }
 
 interface Compose {
@@ -78,7 +79,10 @@ function settingsOfNode({ environment = {} }: Service): ReturnType<typeof settin
 }
 
 test('every stage begins with one release of Node, the same', () => {
-  const bases = textsOf(dockerfile, 'FROM').map((text) => text.split(' ')[0] ?? '');
+  const bases = textsOf(dockerfile, 'FROM')
+    .slice(0, -1)
+    .map((text) => text.split(' ')[0] ?? '');
+  assert.equal(textsOf(image, 'FROM')[0], 'licensed-${FFMPEG}');
   assert.equal(new Set(bases).size, 1);
   assert.match(bases[0] ?? '', pinned);
 });
@@ -87,6 +91,10 @@ test('the image runs as somebody who is not root, and tells how it is', () => {
   assert.equal(textsOf(image, 'USER').at(-1), 'node');
   assert.equal(textsOf(image, 'HEALTHCHECK').length, 1);
   assert.ok(textsOf(image, 'HEALTHCHECK')[0]?.includes('/livez'));
+});
+
+test('no node leaves a core, which would have every secret in it', () => {
+  for (const [name, { ulimits }] of nodes) assert.equal(ulimits?.core, 0, name);
 });
 
 test('no shell stands between a signal and the server', () => {
@@ -113,7 +121,7 @@ test('what the image copies is there, and let in by its .dockerignore', () => {
 });
 
 test('stages name each other, and packages come from the lock file', () => {
-  const stages = new Set(textsOf(dockerfile, 'FROM').map((text) => / AS (\w+)$/.exec(text)?.[1]));
+  const stages = new Set(textsOf(dockerfile, 'FROM').map((text) => / AS ([\w-]+)$/.exec(text)?.[1]));
   for (const text of textsOf(dockerfile, 'COPY')) {
     const [, from] = /^--from=(\w+) /.exec(text) ?? [];
     assert.ok(from === undefined || stages.has(from), text);

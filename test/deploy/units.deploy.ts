@@ -71,6 +71,10 @@ test('the media process is another user, who holds the key of the link and nothi
     assert.ok(hidden.split(' ').includes(`-${folder}`), folder);
 });
 
+test('no process leaves a core, which would have every secret in it', () => {
+  for (const unit of [server, media]) assert.equal(lastOf(unit, 'Service.LimitCORE'), '0');
+});
+
 test('the users of the units are made', () => {
   const users = [...readDeployed('systemd/reveille.sysusers.conf').matchAll(/^u (\S+)/gm)].map(
     ([, user]) => user,

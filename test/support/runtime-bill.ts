@@ -1,7 +1,7 @@
 /**
  * The bill of materials of what runs, from the one of everything: npm's own `--omit dev` also leaves out what both sides
- * need, so that zod and pino were missing. Reads what `npm sbom` writes, takes out what npm marks as development, and
- * changes nothing else.
+ * need, so that zod and pino were missing. Reads what `npm sbom` writes, takes out what npm marks as development, and corrects
+ * licenses that packages leave out or that their binaries add to.
  *
  *   npm sbom --sbom-format cyclonedx --package-lock-only | node --import tsx test/support/runtime-bill.ts
  */
@@ -9,6 +9,8 @@ import { readFileSync } from 'node:fs';
 
 interface Component {
   readonly 'bom-ref': string;
+  readonly name: string;
+  readonly licenses?: readonly object[];
   readonly properties?: readonly { readonly name: string; readonly value: string }[];
 }
 
@@ -17,9 +19,21 @@ interface Bill {
   readonly dependencies: readonly { readonly ref: string; readonly dependsOn: readonly string[] }[];
 }
 
+/** SPDX expressions, by what the packages themselves contain. The first that matches a name. */
+const licenses: readonly (readonly [name: RegExp, expression: string])[] = [
+  // FFmpeg with --enable-gpl --enable-version3 (adr/0015).
+  [/^@seydx\/node-av-/, 'MIT AND GPL-3.0-or-later'],
+  // OpenCORE's AMR encoder.
+  [/^recorder-core$/, 'MIT AND Apache-2.0'],
+  // Their package.json says "MPL 2.0", which is no SPDX name.
+  [/^(?:@node-datachannel\/.+|node-datachannel)$/, 'MPL-2.0'],
+  // In its file LICENSE alone.
+  [/^@shinyoshiaki\/jspack$/, 'BSD-3-Clause'],
+];
+
 const standardInput = 0;
 const bill = JSON.parse(readFileSync(standardInput, 'utf8')) as Bill;
-const components = bill.components.filter((component) => !isDevelopment(component));
+const components = bill.components.filter((component) => !isDevelopment(component)).map(withLicense);
 const kept = new Set(components.map((component) => component['bom-ref']));
 const left = new Set(
   bill.components.map((component) => component['bom-ref']).filter((ref) => !kept.has(ref)),
@@ -34,6 +48,11 @@ const runtimeBill: Bill = {
     .map((dependency) => ({ ...dependency, dependsOn: dependency.dependsOn.filter(runs) })),
 };
 process.stdout.write(`${JSON.stringify(runtimeBill, null, 2)}\n`);
+
+function withLicense(component: Component): Component {
+  const [, expression] = licenses.find(([name]) => name.test(component.name)) ?? [];
+  return expression === undefined ? component : { ...component, licenses: [{ expression }] };
+}
 
 function isDevelopment({ properties = [] }: Component): boolean {
   return properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true');
