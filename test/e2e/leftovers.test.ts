@@ -1,10 +1,10 @@
 /** Killed processes leave their temporary folders and unfinished files to the next one, which removes them. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { LongCommand, runCli } from '../support/cli-process.ts';
-import { serveArguments } from '../support/server-process.ts';
+import { serveArguments, startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 
 test('the folder of a killed demo is removed by the next command, that of a living one is not', async (t) => {
@@ -29,6 +29,16 @@ test('the folder of a killed demo is removed by the next command, that of a livi
   );
   await living.stop('SIGKILL');
 });
+
+test(
+  'a core dump of a server has none of its memory',
+  { skip: process.platform !== 'linux' && 'coredump_filter is of Linux' },
+  async (t) => {
+    const { command } = await startServerProcess(t, [`data.dir=${temporaryDirectory(t)}`]);
+    const filter = readFileSync(`/proc/${command.pid}/coredump_filter`, 'utf8');
+    assert.equal(Number.parseInt(filter, 16), 0);
+  },
+);
 
 test('a server removes the unfinished files of a killed one from its data directory, and nothing else', async (t) => {
   const data = temporaryDirectory(t);

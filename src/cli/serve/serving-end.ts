@@ -3,10 +3,11 @@
  * when it cannot start, and on an unexpected error.
  */
 import { constants } from 'node:os';
-import { writeSync } from 'node:fs';
+import { writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../core/ports/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
@@ -124,6 +125,7 @@ function endErrorLine(): void {
 /** The state of the process is unknown then: it logs the error and exits, and the store is as committed. */
 export function dieOfTheUnexpected(logging: Logging): void {
   logConsole(logging);
+  emptyCoreDumps(logging.log);
   const die = (error: unknown): void => {
     logging.log.error({ err: error }, 'fatal: unexpected error');
     logging.flushNow();
@@ -131,6 +133,19 @@ export function dieOfTheUnexpected(logging: Logging): void {
   };
   process.on('uncaughtException', die);
   process.on('unhandledRejection', die);
+}
+
+/**
+ * A crash must put no secret and no call on a disk: Linux leaves the memory of this process, and of those that it starts, out of a
+ * core dump.
+ */
+function emptyCoreDumps(log: Log): void {
+  if (process.platform !== 'linux') return;
+  try {
+    writeFileSync('/proc/self/coredump_filter', '0');
+  } catch (error) {
+    log.warn({ error: messageOf(error) }, 'a core dump would hold secrets and pictures: forbid it');
+  }
 }
 
 /** Where people look on and how they log in; nothing where the console is off. `listeners`: real addresses. */

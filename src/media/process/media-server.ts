@@ -2,10 +2,8 @@
  * The media process put together: workers, the relay between legs, and the listener, behind the leg service
  * that the link brings. It lives as long as its link. Source: calls-and-media.md, The media process.
  */
-import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
-import { messageOf } from '../../lib/result.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, mediaDrainMsMax } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
@@ -48,7 +46,6 @@ export async function startMediaServer(
   settings: MediaProcessSettings,
   { clock, log, end, openTranscoders }: MediaServerDeps,
 ): Promise<RunningMediaServer> {
-  emptyCoreDumps(log);
   const { service, telemetry } = end;
   const { workers, loadMax, quality, maxFps, sourceMax } = settings;
   const threads = workers > 0 ? workers : Math.max(1, availableParallelism() - 1);
@@ -108,14 +105,4 @@ function serving(
       await transcoders.close();
     },
   };
-}
-
-/** A crash must not put calls on a disk: Linux leaves the memory of this process out of a core dump. */
-function emptyCoreDumps(log: Log): void {
-  if (process.platform !== 'linux') return;
-  try {
-    writeFileSync('/proc/self/coredump_filter', '0');
-  } catch (error) {
-    log.warn({ error: messageOf(error) }, 'a core dump of the media process would hold pictures: forbid it');
-  }
 }
