@@ -1,6 +1,8 @@
 /** Offers of Chromium, and what is made of them; offers that cannot be taken, and the sentence for each. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { rtcOfferBytesMax } from '../../src/model/media/rtc-limits.ts';
+import { sdpFormatsMax } from '../../src/model/media/sdp-limits.ts';
 import { agree, soundShapeOf } from '../../src/media/webrtc/agreement.ts';
 import { advertised } from '../../src/media/webrtc/candidates.ts';
 import { readIceFragment } from '../../src/protocol/sdp/ice-fragment.ts';
@@ -9,6 +11,9 @@ import { readOffer } from '../../src/protocol/sdp/media-offer.ts';
 import { readFromRoot } from '../support/checkout.ts';
 
 const chromium = readFromRoot('test/fixtures/chromium-offer.sdp');
+
+/** A reader whose work multiplies needs seconds for an offer, and a linear one a few milliseconds. */
+const hangMs = 500;
 
 const transport = {
   ufrag: 'ours',
@@ -113,7 +118,7 @@ for (const [what, offer, sentence] of [
     'v=0\r\nm=audio\r\n',
     /a media line is a kind, a port, a protocol and formats$/,
   ],
-  ['too many sections', `v=0\r\n${'m=audio 9 RTP 0\r\n'.repeat(17)}`, /it has at most 16 media sections$/],
+  ['too many sections', `v=0\r\n${'m=audio 9 RTP 0\r\n'.repeat(65)}`, /it has at most 64 media sections$/],
   ['no password', chromium.replaceAll(/^a=ice-pwd.*\r\n/gm, ''), /^the offer has no ice-ufrag and ice-pwd/],
   [
     'a password of other letters',
@@ -140,6 +145,89 @@ for (const [what, offer, sentence] of [
   test(`an offer with ${what} is refused with a sentence`, () => {
     assert.match(answer(offer).join('\n'), sentence);
   });
+
+const credentials = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
+  .map((name) => new RegExp(`^a=${name}:.*\r\n`, 'm').exec(chromium)?.[0])
+  .join('');
+
+/** An offer of one section of sound that fills the bytes that an offer may have. */
+function fullOffer(formats: string, attributes: string, bytes = rtcOfferBytesMax): string {
+  const head = `v=0\r\na=group:BUNDLE 0\r\nm=audio 9 UDP/TLS/RTP/SAVPF${formats}\r\n${credentials}a=mid:0\r\na=rtcp-mux\r\n`;
+  const room = bytes - head.length;
+  return head + attributes.repeat(Math.floor(room / attributes.length));
+}
+
+const everyFormat = Array.from({ length: sdpFormatsMax }, (_, format) => ` ${format}`).join('');
+const countless: readonly (readonly [string, string, RegExp])[] = [
+  ['lines', fullOffer(' 8', 'a=x\n'), /at most 4096 lines$/],
+  ['characters in a line', fullOffer(' 8', 'a'), /a line has at most 16384 characters: line 10$/],
+  ['formats', fullOffer(' 8'.repeat(sdpFormatsMax + 1), 'a=x\r\n', 4096), /at most 128 formats$/],
+  [
+    'formats that fill the offer',
+    fullOffer(' 8'.repeat(8000), 'a=rtcp-fb:* nack\r\n'),
+    /a media section has at most 128 formats$/,
+  ],
+  ['attributes', fullOffer(' 8', 'a=some-attribute-of-its-own\r\n'), /at most 2048 attributes$/],
+  [
+    'candidates',
+    fullOffer(' 8', 'a=candidate:1 1 UDP 1 192.0.2.1 9 typ host\r\n'),
+    /at most 512 of a=candidate$/,
+  ],
+  ['sources', fullOffer(' 8', 'a=ssrc:1 cname:some-name-of-its-own\r\n'), /at most 1024 of a=ssrc$/],
+  [
+    'extensions',
+    fullOffer(' 8', 'a=extmap:1 urn:ietf:params:rtp-hdrext:toffset\r\n'),
+    /at most 256 of a=extmap$/,
+  ],
+  ['feedback', fullOffer(' 8', 'a=rtcp-fb:* some feedback of its own\r\n'), /at most 1536 of a=rtcp-fb$/],
+];
+for (const [what, offer, sentence] of countless)
+  test(`an offer with too many ${what} is refused by the name of the limit, before work is done for it`, () => {
+    const startedMs = performance.now();
+    assert.match(answer(offer).join('\n'), sentence);
+    assert(performance.now() - startedMs < hangMs);
+  });
+
+test('formats and attributes of an offer do not multiply', () => {
+  for (const attribute of [
+    'a=rtcp-fb:* nack\r\n',
+    'a=rtcp-fb:* ccm fir\r\na=rtpmap:9 a/1\r\n',
+    `a=fmtp:8 ${'a=1;'.repeat(30)}\r\n`,
+  ])
+    for (const bytes of [4 * 1024, 8 * 1024]) {
+      const startedMs = performance.now();
+      const read = readOffer(fullOffer(everyFormat, attribute.repeat(2), bytes));
+      assert(performance.now() - startedMs < hangMs);
+      assert(read.ok, read.ok ? '' : read.error);
+      const codecs = read.value.sections.flatMap((section) => section.codecs);
+      assert(codecs.length > 0);
+      const kept = codecs.reduce((sum, codec) => sum + codec.feedback.size + codec.parameters.size, 0);
+      assert(kept <= codecs.length * 8, `${kept} values of ${codecs.length} codecs`);
+    }
+});
+
+test('a format that is listed again and again is one codec', () => {
+  const read = readOffer(fullOffer(' 8'.repeat(sdpFormatsMax), `a=fmtp:8 ${'a;'.repeat(4000)}\r\n`, 10_000));
+  assert(read.ok);
+  assert.deepEqual(
+    read.value.sections.map(({ codecs }) => codecs.length),
+    [1],
+  );
+});
+
+test('an offer of many sections with formats, feedback, sources and candidates beyond those of browsers is read', () => {
+  const [head = '', audio = '', video = ''] = chromium.split(/(?=^m=)/m);
+  const candidates = 'a=candidate:1 1 udp 2122260223 192.0.2.1 54400 typ host generation 0\r\n'.repeat(40);
+  const offer = `${head}${audio}${candidates}${video.repeat(6)}`;
+  assert(Buffer.byteLength(offer) < rtcOfferBytesMax);
+  assert.equal(shapes(offer)[0], 'm=audio 9 UDP/TLS/RTP/SAVPF 111');
+});
+
+test('a fragment with too many lines is refused by the name of the limit', () => {
+  const read = readIceFragment('a=x\n'.repeat(4096));
+  assert(!read.ok);
+  assert.match(read.error, /at most 1024 lines$/);
+});
 
 test('advertised addresses stand in place of the local ones, with the port that is bound', () => {
   const local = ['1 1 UDP 2114977791 10.0.0.7 8083 typ host', '2 1 UDP 2114977535 fd00::7 8083 typ host'];

@@ -175,7 +175,7 @@ function describe({ ice, dtls, hasMedia, channels }: RemoteTransport): string {
 
 /** Null: not as the library writes it. */
 function readLocal(text: string): LocalTransport | null {
-  const parsed = parseSessionDescription(text, 2);
+  const parsed = parseSessionDescription(text);
   const section = parsed.ok ? parsed.value.sections[0] : undefined;
   if (!parsed.ok || section === undefined) return null;
   const find = (name: string): string | null =>

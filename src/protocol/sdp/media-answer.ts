@@ -2,7 +2,7 @@
  * The answer to an offer, as text: each section of it in its order, refused or with one codec. Source: RFC 8829, 5.3;
  * RFC 8839; RFC 8841; RFC 8843, 7.3.
  */
-import type { OfferedCodec, OfferedSection } from './media-offer.ts';
+import { feedbackUsed, type OfferedCodec, type OfferedSection } from './media-offer.ts';
 
 export interface AnswerSection {
   readonly section: OfferedSection;
@@ -32,9 +32,6 @@ export interface AnswerTerms {
   /** Of a message on a data channel that may come. */
   readonly messageBytesMax: number;
 }
-
-/** What this server does of what a receiver may ask of it, and asks itself. */
-const feedbackUsed = ['nack', 'nack pli', 'ccm fir', 'goog-remb'];
 
 export function writeAnswer(terms: AnswerTerms): string {
   const accepted = terms.sections.filter(isAccepted);

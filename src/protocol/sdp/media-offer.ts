@@ -3,6 +3,7 @@
  * directions and codecs. Source: RFC 8829, 5.8; RFC 8839; RFC 8842; RFC 8843; RFC 8841 (data channels).
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { sdpSectionsMax } from '../../model/media/sdp-limits.ts';
 import {
   attributeOf,
   parseSessionDescription,
@@ -19,7 +20,7 @@ export interface OfferedCodec {
   readonly channels: number;
   /** Names in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Such as `nack pli`. */
+  /** Of `feedbackUsed`. */
   readonly feedback: ReadonlySet<string>;
 }
 
@@ -58,7 +59,8 @@ export interface MediaOffer {
   readonly sections: readonly OfferedSection[];
 }
 
-const sectionsMax = 16;
+/** What this server does of what a receiver may ask of it, and asks itself. */
+export const feedbackUsed = ['nack', 'nack pli', 'ccm fir', 'goog-remb'] as const;
 /** What RFC 8841 takes for said where nothing is. */
 const messageBytesDefault = 65_536;
 const sctpPortDefault = 5000;
@@ -71,7 +73,7 @@ const directions: Readonly<Record<string, { readonly sends: boolean; readonly re
 
 /** The error is a sentence for the client. */
 export function readOffer(text: string): Result<MediaOffer, string> {
-  const description = parseSessionDescription(text, sectionsMax);
+  const description = parseSessionDescription(text);
   if (!description.ok) return fail(`the offer is no session description: ${description.error}`);
   const { sections } = description.value;
   const bundle = bundleOf(description.value);
@@ -98,7 +100,7 @@ function bundleOf({ attributes }: SessionDescription): ReadonlySet<string> {
     attributes
       .get('group')
       ?.find((group) => /^BUNDLE(?: |$)/.test(group))
-      ?.split(' ') ?? [];
+      ?.split(' ', 1 + sdpSectionsMax) ?? [];
   return new Set(mids);
 }
 
@@ -144,7 +146,7 @@ function readSection(section: SdpSection, bundle: ReadonlySet<string>, sectionCo
     mid,
     isUsable: isOn && isBundled && isMixed && /^[\w.+-]{1,64}$/.test(mid),
     ...(directions[direction] ?? { sends: false, receives: false }),
-    codecs: formats.flatMap((format) => readCodec(format, attributes)),
+    codecs: readCodecs(formats, attributes),
     messageBytesMax: readNumber(attributes, 'max-message-size', messageBytesDefault),
     sctpPort: readNumber(attributes, 'sctp-port', sctpPortDefault),
   };
@@ -158,27 +160,47 @@ function readNumber(attributes: SdpAttributes, name: string, otherwise: number):
 /** Payload types that stand for a codec without being told. Source: RFC 3551, 6. */
 const staticCodecs: ReadonlyMap<string, string> = new Map([['8', 'PCMA/8000']]);
 
-function readCodec(format: string, attributes: SdpAttributes): OfferedCodec[] {
-  const map = of(attributes, 'rtpmap', format)[0] ?? staticCodecs.get(format) ?? '';
-  const [, name, clockRate, channels] = /^([\w.-]{1,32})\/(\d{1,6})(?:\/(\d))?$/.exec(map) ?? [];
-  if (!/^\d{1,3}$/.test(format) || Number(format) > 127 || name === undefined) return [];
-  return [
-    {
+/** Each attribute is read once, whatever the number of formats. */
+function readCodecs(formats: readonly string[], attributes: SdpAttributes): OfferedCodec[] {
+  const maps = firstByFormat(attributes, 'rtpmap');
+  const parameters = firstByFormat(attributes, 'fmtp');
+  const feedback = feedbackByFormat(attributes);
+  return [...new Set(formats)].flatMap((format) => {
+    const map = maps.get(format) ?? staticCodecs.get(format) ?? '';
+    const [, name, clockRate, channels] = /^([\w.-]{1,32})\/(\d{1,6})(?:\/(\d))?$/.exec(map) ?? [];
+    if (!/^\d{1,3}$/.test(format) || Number(format) > 127 || name === undefined) return [];
+    return {
       payloadType: Number(format),
       name: name.toLowerCase(),
       clockRate: Number(clockRate),
       channels: Number(channels ?? 1),
-      parameters: readParameters(of(attributes, 'fmtp', format)[0] ?? ''),
-      feedback: new Set([...of(attributes, 'rtcp-fb', format), ...of(attributes, 'rtcp-fb', '*')]),
-    },
-  ];
+      parameters: readParameters(parameters.get(format) ?? ''),
+      feedback: new Set([...(feedback.get(format) ?? []), ...(feedback.get('*') ?? [])]),
+    };
+  });
 }
 
-/** The values of an attribute that are about one format. */
-function of(attributes: SdpAttributes, name: string, format: string): string[] {
-  return (attributes.get(name) ?? [])
-    .filter((value) => value.startsWith(`${format} `))
-    .map((value) => value.slice(format.length + 1).trim());
+function firstByFormat(attributes: SdpAttributes, name: string): ReadonlyMap<string, string> {
+  const first = new Map<string, string>();
+  for (const [format, text] of ofFormats(attributes, name)) if (!first.has(format)) first.set(format, text);
+  return first;
+}
+
+function feedbackByFormat(attributes: SdpAttributes): ReadonlyMap<string, ReadonlySet<string>> {
+  const byFormat = new Map<string, Set<string>>();
+  for (const [format, text] of ofFormats(attributes, 'rtcp-fb')) {
+    const known = feedbackUsed.find((name) => name === text);
+    if (known !== undefined) byFormat.set(format, (byFormat.get(format) ?? new Set()).add(known));
+  }
+  return byFormat;
+}
+
+/** The values of an attribute, each as the format that it is about and the rest. */
+function ofFormats(attributes: SdpAttributes, name: string): [string, string][] {
+  return (attributes.get(name) ?? []).map((value) => {
+    const space = value.indexOf(' ');
+    return space === -1 ? [value, ''] : [value.slice(0, space), value.slice(space + 1).trim()];
+  });
 }
 
 function readParameters(text: string): ReadonlyMap<string, string> {
