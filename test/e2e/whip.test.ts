@@ -6,6 +6,9 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { legRequestMsMax, legSilenceMsMax } from '../../src/model/limits.ts';
 import {
+  rtcAddressOffersBurstMax,
+  rtcAddressRequestsBurstMax,
+  rtcAllOffersBurstMax,
   rtcFragmentBytesMax,
   rtcOfferBytesMax,
   rtcOffersBurstMax,
@@ -16,7 +19,8 @@ import { FakeRelay } from '../support/fake-relay.ts';
 import type { FakeOpenLeg } from '../support/fake-leg-service.ts';
 import type { FakeRtcPeer } from '../support/fake-rtc-peers.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
-import { plainRequest, type HttpAnswer } from '../support/media-peer.ts';
+import { plainRequest, readHead, type HttpAnswer } from '../support/media-peer.ts';
+import { RawPeer } from '../support/raw-peer.ts';
 
 const endpoint = '/media/v1/whip';
 const offer = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\n';
@@ -260,6 +264,107 @@ test('offers of one call beyond its rate are answered 429, and those of another 
   assert.ok(good !== undefined);
   scene.service.devices.set('other-token', { ...good, sessionId: 'another' as typeof good.sessionId });
   assert.equal((await postOffer({ Authorization: 'Bearer other-token' })).status, '201 Created');
+  scene.clock.advance(1000);
+  assert.equal((await postOffer()).status, '201 Created');
+});
+
+/** The status of the answer to a request from this address. */
+async function statusFrom(localAddress: string, request: string): Promise<string> {
+  const raw = await RawPeer.connect(scene.port, localAddress);
+  raw.send(request);
+  const head = await readHead(raw);
+  raw.socket.destroy();
+  return head.status;
+}
+
+const badOffer = plainRequest(`POST ${endpoint}`, { ...sdp, 'Content-Length': '0' });
+const goodOffer = `${plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Content-Length': String(offer.length) })}${offer}`;
+
+test('offers of one address beyond its rate are answered 429, refused ones count, and others go on', async () => {
+  const session = await connectSession();
+  for (let i = 0; i < rtcAddressOffersBurstMax - 1; i += 1)
+    assert.equal(await statusFrom('127.0.0.1', badOffer), '401 Unauthorized');
+  const refused = await postOffer();
+  assertProblem(refused, 429, /from this address: come again later/);
+  assert.equal(refused.headers.get('retry-after'), '1');
+  assert.equal((await patch(session)).status, '204 No Content', 'candidates of a session are still taken');
+  assert.equal(await statusFrom('127.0.0.2', goodOffer), '201 Created');
+  scene.clock.advance(1000);
+  assert.equal((await postOffer()).status, '201 Created');
+  assert.equal(session.peer.isClosed, false);
+});
+
+test('requests of one address beyond its rate are answered 429, whatever they ask', async () => {
+  const { path, peer, leg } = await connectSession();
+  const gone = plainRequest('DELETE /media/v1/whip/gone', { 'Content-Length': '0' });
+  for (let i = 0; i < rtcAddressRequestsBurstMax - 1; i += 1)
+    assert.equal(await statusFrom('127.0.0.1', gone), '404 Not Found');
+  for (const [method, target] of [
+    ['DELETE', path],
+    ['PATCH', path],
+    ['DELETE', '/media/v1/whep/gone'],
+    ['POST', '/media/v1/whep?ticket=a'],
+    ['OPTIONS', endpoint],
+  ])
+    assertProblem(await ask(`${method} ${target}`, bearer), 429, /from this address/);
+  assert.equal(await statusFrom('127.0.0.2', goodOffer), '201 Created');
+  assert.deepEqual([peer.isClosed, leg.reports.length], [false, 0]);
+});
+
+test('behind a proxy, where all have one address, requests are not limited by it', async () => {
+  await scene.listen({ handshakesPerAddressMax: 0 });
+  for (let i = 0; i < rtcAddressOffersBurstMax; i += 1) await statusFrom('127.0.0.1', badOffer);
+  assert.equal((await postOffer()).status, '201 Created');
+});
+
+/** A token of a call of its own. */
+function tokenOfAnother(call: string): string {
+  const good = scene.service.devices.get('good-token');
+  assert.ok(good !== undefined);
+  scene.service.devices.set(call, { ...good, sessionId: call as typeof good.sessionId });
+  return call;
+}
+
+test('of offers that come together one is answered in a turn of the loop, and what else is due runs between', async () => {
+  let turns = 0;
+  let isOver = false;
+  const turn = (): void => {
+    turns += 1;
+    if (!isOver) setImmediate(turn);
+  };
+  const answeredIn: number[] = [];
+  const open = scene.rtcPeers.open.bind(scene.rtcPeers);
+  scene.rtcPeers.open = (...values) => {
+    answeredIn.push(turns);
+    return open(...values);
+  };
+  const head = { ...sdp, 'Content-Length': String(offer.length) };
+  const raws = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      scene.rawPeer(
+        plainRequest(`POST ${endpoint}`, {
+          ...head,
+          Authorization: `Bearer ${tokenOfAnother(`call-${index}`)}`,
+        }),
+      ),
+    ),
+  );
+  await scene.service.until(() => scene.service.asked.length === raws.length);
+  turn();
+  for (const raw of raws) raw.send(offer);
+  for (const raw of raws) assert.equal((await readHead(raw)).status, '201 Created');
+  isOver = true;
+  assert.equal(new Set(answeredIn).size, raws.length, answeredIn.join());
+});
+
+test('offers of good tokens in all beyond their rate are answered 503, to come again', async () => {
+  await scene.listen({ handshakesPerAddressMax: 0 });
+  for (let i = 0; i < rtcAllOffersBurstMax; i += 1)
+    await postOffer({ Authorization: `Bearer ${tokenOfAnother(`call-${i}`)}` });
+  const refused = await postOffer();
+  assertProblem(refused, 503, /come again/);
+  assert.equal(refused.headers.get('retry-after'), '2');
+  assert.equal(scene.rtcPeers.opened.length, rtcAllOffersBurstMax);
   scene.clock.advance(1000);
   assert.equal((await postOffer()).status, '201 Created');
 });

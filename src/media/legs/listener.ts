@@ -86,6 +86,7 @@ export class MediaListener {
       rtc: new RtcEndpoint(settings.rtc, {
         peers: deps.rtcPeers,
         clock: deps.clock,
+        isPerAddress: settings.handshakesPerAddressMax > 0,
         heard: () => deps.service.heard(),
       }),
       checksMax: settings.handshakesMax,

@@ -47,7 +47,11 @@ export const requestTooLarge: HttpRefusal = {
 /** `waitMs`: until one more may come. */
 export function tooOften(waitMs: number): HttpRefusal {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1000))) };
-  return { status: 429, sentence: 'too many requests for this session: come again later', headers };
+  return {
+    status: 429,
+    sentence: 'too many requests for this session or from this address: come again later',
+    headers,
+  };
 }
 
 export function tooLarge(bytesMax: number): HttpRefusal {

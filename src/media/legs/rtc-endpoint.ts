@@ -4,20 +4,14 @@
  * connection, as all of this listener do. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
-import { LRUCache } from 'lru-cache';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { LegRefusal } from '../../model/call.ts';
-import {
-  rtcOfferBytesMax,
-  rtcOfferRatesKeptMax,
-  rtcOffersBurstMax,
-  rtcOffersPerSecondMax,
-  rtcOffersWaitingMax,
-} from '../../model/media/rtc-limits.ts';
+import { rtcOfferBytesMax, rtcOffersWaitingMax } from '../../model/media/rtc-limits.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
 import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
 import { fragmentType, isViewerPath, offerType, type RtcChange } from './rtc-request.ts';
+import { RtcRates } from './rtc-rates.ts';
 import { RtcSession } from './rtc-session.ts';
 import { pathOf } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
@@ -47,7 +41,6 @@ export interface RtcOffer {
   readonly makeLeg: (ended: () => void) => RtcLeg;
 }
 
-const offerRate: Rate = { perSecond: rtcOffersPerSecondMax, burst: rtcOffersBurstMax };
 /** The names of sessions cannot be guessed: they are a part of what opens them. */
 const resourceBytes = 18;
 /** A browser asks no more often before requests of the same kind. */
@@ -56,6 +49,8 @@ const preflightSeconds = 86_400;
 export interface RtcEndpointDeps {
   readonly peers: RtcPeers;
   readonly clock: Clock;
+  /** Requests are limited by their addresses: not behind a proxy. */
+  readonly isPerAddress: boolean;
   /** Resolves when everything that was said of legs before is known to who keeps the calls. */
   readonly heard: () => Promise<void>;
 }
@@ -71,22 +66,27 @@ export class RtcEndpoint {
   readonly #sessions = new Map<string, RtcSession>();
   /** Offers that are read or answered, by their keys. */
   readonly #offers = new Map<string, UpgradeRequest>();
-  readonly #rates = new LRUCache<string, TokenBucket>({ max: rtcOfferRatesKeptMax });
+  readonly #rates: RtcRates;
+  /** Of the offer that is answered last. */
+  #turn: Promise<void> = Promise.resolve();
 
-  constructor(settings: RtcSettings, { peers, clock, heard }: RtcEndpointDeps) {
+  constructor(settings: RtcSettings, { peers, clock, isPerAddress, heard }: RtcEndpointDeps) {
     this.#settings = settings;
     this.#peers = peers;
     this.#clock = clock;
     this.#heard = heard;
+    this.#rates = new RtcRates(clock, isPerAddress);
     this.#links = settings.iceServers.length > 0 ? { Link: settings.iceServers.join(', ') } : {};
   }
 
-  /** Its refusals are problem details from now on, and a page may read its answers. */
-  begin(request: UpgradeRequest): void {
+  /** Its refusals are problem details from now on, and a page may read its answers. Null: its address may ask now. */
+  begin(request: UpgradeRequest): HttpRefusal | null {
     request.refuseBy((refusal) => {
       const { headers, body } = problemOf(refusal);
       return { headers: { ...headers, ...this.#crossOrigin(request) }, body };
     });
+    const waitMs = this.#rates.countRequest(request.address, request.request.method === 'POST');
+    return waitMs > 0 ? tooOften(waitMs) : null;
   }
 
   /** Null: an offer may be made now. */
@@ -110,13 +110,17 @@ export class RtcEndpoint {
    * `whenOpen` was called before the answer, or was refused here.
    */
   async offer(request: UpgradeRequest, offer: RtcOffer, whenOpen: () => void): Promise<LegRefusal | null> {
-    const waitMs = this.#offerWait(offer.key);
+    const waitMs = this.#rates.countOfferOfCall(offer.key);
     if (waitMs > 0) return refuse(request, tooOften(waitMs));
+    if (this.refusalOf() !== null || this.#rates.countOffer() > 0) return 'busy';
     this.#offers.get(offer.key)?.cut();
     this.#offers.set(offer.key, request);
     try {
       const body = await request.readBody(rtcOfferBytesMax);
       if (body === null) return refuse(request, tooLarge(rtcOfferBytesMax));
+      this.#turn = this.#turn.then(() => nextTurn());
+      await this.#turn;
+      if (!request.isAsking) return null;
       return await this.#open(request, offer, body, whenOpen);
     } finally {
       if (this.#offers.get(offer.key) === request) this.#offers.delete(offer.key);
@@ -168,16 +172,6 @@ export class RtcEndpoint {
     };
     this.#answer(request, 201, headers, answer.value);
     return null;
-  }
-
-  /** Milliseconds until one more of this key may come; 0: it may now, and is counted. */
-  #offerWait(key: string): number {
-    const nowMs = this.#clock.monotonicMs();
-    const bucket = this.#rates.get(key) ?? fullBucket(offerRate, nowMs);
-    this.#rates.set(key, bucket);
-    const waitMs = waitForToken(bucket, offerRate, nowMs);
-    if (waitMs === 0) takeToken(bucket);
-    return waitMs;
   }
 
   #answer(request: UpgradeRequest, status: number, headers: Headers, body = ''): void {

@@ -50,8 +50,10 @@ export class UpgradeHandler {
   }
 
   handle(request: UpgradeRequest): void {
-    if (isRtcRequest(request.request)) this.#deps.rtc.begin(request);
-    else request.discardBody();
+    const isRtc = isRtcRequest(request.request);
+    if (!isRtc) request.discardBody();
+    const refusal = isRtc ? this.#deps.rtc.begin(request) : null;
+    if (refusal !== null) return this.#refuse(request, refusal);
     const asked = readLegRequest(request.request, request.asksForUpgrade);
     if (!asked.ok) this.#refuse(request, asked.error);
     else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request);

@@ -3,13 +3,27 @@
 /** Bodies of WebRTC requests: an offer in SDP, and a fragment with candidates; beyond either 413. */
 export const rtcOfferBytesMax = 64 * 1024;
 export const rtcFragmentBytesMax = 16 * 1024;
-/** Offers that are read or answered at once, one of a call among them; another is answered 503. */
+/**
+ * Offers that are read or answered at once, one of a call among them; another is answered 503. One of them is answered in a
+ * turn of the event loop, which costs less than 5 ms.
+ */
 export const rtcOffersWaitingMax = 256;
 /** Offers of one call; beyond it 429. A device that lost its network offers anew once every few seconds. */
 export const rtcOffersPerSecondMax = 1;
 export const rtcOffersBurstMax = 5;
-/** Calls whose rate of offers is remembered; the one that offered longest ago is forgotten. */
-export const rtcOfferRatesKeptMax = 10_000;
+/**
+ * Requests of one address (IPv6: one /64; not behind a proxy), good or bad, and offers among them, by POST; beyond either
+ * 429. Devices behind one address offer at the same time only after an outage.
+ */
+export const rtcAddressRequestsPerSecondMax = 200;
+export const rtcAddressRequestsBurstMax = 1000;
+export const rtcAddressOffersPerSecondMax = 50;
+export const rtcAddressOffersBurstMax = 250;
+/** Offers in all that have a good credential; beyond it 503. */
+export const rtcAllOffersPerSecondMax = 100;
+export const rtcAllOffersBurstMax = 500;
+/** Calls, and addresses, whose rates are kept; the one that came longest ago is forgotten. */
+export const rtcRatesKeptMax = 10_000;
 /** Fragments of one session: by rate, beyond it 429, and at once. A client sends each candidate by itself at worst. */
 export const rtcPatchesPerSecondMax = 10;
 export const rtcPatchesBurstMax = 40;

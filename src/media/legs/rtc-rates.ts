@@ -1,0 +1,83 @@
+/**
+ * Rate limits of the WebRTC resources: requests and offers of one address, before a credential is checked, so refused ones
+ * count, too; offers of one call, and offers in all, which only a good credential reaches. The rates are in
+ * model/media/rtc-limits.ts.
+ */
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../lib/clock.ts';
+import { addressKey } from '../../lib/connection-limits.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import {
+  rtcAddressOffersBurstMax,
+  rtcAddressOffersPerSecondMax,
+  rtcAddressRequestsBurstMax,
+  rtcAddressRequestsPerSecondMax,
+  rtcAllOffersBurstMax,
+  rtcAllOffersPerSecondMax,
+  rtcOffersBurstMax,
+  rtcOffersPerSecondMax,
+  rtcRatesKeptMax,
+} from '../../model/media/rtc-limits.ts';
+
+const addressRequests: Rate = {
+  perSecond: rtcAddressRequestsPerSecondMax,
+  burst: rtcAddressRequestsBurstMax,
+};
+const addressOffers: Rate = { perSecond: rtcAddressOffersPerSecondMax, burst: rtcAddressOffersBurstMax };
+const callOffers: Rate = { perSecond: rtcOffersPerSecondMax, burst: rtcOffersBurstMax };
+const allOffers: Rate = { perSecond: rtcAllOffersPerSecondMax, burst: rtcAllOffersBurstMax };
+
+/** Each method returns the milliseconds until one more may come; 0: it may now, and is counted. */
+export class RtcRates {
+  readonly #clock: Clock;
+  readonly #isPerAddress: boolean;
+  readonly #requestsOf = new KeyedRate(addressRequests);
+  readonly #addressOffersOf = new KeyedRate(addressOffers);
+  readonly #callOffersOf = new KeyedRate(callOffers);
+  readonly #offers: TokenBucket;
+
+  /** `isPerAddress`: false behind a proxy, where all clients have one address. */
+  constructor(clock: Clock, isPerAddress: boolean) {
+    this.#clock = clock;
+    this.#isPerAddress = isPerAddress;
+    this.#offers = fullBucket(allOffers, clock.monotonicMs());
+  }
+
+  countRequest(address: string, isOffer: boolean): number {
+    if (!this.#isPerAddress) return 0;
+    const nowMs = this.#clock.monotonicMs();
+    const key = addressKey(address);
+    const waitMs = this.#requestsOf.count(key, nowMs);
+    return waitMs > 0 || !isOffer ? waitMs : this.#addressOffersOf.count(key, nowMs);
+  }
+
+  countOfferOfCall(key: string): number {
+    return this.#callOffersOf.count(key, this.#clock.monotonicMs());
+  }
+
+  countOffer(): number {
+    return countIn(this.#offers, allOffers, this.#clock.monotonicMs());
+  }
+}
+
+/** The key that came longest ago is forgotten. */
+class KeyedRate {
+  readonly #rate: Rate;
+  readonly #buckets = new LRUCache<string, TokenBucket>({ max: rtcRatesKeptMax });
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+  }
+
+  count(key: string, nowMs: number): number {
+    const bucket = this.#buckets.get(key) ?? fullBucket(this.#rate, nowMs);
+    this.#buckets.set(key, bucket);
+    return countIn(bucket, this.#rate, nowMs);
+  }
+}
+
+function countIn(bucket: TokenBucket, rate: Rate, nowMs: number): number {
+  const waitMs = waitForToken(bucket, rate, nowMs);
+  if (waitMs === 0) takeToken(bucket);
+  return waitMs;
+}
