@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { agree } from '../../src/media/webrtc/agreement.ts';
+import { SharedFeedback } from '../../src/media/webrtc/feedback-allowance.ts';
 import { MediaStreams } from '../../src/media/webrtc/media-streams.ts';
 import { readIceFragment } from '../../src/protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../src/protocol/sdp/media-answer.ts';
@@ -140,6 +141,7 @@ test('broken packets are taken or passed over, and what is held and sent for the
     clock,
     owner,
     sourceName: 'n',
+    feedback: new SharedFeedback(0),
     send: (packet) => (sent += packet.length),
   });
   const rounds = 20_000;

@@ -16,7 +16,12 @@ import {
   RtpHeader,
   RtpPacket,
 } from 'werift';
-import { rtcPacketsKept, rtcPiecesMax } from '../../src/model/media/rtc-limits.ts';
+import {
+  rtcAggregateUnitsMax,
+  rtcFeedbackMessagesMax,
+  rtcPacketsKept,
+  rtcPiecesMax,
+} from '../../src/model/media/rtc-limits.ts';
 import { H264Assembler, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
 import {
   decodeRtcp,
@@ -67,6 +72,16 @@ test('a picture of too many pieces is broken, and so is one that is only units o
   assert.equal(assembler.take(), null);
   assembler.push(hex('6588'));
   assert.deepEqual(assembler.take(), new Uint8Array(hex('000000016588')));
+});
+
+test('an aggregate of more units than its limit is broken, and one of as many is whole', () => {
+  const aggregate = (count: number): Buffer =>
+    Buffer.concat([hex('18'), Buffer.alloc(3 * count, hex('000165'))]);
+  const assembler = new H264Assembler(1_000_000);
+  assembler.push(aggregate(rtcAggregateUnitsMax));
+  assert.equal(assembler.take()?.length, 5 * rtcAggregateUnitsMax);
+  assembler.push(aggregate(rtcAggregateUnitsMax + 1));
+  assert.equal(assembler.take(), null);
 });
 
 test('a NACK of more than is kept is heard up to that', () => {
@@ -169,10 +184,37 @@ test('a full intra request names each stream, and what is unknown or cut short i
   const bytes = hex(
     '80cc0002 00000001 41414141 84ce0006 00000001 00000000 00000002 05000000 00000003 06000000 80c90007',
   );
-  assert.deepEqual(decodeRtcp(bytes), [
-    { kind: 'full_intra', ssrc: 2 },
-    { kind: 'full_intra', ssrc: 3 },
-  ]);
+  assert.deepEqual(decodeRtcp(bytes), [{ kind: 'full_intra', ssrcs: [2, 3] }]);
+});
+
+test('a compound packet is read up to its limit of messages, of whatever kind', () => {
+  for (const one of [
+    encodePictureLost(1, 2),
+    hex('80cc0000'),
+    encodeReceiverReport({ ssrc: 1, blocks: [] }),
+  ]) {
+    const whole = Buffer.concat([
+      ...Array.from({ length: rtcFeedbackMessagesMax - 1 }, () => one),
+      encodePictureLost(1, 7),
+    ]);
+    assert.deepEqual(decodeRtcp(whole).at(-1), { kind: 'picture_lost', ssrc: 7 });
+    assert.notDeepEqual(decodeRtcp(Buffer.concat([one, whole])).at(-1), { kind: 'picture_lost', ssrc: 7 });
+  }
+});
+
+test('the NACKs of a compound packet name no more than is kept together', () => {
+  const nack = encodeNack(
+    1,
+    2,
+    Array.from({ length: 17 }, (_, index) => index),
+  );
+  const messages = decodeRtcp(Buffer.concat(Array.from({ length: 90 }, () => nack)));
+  const named = messages.reduce(
+    (sum, message) => sum + (message.kind === 'nack' ? message.sequences.length : 0),
+    0,
+  );
+  assert.equal(named, rtcPacketsKept);
+  assert(messages.length <= rtcFeedbackMessagesMax);
 });
 
 test('a source name is padded to whole words, and another stack reads it', () => {

@@ -4,7 +4,8 @@
  * frame, which is asked for.
  */
 import { keyFrameAskMsMin, mediaMessageBytesMax } from '../../model/limits.ts';
-import { rtcReorderMsMax } from '../../model/media/rtc-limits.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { rtcReorderMsMax, rtcSourcesBurstMax, rtcSourcesPerSecondMax } from '../../model/media/rtc-limits.ts';
 import { H264Assembler } from '../../protocol/rtp/h264-payload.ts';
 import {
   encodeBitrateMax,
@@ -43,16 +44,21 @@ export interface IncomingStreamDeps {
   readonly makeSink: () => PacketSink;
 }
 
+const sourceRate: Rate = { perSecond: rtcSourcesPerSecondMax, burst: rtcSourcesBurstMax };
+
 export class IncomingStream {
   readonly #deps: IncomingStreamDeps;
   #source: Source | null = null;
+  /** Full when the first source comes. */
+  #sources: TokenBucket | null = null;
 
   constructor(deps: IncomingStreamDeps) {
     this.#deps = deps;
   }
 
   take(packet: RtpPacket, nowMs: number): void {
-    const source = this.#source?.ssrc === packet.ssrc ? this.#source : this.#begin(packet.ssrc);
+    const source = this.#source?.ssrc === packet.ssrc ? this.#source : this.#begin(packet.ssrc, nowMs);
+    if (source === null) return;
     source.reception.took(packet, nowMs);
     for (const item of source.window.push(packet, nowMs)) source.sink.take(item, nowMs);
   }
@@ -101,7 +107,11 @@ export class IncomingStream {
       : encodeBitrateMax(this.#deps.ownSsrc, this.#source.ssrc, bitsPerSecond);
   }
 
-  #begin(ssrc: number): Source {
+  /** Null: its source changes too often. */
+  #begin(ssrc: number, nowMs: number): Source | null {
+    this.#sources ??= fullBucket(sourceRate, nowMs);
+    if (waitForToken(this.#sources, sourceRate, nowMs) > 0) return null;
+    takeToken(this.#sources);
     const { kind, clockRate, makeSink } = this.#deps;
     const window = new ReorderWindow(rtcReorderMsMax[kind]);
     const reception = new Reception(ssrc, clockRate);

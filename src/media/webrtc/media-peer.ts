@@ -12,6 +12,7 @@ import { readOffer, type IceCredentials, type MediaOffer } from '../../protocol/
 import { agree, soundShapeOf, type Agreement } from './agreement.ts';
 import { advertised } from './candidates.ts';
 import { ClientAllowance } from './client-allowance.ts';
+import type { SharedFeedback } from './feedback-allowance.ts';
 import { MediaStreams } from './media-streams.ts';
 import { PeerChannels } from './peer-channels.ts';
 import { channelMessageBytesMax, RtcConnection } from './rtc-connection.ts';
@@ -33,6 +34,7 @@ export interface MediaPeerDeps {
   /** Addresses that candidates name in place of the local ones; empty: those. */
   readonly advertise: readonly string[];
   readonly owner: RtcPeerOwner;
+  readonly feedback: SharedFeedback;
   /** ICE and DTLS are done. */
   onConnected(): void;
   /** Once, however it ended. */
@@ -146,7 +148,7 @@ export class MediaPeer implements RtcPeer {
   }
 
   async #connect(offer: MediaOffer, agreement: Agreement): Promise<string> {
-    const { clock, engine, advertise, owner } = this.#deps;
+    const { clock, engine, advertise, owner, feedback } = this.#deps;
     const sourceName = randomUUID();
     const connection = new RtcConnection(engine, await this.#takePort(), {
       packet: (bytes) => this.#takePacket(bytes),
@@ -159,6 +161,7 @@ export class MediaPeer implements RtcPeer {
       clock,
       owner: guarded(owner, () => this.#stage === 'open'),
       sourceName,
+      feedback,
       send: (packet) => connection.send(packet),
     });
     this.#streams = streams;

@@ -3,6 +3,7 @@
  * the reports and feedback of both. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
  */
 import type { Clock } from '../../lib/clock.ts';
+import { keyFrameAskMsMin } from '../../model/limits.ts';
 import {
   rtcAlignMsMax,
   rtcPayloadBytesMax,
@@ -22,6 +23,7 @@ import { decodeRtp, isRtcp } from '../../protocol/rtp/rtp-packet.ts';
 import type { OfferedCodec } from '../../protocol/sdp/media-offer.ts';
 import { splitNalUnits } from '../geometry/nal-units.ts';
 import type { Agreement } from './agreement.ts';
+import { FeedbackAllowance, type SharedFeedback } from './feedback-allowance.ts';
 import { IncomingStream, SoundSink, VideoSink } from './incoming-stream.ts';
 import type { RtcPeerOwner } from './rtc-peer.ts';
 import { SendingRate } from './sending-rate.ts';
@@ -33,6 +35,7 @@ export interface MediaStreamsDeps {
   readonly owner: RtcPeerOwner;
   /** CNAME. */
   readonly sourceName: string;
+  readonly feedback: SharedFeedback;
   send(packet: Buffer): void;
 }
 
@@ -46,6 +49,9 @@ export class MediaStreams {
   readonly #audioUp: IncomingStream | null;
   readonly #pacer: VideoPacer;
   readonly #rate: SendingRate;
+  readonly #feedback: FeedbackAllowance;
+  /** A client that asks too soon again is answered when that is due. */
+  readonly #keyFrame = { isWanted: false, askedMs: -Infinity };
   #videoBytes = 0;
   /** Bits of video per second between the last two reports. */
   #sentRate = 0;
@@ -71,6 +77,7 @@ export class MediaStreams {
       this.#videoDown.sent(packet);
       deps.send(packet);
     }, nowMs);
+    this.#feedback = new FeedbackAllowance(deps.feedback, nowMs);
     this.#rate = new SendingRate((bitsPerSecond) => deps.owner.bitrate(bitsPerSecond));
   }
 
@@ -81,6 +88,7 @@ export class MediaStreams {
   take(bytes: Buffer): void {
     const nowMs = this.#deps.clock.monotonicMs();
     if (isRtcp(bytes)) {
+      if (!this.#feedback.acquirePacket(nowMs)) return;
       for (const message of decodeRtcp(bytes)) this.#heard(message, nowMs);
       return;
     }
@@ -96,6 +104,7 @@ export class MediaStreams {
     this.#tellTime(timestampMs);
     const payloads = packetizeH264(splitNalUnits(accessUnit), rtcPayloadBytesMax);
     const packets = this.#videoDown.packets(payloads, timestampMs, true);
+    for (const { length } of packets) this.#feedback.recordSent(length);
     this.#pacer.push(packets, sent, this.#deps.clock.monotonicMs());
   }
 
@@ -116,6 +125,7 @@ export class MediaStreams {
 
   tick(nowMs: number): void {
     this.#pacer.tick(nowMs);
+    this.#askOwnerWhenDue(nowMs);
     for (const stream of this.#incoming.values()) {
       const feedback = stream.tick(nowMs);
       if (feedback !== null) this.#feedBack(feedback);
@@ -161,17 +171,37 @@ export class MediaStreams {
         this.#hearBlocks(message.blocks);
         break;
       case 'nack':
-        if (message.ssrc === this.#videoDown.ssrc)
-          this.#pacer.pushAgain(this.#videoDown.missed(message.sequences), nowMs);
+        if (message.ssrc === this.#videoDown.ssrc) this.#sendAgain(message.sequences, nowMs);
         break;
       case 'picture_lost':
+        if (message.ssrc === this.#videoDown.ssrc) this.#wantKeyFrame(nowMs);
+        break;
       case 'full_intra':
-        if (message.ssrc === this.#videoDown.ssrc) this.#deps.owner.keyFrameWanted();
+        if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#wantKeyFrame(nowMs);
         break;
       case 'bitrate_max':
         if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#rate.said(message.bitsPerSecond);
         break;
     }
+  }
+
+  #sendAgain(sequences: readonly number[], nowMs: number): void {
+    const missed = this.#videoDown.missed(sequences, nowMs, (bytes) =>
+      this.#feedback.acquireResend(bytes, nowMs),
+    );
+    if (missed.length > 0) this.#pacer.pushAgain(missed, nowMs);
+  }
+
+  #wantKeyFrame(nowMs: number): void {
+    this.#keyFrame.isWanted = true;
+    this.#askOwnerWhenDue(nowMs);
+  }
+
+  #askOwnerWhenDue(nowMs: number): void {
+    if (!this.#keyFrame.isWanted || nowMs - this.#keyFrame.askedMs < keyFrameAskMsMin) return;
+    this.#keyFrame.isWanted = false;
+    this.#keyFrame.askedMs = nowMs;
+    this.#deps.owner.keyFrameWanted();
   }
 
   /** Each stream counts from its first packet: pictures are moved to where the client's clock has them beside the sound. */

@@ -14,6 +14,7 @@ import {
 } from '../../model/media/rtc-limits.ts';
 import { addressKey } from '../../lib/connections/address-key.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
+import { SharedFeedback } from './feedback-allowance.ts';
 import { MediaPeer } from './media-peer.ts';
 import { openRtcEngine, type RtcEngine } from './rtc-engine.ts';
 import type { RtcOpenRefusal, RtcPeer, RtcPeerOwner, RtcPeers } from './rtc-peer.ts';
@@ -71,6 +72,7 @@ export class PeerSet implements RtcPeers {
   /** The error: why there is none. */
   readonly #engine: Result<RtcEngine, string>;
   readonly #ports: UdpPorts | null;
+  readonly #feedback: SharedFeedback;
   readonly #peers = new Set<MediaPeer>();
   readonly #connecting = new Map<MediaPeer, Connecting>();
   #stopTicking: Cancel = () => undefined;
@@ -78,6 +80,7 @@ export class PeerSet implements RtcPeers {
   constructor(settings: PeerSetSettings, clock: Clock, engine: Result<RtcEngine, string>) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#feedback = new SharedFeedback(clock.monotonicMs());
     this.#engine = engine;
     this.#ports = engine.ok ? new UdpPorts(engine.value, settings.findTransport) : null;
   }
@@ -100,6 +103,7 @@ export class PeerSet implements RtcPeers {
       ports: this.#ports,
       advertise: this.#settings.advertise,
       owner,
+      feedback: this.#feedback,
       onConnected: () => this.#settle(peer),
       onEnd: () => this.#remove(peer),
     });

@@ -3,7 +3,14 @@
  * have been waited for long enough. Duplicates and what comes too late are dropped. Packets that are missing are named, so
  * that they can be asked for again.
  */
-import { rtcNackMsMin, rtcNacksMax, rtcReorderPacketsMax } from '../../model/media/rtc-limits.ts';
+import { fullBucket, takeToken, waitForToken, type Rate } from '../../lib/token-bucket.ts';
+import {
+  rtcMissingBurstMax,
+  rtcMissingPerSecondMax,
+  rtcNackMsMin,
+  rtcNacksMax,
+  rtcReorderPacketsMax,
+} from '../../model/media/rtc-limits.ts';
 import { sequenceDistance, type RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 
 /** `lost`: packets are missing before the next one, for good. */
@@ -17,6 +24,7 @@ interface Missing {
 
 /** A packet that is merely out of order needs no asking for. */
 const patienceMs = 20;
+const missingRate: Rate = { perSecond: rtcMissingPerSecondMax, burst: rtcMissingBurstMax };
 
 export class ReorderWindow {
   readonly #waitMsMax: number;
@@ -26,6 +34,7 @@ export class ReorderWindow {
   #end = 0;
   readonly #held = new Map<number, RtpPacket>();
   readonly #missing = new Map<number, Missing>();
+  readonly #mayMiss = fullBucket(missingRate, 0);
 
   constructor(waitMsMax: number) {
     this.#waitMsMax = waitMsMax;
@@ -35,8 +44,10 @@ export class ReorderWindow {
   push(packet: RtpPacket, nowMs: number): InOrder[] {
     if (this.#next === null) return this.#restart(packet);
     const ahead = sequenceDistance(this.#next, packet.sequence);
-    if (Math.abs(ahead) >= rtcReorderPacketsMax) return [...this.#giveUp(), ...this.#restart(packet)];
-    if (ahead < 0 || this.#held.has(packet.sequence)) return [];
+    const isFar = Math.abs(ahead) >= rtcReorderPacketsMax;
+    if (!isFar && (ahead < 0 || this.#held.has(packet.sequence))) return [];
+    if (isFar || !this.#acquireGap(packet.sequence, nowMs))
+      return [...this.#giveUp(), ...this.#restart(packet)];
     this.#missing.delete(packet.sequence);
     this.#held.set(packet.sequence, packet);
     this.#noteMissing(packet.sequence, nowMs);
@@ -64,6 +75,14 @@ export class ReorderWindow {
       sequences.push(sequence);
     }
     return sequences;
+  }
+
+  /** False: more packets are missing than may be waited for. */
+  #acquireGap(sequence: number, nowMs: number): boolean {
+    const gap = Math.max(0, sequenceDistance(this.#end, sequence));
+    if (waitForToken(this.#mayMiss, missingRate, nowMs, gap) > 0) return false;
+    takeToken(this.#mayMiss, gap);
+    return true;
   }
 
   /** Those that were passed over by one higher than all before. Newest last, by the map's order. */

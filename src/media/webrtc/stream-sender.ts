@@ -3,7 +3,7 @@
  * and the sender's reports. Source: RFC 3550, 5.1 and 6.4.1; RFC 4585, 6.2.1.
  */
 import { randomBytes } from 'node:crypto';
-import { rtcPacketsKept, rtcResendsMax } from '../../model/media/rtc-limits.ts';
+import { rtcPacketsKept, rtcResendMsMin, rtcResendsMax } from '../../model/media/rtc-limits.ts';
 import { encodeSenderReport, type ReportBlock } from '../../protocol/rtp/rtcp.ts';
 import { encodeRtp, rtpHeaderBytes } from '../../protocol/rtp/rtp-packet.ts';
 
@@ -16,6 +16,8 @@ interface SentPacket {
   readonly sequence: number;
   readonly bytes: Buffer;
   resends: number;
+  /** The last time. */
+  resentMs: number;
 }
 
 /** From 1900 to 1970. */
@@ -47,7 +49,8 @@ export class StreamSender {
       const sequence = this.#sequence;
       this.#sequence = (sequence + 1) & 0xffff;
       const bytes = encodeRtp({ payloadType, marker, sequence, timestamp, ssrc: this.ssrc, payload });
-      if (this.#isKept) this.#kept[sequence % rtcPacketsKept] = { sequence, bytes, resends: 0 };
+      if (this.#isKept)
+        this.#kept[sequence % rtcPacketsKept] = { sequence, bytes, resends: 0, resentMs: -Infinity };
       return bytes;
     });
   }
@@ -57,14 +60,19 @@ export class StreamSender {
     this.#bytes += packet.length - rtpHeaderBytes;
   }
 
-  /** Those of the missed ones that are kept; of one packet only so many times. */
-  missed(sequences: readonly number[]): Buffer[] {
-    return sequences.flatMap((sequence) => {
+  /** The missed packets that are kept, each only so often and not too soon again, as long as `acquire` allows their bytes. */
+  missed(sequences: readonly number[], nowMs: number, acquire: (bytes: number) => boolean): Buffer[] {
+    const packets: Buffer[] = [];
+    for (const sequence of sequences) {
       const packet = this.#kept[sequence % rtcPacketsKept];
-      if (packet?.sequence !== sequence || packet.resends === rtcResendsMax) return [];
+      if (packet?.sequence !== sequence || packet.resends === rtcResendsMax) continue;
+      if (nowMs - packet.resentMs < rtcResendMsMin) continue;
+      if (!acquire(packet.bytes.length)) break;
       packet.resends += 1;
-      return [packet.bytes];
-    });
+      packet.resentMs = nowMs;
+      packets.push(packet.bytes);
+    }
+    return packets;
   }
 
   get hasSent(): boolean {

@@ -44,6 +44,8 @@ export const rtcConnectingMax = 256;
 export const rtcPayloadBytesMax = 1100;
 /** Of one access unit: payloads that it comes in, and NAL units; with more it is broken. */
 export const rtcPiecesMax = 4096;
+/** NAL units of one aggregate (STAP-A); with more its access unit is broken. */
+export const rtcAggregateUnitsMax = 128;
 /**
  * What one client may send, by rates with a burst; beyond any of them it is closed. A call's 2.5 Mbit/s of video and its
  * sound are 300 packets a second; the burst is what a network that stood still for some seconds hands over at once.
@@ -64,15 +66,38 @@ export const rtcChannelsMax = 8;
  */
 export const rtcReorderPacketsMax = 512;
 export const rtcReorderMsMax = { video: 300, audio: 60 } as const;
+/** Packets of one stream that are waited for, by rate; a gap beyond it begins the stream again. */
+export const rtcMissingPerSecondMax = 1000;
+export const rtcMissingBurstMax = 1024;
+/** Changes of a stream's source; beyond the rate the packets of another source are dropped. */
+export const rtcSourcesPerSecondMax = 1;
+export const rtcSourcesBurstMax = 4;
 /** A missing packet is asked for again not sooner than this, and only so often. */
 export const rtcNackMsMin = 60;
 export const rtcNacksMax = 4;
 /**
- * Packets of video kept for whoever asks for them again, a second of 2.5 Mbit/s, and how often one is sent again. Sound would
- * come too late. No more are heard of in one request.
+ * Packets of video kept for a client that asks for them again, a second of 2.5 Mbit/s; how often one is sent again, and no
+ * sooner than this. Sound would come too late. One packet of RTCP names no more of them, whatever the number of its NACKs.
  */
 export const rtcPacketsKept = 256;
 export const rtcResendsMax = 3;
+export const rtcResendMsMin = 20;
+/**
+ * Bytes that are sent again: of one client a share of its video and a burst, as long as a network stands still for 400 ms,
+ * and of all clients by rate. Beyond either a NACK has no effect.
+ */
+export const rtcResendShare = 0.25;
+export const rtcResendBytesBurstMax = 128 * 1024;
+export const rtcResendBytesOfAllPerSecondMax = 8 * 1024 * 1024;
+export const rtcResendBytesOfAllBurstMax = 2 * 1024 * 1024;
+/**
+ * Packets of RTCP that are read, of one client by rate and of all within one turn of the event loop, and messages in one of
+ * them; what is beyond is passed over. Clients send 5 to 50 a second, each of 2 to 8 messages.
+ */
+export const rtcFeedbackPerSecondMax = 100;
+export const rtcFeedbackBurstMax = 100;
+export const rtcFeedbackPerTurnMax = 256;
+export const rtcFeedbackMessagesMax = 16;
 /** Timestamps that stray so far from the time they come begin a new time line. */
 export const rtcTimestampJumpMsMax = 5000;
 /** Pictures of a client are moved to its sound by no more than this, and by so much from one to the next. */

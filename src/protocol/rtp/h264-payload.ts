@@ -2,7 +2,7 @@
  * H.264 in RTP packets, packetization mode 1: the NAL units of an access unit to payloads, and payloads back to NAL units.
  * Source: RFC 6184, 5.6, 5.7.1 (STAP-A) and 5.8 (FU-A).
  */
-import { rtcPiecesMax } from '../../model/media/rtc-limits.ts';
+import { rtcAggregateUnitsMax, rtcPiecesMax } from '../../model/media/rtc-limits.ts';
 
 const typeMask = 0x1f;
 const stapA = 24;
@@ -102,10 +102,10 @@ export class H264Assembler {
 
   #pushAggregate(payload: Uint8Array): void {
     let at = 1;
-    while (at < payload.length) {
+    for (let count = 1; at < payload.length; count += 1) {
       const length = ((payload[at] ?? 0) << 8) | (payload[at + 1] ?? 0);
       const start = at + lengthBytes;
-      const isTooMuch = this.#units.length >= rtcPiecesMax;
+      const isTooMuch = this.#units.length >= rtcPiecesMax || count > rtcAggregateUnitsMax;
       if (length === 0 || start + length > payload.length || isTooMuch) {
         this.#isBroken = true;
         return;

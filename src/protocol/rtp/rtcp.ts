@@ -2,7 +2,7 @@
  * RTCP: compound packets to the messages in them, as far as this server acts on them, and its own to bytes. What it does
  * not know is passed over. Source: RFC 3550, 6; RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
  */
-import { rtcPacketsKept } from '../../model/media/rtc-limits.ts';
+import { rtcFeedbackMessagesMax, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
 /** What one side received of a stream. */
 export interface ReportBlock {
@@ -43,7 +43,7 @@ export interface ReceiverReport {
 export type Feedback =
   | { readonly kind: 'nack'; readonly ssrc: number; readonly sequences: readonly number[] }
   | { readonly kind: 'picture_lost'; readonly ssrc: number }
-  | { readonly kind: 'full_intra'; readonly ssrc: number }
+  | { readonly kind: 'full_intra'; readonly ssrcs: readonly number[] }
   | { readonly kind: 'bitrate_max'; readonly ssrcs: readonly number[]; readonly bitsPerSecond: number };
 
 export type RtcpMessage = SenderReport | ReceiverReport | Feedback;
@@ -63,34 +63,43 @@ const blockBytes = 24;
 const feedbackHeadBytes = 12;
 const mantissaBits = 18;
 
-/** Up to the first packet that is none; what is behind that cannot be found. */
+/**
+ * Up to the first packet that is none, since what follows cannot be found, and up to the limit of messages, unknown ones
+ * included. All NACKs of a compound packet name no more sequence numbers than packets are kept.
+ */
 export function decodeRtcp(bytes: Uint8Array): RtcpMessage[] {
   const messages: RtcpMessage[] = [];
+  let sequencesLeft = rtcPacketsKept;
   let at = 0;
-  while (at + headerBytes <= bytes.length) {
+  for (let count = 0; count < rtcFeedbackMessagesMax && at + headerBytes <= bytes.length; count += 1) {
     const view = new DataView(bytes.buffer, bytes.byteOffset + at, bytes.length - at);
     const length = headerBytes + view.getUint16(2) * 4;
     if (view.getUint8(0) >> 6 !== 2 || length > view.byteLength) break;
-    messages.push(...decodeOne(new DataView(view.buffer, view.byteOffset, length)));
+    const message = decodeOne(new DataView(view.buffer, view.byteOffset, length), sequencesLeft);
+    if (message?.kind === 'nack') sequencesLeft -= message.sequences.length;
+    if (message !== null) messages.push(message);
     at += length;
   }
   return messages;
 }
 
-function decodeOne(view: DataView): RtcpMessage[] {
+/** Null: it is not known, or cut short. */
+function decodeOne(view: DataView, sequencesMax: number): RtcpMessage | null {
   const count = view.getUint8(0) & 0x1f;
   switch (view.getUint8(1)) {
     case senderReport:
-      return view.byteLength < 28 ? [] : [decodeSenderReport(view, count)];
+      return view.byteLength < 28 ? null : decodeSenderReport(view, count);
     case receiverReport:
-      if (view.byteLength < 8) return [];
-      return [{ kind: 'receiver_report', ssrc: view.getUint32(4), blocks: decodeBlocks(view, 8, count) }];
+      if (view.byteLength < 8) return null;
+      return { kind: 'receiver_report', ssrc: view.getUint32(4), blocks: decodeBlocks(view, 8, count) };
     case transportFeedback:
-      return view.byteLength < feedbackHeadBytes || count !== genericNack ? [] : [decodeNack(view)];
+      return view.byteLength < feedbackHeadBytes || count !== genericNack
+        ? null
+        : decodeNack(view, sequencesMax);
     case payloadFeedback:
-      return view.byteLength < feedbackHeadBytes ? [] : decodePayloadFeedback(view, count);
+      return view.byteLength < feedbackHeadBytes ? null : decodePayloadFeedback(view, count);
     default:
-      return [];
+      return null;
   }
 }
 
@@ -122,32 +131,36 @@ function decodeBlocks(view: DataView, from: number, count: number): ReportBlock[
   return blocks;
 }
 
-/** Each item names a packet, and by a mask the 16 behind it. What stands behind as many as are kept is passed over. */
-function decodeNack(view: DataView): Feedback {
+/** Each item names a packet, and by a mask the 16 behind it. What is beyond `sequencesMax` is passed over. */
+function decodeNack(view: DataView, sequencesMax: number): Feedback {
   const sequences: number[] = [];
-  for (let at = feedbackHeadBytes; at + 4 <= view.byteLength; at += 4) {
-    if (sequences.length >= rtcPacketsKept) break;
+  for (let at = feedbackHeadBytes; at + 4 <= view.byteLength && sequences.length < sequencesMax; at += 4) {
     const first = view.getUint16(at);
     const mask = view.getUint16(at + 2);
     sequences.push(first);
     for (let i = 0; i < 16; i += 1) if (((mask >> i) & 1) === 1) sequences.push((first + i + 1) & 0xffff);
   }
-  return { kind: 'nack', ssrc: view.getUint32(8), sequences };
+  return { kind: 'nack', ssrc: view.getUint32(8), sequences: sequences.slice(0, sequencesMax) };
 }
 
-function decodePayloadFeedback(view: DataView, format: number): Feedback[] {
-  if (format === pictureLossIndication) return [{ kind: 'picture_lost', ssrc: view.getUint32(8) }];
+function decodePayloadFeedback(view: DataView, format: number): Feedback | null {
+  if (format === pictureLossIndication) return { kind: 'picture_lost', ssrc: view.getUint32(8) };
   if (format === fullIntraRequest) return decodeFullIntra(view);
   if (format === applicationFeedback && view.byteLength >= 20 && view.getUint32(12) === remb)
-    return [decodeBitrateMax(view)];
-  return [];
+    return decodeBitrateMax(view);
+  return null;
 }
 
-function decodeFullIntra(view: DataView): Feedback[] {
-  const messages: Feedback[] = [];
-  for (let at = feedbackHeadBytes; at + 8 <= view.byteLength; at += 8)
-    messages.push({ kind: 'full_intra', ssrc: view.getUint32(at) });
-  return messages;
+/** The streams that it names, up to as many as a packet has messages. */
+function decodeFullIntra(view: DataView): Feedback {
+  const ssrcs: number[] = [];
+  for (
+    let at = feedbackHeadBytes;
+    at + 8 <= view.byteLength && ssrcs.length < rtcFeedbackMessagesMax;
+    at += 8
+  )
+    ssrcs.push(view.getUint32(at));
+  return { kind: 'full_intra', ssrcs };
 }
 
 function decodeBitrateMax(view: DataView): Feedback {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Agreement } from '../../../../src/media/webrtc/agreement.ts';
+import { SharedFeedback } from '../../../../src/media/webrtc/feedback-allowance.ts';
 import { MediaStreams } from '../../../../src/media/webrtc/media-streams.ts';
 import type { OfferedCodec } from '../../../../src/protocol/sdp/media-offer.ts';
 import { decodeRtcp, encodeBitrateMax, encodeReceiverReport } from '../../../../src/protocol/rtp/rtcp.ts';
@@ -42,7 +43,13 @@ function twoEnds(drops: (packet: Buffer) => boolean = () => false) {
   const sent: Buffer[] = [];
   const answered: Buffer[] = [];
   const make = (index: 0 | 1, send: (packet: Buffer) => void): MediaStreams =>
-    new MediaStreams(agreement, { clock, owner: owners[index], sourceName: 'test', send });
+    new MediaStreams(agreement, {
+      clock,
+      owner: owners[index],
+      sourceName: 'test',
+      feedback: new SharedFeedback(0),
+      send,
+    });
   const server: MediaStreams = make(0, (packet) => {
     sent.push(packet);
     if (!drops(packet)) client.take(packet);
