@@ -3,7 +3,14 @@
  * calls-and-media.md, Legs.
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { test, type TestContext } from 'node:test';
+import {
+  GenericNack,
+  PictureLossIndication,
+  RtcpPayloadSpecificFeedback,
+  RtcpTransportLayerFeedback,
+} from 'werift';
+import { rtcResendBytesBurstMax } from '../../src/model/media/rtc-limits.ts';
 import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
 import { issueCall } from '../support/call-actions.ts';
 import {
@@ -12,6 +19,7 @@ import {
   untouchedVideo,
   type MediaScene,
 } from '../support/media-process-scene.ts';
+import { hostileOffers } from '../support/hostile-offers.ts';
 import { RtcClient } from '../support/rtc-client.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
 
@@ -96,4 +104,69 @@ test('a call by WHIP: media both ways, candidates, a media process that dies, an
   const { detail } = (await late.json()) as { readonly detail: string };
   assert.deepEqual([late.status, late.headers.get('www-authenticate')], [401, 'Bearer']);
   assert.match(detail, /has ended/);
+});
+
+/** A call with a bridge and a client by WHIP. */
+async function openCall(t: TestContext, scene: MediaScene, device_id: string) {
+  const { token, session } = await issueCall(scene, { ...untouchedVideo, device_id });
+  const bridge = await BridgeLeg.connect({ url: scene.url, key: testBridgeKeys.own, session });
+  await bridge.next('start');
+  const client = await RtcClient.open(t);
+  await whip(scene, client, token);
+  const call = { bridge, client, sequence: 0 };
+  await passPicture(call);
+  return call;
+}
+
+interface Call {
+  readonly bridge: BridgeLeg;
+  readonly client: RtcClient;
+  sequence: number;
+}
+
+/** A picture of the bridge comes to the client, and sound of the client to the bridge. */
+async function passPicture(call: Call): Promise<void> {
+  const { bridge, client } = call;
+  client.came.length = 0;
+  const { audioPackets } = bridge.counts;
+  while (!client.came.includes('video 6588') || bridge.counts.audioPackets === audioPackets) {
+    call.sequence += 1;
+    bridge.frame(untouchedFrame());
+    client.sendAudio(call.sequence, call.sequence * 960, Buffer.from('f8fffe', 'hex'));
+    await bridge.ping();
+  }
+}
+
+test('hostile offers and a flood of feedback cost another call neither its sound nor its pictures', async (t) => {
+  const scene = await openMediaScene(t);
+  const watched = await openCall(t, scene, 'TESTDEVICE01');
+  const hostile = await openCall(t, scene, 'SLEEPING01');
+  const { token } = await issueCall(scene, { ...untouchedVideo, device_id: 'SLEEPING02' });
+
+  for (const [what, offer] of [...hostileOffers].slice(-4)) {
+    const answering = postOffer(scene, token, offer);
+    await passPicture(watched);
+    const answer = await answering;
+    assert.equal(answer.status, 422, what);
+    assert.match(await answer.text(), /at most/);
+  }
+
+  const before = hostile.client.packets.length;
+  for (let round = 0; round < 50; round += 1) {
+    await hostile.client.feedBack(({ ssrc, sequence: last }) => {
+      const lost = Array.from({ length: 200 }, (_, index) => (last - index) & 0xffff);
+      const nack = new GenericNack({ senderSsrc: 1, mediaSourceSsrc: ssrc, lost });
+      const loss = new PictureLossIndication({ senderSsrc: 1, mediaSsrc: ssrc });
+      return [
+        new RtcpTransportLayerFeedback({ feedback: nack }),
+        new RtcpPayloadSpecificFeedback({ feedback: loss }),
+      ];
+    });
+    await passPicture(watched);
+  }
+  const resent = hostile.client.packets
+    .slice(before)
+    .reduce((sum, { packet }) => sum + packet.payload.length, 0);
+  assert(resent <= rtcResendBytesBurstMax, `${resent} bytes`);
+  await passPicture(hostile);
 });

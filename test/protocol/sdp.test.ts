@@ -9,6 +9,7 @@ import { readIceFragment } from '../../src/protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../src/protocol/sdp/media-answer.ts';
 import { readOffer } from '../../src/protocol/sdp/media-offer.ts';
 import { readFromRoot } from '../support/checkout.ts';
+import { fullOffer, hostileOffers } from '../support/hostile-offers.ts';
 
 const chromium = readFromRoot('test/fixtures/chromium-offer.sdp');
 
@@ -146,17 +147,6 @@ for (const [what, offer, sentence] of [
     assert.match(answer(offer).join('\n'), sentence);
   });
 
-const credentials = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
-  .map((name) => new RegExp(`^a=${name}:.*\r\n`, 'm').exec(chromium)?.[0])
-  .join('');
-
-/** An offer of one section of sound that fills the bytes that an offer may have. */
-function fullOffer(formats: string, attributes: string, bytes = rtcOfferBytesMax): string {
-  const head = `v=0\r\na=group:BUNDLE 0\r\nm=audio 9 UDP/TLS/RTP/SAVPF${formats}\r\n${credentials}a=mid:0\r\na=rtcp-mux\r\n`;
-  const room = bytes - head.length;
-  return head + attributes.repeat(Math.floor(room / attributes.length));
-}
-
 const everyFormat = Array.from({ length: sdpFormatsMax }, (_, format) => ` ${format}`).join('');
 const countless: readonly (readonly [string, string, RegExp])[] = [
   ['lines', fullOffer(' 8', 'a=x\n'), /at most 4096 lines$/],
@@ -185,6 +175,14 @@ for (const [what, offer, sentence] of countless)
   test(`an offer with too many ${what} is refused by the name of the limit, before work is done for it`, () => {
     const startedMs = performance.now();
     assert.match(answer(offer).join('\n'), sentence);
+    assert(performance.now() - startedMs < hangMs);
+  });
+
+for (const [what, offer] of hostileOffers)
+  test(`an offer of ${what}, is refused in no time`, () => {
+    assert(Buffer.byteLength(offer) <= rtcOfferBytesMax);
+    const startedMs = performance.now();
+    assert.match(answer(offer).join('\n'), /at most \d+ (?:formats|characters: line \d+)$/);
     assert(performance.now() - startedMs < hangMs);
   });
 

@@ -51,7 +51,7 @@ export const rtcAggregateUnitsMax = 128;
  * sound are 300 packets a second; the burst is what a network that stood still for some seconds hands over at once.
  */
 export const rtcPacketsPerSecondMax = 1500;
-export const rtcPacketsBurstMax = 6000;
+export const rtcPacketsBurstMax = 3000;
 export const rtcBytesPerSecondMax = 1024 * 1024;
 export const rtcBytesBurstMax = 4 * 1024 * 1024;
 export const rtcMessagesPerSecondMax = 20;
