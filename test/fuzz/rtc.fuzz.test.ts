@@ -12,9 +12,22 @@ import { readIceFragment } from '../../src/protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../src/protocol/sdp/media-answer.ts';
 import { readOffer } from '../../src/protocol/sdp/media-offer.ts';
 import { packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
-import { encodeNack, encodeSenderReport } from '../../src/protocol/rtp/rtcp.ts';
+import {
+  decodeRtcp,
+  encodeBitrateMax,
+  encodeNack,
+  encodePictureLost,
+  encodeReceiverReport,
+  encodeSenderReport,
+} from '../../src/protocol/rtp/rtcp.ts';
+import {
+  rtcFeedbackMessagesMax,
+  rtcOfferBytesMax,
+  rtcPacketsKept,
+} from '../../src/model/media/rtc-limits.ts';
 import { decodeRtp, encodeRtp } from '../../src/protocol/rtp/rtp-packet.ts';
 import { readFromRoot } from '../support/checkout.ts';
+import { fullOffer } from '../support/hostile-offers.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { KeptOwner } from '../support/kept-rtc-owner.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
@@ -97,6 +110,39 @@ const h264 = {
 };
 const opus = { ...h264, payloadType: 111, name: 'opus', clockRate: 48_000 };
 
+/** Feedback of as many messages as a packet has room for. */
+function compound(chance: Chance): Buffer {
+  const one = pick(chance, [
+    encodeNack(
+      1,
+      2,
+      Array.from({ length: 1 + chance.below(17) }, (_, index) => chance.below(65_000) + index),
+    ),
+    encodePictureLost(1, 2),
+    encodeBitrateMax(1, 2, chance.below(5_000_000)),
+    encodeReceiverReport({ ssrc: 1, blocks: [] }),
+  ]);
+  return Buffer.concat(Array.from({ length: 1 + chance.below(60) }, () => one));
+}
+
+test('of broken compound packets no more is read than their limits', () => {
+  const chance = chanceFrom(seed);
+  let most = 0;
+  for (let i = 0; i < 20_000; i += 1) {
+    const bytes = compound(chance);
+    for (let broken = chance.below(6); broken > 0; broken -= 1)
+      bytes[chance.below(bytes.length)] = chance.below(256);
+    const messages = decodeRtcp(bytes);
+    const named = messages.reduce(
+      (sum, message) => sum + (message.kind === 'nack' ? message.sequences.length : 0),
+      0,
+    );
+    assert(messages.length <= rtcFeedbackMessagesMax && named <= rtcPacketsKept);
+    most = Math.max(most, named);
+  }
+  assert.equal(most, rtcPacketsKept);
+});
+
 function brokenPacket(chance: Chance, index: number): Buffer {
   const unit = Buffer.alloc(1 + chance.below(3000), chance.below(256));
   const payload = pick(chance, packetizeH264([unit, Buffer.from([0x67, 1])], 1100));
@@ -110,6 +156,7 @@ function brokenPacket(chance: Chance, index: number): Buffer {
       payload,
     }),
     encodeNack(1, 2, [chance.below(65_536)]),
+    compound(chance),
     encodeSenderReport({
       ssrc: 1,
       ntpSeconds: 1,
@@ -123,6 +170,61 @@ function brokenPacket(chance: Chance, index: number): Buffer {
   for (let i = chance.below(4); i > 0; i -= 1) packet[chance.below(packet.length)] = chance.below(256);
   return packet.subarray(0, chance.below(3) === 0 ? chance.below(packet.length + 1) : packet.length);
 }
+
+/** An offer of up to 64 KiB whose counts are chosen by chance: few or many formats, and attributes of a few names. */
+function largeOffer(chance: Chance): string {
+  const format = (): number => chance.below(chance.below(2) === 0 ? 4 : 200);
+  const count = (): number => chance.below(pick(chance, [4, 60, 130, 3000]));
+  const formats = Array.from({ length: 1 + count() }, () => ` ${format()}`).join('');
+  const line = pick(chance, [
+    () => `a=rtpmap:${format()} opus/48000/2\r\n`,
+    () => {
+      const parameters = Array.from({ length: count() }, (_, index) => `${index}=1`).join(';');
+      return `a=rtpmap:8 pcma/8000\r\na=fmtp:${pick(chance, [8, format()])} ${parameters}\r\n`;
+    },
+    () =>
+      `a=rtcp-fb:${pick(chance, ['*', String(format())])} ${pick(chance, ['nack', 'nack pli', 'other'])}\r\n`,
+    () => `a=group:BUNDLE${' 0'.repeat(count())}\r\n`,
+    () => `m=audio 9 UDP/TLS/RTP/SAVPF${formats.slice(0, 4 * count())} 8\r\n`,
+  ]);
+  const lines = Array.from({ length: count() }, line).join('');
+  const bytes = pick(chance, [2000, 8000, rtcOfferBytesMax]);
+  return fullOffer(formats, lines === '' ? 'a=x\r\n' : lines, bytes).slice(0, rtcOfferBytesMax);
+}
+
+/** Values that a reader keeps of an offer. */
+function kept(text: string): number {
+  const offer = readOffer(text);
+  if (!offer.ok) return 0;
+  const codecs = offer.value.sections.flatMap((section) => section.codecs);
+  return codecs.reduce((sum, codec) => sum + 1 + codec.feedback.size + codec.parameters.size, 0);
+}
+
+test('of a large offer no more is kept than it has bytes, in time that does not depend on what it multiplies', () => {
+  const chance = chanceFrom(seed);
+  let [most, slowestMs] = [0, 0];
+  for (let i = 0; i < 1500; i += 1) {
+    const text = largeOffer(chance);
+    const startedMs = performance.now();
+    const count = kept(text);
+    slowestMs = Math.max(slowestMs, performance.now() - startedMs);
+    most = Math.max(most, count);
+    assert(count <= text.length, `${count} values of ${text.length} bytes`);
+  }
+  assert(most > 50, 'offers were read');
+  assert(slowestMs < 500, `${slowestMs} ms`);
+});
+
+test('the canary: a reader that walks all attributes for each format is caught', () => {
+  const chance = chanceFrom(seed);
+  let caught = 0;
+  for (let i = 0; i < 300; i += 1) {
+    const text = largeOffer(chance);
+    const formats = /^m=\S+ \S+ \S+ (.*)/m.exec(text)?.[1]?.split(' ').length ?? 0;
+    if (formats * text.split('\na=').length > text.length) caught += 1;
+  }
+  assert(caught > 20, `${caught}`);
+});
 
 test('broken packets are taken or passed over, and what is held and sent for them is bounded', () => {
   const chance = chanceFrom(seed);
