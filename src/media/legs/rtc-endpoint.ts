@@ -4,7 +4,6 @@
  * connection, as all of this listener do. Source: RFC 9725; calls-and-media.md, Legs.
  */
 import { randomBytes } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../lib/clock.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { rtcOfferBytesMax, rtcOffersWaitingMax } from '../../model/media/rtc-limits.ts';
@@ -194,6 +193,13 @@ export class RtcEndpoint {
       ...(!isAny && varying),
     };
   }
+}
+
+/** Resolves in the next turn of the event loop. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
 }
 
 const varying = { Vary: 'Origin' };

@@ -4,6 +4,7 @@
  * it: a client repeats what still matters. The rates are in model/media/rtc-limits.ts.
  */
 import { fullBucket, takeToken, TurnBudget, waitForToken, type Rate } from '../../lib/token-bucket.ts';
+import { keyFrameAskMsMin } from '../../model/limits.ts';
 import {
   rtcFeedbackBurstMax,
   rtcFeedbackPerSecondMax,
@@ -47,6 +48,8 @@ export class FeedbackAllowance {
   readonly #packets;
   /** Bytes that may be sent again: a share of those that were sent. */
   #resendBytes = rtcResendBytesBurstMax;
+  #keyFrameIsWanted = false;
+  #keyFrameAskedMs = -Infinity;
 
   constructor(shared: SharedFeedback, nowMs: number) {
     this.#shared = shared;
@@ -68,6 +71,18 @@ export class FeedbackAllowance {
   acquireResend(bytes: number, nowMs: number): boolean {
     if (this.#resendBytes < bytes || !this.#shared.acquireResend(bytes, nowMs)) return false;
     this.#resendBytes -= bytes;
+    return true;
+  }
+
+  wantKeyFrame(): void {
+    this.#keyFrameIsWanted = true;
+  }
+
+  /** True: one is wanted, and is to be requested now. One that is wanted too soon again waits until that is due. */
+  acquireKeyFrame(nowMs: number): boolean {
+    if (!this.#keyFrameIsWanted || nowMs - this.#keyFrameAskedMs < keyFrameAskMsMin) return false;
+    this.#keyFrameIsWanted = false;
+    this.#keyFrameAskedMs = nowMs;
     return true;
   }
 }

@@ -3,7 +3,6 @@
  * the reports and feedback of both. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
  */
 import type { Clock } from '../../lib/clock.ts';
-import { keyFrameAskMsMin } from '../../model/limits.ts';
 import {
   rtcAlignMsMax,
   rtcPayloadBytesMax,
@@ -50,8 +49,6 @@ export class MediaStreams {
   readonly #pacer: VideoPacer;
   readonly #rate: SendingRate;
   readonly #feedback: FeedbackAllowance;
-  /** A client that asks too soon again is answered when that is due. */
-  readonly #keyFrame = { isWanted: false, askedMs: -Infinity };
   #videoBytes = 0;
   /** Bits of video per second between the last two reports. */
   #sentRate = 0;
@@ -125,7 +122,7 @@ export class MediaStreams {
 
   tick(nowMs: number): void {
     this.#pacer.tick(nowMs);
-    this.#askOwnerWhenDue(nowMs);
+    if (this.#feedback.acquireKeyFrame(nowMs)) this.#deps.owner.keyFrameWanted();
     for (const stream of this.#incoming.values()) {
       const feedback = stream.tick(nowMs);
       if (feedback !== null) this.#feedBack(feedback);
@@ -193,15 +190,8 @@ export class MediaStreams {
   }
 
   #wantKeyFrame(nowMs: number): void {
-    this.#keyFrame.isWanted = true;
-    this.#askOwnerWhenDue(nowMs);
-  }
-
-  #askOwnerWhenDue(nowMs: number): void {
-    if (!this.#keyFrame.isWanted || nowMs - this.#keyFrame.askedMs < keyFrameAskMsMin) return;
-    this.#keyFrame.isWanted = false;
-    this.#keyFrame.askedMs = nowMs;
-    this.#deps.owner.keyFrameWanted();
+    this.#feedback.wantKeyFrame();
+    if (this.#feedback.acquireKeyFrame(nowMs)) this.#deps.owner.keyFrameWanted();
   }
 
   /** Each stream counts from its first packet: pictures are moved to where the client's clock has them beside the sound. */
