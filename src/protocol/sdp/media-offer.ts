@@ -18,7 +18,7 @@ export interface OfferedCodec {
   readonly name: string;
   readonly clockRate: number;
   readonly channels: number;
-  /** Names in lower case. */
+  /** Of `parametersUsed`, in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
   /** Of `feedbackUsed`. */
   readonly feedback: ReadonlySet<string>;
@@ -35,6 +35,7 @@ export interface OfferedSection {
   /** Of the client. */
   readonly sends: boolean;
   readonly receives: boolean;
+  /** Empty where it is not usable. */
   readonly codecs: readonly OfferedCodec[];
   /** Of a message on a data channel. */
   readonly messageBytesMax: number;
@@ -61,6 +62,7 @@ export interface MediaOffer {
 
 /** What this server does of what a receiver may ask of it, and asks itself. */
 export const feedbackUsed = ['nack', 'nack pli', 'ccm fir', 'goog-remb'] as const;
+const parametersUsed: ReadonlySet<string> = new Set(['packetization-mode', 'profile-level-id', 'stereo']);
 /** What RFC 8841 takes for said where nothing is. */
 const messageBytesDefault = 65_536;
 const sctpPortDefault = 5000;
@@ -139,14 +141,15 @@ function readSection(section: SdpSection, bundle: ReadonlySet<string>, sectionCo
   const isBundled = bundle.has(mid) || (sectionCount === 1 && bundle.size === 0);
   const isMixed = kind === 'application' || attributes.has('rtcp-mux');
   const direction = Object.keys(directions).find((name) => attributes.has(name)) ?? 'sendrecv';
+  const isUsable = isOn && isBundled && isMixed && /^[\w.+-]{1,64}$/.test(mid);
   return {
     kind,
     protocol,
     formats,
     mid,
-    isUsable: isOn && isBundled && isMixed && /^[\w.+-]{1,64}$/.test(mid),
+    isUsable,
     ...(directions[direction] ?? { sends: false, receives: false }),
-    codecs: readCodecs(formats, attributes),
+    codecs: isUsable ? readCodecs(formats, attributes) : [],
     messageBytesMax: readNumber(attributes, 'max-message-size', messageBytesDefault),
     sctpPort: readNumber(attributes, 'sctp-port', sctpPortDefault),
   };
@@ -204,10 +207,10 @@ function ofFormats(attributes: SdpAttributes, name: string): [string, string][] 
 }
 
 function readParameters(text: string): ReadonlyMap<string, string> {
-  return new Map(
-    text.split(';').map((part) => {
-      const [name = '', value = ''] = part.trim().split('=');
-      return [name.toLowerCase(), value];
-    }),
-  );
+  const parameters = new Map<string, string>();
+  for (const part of text.split(';')) {
+    const [name = '', value = ''] = part.trim().split('=', 2);
+    if (parametersUsed.has(name.toLowerCase())) parameters.set(name.toLowerCase(), value);
+  }
+  return parameters;
 }
