@@ -192,26 +192,27 @@ function largeOffer(chance: Chance): string {
   return fullOffer(formats, lines === '' ? 'a=x\r\n' : lines, bytes).slice(0, rtcOfferBytesMax);
 }
 
-/** Values that a reader keeps of an offer. */
-function kept(text: string): number {
+/** Values that a reader keeps of an offer; null: it is refused. */
+function kept(text: string): number | null {
   const offer = readOffer(text);
-  if (!offer.ok) return 0;
+  if (!offer.ok) return null;
   const codecs = offer.value.sections.flatMap((section) => section.codecs);
   return codecs.reduce((sum, codec) => sum + 1 + codec.feedback.size + codec.parameters.size, 0);
 }
 
 test('of a large offer no more is kept than it has bytes, in time that does not depend on what it multiplies', () => {
   const chance = chanceFrom(seed);
-  let [most, slowestMs] = [0, 0];
+  let [read, slowestMs] = [0, 0];
   for (let i = 0; i < 1500; i += 1) {
     const text = largeOffer(chance);
     const startedMs = performance.now();
     const count = kept(text);
     slowestMs = Math.max(slowestMs, performance.now() - startedMs);
-    most = Math.max(most, count);
+    if (count === null) continue;
+    read += 1;
     assert(count <= text.length, `${count} values of ${text.length} bytes`);
   }
-  assert(most > 50, 'offers were read');
+  assert(read > 300, `${read} offers were read`);
   assert(slowestMs < 500, `${slowestMs} ms`);
 });
 

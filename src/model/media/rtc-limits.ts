@@ -92,10 +92,10 @@ export const rtcResendBytesOfAllPerSecondMax = 8 * 1024 * 1024;
 export const rtcResendBytesOfAllBurstMax = 2 * 1024 * 1024;
 /**
  * Packets of RTCP that are read, of one client by rate and of all within one turn of the event loop, and messages in one of
- * them; what is beyond is passed over. Clients send 5 to 50 a second, each of 2 to 8 messages.
+ * them; what is beyond is passed over. Clients send 5 to 100 a second, each of 2 to 8 messages.
  */
-export const rtcFeedbackPerSecondMax = 100;
-export const rtcFeedbackBurstMax = 100;
+export const rtcFeedbackPerSecondMax = 200;
+export const rtcFeedbackBurstMax = 200;
 export const rtcFeedbackPerTurnMax = 256;
 export const rtcFeedbackMessagesMax = 16;
 /** Timestamps that stray so far from the time they come begin a new time line. */
