@@ -325,7 +325,7 @@ function tokenOfAnother(call: string): string {
   return call;
 }
 
-test('of offers that come together one is answered in a turn of the loop, and what else is due runs between', async () => {
+test('offers that come together are answered one in a turn of the loop, and other work runs between them', async () => {
   let turns = 0;
   let isOver = false;
   const turn = (): void => {

@@ -125,7 +125,7 @@ function compound(chance: Chance): Buffer {
   return Buffer.concat(Array.from({ length: 1 + chance.below(60) }, () => one));
 }
 
-test('of broken compound packets no more is read than their limits', () => {
+test('a broken compound packet is read up to its limits', () => {
   const chance = chanceFrom(seed);
   let most = 0;
   for (let i = 0; i < 20_000; i += 1) {
@@ -200,7 +200,7 @@ function kept(text: string): number | null {
   return codecs.reduce((sum, codec) => sum + 1 + codec.feedback.size + codec.parameters.size, 0);
 }
 
-test('of a large offer no more is kept than it has bytes, in time that does not depend on what it multiplies', () => {
+test('a reader keeps no more of a large offer than it has bytes, in time that does not multiply', () => {
   const chance = chanceFrom(seed);
   let [read, slowestMs] = [0, 0];
   for (let i = 0; i < 1500; i += 1) {

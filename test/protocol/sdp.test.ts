@@ -179,7 +179,7 @@ for (const [what, offer, sentence] of countless)
   });
 
 for (const [what, offer] of hostileOffers)
-  test(`an offer of ${what}, is refused in no time`, () => {
+  test(`an offer of ${what} is refused before work is done for it`, () => {
     assert(Buffer.byteLength(offer) <= rtcOfferBytesMax);
     const startedMs = performance.now();
     assert.match(answer(offer).join('\n'), /at most \d+ (?:formats|characters: line \d+)$/);

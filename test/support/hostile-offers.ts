@@ -4,7 +4,7 @@ import { readFromRoot } from './checkout.ts';
 
 const chromium = readFromRoot('test/fixtures/chromium-offer.sdp');
 
-/** Of ICE and DTLS, as a browser writes them. */
+/** The credentials of ICE and DTLS, as a browser writes them. */
 const credentials = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
   .map((name) => new RegExp(`^a=${name}:.*\r\n`, 'm').exec(chromium)?.[0])
   .join('');

@@ -66,7 +66,7 @@ export class RtcEndpoint {
   /** Offers that are read or answered, by their keys. */
   readonly #offers = new Map<string, UpgradeRequest>();
   readonly #rates: RtcRates;
-  /** Of the offer that is answered last. */
+  /** Resolves when the last offer in line may be answered. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(settings: RtcSettings, { peers, clock, isPerAddress, heard }: RtcEndpointDeps) {

@@ -21,7 +21,7 @@ const resendsOfAll: Rate = {
   burst: rtcResendBytesOfAllBurstMax,
 };
 
-/** Of all clients of this process. */
+/** The limits of all clients of this process together. */
 export class SharedFeedback {
   readonly #turn = new TurnBudget(rtcFeedbackPerTurnMax);
   readonly #resends;
@@ -42,7 +42,7 @@ export class SharedFeedback {
   }
 }
 
-/** Of one client. */
+/** The limits of one client. */
 export class FeedbackAllowance {
   readonly #shared: SharedFeedback;
   readonly #packets;

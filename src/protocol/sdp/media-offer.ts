@@ -18,9 +18,9 @@ export interface OfferedCodec {
   readonly name: string;
   readonly clockRate: number;
   readonly channels: number;
-  /** Of `parametersUsed`, in lower case. */
+  /** Those in `parametersUsed`; names are in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
-  /** Of `feedbackUsed`. */
+  /** Names in `feedbackUsed`. */
   readonly feedback: ReadonlySet<string>;
 }
 
@@ -60,7 +60,7 @@ export interface MediaOffer {
   readonly sections: readonly OfferedSection[];
 }
 
-/** What this server does of what a receiver may ask of it, and asks itself. */
+/** Feedback that this server answers, and sends. */
 export const feedbackUsed = ['nack', 'nack pli', 'ccm fir', 'goog-remb'] as const;
 const parametersUsed: ReadonlySet<string> = new Set(['packetization-mode', 'profile-level-id', 'stereo']);
 /** What RFC 8841 takes for said where nothing is. */

@@ -72,7 +72,7 @@ class Peer {
     });
   }
 
-  /** Of the video that was sent last. */
+  /** The number of the packet of video that was sent last. */
   get sequence(): number {
     return decodeRtp(this.video.at(-1) ?? Buffer.alloc(0))?.sequence ?? 0;
   }
@@ -103,7 +103,6 @@ const picture = Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65]), Buffer.alloc(10_
 const seconds = 10;
 const perTick = rtcPacketsPerSecondMax / 50;
 const nothing = (): void => undefined;
-/** What one turn of a real loop is. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
 /** An attacker that sends at its whole allowance, and another client, which misses a packet each second. */
@@ -154,7 +153,7 @@ test('a flood of NACKs for what is not kept makes nothing be sent', async () => 
   assert(bytesOf(attacker.video) <= bytesOf(other.video));
 });
 
-test('of a flood of lost pictures one asks for a key frame each time that is due', async () => {
+test('a flood of lost pictures asks for one key frame each time that is due', async () => {
   const { attacker } = await flood(({ streams }) =>
     Buffer.concat(Array.from({ length: 100 }, () => encodePictureLost(1, streams.ssrcs.video))),
   );
@@ -250,7 +249,7 @@ test('gaps in a stream cost no more than the packets that may be missing', () =>
     const packet = at((i * 500) & 0xffff);
     assert(packet !== null);
     window.push(packet, 0);
-    // Those that are asked for are those that are waited for.
+    // Each packet that is waited for is asked for once.
     missing += window.ask(1000).length;
   }
   assert(missing > 0 && missing <= rtcMissingBurstMax, `${missing} packets`);
