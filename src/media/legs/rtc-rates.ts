@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
-import { addressKey } from '../../lib/connection-limits.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   rtcAddressOffersBurstMax,
