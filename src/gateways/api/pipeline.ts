@@ -15,7 +15,8 @@ import type { Log } from '../../core/ports/log.ts';
 import type { RequestLog } from '../../core/requests/request-log.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { encodeEnvelope, isJsonContentType } from '../../protocol/rest/shared-fields.ts';
+import { isJsonContentType } from '../../protocol/rest/content-type.ts';
+import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
 import { ApiRequest, type FramingFault, type RequestContext } from './api-request.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
 import { refuse, refusePermission, type Reply, type Route } from './route.ts';
@@ -245,7 +246,10 @@ function statusOf(route: Route, code: Code): number {
   return route.statusFromCode ? Math.floor(code / 100) : 200;
 }
 
-/** What HTTP trims, and no more: other white space is part of a path that is nobody's. */
+/** Trims spaces, as HTTP does, and no other white space. */
 function trimSpaces(path: string): string {
-  return path.startsWith(' ') || path.endsWith(' ') ? path.replace(/^ +| +$/g, '') : path;
+  let [start, end] = [0, path.length];
+  while (path[start] === ' ') start += 1;
+  while (end > start && path[end - 1] === ' ') end -= 1;
+  return path.slice(start, end);
 }

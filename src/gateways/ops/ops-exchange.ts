@@ -7,7 +7,7 @@ import { createWriteStream } from 'node:fs';
 import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { isJsonContentType } from '../../protocol/rest/shared-fields.ts';
+import { isContentType, isJsonContentType } from '../../protocol/rest/content-type.ts';
 
 export interface OpsAnswer {
   readonly status: number;
@@ -209,7 +209,8 @@ export async function takeUpload(
   terms: BodyTerms,
   path: string,
 ): Promise<Result<undefined, BodyRefusal>> {
-  const isKnownType = isJsonContentType(terms.contentType) || terms.contentType === 'application/x-ndjson';
+  const isKnownType =
+    isJsonContentType(terms.contentType) || isContentType(terms.contentType, 'application/x-ndjson');
   if (!isKnownType) return fail(noUploadType);
   if (terms.bytes !== null && terms.bytes > uploadBytesMax) return fail(tooLarge);
   return spoolBody(exchange, path);

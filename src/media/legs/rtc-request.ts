@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { callTokenBytesMax } from '../../model/limits.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { LegRefusal } from '../../model/call.ts';
+import { isContentType } from '../../protocol/rest/content-type.ts';
 import type { HttpRefusal } from './refusal.ts';
 
 /** What a browser asks before a request of another page's. */
@@ -58,7 +59,7 @@ export function readRtcRequest(
   if (path !== whipPath && path !== whepPath) return readChange(request, path.slice(whipPath.length + 1));
   if (request.method !== 'POST') return fail(methodRefused(endpointMethods));
   const credential = isViewerPath(path) ? readTicket(request) : readToken(request);
-  if (!credential.ok || isOfType(request, offerType)) return credential;
+  if (!credential.ok || isContentType(request.headers['content-type'], offerType)) return credential;
   return fail(typeRefused(offerType, 'Accept-Post'));
 }
 
@@ -77,14 +78,9 @@ function readChange(request: IncomingMessage, resource: string): Read<RtcChange>
   const bearer = bearerOf(request);
   if (request.method === 'DELETE') return succeed({ kind: 'rtc-delete', resource, bearer });
   if (request.method !== 'PATCH') return fail(methodRefused(sessionMethods));
-  return isOfType(request, fragmentType)
+  return isContentType(request.headers['content-type'], fragmentType)
     ? succeed({ kind: 'rtc-patch', resource, bearer })
     : fail(typeRefused(fragmentType, 'Accept-Patch'));
-}
-
-function isOfType({ headers }: IncomingMessage, type: string): boolean {
-  const [given = ''] = (headers['content-type'] ?? '').split(';');
-  return given.trim().toLowerCase() === type;
 }
 
 function methodRefused(methods: string): HttpRefusal {

@@ -95,13 +95,6 @@ export function decodeLimit(value: string | undefined, usual: number, max: numbe
   return limit >= 1 && limit <= max ? succeed(limit) : fail(`limit must be a whole number of 1-${max}`);
 }
 
-const json = /^application\/json[ \t]*(;[ \t]*charset[ \t]*=[ \t]*("utf-8"|utf-8)[ \t]*;?[ \t]*)?$/i;
-
-/** `application/json`, any case, alone or with a charset of utf-8. */
-export function isJsonContentType(value: string | undefined): boolean {
-  return value !== undefined && json.test(value);
-}
-
 /** ISO 8601 with milliseconds and a numeric UTC offset: `2026-11-20T08:30:00.123+00:00`. */
 export function formatTimestamp(wallMs: number): string {
   return new Date(wallMs).toISOString().replace('Z', '+00:00');

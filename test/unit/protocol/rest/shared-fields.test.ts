@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import {
   decodeDeviceQuery,
   decodeWait,
-  isJsonContentType,
   parseJsonObject,
   parseQuery,
 } from '../../../../src/protocol/rest/shared-fields.ts';
@@ -112,27 +111,6 @@ test('a call status is one word', () => {
     [encodeCallStatus(true), encodeCallStatus(false)],
     ['{"in_call":true}', '{"in_call":false}'],
   );
-});
-
-test('application/json is taken in any case, with a charset of utf-8 or none', () => {
-  const taken = [
-    'application/json',
-    'Application/JSON',
-    'application/json; charset=utf-8',
-    'application/json;charset=UTF-8',
-    'application/json; charset="utf-8"',
-  ];
-  const refused = [
-    undefined,
-    '',
-    'text/plain',
-    'application/jsonp',
-    'application/json; charset=latin1',
-    'application/json; profile=x',
-    'text/json',
-  ];
-  for (const value of taken) assert.equal(isJsonContentType(value), true, value);
-  for (const value of refused) assert.equal(isJsonContentType(value), false, value);
 });
 
 const waits: [string | undefined, number][] = [
