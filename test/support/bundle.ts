@@ -28,7 +28,17 @@ const entries = [
 ];
 
 /** Packages with compiled code, with files of theirs that they look for, or that may be missing. */
-const external = ['esbuild', 'lmdb', 'msgpackr', 'node-av', 'piscina', 'tsx', 'uWebSockets.js'];
+const external = [
+  'esbuild',
+  'lmdb',
+  'msgpackr',
+  'node-av',
+  'oxc-parser',
+  'piscina',
+  'recheck',
+  'tsx',
+  'uWebSockets.js',
+];
 
 /** All files of bundles lie side by side in it, so the way from any of them to a module's place is the same. */
 const bundles = 'bundles';

@@ -68,7 +68,8 @@ const otherFailures: Readonly<Record<string, (message: string) => ConnectionFail
   }),
 };
 
-/** `…:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/…`: its fifth part. */
+/** `…:error:0A000410:SSL routines:ssl3_read_bytes:sslv3 alert handshake failure:../deps/…`: the fourth part after `error`. */
 function openSslReason(message: string): string {
-  return /:error:[^:]*:[^:]*:[^:]*:([^:]+):/.exec(message)?.[1] ?? message;
+  const [, parts = ''] = message.split(':error:');
+  return parts.split(':')[3] ?? message;
 }

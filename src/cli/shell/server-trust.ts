@@ -34,15 +34,19 @@ export function findTrust(
   return { rejectUnauthorized: false };
 }
 
-const certificateForm = /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g;
+const certificateStart = '-----BEGIN CERTIFICATE-----';
+const certificateEnd = '-----END CERTIFICATE-----';
 
 /** The certificates of the file may also be those of the server itself, whoever issued them. */
 export function trustingAuthority(file: string): ConnectionOptions {
   try {
-    const certificates = readFileSync(file, 'latin1').match(certificateForm);
-    if (certificates === null) throw new Error('it has no certificate');
+    const [, ...certificates] = readFileSync(file, 'latin1').split(certificateStart);
+    if (certificates.length === 0) throw new Error('it has no certificate');
     return {
-      ca: certificates.map((pem) => new X509Certificate(pem).toString()),
+      ca: certificates.map((rest) => {
+        const [base64 = ''] = rest.split(certificateEnd, 1);
+        return new X509Certificate(`${certificateStart}${base64}${certificateEnd}`).toString();
+      }),
       allowPartialTrustChain: true,
     };
   } catch (error) {

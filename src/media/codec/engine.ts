@@ -42,10 +42,7 @@ const missing =
 const reasonCharactersMax = 300;
 
 function unloadable(error: unknown): string {
-  const why = messageOf(error)
-    .trim()
-    .replaceAll(/\s*\n\s*/g, ' ')
-    .slice(0, reasonCharactersMax);
+  const why = messageOf(error).trim().replaceAll(/\s+/g, ' ').slice(0, reasonCharactersMax);
   return (
     `video is not decoded here: FFmpeg, in the package node-av, does not load on ${process.platform}/${process.arch} ` +
     `(npm ci installs it anew; it is there for glibc Linux, macOS and Windows): ${why}`

@@ -144,7 +144,10 @@ function boundedText(text: z.ZodString, bytesMax: number, params: ReturnType<typ
 /** Read by devices without decoding, and standing in a URL as it is. */
 function requiredWord(charactersMax: number) {
   const params = mustBe(`1-${charactersMax} characters of A-Z, a-z, 0-9, _, . and -`);
-  return z.string(params).regex(new RegExp(`^[A-Za-z0-9_.-]{1,${charactersMax}}$`), params);
+  return z
+    .string(params)
+    .max(charactersMax, params)
+    .regex(/^[A-Za-z0-9_.-]+$/, params);
 }
 
 function requiredChoice<const Choice extends Scalar>(choices: readonly Choice[]) {
