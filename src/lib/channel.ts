@@ -107,6 +107,11 @@ export class Channel {
     setImmediate(this.#flushNow);
   }
 
+  /** The same within this turn. */
+  flush(): void {
+    this.#flush();
+  }
+
   /** Writes what waits, and `last` behind it; receives nothing any more and hangs up. Resolves when the channel has ended. */
   end(last?: Uint8Array): Promise<void> {
     if (this.#stage === 'open') {

@@ -235,7 +235,7 @@ export const linkBacklogBytesMax = 8 * 1024 * 1024;
 export const linkCongestedBytes = 4 * 1024 * 1024;
 /** Reports of one leg that wait for such a link; a call has five, and beyond it the oldest goes. */
 export const legReportsWaitingMax = 8;
-/** Each end shows so often that it lives, and is given up when nothing came for so long. */
+/** Each end shows so often that it lives, also within a turn that lasts, and is given up when nothing came for so long. */
 export const linkHeartbeatMs = 1000;
 export const linkSilenceMsMax = 5000;
 /** A leg's signs of life cross the link no oftener than this. */
@@ -383,7 +383,10 @@ export const outboxDrainMsMax = 10_000;
 export const wakeReportHopMs = 1000;
 /** Server processes of one machine. */
 export const processesMax = 64;
-/** The supervisor asks each of them so often whether it is there; one that was silent for so many of these is killed. */
+/**
+ * The supervisor asks each of them so often whether it is there; one that was silent for so many of these is killed. A process
+ * that is busy with requests shows its progress within a turn of the event loop (telemetry/loop-progress.ts).
+ */
 export const processHeartbeatMs = 1000;
 export const processSilentHeartbeatsMax = 5;
 /** The same of one that has not started yet: its code is being loaded, its part of the store opened. */

@@ -8,6 +8,7 @@ import { SystemClock } from '../lib/system-clock.ts';
 import { declareEventLoopDelay, EventLoopDelay, eventLoopDelayNames } from './event-loop-delay.ts';
 import { DurationHistogram, RequestHistogram } from './duration-histogram.ts';
 import { declareGauges, type GaugeInstruments, type MetricSources } from './gauges.ts';
+import { LoopProgress } from './loop-progress.ts';
 import { declareMetrics, type Telemetry } from './telemetry.ts';
 
 /** A text that Prometheus scrapes. */
@@ -17,7 +18,7 @@ export interface Exposition {
   expose(): Promise<string>;
 }
 
-export type Metrics = Telemetry & Exposition;
+export type Metrics = Telemetry & Exposition & { readonly progress: LoopProgress };
 
 /** The library's own that walk every descriptor or handle of the process, with a million sockets a stall; ours counts them. */
 const costlyAtScale: readonly string[] = [
@@ -41,10 +42,15 @@ export function createMetrics(
   declareEventLoopDelay(gauges.gauge, new EventLoopDelay(clock));
   declareGauges(gauges, sources);
   const histograms: (DurationHistogram | RequestHistogram)[] = [];
+  const progress = new LoopProgress(clock);
+  const { advance } = progress;
   const telemetry = declareMetrics({
     counter: (name, help, labelName, labels) => {
       const add = labelledCounter(registry, name, help, labelName, labels);
-      return (label) => add(label, 1);
+      return (label) => {
+        add(label, 1);
+        advance();
+      };
     },
     bulkCounter: (name, help, labelName, labels) => labelledCounter(registry, name, help, labelName, labels),
     total: (name, help) => {
@@ -59,14 +65,17 @@ export function createMetrics(
     requestHistogram: (name, help, boundsS) => {
       const histogram = new RequestHistogram(name, help, boundsS);
       histograms.push(histogram);
-      return (route, status, code, seconds) => histogram.observe(route, status, code, seconds);
+      return (route, status, code, seconds) => {
+        histogram.observe(route, status, code, seconds);
+        advance();
+      };
     },
   });
   const expose = async (): Promise<string> => {
     const counted = await registry.metrics();
     return [counted, ...histograms.map((histogram) => histogram.expose())].join('\n');
   };
-  return { ...telemetry, contentType: registry.contentType, expose };
+  return { ...telemetry, contentType: registry.contentType, expose, progress };
 }
 
 function gaugesOf(registry: Registry): GaugeInstruments {

@@ -22,6 +22,7 @@ import { Operators } from '../../src/gateways/ops/operators.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import { anyConnections } from '../support/fake-http.ts';
 import { OpsTokenFile } from '../../src/storage/keys/ops-token-file.ts';
+import { LoopProgress } from '../../src/telemetry/loop-progress.ts';
 import { openAudit } from '../support/audit-scene.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { metricSources } from '../support/metric-sources.ts';
@@ -122,6 +123,7 @@ const listener = new OpsListener(
   {
     metrics: createMetrics(metricSources({ sleepSessions: () => 3 })),
     readiness,
+    progress: new LoopProgress(clock),
     routes,
     viewerRoutes,
     operators,
@@ -406,6 +408,7 @@ test('a second listener on the same port is refused, not given half of the conne
   const deps = {
     metrics: createMetrics(metricSources()),
     readiness,
+    progress: new LoopProgress(clock),
     routes: [],
     viewerRoutes: [],
     operators,

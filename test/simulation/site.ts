@@ -450,6 +450,7 @@ export class Site {
       report: () => undefined,
       upgrade: () => ({ isUnderWay: false, failure: null }),
       sleepPort: () => undefined,
+      followProgress: () => undefined,
     };
     const membership = new ProcessMembership(handle, machine, clock);
     return { membership, nats: null, machine, follow: (workerSet) => followed?.(workerSet) };

@@ -6,6 +6,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { messageOf } from '../../lib/result.ts';
+import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
@@ -66,7 +67,7 @@ class Supervised {
       stop: () => this.#end(false),
       sleepSocket: (loan, taken, back) => this.#lentPort.sockets.borrow(loan, taken, back),
       sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
-      sleepCounts: () => this.#process?.sleepPort?.counts ?? noConnections,
+      sleepCounts: () => this.#process?.sleepCounts ?? noConnections,
       alone: () => {
         this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
         this.#predecessor.ended();
@@ -151,6 +152,10 @@ class SupervisedProcess {
     this.#starting.catch((error: unknown) => this.#refuse(predecessor, error));
   }
 
+  get sleepCounts(): SleepCounts {
+    return this.sleepPort?.counts ?? noConnections;
+  }
+
   changeWorkerSet(workerSet: WorkerSetState): void {
     this.#workerSet = workerSet;
     this.#onWorkerSet(workerSet);
@@ -207,8 +212,7 @@ class SupervisedProcess {
     const { listeners, demo } = server;
     if (demo !== null) process.stderr.write(demoNotice(demo, this.#context.dataDirectory, listeners));
     const real = Object.entries(listeners).filter(([, address]) => address !== '');
-    const sleep = this.sleepPort?.counts ?? noConnections;
-    reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real), sleep });
+    reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real), sleep: this.sleepCounts });
     return server;
   }
 
@@ -227,6 +231,8 @@ class SupervisedProcess {
       sleepPort: (port) => {
         this.sleepPort = port;
       },
+      followProgress: (progress) =>
+        void progress.onSign(() => reportToSupervisor({ kind: 'heartbeat', sleep: this.sleepCounts })),
     };
   }
 

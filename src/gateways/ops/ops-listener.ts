@@ -28,6 +28,7 @@ import {
   type CookieSessions,
   type Operators,
 } from './operators.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import { OpsExchange, type OpsAnswer } from './ops-exchange.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
@@ -36,6 +37,7 @@ import type { Readiness } from '../../telemetry/readiness.ts';
 export interface OpsListenerDeps {
   readonly metrics: Exposition;
   readonly readiness: Readiness;
+  readonly progress: LoopProgress;
   readonly routes: readonly (AdminRoute | UploadRoute)[];
   readonly viewerRoutes: readonly ViewerRoute[];
   readonly operators: Operators;
@@ -110,6 +112,7 @@ export class OpsListener {
   }
 
   #handle(response: HttpResponse, request: HttpRequest): void {
+    this.#deps.progress.advance();
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();
     const exchange = new OpsExchange(response, method, this.#budget, this.#deps.readiness.isDraining);

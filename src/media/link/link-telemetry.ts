@@ -107,24 +107,29 @@ function decodeFields(text: string): unknown {
 /** Counts, added up until they cross the link. */
 export class TelemetryBatch implements MediaTelemetry {
   readonly #send: (tally: Tally) => void;
+  readonly #counted: () => void;
   readonly #logins = new Map<'accepted' | LegRefusal, number>();
   readonly #frames = new Map<MediaFrameResult, number>();
   #frameSeconds: number[] = [];
   #loginCount = 0;
   #rebuilds = 0;
 
-  constructor(send: (tally: Tally) => void) {
+  /** `counted`: called at whatever is counted. */
+  constructor(send: (tally: Tally) => void, counted: () => void) {
     this.#send = send;
+    this.#counted = counted;
   }
 
   mediaLogin(result: 'accepted' | LegRefusal): void {
     this.#logins.set(result, (this.#logins.get(result) ?? 0) + 1);
     this.#loginCount += 1;
+    this.#counted();
     this.#flushIfFull();
   }
 
   mediaFrames(result: MediaFrameResult, count: number): void {
     this.#frames.set(result, (this.#frames.get(result) ?? 0) + count);
+    this.#counted();
   }
 
   mediaRebuilds(count: number): void {

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/channel.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import {
   linkBacklogBytesMax,
   linkCongestedBytes,
@@ -29,6 +30,7 @@ export interface LinkOwner<Received> {
   readonly peer: 'the server' | 'the media process';
   /** It says hello, and then waits for the peer's as long as it takes, without a heartbeat. */
   readonly isSpare?: boolean | undefined;
+  readonly progress: LoopProgress;
   readonly read: ReadMessage<Received>;
   /** The end of a sentence about what the peer did wrong, which cuts the link; null: nothing. */
   received(message: Received): string | null;
@@ -47,6 +49,7 @@ export class Link<Sent extends object, Received> {
   readonly #queue = new ChannelQueue(linkBacklogBytesMax);
   readonly #channel: Channel;
   readonly #stopHeartbeats: Cancel;
+  readonly #stopSigns: Cancel;
   /** Messages put into the queue so far. */
   #sent = 0;
   /** Heartbeats since the last message came: by our own time, which stands still when this process does. */
@@ -54,9 +57,10 @@ export class Link<Sent extends object, Received> {
   #isHeartbeatDue = false;
 
   constructor(stream: Duplex, owner: LinkOwner<Received>) {
-    const { clock, read } = owner;
+    const { clock, read, progress } = owner;
     this.#owner = owner;
     this.#stopHeartbeats = clock.every(linkHeartbeatMs, () => this.#heartbeatSoon());
+    this.#stopSigns = progress.onSign(() => this.#showProgress());
     this.#channel = new Channel(stream, this.#queue, {
       ...channelBounds,
       clock,
@@ -65,6 +69,7 @@ export class Link<Sent extends object, Received> {
       drained: () => owner.drained?.(),
       ended: (how) => {
         this.#stopHeartbeats();
+        this.#stopSigns();
         owner.ended(faultOf(owner.peer, how));
       },
     });
@@ -106,9 +111,21 @@ export class Link<Sent extends object, Received> {
     });
   }
 
-  #heartbeat(): void {
+  get #isJudged(): boolean {
     const { isOpen, isGreeted } = this.#channel;
-    if (!isOpen || (this.#owner.isSpare === true && !isGreeted)) return;
+    return isOpen && (isGreeted || this.#owner.isSpare !== true);
+  }
+
+  /** The peer counts heartbeats while this end is in a turn of the loop that lasts. */
+  #showProgress(): void {
+    if (!this.#isJudged) return;
+    this.send({ kind: 'heartbeat' });
+    this.#channel.flush();
+  }
+
+  #heartbeat(): void {
+    if (!this.#isJudged) return;
+    const { isGreeted } = this.#channel;
     this.#silentHeartbeats += 1;
     const silentMs = this.#silentHeartbeats * linkHeartbeatMs;
     if (silentMs >= (isGreeted ? linkSilenceMsMax : mediaStartMsMax)) {

@@ -22,6 +22,7 @@ import type {
 } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
+import { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from './link.ts';
 import { LinkLog, TelemetryBatch } from './link-telemetry.ts';
@@ -76,13 +77,18 @@ export class MediaEnd {
     });
     this.#started.catch(() => undefined);
     const send = (message: MediaMessage): void => this.#link.send(message);
+    const progress = new LoopProgress(clock);
     const isCongested = (): boolean => this.#link.isCongested;
     this.service = this.#service = new RemoteLegService({ clock, send, isCongested, keys: () => this.#keys });
-    this.telemetry = this.#batch = new TelemetryBatch((tally) => send({ kind: 'tally', tally }));
+    this.telemetry = this.#batch = new TelemetryBatch(
+      (tally) => send({ kind: 'tally', tally }),
+      progress.advance,
+    );
     this.log = this.#log = new LinkLog(send, isCongested);
     this.#link = new Link(stream, {
       clock,
       peer: 'the server',
+      progress,
       isSpare: deps.isSpare,
       read: readServerMessage,
       received: (message) => this.#received(message),

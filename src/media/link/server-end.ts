@@ -23,6 +23,7 @@ import type {
 } from '../../protocol/media-link/media-values.ts';
 import type { LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { GrantedLegs } from './granted-legs.ts';
 import { Link } from './link.ts';
@@ -34,6 +35,7 @@ export interface ServerEndDeps {
   /** The number of the media process. */
   readonly process: number;
   readonly telemetry: MediaTelemetry;
+  readonly progress: LoopProgress;
   readonly log: Log;
   /** The media process checks tokens by those that are live. */
   readonly keys: TokenKeys;
@@ -69,7 +71,7 @@ export class ServerEnd {
   #counts: MediaProcessCounts | null = null;
 
   constructor(stream: Duplex, deps: ServerEndDeps) {
-    const { clock, process, service, settings } = deps;
+    const { clock, process, service, settings, progress } = deps;
     this.#deps = deps;
     this.listening = new Promise((resolve, reject) => {
       this.#listen = resolve;
@@ -87,6 +89,7 @@ export class ServerEnd {
     this.#link = new Link(stream, {
       clock,
       peer: 'the media process',
+      progress,
       read: readMediaMessage,
       received: (message) => this.#received(message),
       heartbeat: () => undefined,

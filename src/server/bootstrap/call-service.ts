@@ -19,6 +19,7 @@ import type { MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { CallRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { callRoutes } from '../../gateways/admin/call-routes.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
@@ -34,6 +35,7 @@ export interface CallServiceDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly telemetry: Telemetry;
+  readonly progress: LoopProgress;
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly tokenKeys: LiveTokenKeys;

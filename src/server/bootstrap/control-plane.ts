@@ -204,6 +204,7 @@ export class ControlPlane {
       {
         metrics: exposition,
         readiness,
+        progress: this.#context.progress,
         log,
         connections: this.#context.connections.ops,
         routes: all,

@@ -26,6 +26,7 @@ import { RequestLog } from '../../core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../core/wakeups/wakeup-memory.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import { createMetrics, type Exposition } from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -77,6 +78,7 @@ export interface OpenContext {
   /** What `telemetry` has counted. */
   readonly metrics: Exposition;
   readonly telemetry: Telemetry;
+  readonly progress: LoopProgress;
   readonly tokenKeys: LiveTokenKeys;
   readonly memory: WakeupMemory;
   readonly answeredWakeups: AnsweredWakeups;
@@ -210,6 +212,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     watch,
     metrics,
     telemetry: metrics,
+    progress: metrics.progress,
     tokenKeys,
     answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
     requestLog,

@@ -66,6 +66,7 @@ export class ProcessMembership implements Membership {
 
   join(open: OpenContext): Member {
     assert(this.#records !== null, 'its store is open');
+    this.#workerSet.handle.followProgress(open.progress);
     this.#growth.open(open.records.events);
     return new ProcessMember(open, this.#workerSet, {
       machine: this.#machine,

@@ -4,6 +4,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { SleepCounts, SleepSockets } from '../../gateways/sleep/sleep-sockets.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import { HeartbeatFile, HeartbeatFiles } from '../../cluster/ipc/heartbeat-files.ts';
 import { UnixPeers } from '../../cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -60,6 +61,8 @@ export interface WorkerHandle {
   upgrade(): UpgradeState;
   /** The sleep port, for the supervisor's orders. */
   sleepPort(port: LentPort): void;
+  /** The supervisor is to see its progress. */
+  followProgress(progress: LoopProgress): void;
 }
 
 export class WorkerSet {

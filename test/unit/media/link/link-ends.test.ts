@@ -16,6 +16,7 @@ import { declineLink } from '../../../../src/media/link/link.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-values.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
@@ -448,6 +449,7 @@ test('a spare media process waits for its server as long as it takes, and does n
     clock,
     service,
     telemetry,
+    progress: new LoopProgress(clock),
     log,
     keys,
     settings,

@@ -9,6 +9,7 @@ import {
   readMediaMessage,
   type MediaMessage,
 } from '../../../../src/protocol/media-link/link-message.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
@@ -17,8 +18,10 @@ const hello: MediaMessage = { kind: 'hello', version: linkVersion, instance: 'me
 
 /** A server's end that hands over what comes, and behind it the sentence about its end, if there is one. */
 function serverEnd(pair: DuplexPair, read: (MediaMessage | string)[]): Link<never, MediaMessage> {
+  const clock = new DrivenClock();
   return new Link(pair.here, {
-    clock: new DrivenClock(),
+    clock,
+    progress: new LoopProgress(clock),
     peer: 'the media process',
     read: readMediaMessage,
     received(message) {

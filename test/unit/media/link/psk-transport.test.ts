@@ -10,6 +10,7 @@ import { linkHandshakeMsMax } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk, listenPsk } from '../../../../src/media/link/psk-transport.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeMediaProcess } from '../../../support/linked-leg-service.ts';
@@ -87,6 +88,7 @@ test('both ends of the link work on it', async (t) => {
     clock,
     service,
     telemetry,
+    progress: new LoopProgress(clock),
     log,
     keys,
     settings: null,

@@ -11,6 +11,7 @@ import {
 } from '../../../../src/protocol/media-link/link-message.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { LegService } from '../../../../src/core/ports/leg-service.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { linkFrame, LinkFrames } from '../../../support/link-frames.ts';
 import { progress } from '../../../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../../../support/leg-service-scene.ts';
@@ -34,6 +35,7 @@ class Stranger {
       onCounts: () => undefined,
       clock,
       telemetry,
+      progress: new LoopProgress(clock),
       log,
       keys,
       service: service ?? this.scene.service,

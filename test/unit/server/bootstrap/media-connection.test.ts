@@ -17,6 +17,7 @@ import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { mediaCounts, FakeMediaProcess } from '../../../support/linked-leg-service.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk } from '../../../../src/media/link/psk-transport.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 class GatewaysScene {
@@ -44,6 +45,7 @@ class GatewaysScene {
       service,
       keys,
       telemetry: new FakeTelemetry(),
+      progress: new LoopProgress(this.clock),
     });
   }
 
@@ -191,7 +193,8 @@ class GateScene {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
     const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
-    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry() };
+    const progress = new LoopProgress(clock);
+    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry(), progress };
     this.connections = Array.from(
       { length: processes },
       (_, process) => new MediaConnection({ ...deps, process }),

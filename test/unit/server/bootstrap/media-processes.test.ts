@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { MediaPlacement } from '../../../../src/core/calls/media-placement.ts';
 import { MediaProcesses } from '../../../../src/server/bootstrap/media-processes.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { orderForRoom } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
@@ -21,7 +22,8 @@ class ProcessesScene {
     const settings = loadSettings({ env: {}, overrides: [`media.processes=${count}`] });
     const placement = new MediaPlacement({ directory, capacity: () => this.processes.capacity() });
     directory.follow(placement);
-    const deps = { settings, clock, service, tickets, pool, keys, placement };
+    const progress = new LoopProgress(clock);
+    const deps = { settings, clock, service, tickets, pool, keys, placement, progress };
     this.processes = new MediaProcesses({ ...deps, log: new FakeLog(), telemetry: new FakeTelemetry() });
   }
 

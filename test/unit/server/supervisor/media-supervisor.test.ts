@@ -13,6 +13,7 @@ import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { mediaSupply, type MediaSupply } from '../../../../src/server/supervisor/media-supervisor.ts';
+import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';
@@ -33,7 +34,8 @@ class MediaSupervisorScene {
     const { clock, log } = this;
     const { service, keys } = new LegServiceScene();
     const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
-    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry() };
+    const progress = new LoopProgress(clock);
+    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry(), progress };
     this.connections = Array.from(
       { length: processes },
       (_, process) => new MediaConnection({ ...deps, process }),

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 import { forkProcess } from '../../../../src/server/supervisor/process-channel.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
@@ -23,5 +25,16 @@ test('the young generation of a process does not grow beyond its bound in a stor
   const fork = forkProcess(file, []);
   const reported = new Promise<unknown>((resolve) => fork.onReport(resolve));
   assert.deepEqual(await reported, { kind: 'young', bytes: 2 * 4 * 1024 * 1024 });
+  assert.equal(await fork.ended, 'exit code 0');
+});
+
+test('the supervisor receives heartbeats of a process that is busy in one turn of its event loop', async (t) => {
+  const file = join(temporaryDirectory(t), 'received');
+  const fork = forkProcess(fileURLToPath(moduleBeside('./busy-process', import.meta.url)), [file]);
+  t.after(() => fork.kill());
+  fork.onReport(({ kind }) => {
+    assert.equal(kind, 'heartbeat');
+    writeFileSync(file, '');
+  });
   assert.equal(await fork.ended, 'exit code 0');
 });
