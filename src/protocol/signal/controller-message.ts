@@ -81,17 +81,24 @@ function decodeLogin({ device_id: id, mac, media }: JsonObject): ControllerMessa
   return { kind: 'login', login: { deviceId, mac: Buffer.from(mac, 'hex'), media: media ?? null } };
 }
 
+/** Brackets of a deeper value alone exceed the bytes. Serialising takes V8 time quadratic in the depth, so it comes last. */
+const mediaDepthMax = signalMediaBytesMax / 2;
+
 function isMedia(media: unknown): media is JsonObject {
-  return isJsonObject(media) && jsonBytes(media) <= signalMediaBytesMax;
+  if (!isJsonObject(media) || isDeeperThan(media, mediaDepthMax)) return false;
+  return Buffer.byteLength(JSON.stringify(media), 'utf8') <= signalMediaBytesMax;
 }
 
-/** Infinity: nested deeper than it can be written. */
-function jsonBytes(value: object): number {
-  try {
-    return Buffer.byteLength(JSON.stringify(value), 'utf8');
-  } catch {
-    return Infinity;
+/** Without recursion: the nesting is the sender's. */
+function isDeeperThan(root: object, depthMax: number): boolean {
+  let level: unknown[] = [root];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    level = level.flatMap((value) =>
+      typeof value === 'object' && value !== null ? Object.values(value) : [],
+    );
+    if (depth > depthMax && level.length > 0) return true;
   }
+  return false;
 }
 
 function decodeWakeReport({ cause: given, request_id: id }: JsonObject): ControllerMessage {

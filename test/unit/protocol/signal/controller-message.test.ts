@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { signalMediaBytesMax } from '../../../../src/model/limits.ts';
 import {
   decodeControllerMessage,
   type SignalPhase,
@@ -58,6 +59,15 @@ test('media is kept as it came, whatever its keys are called', () => {
   const message = decodeControllerMessage(Buffer.from(text), false, 'login');
   assert(message.kind === 'login');
   assert.equal(JSON.stringify(message.login.media), '{"__proto__":{"x":1},"toString":2}');
+});
+
+test('media that is nested as deep as its bytes allow is accepted, and one level more is not', () => {
+  const kindNested = (depth: number): string => {
+    const nested = '['.repeat(depth) + ']'.repeat(depth);
+    return kindOf(login({}).replace('}', `,"media":{"x":${nested}}}`), 'login');
+  };
+  const depthMax = (signalMediaBytesMax - '{"x":}'.length) / 2;
+  assert.deepEqual([kindNested(depthMax), kindNested(depthMax + 1)], ['login', 'invalid']);
 });
 
 test('media nested as deep as a message can hold is malformed and overflows nothing', () => {
