@@ -77,13 +77,13 @@ async function cpuMsOf(send: (from: string) => Promise<unknown>): Promise<number
 
 /** Queries of one application while requests of others come. */
 async function whileOthersAsk(work: () => Promise<void>): Promise<void> {
-  let isOver = false;
+  const state = { isOver: false };
   const asked = (async () => {
     let answers = 0;
-    for (; !isOver || answers === 0; answers += 1)
+    for (; !state.isOver || answers === 0; answers += 1)
       assert.equal((await server.api.connectivity('SLEEPING01')).json.code, 0);
   })();
-  await work().finally(() => (isOver = true));
+  await work().finally(() => (state.isOver = true));
   await asked;
   module.heartbeat();
   assert.ok(isAsleep, 'the module keeps its session');

@@ -71,6 +71,10 @@ const ping = encodeFrame('', { opcode: opcodes.ping });
 const pong = encodeFrame('', { opcode: opcodes.pong });
 const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
 
+const spacedLogin =
+  'POST /console/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n' +
+  `Content-Type: application/json;charset=utf-8${' '.repeat(3000)}x\r\n\r\n{}`;
+
 export const floodKinds: readonly FloodKind[] = [
   {
     name: 'pings before the login',
@@ -86,6 +90,7 @@ export const floodKinds: readonly FloodKind[] = [
   plain('requests for no WebSocket', 'signal', request('/v1/signal')),
   plain('probes', 'ops', request('/livez')),
   plain('administration without a token', 'ops', request('/v1/calls')),
+  plain('logins to the console with a Content-Type of spaces', 'ops', spacedLogin),
   plain('heartbeats before a login', 'sleep', 'x'.repeat(64)),
 ];
 

@@ -60,6 +60,8 @@ export interface DeviceListenerContext<Settings, Sessions, EndReason extends str
 
 /** Half a second: a deadline is noticed within two ticks, so within the 2 s it may be late, with room to spare. */
 export const deviceTickMs = 500;
+/** The event loop was busy for so long that heartbeats may wait in the sockets. */
+const lateTurnMs = 2 * deviceTickMs;
 const failureReportMs = 1000;
 
 export class DeviceConnections<EndReason extends string> {
@@ -69,20 +71,26 @@ export class DeviceConnections<EndReason extends string> {
   readonly #log: Log;
   readonly #failure: string;
   #failureReportedMs = -Infinity;
+  #turnedMs: number;
+  #wasLate = false;
 
   /** `failure`: what is logged when a login cannot be verified. */
   constructor(clock: Clock, log: Log, failure: string) {
     const nowMs = clock.monotonicMs();
     this.#clock = clock;
+    this.#turnedMs = nowMs;
     this.#log = log;
     this.#failure = failure;
     this.pending = new DeadlineWheel(deviceTickMs, nowMs, (connection) => connection.expire());
     this.openConnections = new DeadlineWheel(deviceTickMs, nowMs, (connection) => connection.expire());
   }
 
-  /** Call it every `deviceTickMs`. */
+  /** Call it every `deviceTickMs`. A late call expires nothing: the loop reads the sockets before the next one. */
   turn(): void {
     const nowMs = this.#clock.monotonicMs();
+    this.#wasLate = !this.#wasLate && nowMs - this.#turnedMs > lateTurnMs;
+    this.#turnedMs = nowMs;
+    if (this.#wasLate) return;
     this.pending.turn(nowMs);
     this.openConnections.turn(nowMs);
   }

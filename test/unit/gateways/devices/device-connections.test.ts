@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  DeviceConnections,
+  deviceTickMs,
+  type OpenConnection,
+} from '../../../../src/gateways/devices/device-connections.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { FakeLog } from '../../../support/fakes.ts';
+
+const silenceMsMax = 15_000;
+
+class Session implements OpenConnection<string> {
+  deadlineMs = silenceMsMax;
+  wheelNext = null;
+  wheelPrevious = null;
+  isExpired = false;
+  expire(): void {
+    this.isExpired = true;
+  }
+  end(): void {}
+  drop(): void {}
+}
+
+function scene(): { clock: DrivenClock; session: Session } {
+  const clock = new DrivenClock();
+  const connections = new DeviceConnections<string>(clock, new FakeLog(), 'logins cannot be verified');
+  const session = new Session();
+  connections.openConnections.add(session);
+  clock.every(deviceTickMs, () => connections.turn());
+  return { clock, session };
+}
+
+test('a session whose heartbeats waited for a busy event loop is kept', () => {
+  const { clock, session } = scene();
+  clock.stall(2 * silenceMsMax);
+  session.deadlineMs = clock.monotonicMs() + silenceMsMax;
+  clock.advance(silenceMsMax - 1);
+  assert.equal(session.isExpired, false);
+});
+
+test('a session that is silent expires, also when every turn of the event loop is long', () => {
+  const { clock, session } = scene();
+  clock.stall(2 * silenceMsMax);
+  assert.equal(session.isExpired, false);
+  clock.stall(2000);
+  assert.equal(session.isExpired, true);
+});
