@@ -26,7 +26,7 @@ export function isContentType(value: string | undefined, type: string): boolean 
 
 const utf8Names: ReadonlySet<string> = new Set(['utf-8', '"utf-8"', 'utf8', '"utf8"']);
 
-/** The same of `application/json`. */
+/** The same for `application/json`. */
 export function isJsonContentType(value: string | undefined): boolean {
   return isContentType(value, 'application/json');
 }
