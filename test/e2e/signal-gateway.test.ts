@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
 import { WebSocket } from 'ws';
+import { provingGraceMs } from '../../src/lib/connections/crowd.ts';
 import { readOpenFilesLimit } from '../../src/lib/open-files-limit.ts';
 import {
   SignalController,
@@ -655,6 +656,27 @@ test('beyond the handshakes of one address its upgrades are answered 503, and ot
   held[0]?.socket.destroy();
   await until(() => listener.handshakeCount === 1);
   await peer('127.0.0.2');
+});
+
+test('silent handshakes of many addresses yield to a newcomer, and a session does not', async () => {
+  await listen({ handshakes_max: 8, handshakes_per_address_max: 4 });
+  sessions.secrets.set('other', 'device-secret');
+  await controller({ deviceId: 'other' });
+  const silent: SignalPeer[] = [];
+  for (let i = 0; i < 8; i++) silent.push(await peer(`127.0.4.${1 + (i % 2)}`));
+  assert.match(await (await peer('127.0.5.1')).logIn(), /welcome/);
+  assert.equal(await silent[0]?.raw.gone, 'end');
+  assert.equal(telemetry.count('signal login busy'), 1);
+  assert.deepEqual([listener.handshakeCount, listener.sessionCount, listener.socketCount], [7, 2, 9]);
+});
+
+test('behind one address a silent handshake yields to a newcomer once its grace is over', async () => {
+  await listen({ handshakes_per_address_max: 2 });
+  const silent = [await peer('127.0.4.1'), await peer('127.0.4.1')];
+  clock.advance(provingGraceMs);
+  assert.match(await (await peer('127.0.4.1')).logIn(), /welcome/);
+  assert.equal(await silent[0]?.raw.gone, 'end');
+  assert.equal(listener.handshakeCount, 1);
 });
 
 test('an address that asks for nothing cannot keep others out', async () => {

@@ -368,8 +368,35 @@ test('an address full of half handshakes delays nobody else', async () => {
   await until(() => hostile.filter(({ unread }) => unread === 32).length === 3);
 });
 
+test('silent handshakes of many addresses yield to a newcomer, and a session does not', async () => {
+  await listen({ handshakes_max: 40, handshakes_per_address_max: 10 });
+  await module();
+  const silent = await Promise.all(
+    Array.from({ length: 40 }, (_, i) => peer(`127.0.4.${1 + Math.floor(i / 10)}`)),
+  );
+  await Promise.all(silent.map((one) => one.read(32)));
+  assert.equal(listener.handshakeCount, 40);
+  sessions.secrets.set('other', 'device-secret');
+  await module({ deviceId: 'other' });
+  assert.equal(telemetry.count('login busy'), 1);
+  assert.equal(listener.sessionCount, 2);
+  assert.deepEqual(sessions.ends, []);
+});
+
+test('a full port of silent sockets yields one to a newcomer of another address', async () => {
+  await listen({ max_sessions: 1, handshakes_max: 1000 });
+  const asleep = await asleepPeer();
+  const silent = await Promise.all(Array.from({ length: 256 }, () => peer('127.0.4.1')));
+  await Promise.all(silent.map((one) => one.read(32)));
+  const newcomer = await module();
+  assert.equal(await asleep.readAll(), '');
+  assert.equal(telemetry.count('end replaced'), 1);
+  assert.equal(telemetry.count('login busy'), 1);
+  await newcomer.close();
+});
+
 test('who waits for its key too long is busy; who hangs up while waiting is forgotten', async () => {
-  await listen({ handshakes_max: 1, admission_wait_ms: 5000 });
+  await listen({ handshakes_max: 1, admission_wait_ms: 1000 });
   const first = await peer();
   await first.read(32);
   const waiting = await peer('127.0.0.2');
@@ -382,7 +409,7 @@ test('who waits for its key too long is busy; who hangs up while waiting is forg
   await until(() => listener.waitingCount === 2);
   first.socket.destroy();
   assert.equal((await waiting.read(32)).length, 32);
-  clock.advance(7000);
+  clock.advance(1500);
   assert.equal(await last.readAll(), '');
   assert.equal(telemetry.count('login busy'), 1);
 });

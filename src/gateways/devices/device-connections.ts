@@ -4,6 +4,7 @@
  * verified. Source: running.md, Stopping.
  */
 import type { Clock } from '../../lib/clock.ts';
+import { Crowd } from '../../lib/connections/crowd.ts';
 import { DeadlineWheel, drain, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -29,7 +30,9 @@ export interface PendingConnection extends WheelEntry {
   expire(): void;
   /** Refuses it as `busy`, because the listener goes away. */
   turnAway(): void;
-  /** Cuts it without a word or a count. */
+  /** Closes it without a reply, counted as `busy`, because a newcomer needs its place. */
+  evict(): void;
+  /** Closes it without a reply, uncounted. */
   drop(): void;
 }
 
@@ -51,6 +54,8 @@ export interface DeviceListenerContext<Settings, Sessions, EndReason extends str
   readonly log: Log;
   /** Each holds the live connections of its kind, by deadline. */
   readonly pending: DeadlineWheel<PendingConnection>;
+  /** The same as are pending. */
+  readonly unproved: Crowd<PendingConnection>;
   readonly openConnections: DeadlineWheel<OpenConnection<EndReason>>;
   /** Another session may be opened, with the sockets that others hold. */
   hasRoom(): boolean;
@@ -66,6 +71,7 @@ const failureReportMs = 1000;
 
 export class DeviceConnections<EndReason extends string> {
   readonly pending: DeadlineWheel<PendingConnection>;
+  readonly unproved = new Crowd<PendingConnection>();
   readonly openConnections: DeadlineWheel<OpenConnection<EndReason>>;
   readonly #clock: Clock;
   readonly #log: Log;

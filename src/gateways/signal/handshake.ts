@@ -49,9 +49,10 @@ export class Handshake implements PendingConnection, SocketOwner {
   }
 
   start(): void {
-    const { pending, census } = this.#context;
+    const { pending, census, unproved, clock } = this.#context;
     pending.add(this);
-    census.upgraded(this.#tag.address);
+    census.upgraded();
+    unproved.add(this.#tag.address, this, clock.monotonicMs());
     this.#tag.owner = this;
     sendText(this.#socket, encodeChallenge(this.#sessionKey));
   }
@@ -90,6 +91,11 @@ export class Handshake implements PendingConnection, SocketOwner {
 
   turnAway(): void {
     this.#refuse('busy', signalCloses.draining);
+  }
+
+  evict(): void {
+    this.#context.telemetry.signalLogin('busy');
+    this.drop();
   }
 
   drop(): void {
@@ -134,8 +140,10 @@ export class Handshake implements PendingConnection, SocketOwner {
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#context.pending.remove(this);
-    this.#context.census.concluded(this.#tag.address);
+    const { pending, census, unproved } = this.#context;
+    pending.remove(this);
+    census.concluded();
+    unproved.delete(this.#tag.address, this);
     this.#tag.address = '';
   }
 }

@@ -55,6 +55,7 @@ export class SignalListener {
       settings,
       census: new SocketCensus(settings, deviceTickMs),
       pending: connections.pending,
+      unproved: connections.unproved,
       openConnections: connections.openConnections,
       hasRoom: () => this.#hasRoom(),
       reportFailure: connections.reportFailure,
@@ -141,9 +142,18 @@ export class SignalListener {
   #admitsHandshake(address: string): boolean {
     const { census, telemetry } = this.#context;
     census.requested(address);
-    if (this.#isOpen && census.hasPlace(address) && !this.#isCrowded(0)) return true;
+    if (this.#isOpen && this.#makeRoom(address)) return true;
     telemetry.signalLogin('busy');
     return false;
+  }
+
+  #makeRoom(address: string): boolean {
+    const { settings, unproved, clock } = this.#context;
+    const limits = {
+      max: this.#isCrowded(0) ? 0 : settings.handshakes_max,
+      perAddressMax: settings.handshakes_per_address_max,
+    };
+    return unproved.makeRoom(address, clock.monotonicMs(), limits, (evicted) => evicted.evict());
   }
 
   /** More descriptors are held than may be, `spare` allowed beside them. */

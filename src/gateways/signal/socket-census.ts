@@ -14,7 +14,6 @@ const lingerMsMax = 8000;
 
 export class SocketCensus {
   readonly #settings: CensusSettings;
-  readonly #handshakesByAddress = new Map<string, number>();
   readonly #arriving: RecentCounts;
   readonly #dismissed: RecentCounts;
   #handshakes = 0;
@@ -52,26 +51,14 @@ export class SocketCensus {
     this.#arriving.withdraw(address);
   }
 
-  /** Room for another handshake, of this address. */
-  hasPlace(address: string): boolean {
-    if (this.#handshakes >= this.#settings.handshakes_max) return false;
-    return !this.#isFull(this.#handshakesByAddress.get(address) ?? 0);
-  }
-
-  upgraded(address: string): void {
+  upgraded(): void {
     this.#plain -= 1;
     this.#handshakes += 1;
-    if (this.#countsAddresses)
-      this.#handshakesByAddress.set(address, (this.#handshakesByAddress.get(address) ?? 0) + 1);
   }
 
   /** A handshake is over, one way or the other. */
-  concluded(address: string): void {
+  concluded(): void {
     this.#handshakes -= 1;
-    if (!this.#countsAddresses) return;
-    const left = (this.#handshakesByAddress.get(address) ?? 0) - 1;
-    if (left > 0) this.#handshakesByAddress.set(address, left);
-    else this.#handshakesByAddress.delete(address);
   }
 
   /** A socket was dismissed. */

@@ -1,27 +1,30 @@
 /**
  * Admits connections to the handshake: each gets its session key now, waits for it, or is turned away. Three bounds hold
- * it back: keys per second, handshakes in progress, and handshakes in progress from one address. Applicants wait in the
- * queue of their address; the queues are served fairly, one key each, and a queue whose address is at its bound is
- * skipped. So neither a crowd behind one address nor a hostile one delays anybody else.
+ * it back: keys per second, handshakes in progress, and handshakes in progress from one address. Beyond the last two a
+ * handshake in progress is evicted by the rule of `Crowd`, or the applicant waits in the queue of its address. The queues
+ * are served fairly, one key each, so neither a crowd behind one address nor a hostile one delays anybody else.
  * An applicant that has waited long enough withdraws by itself. Source: sleep-wire.md, Storms.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { Crowd } from '../../lib/connections/crowd.ts';
+import { WaitingLine, type Waiter } from '../../lib/connections/waiting-line.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { admissionQueueShareMax } from '../../model/limits.ts';
 import { addressHandshakesMax, type SleepSettings } from './settings.ts';
 
-/** The admission owns these fields from `apply` to `leave`. */
-export interface Applicant extends Waiter<Applicant> {
-  queue: AddressQueue | null;
+export interface Applicant {
+  /** An address key; set once, before it applies. */
+  readonly address: string;
   /** Its handshake may begin. */
   admitted(): void;
+  /** Its place is given to another one. */
+  evict(): void;
 }
 
+/** An address with waiting applicants: in the line of those that are ready, of those that lack a place, or in neither. */
 class AddressQueue implements Waiter<AddressQueue> {
   readonly address: string;
-  readonly waiting = new WaitingLine<Applicant>();
-  inside = 0;
   line: WaitingLine<AddressQueue> | null = null;
   ahead: AddressQueue | null = null;
   behind: AddressQueue | null = null;
@@ -53,20 +56,20 @@ export class Admission {
   readonly #startedMs: number;
   readonly #bucket: TokenBucket;
   readonly #addressMax: number;
-  #insideMax: number;
   readonly #queueWaitingMax: number;
+  readonly #inside = new Crowd<Applicant>();
+  readonly #waiting = new Crowd<Applicant>();
   readonly #queues = new Map<string, AddressQueue>();
-  /** The queues with a waiting applicant and room for one more handshake. */
   readonly #ready = new WaitingLine<AddressQueue>();
-  #inside = 0;
-  #waiting = 0;
+  /** Queues for which no handshake is evicted, because their address has as many as any. */
+  readonly #blocked = new WaitingLine<AddressQueue>();
+  #isClosed = false;
   #retry: Cancel | null = null;
 
   constructor(settings: AdmissionSettings, clock: Clock) {
     this.#settings = settings;
     this.#clock = clock;
     this.#startedMs = clock.monotonicMs();
-    this.#insideMax = settings.handshakes_max;
     this.#bucket = fullBucket(this.#rate(this.#startedMs), this.#startedMs);
     this.#addressMax = addressHandshakesMax(settings);
     this.#queueWaitingMax = this.countsAddresses
@@ -81,81 +84,99 @@ export class Admission {
 
   /** Handshakes in progress. */
   get inside(): number {
-    return this.#inside;
+    return this.#inside.size;
   }
 
   get waiting(): number {
-    return this.#waiting;
+    return this.#waiting.size;
   }
 
-  /** `address` is an address key. True: `admitted` was or will be called. False: no room to wait; turn it away. */
-  apply(applicant: Applicant, address: string): boolean {
-    assert(applicant.queue === null, 'an applicant applies once');
-    const queue = this.#queues.get(address) ?? new AddressQueue(address);
-    const isFirst = this.#ready.length === 0 && queue.waiting.length === 0;
-    if (isFirst && queue.inside < this.#addressMax && this.#takeToken()) {
-      this.#enter(applicant, queue);
+  /** True: `admitted` was or will be called. False: no room to wait; turn it away. */
+  apply(applicant: Applicant): boolean {
+    const { address } = applicant;
+    const isFirst = this.#ready.length === 0 && this.#waiting.countOf(address) === 0;
+    if (isFirst && this.#hasToken() && this.#hasPlace(address)) {
+      this.#enter(applicant);
       return true;
     }
-    if (this.#waiting >= this.#settings.admission_queue_max || queue.waiting.length >= this.#queueWaitingMax)
-      return false;
-    applicant.queue = queue;
-    queue.waiting.push(applicant);
-    this.#waiting += 1;
-    this.#keep(queue);
+    if (!this.#hasRoomToWait(address)) return false;
+    // Each waits with its grace: who has waited longest is not evicted for who has just come, unless its address has more.
+    this.#waiting.add(address, applicant, Infinity);
+    const queue = this.#queues.get(address) ?? new AddressQueue(address);
+    this.#queues.set(address, queue);
+    if (queue.line === null) this.#ready.push(queue);
     this.#serve();
     return true;
   }
 
   /** Its handshake is over, or it no longer waits. Does nothing for an applicant that did neither. */
   leave(applicant: Applicant): void {
-    const { queue } = applicant;
-    if (queue === null) return;
-    applicant.queue = null;
-    if (applicant.line === null) {
-      this.#inside -= 1;
-      queue.inside -= 1;
-    } else {
-      queue.waiting.remove(applicant);
-      this.#waiting -= 1;
-    }
-    this.#keep(queue);
+    const { address } = applicant;
+    if (this.#inside.delete(address, applicant)) {
+      this.#unblock(this.#queues.get(address));
+      this.#unblock(this.#blocked.first ?? undefined);
+    } else if (this.#waiting.delete(address, applicant)) this.#dropIfEmpty(address);
+    else return;
+    this.#serve();
+  }
+
+  /** To be called about twice a second: handshakes have lost their grace meanwhile. */
+  turn(): void {
+    for (const queue of this.#queues.values()) this.#unblock(queue);
     this.#serve();
   }
 
   /** Admits no more. */
   close(): void {
-    this.#insideMax = 0;
+    this.#isClosed = true;
     this.#retry?.();
     this.#retry = null;
   }
 
-  #enter(applicant: Applicant, queue: AddressQueue): void {
-    applicant.queue = queue;
-    queue.inside += 1;
-    this.#inside += 1;
-    this.#keep(queue);
+  #enter(applicant: Applicant): void {
+    takeToken(this.#bucket);
+    this.#inside.add(applicant.address, applicant, this.#clock.monotonicMs());
     applicant.admitted();
   }
 
   /** Serves the queues in turn for as long as the bounds allow. */
   #serve(): void {
-    while (this.#ready.length > 0 && this.#takeToken()) {
-      const queue = this.#ready.shift();
-      const applicant = queue?.waiting.shift() ?? null;
-      assert(queue !== null && applicant !== null, 'a queue that is ready has an applicant');
-      this.#waiting -= 1;
-      this.#enter(applicant, queue);
+    while (this.#ready.first !== null && this.#hasToken()) {
+      const queue = this.#ready.first;
+      const { address } = queue;
+      this.#ready.remove(queue);
+      if (this.#hasPlace(address)) {
+        const applicant = this.#waiting.shift(address);
+        assert(applicant !== null, 'a queue that is ready has an applicant');
+        if (!this.#dropIfEmpty(address)) this.#ready.push(queue);
+        this.#enter(applicant);
+      } else if (this.#inside.countOf(address) < this.#addressMax) this.#blocked.push(queue);
     }
   }
 
-  /** True: one more handshake may begin now, and its token is taken. Where the rate does not allow it, arms the retry. */
-  #takeToken(): boolean {
-    if (this.#inside >= this.#insideMax) return false;
+  /** A handshake of the address may begin, if need be in the place of another one. */
+  #hasPlace(address: string): boolean {
+    const { handshakes_max: max } = this.#settings;
+    const perAddressMax = this.#addressMax;
+    const nowMs = this.#clock.monotonicMs();
+    return this.#inside.makeRoom(address, nowMs, { max, perAddressMax }, (evicted) => evicted.evict());
+  }
+
+  #hasRoomToWait(address: string): boolean {
+    if (this.#waiting.countOf(address) >= this.#queueWaitingMax) return false;
+    const limits = { max: this.#settings.admission_queue_max, perAddressMax: 0 };
+    return this.#waiting.makeRoom(address, this.#clock.monotonicMs(), limits, (evicted) => {
+      this.#dropIfEmpty(evicted.address);
+      evicted.evict();
+    });
+  }
+
+  /** Where the rate does not allow another handshake now, arms the retry. */
+  #hasToken(): boolean {
+    if (this.#isClosed) return false;
     const nowMs = this.#clock.monotonicMs();
     const waitMs = Math.ceil(waitForToken(this.#bucket, this.#rate(nowMs), nowMs));
-    if (waitMs === 0) takeToken(this.#bucket);
-    else this.#retry ??= this.#clock.after(waitMs, () => this.#retryNow());
+    if (waitMs > 0) this.#retry ??= this.#clock.after(waitMs, () => this.#retryNow());
     return waitMs === 0;
   }
 
@@ -173,61 +194,18 @@ export class Admission {
     return { perSecond, burst: Math.max(1, perSecond * burstSeconds) };
   }
 
-  /** Keeps a queue where it now belongs: among those that are ready, on the map only, or nowhere. */
-  #keep(queue: AddressQueue): void {
-    const { waiting, inside } = queue;
-    const isReady = waiting.length > 0 && inside < this.#addressMax;
-    if (!isReady) this.#ready.remove(queue);
-    else if (queue.line === null) this.#ready.push(queue);
-    if (waiting.length === 0 && inside === 0) this.#queues.delete(queue.address);
-    else this.#queues.set(queue.address, queue);
-  }
-}
-
-/** A member of a waiting line carries its own links. */
-interface Waiter<Self extends Waiter<Self>> {
-  /** The line it stands in; null: none. It and the neighbours belong to the line. */
-  line: WaitingLine<Self> | null;
-  ahead: Self | null;
-  behind: Self | null;
-}
-
-/** First in, first out, and out of the middle just as cheaply. */
-class WaitingLine<Item extends Waiter<Item>> {
-  #first: Item | null = null;
-  #last: Item | null = null;
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
+  #unblock(queue: AddressQueue | undefined): void {
+    if (queue === undefined || queue.line === this.#ready) return;
+    this.#blocked.remove(queue);
+    this.#ready.push(queue);
   }
 
-  push(item: Item): void {
-    assert(item.line === null, 'an item waits in one line');
-    item.line = this;
-    item.ahead = this.#last;
-    if (this.#last === null) this.#first = item;
-    else this.#last.behind = item;
-    this.#last = item;
-    this.#length += 1;
-  }
-
-  shift(): Item | null {
-    const first = this.#first;
-    if (first !== null) this.remove(first);
-    return first;
-  }
-
-  /** Does nothing to an item that does not wait here. */
-  remove(item: Item): void {
-    if (item.line !== this) return;
-    if (item.ahead === null) this.#first = item.behind;
-    else item.ahead.behind = item.behind;
-    if (item.behind === null) this.#last = item.ahead;
-    else item.behind.ahead = item.ahead;
-    item.line = null;
-    item.ahead = null;
-    item.behind = null;
-    this.#length -= 1;
+  /** True: nobody of the address waits any more. */
+  #dropIfEmpty(address: string): boolean {
+    if (this.#waiting.countOf(address) > 0) return false;
+    const queue = this.#queues.get(address);
+    queue?.line?.remove(queue);
+    this.#queues.delete(address);
+    return true;
   }
 }

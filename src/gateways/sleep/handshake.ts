@@ -20,7 +20,6 @@ import {
   type SleepListenerContext,
   SleepingConnection,
   adoptSocket,
-  askAddress,
   handOverSocket,
   releaseSocket,
   startReading,
@@ -38,10 +37,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   deadlineMs: number;
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
-  queue: Applicant['queue'] = null;
-  line: Applicant['line'] = null;
-  ahead: Applicant | null = null;
-  behind: Applicant | null = null;
+  address: string;
   readonly #context: SleepListenerContext;
   /** Made where connections begin with a PROXY header. */
   readonly #proxyHeader: ProxyHeaderDecoder | null;
@@ -51,13 +47,15 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #sessionKey = '';
   #discardedBytes = 0;
 
-  /** Takes a socket that was just accepted; `start` sets it going. */
-  constructor(socket: Socket, context: SleepListenerContext) {
+  /** Takes a socket that was just accepted; `start` sets it going. `address`: its key; empty where it does not count. */
+  constructor(socket: Socket, address: string, context: SleepListenerContext) {
     this.#context = context;
     this.#socket = socket;
+    this.address = address;
     this.#proxyHeader = context.settings.proxy_protocol ? new ProxyHeaderDecoder() : null;
     this.deadlineMs = context.clock.monotonicMs() + context.settings.login_deadline_ms;
     context.pending.add(this);
+    context.unproved.add(address, this, context.clock.monotonicMs());
   }
 
   start(): void {
@@ -65,7 +63,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     adoptSocket(this.#socket, this);
     // In TLS the peer speaks first: until TLS takes over, its bytes stay in the socket.
     if (settings.proxy_protocol || secureContext === null) startReading(this.#socket);
-    if (!settings.proxy_protocol) this.#apply(null);
+    if (!settings.proxy_protocol) this.#apply();
   }
 
   admitted(): void {
@@ -117,6 +115,11 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     else this.#refuse('busy', this.#loginLine.wantsReply);
   }
 
+  evict(): void {
+    if (this.#stage !== 'refusing') this.#context.telemetry.sleepLogin('busy');
+    this.drop();
+  }
+
   drop(): void {
     this.#leave();
     this.#socket.destroy();
@@ -137,17 +140,24 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
       this.#refuse('malformed', false);
       return;
     }
-    this.#apply(step.source);
+    if (step.source !== null) this.#rename(step.source);
+    this.#apply();
   }
 
-  /** `source`: from a PROXY header; null: the socket's own, which is asked for only if it counts. */
-  #apply(source: string | null): void {
+  /** From now on it is counted under the address that the PROXY header names. */
+  #rename(source: string): void {
+    const { admission, unproved, clock } = this.#context;
+    if (!admission.countsAddresses) return;
+    unproved.delete(this.address, this);
+    this.address = addressKey(source);
+    unproved.add(this.address, this, clock.monotonicMs());
+  }
+
+  #apply(): void {
     const { admission, clock, settings } = this.#context;
     this.#stage = 'admitting';
     this.#waitUntil(clock.monotonicMs() + settings.admission_wait_ms);
-    // A peer that is gone already has no address; its close is on the way.
-    const address = admission.countsAddresses ? (source ?? askAddress(this.#socket)) : '';
-    if (!admission.apply(this, addressKey(address))) this.turnAway();
+    if (!admission.apply(this)) this.turnAway();
   }
 
   #secure(secureContext: SecureContext): void {
@@ -215,8 +225,10 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   #leave(): void {
     this.#stage = 'over';
-    this.#context.pending.remove(this);
-    this.#context.admission.leave(this);
+    const { pending, unproved, admission } = this.#context;
+    pending.remove(this);
+    unproved.delete(this.address, this);
+    admission.leave(this);
   }
 
   #waitUntil(deadlineMs: number): void {

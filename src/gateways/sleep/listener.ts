@@ -5,6 +5,7 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { assert } from '../../lib/assert.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
 import { pause, type Cancel, type Clock } from '../../lib/clock.ts';
 import { continueReading, haltReading, type SocketHandle } from '../../lib/bound-sockets.ts';
 import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
@@ -17,6 +18,7 @@ import type { SleepEndReason } from '../../model/sleep.ts';
 import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
 import {
   adoptSocket,
+  askAddress,
   handOverSocket,
   releaseSocket,
   SleepingConnection,
@@ -88,6 +90,7 @@ export class SleepListener {
       hasRoom: () => this.#context.openConnections.size < this.#sessionsMaxNow,
       admission: new Admission(settings, clock),
       pending: connections.pending,
+      unproved: connections.unproved,
       openConnections: connections.openConnections,
       secureContext: readCertificate(tlsFiles(settings))?.secureContext ?? null,
       reportFailure: connections.reportFailure,
@@ -253,9 +256,19 @@ export class SleepListener {
 
   #accept(socket: Socket): void {
     if (this.#held !== null) return this.#hold(socket, this.#held);
-    if (this.socketCount < this.#connectionsMax) return new Handshake(socket, this.#context).start();
-    this.#context.telemetry.sleepLogin('busy');
+    const { unproved, clock, telemetry } = this.#context;
+    const address = this.#addressOf(socket);
+    const limits = { max: this.#connectionsMax - this.sessionCount, perAddressMax: 0 };
+    if (unproved.makeRoom(address, clock.monotonicMs(), limits, (evicted) => evicted.evict()))
+      return new Handshake(socket, address, this.#context).start();
+    telemetry.sleepLogin('busy');
     socket.destroy();
+  }
+
+  /** Asked for only where it counts. A peer that is gone already has none; its close is on the way. */
+  #addressOf(socket: Socket): string {
+    const { admission, settings } = this.#context;
+    return admission.countsAddresses && !settings.proxy_protocol ? addressKey(askAddress(socket)) : '';
   }
 
   #hold(socket: Socket, held: Socket[]): void {
@@ -268,6 +281,7 @@ export class SleepListener {
 
   #turn(): void {
     this.#connections.turn();
+    this.#context.admission.turn();
     this.#connectionsMax = Math.max(0, this.#sessionsMaxNow) + handshakeSocketsReserved;
   }
 }

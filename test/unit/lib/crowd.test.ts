@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Crowd } from '../../../src/lib/connections/crowd.ts';
+import { Crowd, provingGraceMs } from '../../../src/lib/connections/crowd.ts';
 
 test('the oldest connection of the address that has the most is evicted first', () => {
   const crowd = new Crowd<string>();
@@ -68,4 +68,53 @@ test('a crowd evicts as a list that is searched each time does', () => {
       }
     }),
   );
+});
+
+const limits = { max: 4, perAddressMax: 3 };
+
+/** Members are named by their address and a number. */
+function crowdOf(members: readonly string[], sinceMs = 0): Crowd<string> {
+  const crowd = new Crowd<string>();
+  for (const member of members) crowd.add(member.slice(0, 1), member, sinceMs);
+  return crowd;
+}
+
+/** The evicted one; null: none was needed; false: there is no room. */
+function newcomer(crowd: Crowd<string>, address: string, nowMs: number): string | null | false {
+  let gone: string | null = null;
+  const hasRoom = crowd.makeRoom(address, nowMs, limits, (member) => (gone = member));
+  return hasRoom && gone;
+}
+
+test('while there is room nobody is evicted', () => {
+  assert.equal(newcomer(crowdOf(['a1', 'a2', 'b1']), 'c', provingGraceMs), null);
+});
+
+test('within its grace a connection yields only to an address that has fewer', () => {
+  const crowd = crowdOf(['a1', 'a2', 'b1', 'c1']);
+  assert.deepEqual(
+    ['a', 'b', 'd'].map((address) => newcomer(crowd, address, provingGraceMs - 1)),
+    [false, false, 'a1'],
+  );
+});
+
+test('after its grace it yields to any newcomer, of its own address too', () => {
+  const crowd = crowdOf(['a1', 'b1', 'c1', 'd1']);
+  assert.deepEqual(
+    [newcomer(crowd, 'a', provingGraceMs), newcomer(crowd, 'e', provingGraceMs)],
+    ['a1', null],
+  );
+});
+
+test('an address at its bound evicts of its own, and only after the grace', () => {
+  const crowd = crowdOf(['a1', 'a2', 'a3']);
+  assert.deepEqual(
+    [newcomer(crowd, 'a', provingGraceMs - 1), newcomer(crowd, 'a', provingGraceMs)],
+    [false, 'a1'],
+  );
+});
+
+test('where nobody may be in, nobody comes in', () => {
+  const crowd = new Crowd<string>();
+  assert.equal(crowd.makeRoom('a', 0, { max: 0, perAddressMax: 0 }, assert.fail), false);
 });

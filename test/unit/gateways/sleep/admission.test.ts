@@ -8,26 +8,30 @@ import {
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
 class Caller implements Applicant {
-  queue: Applicant['queue'] = null;
-  line: Applicant['line'] = null;
-  ahead: Applicant | null = null;
-  behind: Applicant | null = null;
+  readonly address: string;
   readonly name: string;
 
-  constructor(name: string) {
+  constructor(address: string, name: string) {
+    this.address = address;
     this.name = name;
   }
 
   admitted(): void {
     order.push(this.name);
   }
+
+  evict(): void {
+    evicted.push(this.name);
+  }
 }
 
 let clock: DrivenClock;
 let order: string[];
+let evicted: string[];
 beforeEach(() => {
   clock = new DrivenClock();
   order = [];
+  evicted = [];
 });
 
 function admission(settings: Partial<AdmissionSettings> = {}): Admission {
@@ -48,8 +52,11 @@ function admission(settings: Partial<AdmissionSettings> = {}): Admission {
 
 /** `count` callers from one address; those that were not turned away. */
 function apply(to: Admission, address: string, count: number, name = address): Caller[] {
-  const callers = Array.from({ length: count }, (_, i) => new Caller(count === 1 ? name : `${name}${i}`));
-  return callers.filter((caller) => to.apply(caller, address));
+  const callers = Array.from(
+    { length: count },
+    (_, i) => new Caller(address, count === 1 ? name : `${name}${i}`),
+  );
+  return callers.filter((caller) => to.apply(caller));
 }
 
 test('in quiet times a caller is admitted at once', () => {
@@ -175,4 +182,83 @@ test('the bound per address is off behind a balancer that does not speak the PRO
   const told = admission({ ...bound, proxy_protocol: true });
   apply(told, 'a', 2);
   assert.equal(told.inside, 1);
+});
+
+/** Two addresses of ten silent handshakes each. */
+function crowded(settings: Partial<AdmissionSettings> = {}): Admission {
+  const door = admission({ handshakes_max: 20, handshakes_per_address_max: 10, ...settings });
+  for (const address of ['x', 'y']) apply(door, address, 10);
+  order = [];
+  return door;
+}
+
+test('a newcomer takes the place of the oldest handshake of the address that has the most', () => {
+  const door = crowded();
+  apply(door, 'a', 1);
+  apply(door, 'b', 1);
+  assert.deepEqual(
+    [order, evicted],
+    [
+      ['a', 'b'],
+      ['x0', 'y0'],
+    ],
+  );
+  assert.equal(door.inside, 20);
+});
+
+test('a crowd that keeps coming evicts itself and nobody else', () => {
+  const door = crowded();
+  apply(door, 'a', 1);
+  for (let i = 0; i < 100; i++) {
+    clock.advance(100);
+    for (const address of ['x', 'y']) apply(door, address, 1);
+    door.turn();
+  }
+  assert.ok(evicted.length > 50, `${evicted.length} evicted`);
+  assert.ok(!evicted.includes('a'));
+});
+
+test('behind one address a silent handshake yields to a newcomer once its grace is over', () => {
+  const door = admission({ handshakes_per_address_max: 2 });
+  apply(door, 'nat', 2);
+  clock.advance(1999);
+  apply(door, 'nat', 1, 'honest');
+  door.turn();
+  assert.equal(order.includes('honest'), false);
+  clock.advance(1);
+  door.turn();
+  assert.deepEqual([order.includes('honest'), evicted], [true, ['nat0']]);
+  clock.advance(1);
+  apply(door, 'nat', 1, 'next');
+  assert.deepEqual(evicted, ['nat0', 'nat1']);
+});
+
+test('equals wait for one another, and do not evict each other before anyone is through', () => {
+  const door = admission({ handshakes_max: 3 });
+  const callers = ['a', 'b', 'c', 'd', 'e'].flatMap((address) => apply(door, address, 1));
+  assert.deepEqual([order, evicted, door.waiting], [['a', 'b', 'c'], [], 2]);
+  for (const caller of callers.slice(0, 2)) door.leave(caller);
+  assert.deepEqual([order.slice(3), evicted], [['d', 'e'], []]);
+});
+
+test('a full queue makes room for an address that has fewer in it', () => {
+  const door = crowded({ admission_queue_max: 10, accepts_per_second: 20 });
+  order = [];
+  evicted = [];
+  const waiting = door.waiting;
+  assert.equal(waiting, 10);
+  assert.equal(apply(door, 'a', 1).length, 1);
+  assert.equal(door.waiting, 10);
+  assert.equal(evicted.length, 1);
+  clock.advance(1000);
+  assert.ok(order.includes('a'));
+});
+
+test('a closed admission evicts nobody', () => {
+  const door = crowded();
+  door.close();
+  apply(door, 'a', 1);
+  clock.advance(5000);
+  door.turn();
+  assert.deepEqual(evicted, []);
 });
