@@ -256,7 +256,7 @@ export const linkTallyItemsMax = 1024;
 /** Lines of the media process's log that cross in a second, and the text of one; beyond it they are lost, and counted. */
 export const linkLogLinesMax = 100;
 export const linkLogCharactersMax = 16 * 1024;
-/** Connections to the port of the link, the link included, and how long one has for its handshake, however it sends it. */
+/** Connections to the port of the link that have not shown the key, and how long each has for it, however it sends it. */
 export const linkConnectionsMax = 16;
 export const linkHandshakeMsMax = 10_000;
 /** Of one address; a media process elsewhere has one connection. */

@@ -31,7 +31,7 @@ import {
   readHead,
   type HttpAnswer,
 } from '../support/media-peer.ts';
-import type { RawPeer } from '../support/raw-peer.ts';
+import { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let scene: MediaListenerScene<FakeRelay>;
@@ -610,6 +610,33 @@ test('a connection beyond those that may not have asked yet is closed, and legs 
   legs.push(await scene.connect());
   assert.equal(scene.listener.legCount, legs.length);
 });
+
+const crowdAddresses = ['127.0.4.1', '127.0.4.2', '127.0.4.3'];
+
+const unprovedKinds: readonly (readonly [string, string])[] = [
+  ['say nothing', ''],
+  ['send half a request', legUpgrade().slice(0, -2)],
+];
+
+for (const [kind, bytes] of unprovedKinds)
+  test(`connections that ${kind} yield to a newcomer, and legs do not`, async () => {
+    await scene.listen({ handshakesMax: 12, handshakesPerAddressMax: 4 });
+    const leg = await scene.connect();
+    const crowd: RawPeer[] = [];
+    for (const address of crowdAddresses)
+      for (let i = 0; i < 4; i++) {
+        const peer = await RawPeer.connect(scene.port, address);
+        peer.send(bytes);
+        crowd.push(peer);
+      }
+    await until(() => scene.listener.socketCount === 13);
+    await scene.connectBridge();
+    await crowd[0]?.gone;
+    await leg.ping();
+    assert.equal(scene.listener.legCount, 2);
+    assert.equal(scene.listener.socketCount, 13);
+    for (const { socket } of crowd) socket.destroy();
+  });
 
 test('a full listener is busy, whoever comes, and has room again after an end', async () => {
   await scene.listen({ legsMax: 2 });

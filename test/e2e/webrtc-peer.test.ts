@@ -9,6 +9,7 @@ import {
   RtcpPayloadSpecificFeedback,
   RtcpTransportLayerFeedback,
 } from 'werift';
+import { provingGraceMs } from '../../src/lib/connections/crowd.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { liveConnections, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
 import { rtcConnectingPerAddressMax, rtcConnectMsMax } from '../../src/model/media/rtc-limits.ts';
@@ -169,6 +170,32 @@ test('a connection that is never made is given up, and of one address only so ma
   assert.deepEqual(owners[0]?.told, [`gone: no connection was made within ${rtcConnectMsMax / 1000} s`]);
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
   assert.equal(peers.open('127.0.0.1', new KeptOwner()).ok, true);
+});
+
+test('connections that are not made yet yield to a newcomer, the oldest of the largest address first', async (t) => {
+  const clock = new DrivenClock();
+  const peers = await openPeers(t, 5, clock);
+  const connected = new KeptOwner();
+  const client = await RtcClient.open(t);
+  await client.connect(openPeer(peers, connected), connected);
+  const silent = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.2'].map((address) => {
+    const owner = new KeptOwner();
+    assert.equal(peers.open(address, owner).ok, true);
+    return owner;
+  });
+  assert.equal(peers.open('192.0.2.9', new KeptOwner()).ok, true);
+  const sentence = 'gone: too many connections are being made, and another one took its place';
+  assert.deepEqual(
+    silent.map(({ told }) => told),
+    [[sentence], [], [], []],
+  );
+  assert.equal(peers.open('192.0.2.1', new KeptOwner()).ok, false);
+  clock.advance(provingGraceMs);
+  assert.equal(peers.open('192.0.2.1', new KeptOwner()).ok, true);
+  assert.equal(
+    connected.told.some((word) => word.startsWith('gone')),
+    false,
+  );
 });
 
 test('a peer that is closed while it answers says so, and leaves nothing', async (t) => {

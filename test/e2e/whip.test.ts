@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
+import type { SessionId } from '../../src/model/ids.ts';
 import { legRequestMsMax, legSilenceMsMax } from '../../src/model/limits.ts';
 import {
   rtcAddressOffersBurstMax,
@@ -12,6 +13,7 @@ import {
   rtcFragmentBytesMax,
   rtcOfferBytesMax,
   rtcOffersBurstMax,
+  rtcOffersWaitingMax,
   rtcPatchesBurstMax,
 } from '../../src/model/media/rtc-limits.ts';
 import { decodeFrameHeader, encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
@@ -387,6 +389,25 @@ test('an offer that is sent slowly holds up no other, and the next one of its ca
   await scene.service.until(() => scene.service.asked.length === 3);
   scene.clock.advance(legRequestMsMax);
   assert.equal(await slower.readAll(), '');
+});
+
+test('where as many offers are read as may be, the oldest yields to a newcomer of another address', async () => {
+  await scene.listen({ handshakesMax: 2 * rtcOffersWaitingMax, handshakesPerAddressMax: 0 });
+  const { service } = scene;
+  const admission = service.devices.get('good-token');
+  assert(admission !== undefined);
+  const slow: RawPeer[] = [];
+  for (let i = 0; i < rtcOffersWaitingMax; i++) {
+    service.devices.set(`token-${i}`, { ...admission, sessionId: `session-${i}` as SessionId });
+    const peer = await RawPeer.connect(scene.port, '127.0.4.1');
+    const headers = { ...sdp, Authorization: `Bearer token-${i}`, 'Content-Length': '100' };
+    peer.send(plainRequest(`POST ${endpoint}`, headers));
+    slow.push(peer);
+  }
+  await service.until(() => service.asked.length === rtcOffersWaitingMax);
+  assert.equal((await postOffer()).status, '201 Created');
+  assert.equal(await slow[0]?.readAll(), '');
+  for (const { socket } of slow) socket.destroy();
 });
 
 test('the leg carries frames of the relay by RTP and by the channel of pictures, and counts as connected', async () => {

@@ -1,12 +1,16 @@
-/** Connections of Node's own servers that have not shown yet who they are. */
+/** Connections of Node's own servers that have not proved yet who they are. */
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../clock.ts';
 import { addressKey } from './address-key.ts';
+import { Crowd } from './crowd.ts';
 
 export interface PendingLimits {
+  /** For TLS and the request together, however they are sent. */
   readonly waitMs: number;
   /** Of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
+  /** Connections that have proved nothing, at present. */
+  max(): number;
 }
 
 /** With TLS a connection is two objects: the socket that came, and the one that is read. Both have its address. */
@@ -14,55 +18,69 @@ type Ends = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
 interface Pending {
   readonly address: string;
+  readonly socket: Socket;
   readonly cancel: Cancel;
 }
 
 /**
- * Connections that have not shown yet who they are: each has so long in all, however it sends what it sends, and one
- * address has so many. Node's own deadlines are one a step, TLS and then the request, and some begin anew with every byte.
+ * Connections that have not proved yet who they are: each has so long for its request, and beyond the limits one is
+ * destroyed for a newcomer by the rule of `Crowd`. Node's own deadlines are one a step, TLS and then the request, and some
+ * start again with every byte.
  */
 export class PendingConnections {
   readonly #clock: Clock;
   readonly #limits: PendingLimits;
   readonly #pending = new Map<string, Pending>();
-  readonly #counts = new Map<string, number>();
+  readonly #crowd = new Crowd<Pending>();
 
   constructor(clock: Clock, limits: PendingLimits) {
     this.#clock = clock;
     this.#limits = limits;
   }
 
-  /** Destroys it now if it is one too many of its address, else when its time is up. To be called when it has just come. */
+  /** Destroys it now if there is no room for it, else when its time is up. To be called when it has just come. */
   begin(socket: Socket): void {
     const { waitMs, perAddressMax } = this.#limits;
     const address = addressKey(socket.remoteAddress ?? '');
-    const count = this.#counts.get(address) ?? 0;
-    if (perAddressMax > 0 && count >= perAddressMax) {
+    const nowMs = this.#clock.monotonicMs();
+    const limits = { max: this.#limits.max(), perAddressMax };
+    // Without addresses all are one crowd, of which none has fewer.
+    const group = perAddressMax > 0 ? address : '';
+    if (!this.#crowd.makeRoom(group, nowMs, limits, (evicted) => this.#evict(evicted))) {
       socket.destroy();
       return;
     }
     const origin = originOf(socket);
-    const pending: Pending = { address, cancel: this.#clock.after(waitMs, () => socket.destroy()) };
+    const cancel = this.#clock.after(waitMs, () => socket.destroy());
+    const pending: Pending = { address: group, socket, cancel };
     this.#end(origin, this.#pending.get(origin));
     this.#pending.set(origin, pending);
-    this.#counts.set(address, (this.#counts.get(address) ?? 0) + 1);
+    this.#crowd.add(group, pending, nowMs);
     socket.once('close', () => this.#end(origin, pending));
   }
 
-  /** It has shown what it had to. */
-  met(socket: Ends): void {
-    const origin = originOf(socket);
-    this.#end(origin, this.#pending.get(origin));
+  /** Its request is whole: its time is no longer limited here. */
+  requested(socket: Ends): void {
+    this.#pending.get(originOf(socket))?.cancel();
+  }
+
+  /** It is never destroyed for a newcomer from now on. */
+  proved(socket: Ends): void {
+    const pending = this.#pending.get(originOf(socket));
+    if (pending !== undefined) this.#crowd.delete(pending.address, pending);
+  }
+
+  #evict(pending: Pending): void {
+    pending.socket.destroy();
+    this.#end(originOf(pending.socket), pending);
   }
 
   /** Does nothing for one that has ended before. */
   #end(origin: string, pending: Pending | undefined): void {
-    if (pending === undefined || this.#pending.get(origin) !== pending) return;
+    if (pending === undefined) return;
     pending.cancel();
-    this.#pending.delete(origin);
-    const left = (this.#counts.get(pending.address) ?? 0) - 1;
-    if (left > 0) this.#counts.set(pending.address, left);
-    else this.#counts.delete(pending.address);
+    this.#crowd.delete(pending.address, pending);
+    if (this.#pending.get(origin) === pending) this.#pending.delete(origin);
   }
 }
 

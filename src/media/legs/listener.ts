@@ -6,8 +6,9 @@
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { PendingConnections } from '../../lib/connections/pending-connections.ts';
 import { readCertificate, type TlsFiles } from '../../lib/tls-files.ts';
-import { handshakeSocketsReserved, legSilenceMsMax } from '../../model/limits.ts';
+import { handshakeSocketsReserved, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
@@ -80,8 +81,14 @@ export class MediaListener {
       rtcLegLeft: () => this.#checkDrained(),
       report: (trouble, fault) => this.#report(trouble, fault),
     };
+    const pending = new PendingConnections(deps.clock, {
+      waitMs: legRequestMsMax,
+      perAddressMax: settings.handshakesPerAddressMax,
+      max: () => (this.#isCrowded(handshakeSocketsReserved) ? 0 : settings.handshakesMax),
+    });
     const upgradeHandler = new UpgradeHandler({
       ...deps,
+      proved: (request) => pending.proved(request.request.socket),
       context: this.#context,
       rtc: new RtcEndpoint(settings.rtc, {
         peers: deps.rtcPeers,
@@ -96,8 +103,7 @@ export class MediaListener {
     const certificate = readCertificate(settings.tls);
     this.#fingerprint = certificate?.fingerprint ?? null;
     this.#server = createMediaServer(certificate, {
-      clock: deps.clock,
-      handshakesPerAddressMax: settings.handshakesPerAddressMax,
+      pending,
       connected: (socket) => this.#connected(socket),
       requested: (request) => upgradeHandler.handle(request),
     });
@@ -165,7 +171,6 @@ export class MediaListener {
       this.#connections.delete(socket);
       this.#checkDrained();
     });
-    if (!this.#mayStay()) socket.destroy();
   }
 
   /** Behind the sockets' turn: a leg learns of its end after the listener. */
@@ -174,13 +179,6 @@ export class MediaListener {
     setImmediate(() => {
       if (this.legCount + this.#context.leaving.size === 0) this.#drained();
     });
-  }
-
-  /** False: a connection that just came is one too many. */
-  #mayStay(): boolean {
-    const { legs, leaving } = this.#context;
-    const pending = this.#connections.size - legs.size - leaving.size;
-    return pending <= this.#settings.handshakesMax && !this.#isCrowded(handshakeSocketsReserved);
   }
 
   #hasRoom(): boolean {

@@ -8,8 +8,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '../../lib/clock.ts';
-import { PendingConnections } from '../../lib/connections/pending-connections.ts';
+import type { PendingConnections } from '../../lib/connections/pending-connections.ts';
 import type { Certificate } from '../../lib/tls-files.ts';
 import { legRequestBytesMax, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
 import { answerOf, methodNotAllowed, noRequest, requestTooLarge, type HttpRefusal } from './refusal.ts';
@@ -32,10 +31,8 @@ const limits: ServerOptions = {
 };
 
 export interface MediaServerDeps {
-  readonly clock: Clock;
-  /** Connections of one address whose request is not whole; 0: no such bound. */
-  readonly handshakesPerAddressMax: number;
-  /** A connection is there, and may be destroyed at once. */
+  readonly pending: PendingConnections;
+  /** A connection is there, and may be destroyed right after. */
   connected(socket: Socket): void;
   requested(request: UpgradeRequest): void;
 }
@@ -44,8 +41,7 @@ export interface MediaServerDeps {
 export function createMediaServer(certificate: Certificate | null, deps: MediaServerDeps): MediaServer {
   const server: Server =
     certificate === null ? createServer(limits) : createTlsServer({ ...limits, ...certificate });
-  const { clock, handshakesPerAddressMax: perAddressMax } = deps;
-  const pending = new PendingConnections(clock, { waitMs: legRequestMsMax, perAddressMax });
+  const { pending } = deps;
   const served = new WeakSet<Duplex>();
   const receive = (socket: Socket, request: () => UpgradeRequest): void => {
     if (served.has(socket)) socket.destroy();
@@ -54,22 +50,22 @@ export function createMediaServer(certificate: Certificate | null, deps: MediaSe
   };
   const receivePlain = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
-    if (!hasBody(request)) pending.met(socket);
-    else request.once('end', () => pending.met(socket));
+    if (!hasBody(request)) pending.requested(socket);
+    else request.once('end', () => pending.requested(socket));
     receive(socket, () => UpgradeRequest.plain(request, response));
   };
   return server
     .on('connection', (socket) => {
       socket.on('error', ignore);
-      pending.begin(socket);
       deps.connected(socket);
+      pending.begin(socket);
     })
     .on('secureConnection', (socket: Socket) => socket.on('error', ignore))
     .on('request', receivePlain)
     .on('checkContinue', receivePlain)
     .on('checkExpectation', receivePlain)
     .on('upgrade', (request, _socket, head) => {
-      pending.met(request.socket);
+      pending.requested(request.socket);
       receive(request.socket, () => UpgradeRequest.upgrading(request, head));
     })
     .on('clientError', (error: NodeJS.ErrnoException, socket) => {

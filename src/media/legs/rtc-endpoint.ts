@@ -5,6 +5,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
+import { Crowd } from '../../lib/connections/crowd.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { rtcOfferBytesMax, rtcOffersWaitingMax } from '../../model/media/rtc-limits.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
@@ -65,6 +67,8 @@ export class RtcEndpoint {
   readonly #sessions = new Map<string, RtcSession>();
   /** Offers that are read or answered, by their keys. */
   readonly #offers = new Map<string, UpgradeRequest>();
+  /** The same, by the addresses that they come from. */
+  readonly #offering = new Crowd<UpgradeRequest>();
   readonly #rates: RtcRates;
   /** Resolves when the last offer in line may be answered. */
   #turn: Promise<void> = Promise.resolve();
@@ -90,8 +94,7 @@ export class RtcEndpoint {
 
   /** Null: an offer may be made now. */
   refusalOf(): LegRefusal | null {
-    if (this.#peers.missing !== null) return 'webrtc';
-    return this.#offers.size >= rtcOffersWaitingMax ? 'busy' : null;
+    return this.#peers.missing === null ? null : 'webrtc';
   }
 
   preflight(request: UpgradeRequest): void {
@@ -111,9 +114,14 @@ export class RtcEndpoint {
   async offer(request: UpgradeRequest, offer: RtcOffer, whenOpen: () => void): Promise<LegRefusal | null> {
     const waitMs = this.#rates.countOfferOfCall(offer.key);
     if (waitMs > 0) return refuse(request, tooOften(waitMs));
-    if (this.refusalOf() !== null || this.#rates.countOffer() > 0) return 'busy';
+    if (this.#rates.countOffer() > 0) return 'busy';
+    const address = addressKey(request.address);
+    const nowMs = this.#clock.monotonicMs();
+    const limits = { max: rtcOffersWaitingMax, perAddressMax: 0 };
+    if (!this.#offering.makeRoom(address, nowMs, limits, (evicted) => evicted.cut())) return 'busy';
     this.#offers.get(offer.key)?.cut();
     this.#offers.set(offer.key, request);
+    this.#offering.add(address, request, nowMs);
     try {
       const body = await request.readBody(rtcOfferBytesMax);
       if (body === null) return refuse(request, tooLarge(rtcOfferBytesMax));
@@ -122,6 +130,7 @@ export class RtcEndpoint {
       if (!request.isAsking) return null;
       return await this.#open(request, offer, body, whenOpen);
     } finally {
+      this.#offering.delete(address, request);
       if (this.#offers.get(offer.key) === request) this.#offers.delete(offer.key);
     }
   }

@@ -35,6 +35,8 @@ export interface UpgradeHandlerDeps {
   readonly rtc: RtcEndpoint;
   /** Requests that the leg service may be asked about at once. */
   readonly checksMax: number;
+  /** Its credential is valid: it is never destroyed for a newcomer. */
+  proved(request: UpgradeRequest): void;
   /** Room for one more leg. */
   hasRoom(): boolean;
   /** The leg service did not answer in time. */
@@ -128,6 +130,7 @@ export class UpgradeHandler {
   ): Promise<void> {
     const outcome = await this.#wait(asking);
     if (!request.isAsking) return;
+    if (outcome.ok || typeof outcome.error !== 'string') this.#deps.proved(request);
     if (!outcome.ok) this.#turnAway(request, outcome.error);
     else if (!this.#deps.hasRoom()) this.#refuse(request, 'busy');
     else open(outcome.value);

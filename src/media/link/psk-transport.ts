@@ -51,14 +51,15 @@ export function listenPsk(
     pskIdentityHint: identity,
     pskCallback: (_socket, shown) => (shown === identity ? psk : null),
   });
-  server.maxConnections = linkConnectionsMax;
   const pending = new PendingConnections(clock, {
     waitMs: linkHandshakeMsMax,
     perAddressMax: linkHandshakesPerAddressMax,
+    max: () => linkConnectionsMax,
   });
   server.on('connection', (socket) => pending.begin(socket));
   server.on('secureConnection', (socket) => {
-    pending.met(socket);
+    pending.requested(socket);
+    pending.proved(socket);
     if (!server.listening) socket.destroy();
     else onLink(made(socket));
   });

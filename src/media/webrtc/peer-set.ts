@@ -1,6 +1,7 @@
 /**
  * The peers of one media process: as many as the settings say, and of those that are not connected yet as many as one
- * address and all together may have, each for a limited time. One timer runs for all of them.
+ * address and all together may have, each for a limited time. Beyond these limits one that is not connected yet ends for
+ * a newcomer by the rule of `Crowd`. One timer runs for all of them.
  */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
@@ -13,6 +14,7 @@ import {
   rtcTickMs,
 } from '../../model/media/rtc-limits.ts';
 import { addressKey } from '../../lib/connections/address-key.ts';
+import { Crowd } from '../../lib/connections/crowd.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { SharedFeedback } from './feedback-allowance.ts';
 import { MediaPeer } from './media-peer.ts';
@@ -61,11 +63,6 @@ async function findBindAddress(host: string): Promise<string | null> {
   );
 }
 
-interface Connecting {
-  readonly group: string;
-  readonly giveUp: Cancel;
-}
-
 export class PeerSet implements RtcPeers {
   readonly #settings: PeerSetSettings;
   readonly #clock: Clock;
@@ -74,7 +71,8 @@ export class PeerSet implements RtcPeers {
   readonly #ports: UdpPorts | null;
   readonly #feedback: SharedFeedback;
   readonly #peers = new Set<MediaPeer>();
-  readonly #connecting = new Map<MediaPeer, Connecting>();
+  /** Those that are not connected yet. */
+  readonly #connecting = new Crowd<MediaPeer>();
   #stopTicking: Cancel = () => undefined;
 
   constructor(settings: PeerSetSettings, clock: Clock, engine: Result<RtcEngine, string>) {
@@ -96,21 +94,28 @@ export class PeerSet implements RtcPeers {
   open(address: string, owner: RtcPeerOwner): Result<RtcPeer, RtcOpenRefusal> {
     if (!this.#engine.ok || this.#ports === null) return fail('unavailable');
     const group = addressKey(address);
-    if (!this.#hasRoom(group)) return fail('busy');
-    const peer = new MediaPeer({
+    if (!this.#makeRoom(group)) return fail('busy');
+    const peer: MediaPeer = new MediaPeer({
       clock: this.#clock,
       engine: this.#engine.value,
       ports: this.#ports,
       advertise: this.#settings.advertise,
       owner,
       feedback: this.#feedback,
-      onConnected: () => this.#settle(peer),
-      onEnd: () => this.#remove(peer),
+      onConnected: () => settle(),
+      onEnd: () => {
+        settle();
+        this.#remove(peer);
+      },
     });
     const giveUp = this.#clock.after(rtcConnectMsMax, () =>
       peer.end(`no connection was made within ${rtcConnectMsMax / 1000} s`, 'unmade'),
     );
-    this.#connecting.set(peer, { group, giveUp });
+    const settle = (): void => {
+      giveUp();
+      this.#connecting.delete(group, peer);
+    };
+    this.#connecting.add(group, peer, this.#clock.monotonicMs());
     this.#add(peer);
     return succeed(peer);
   }
@@ -120,11 +125,12 @@ export class PeerSet implements RtcPeers {
     this.#ports?.close();
   }
 
-  #hasRoom(group: string): boolean {
-    if (this.#peers.size >= this.#settings.peersMax || this.#connecting.size >= rtcConnectingMax)
-      return false;
-    const ofGroup = [...this.#connecting.values()].filter((connecting) => connecting.group === group);
-    return ofGroup.length < this.#settings.connectingPerAddressMax;
+  #makeRoom(group: string): boolean {
+    const { peersMax, connectingPerAddressMax: perAddressMax } = this.#settings;
+    const max = this.#peers.size < peersMax ? rtcConnectingMax : 0;
+    return this.#connecting.makeRoom(group, this.#clock.monotonicMs(), { max, perAddressMax }, (peer) =>
+      peer.end('too many connections are being made, and another one took its place', 'unmade'),
+    );
   }
 
   #add(peer: MediaPeer): void {
@@ -137,14 +143,7 @@ export class PeerSet implements RtcPeers {
     for (const peer of this.#peers) peer.tick(nowMs);
   }
 
-  /** It waits no longer to be connected. */
-  #settle(peer: MediaPeer): void {
-    this.#connecting.get(peer)?.giveUp();
-    this.#connecting.delete(peer);
-  }
-
   #remove(peer: MediaPeer): void {
-    this.#settle(peer);
     this.#peers.delete(peer);
     if (this.#peers.size === 0) this.#stopTicking();
   }

@@ -24,6 +24,9 @@ export interface MediaGateDeps {
   readonly connections: readonly MediaConnection[];
 }
 
+/** The shortest time between two log lines about connections without the key. */
+const refusalReportMsMin = 1000;
+
 /** They are authenticated by the key that they share with the server; each may come late, go, and come again. */
 export class MediaGate {
   readonly #settings: MediaGateSettings;
@@ -42,7 +45,13 @@ export class MediaGate {
     const key = await readLinkKey(keyFile);
     const { clock, log } = this.#deps;
     const welcome = (link: Duplex): void => void this.#welcome(link);
-    const refused = (sentence: string): void => log.warn({}, `the gate of the media process: ${sentence}`);
+    let reportedMs = -Infinity;
+    const refused = (sentence: string): void => {
+      const nowMs = clock.monotonicMs();
+      if (nowMs - reportedMs < refusalReportMsMin) return;
+      reportedMs = nowMs;
+      log.warn({}, `the gate of the media process: ${sentence}`);
+    };
     try {
       this.#listener = await listenPsk({ ...address, key }, clock, welcome, refused);
     } catch (cause) {

@@ -30,11 +30,11 @@ function arrive(pending: PendingConnections, port: number, address = '192.0.2.1'
 
 test('who has not shown what it has to in time is cut, and nobody else', () => {
   const clock = new DrivenClock();
-  const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0 });
+  const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0, max: () => 100 });
   const [silent, known] = [arrive(pending, 1), arrive(pending, 2)];
   clock.advance(5000);
   const late = arrive(pending, 3);
-  pending.met({ remoteAddress: '192.0.2.1', remotePort: 2 });
+  pending.requested({ remoteAddress: '192.0.2.1', remotePort: 2 });
   clock.advance(4999);
   assert.equal(silent.isCut, false);
   clock.advance(1);
@@ -45,7 +45,7 @@ test('who has not shown what it has to in time is cut, and nobody else', () => {
 
 test('who is gone is forgotten, and who comes from its place has a time of its own', () => {
   const clock = new DrivenClock();
-  const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0 });
+  const pending = new PendingConnections(clock, { waitMs: 10_000, perAddressMax: 0, max: () => 100 });
   const first = arrive(pending, 1);
   clock.advance(9000);
   first.destroy();
@@ -59,8 +59,8 @@ test('who is gone is forgotten, and who comes from its place has a time of its o
   assert.equal(clock.pendingTimers, 0);
 });
 
-function bounded(perAddressMax: number): PendingConnections {
-  return new PendingConnections(new DrivenClock(), { waitMs: 10_000, perAddressMax });
+function bounded(perAddressMax: number, max = 100, clock = new DrivenClock()): PendingConnections {
+  return new PendingConnections(clock, { waitMs: 10_000, perAddressMax, max: () => max });
 }
 
 test('as many as the bound come from one address, another address has places of its own', () => {
@@ -81,7 +81,42 @@ test('all of an IPv6 /64 are one address', () => {
 test('one that has shown what it had to makes room for its address, once', () => {
   const pending = bounded(2);
   const [first] = [arrive(pending, 1), arrive(pending, 2)];
-  pending.met({ remoteAddress: '192.0.2.1', remotePort: 1 });
+  pending.requested({ remoteAddress: '192.0.2.1', remotePort: 1 });
   first.emit('close');
   assert.deepEqual([arrive(pending, 3).isCut, arrive(pending, 4).isCut], [false, true]);
+});
+
+test('beyond all that there may be, the oldest of the address that has the most is cut for a newcomer', () => {
+  const pending = bounded(3, 4);
+  const silent = [1, 2, 3].map((port) => arrive(pending, port, '192.0.2.1'));
+  const other = arrive(pending, 1, '192.0.2.2');
+  const newcomer = arrive(pending, 1, '192.0.2.3');
+  const cut = [...silent, other, newcomer].map(({ isCut }) => isCut);
+  assert.deepEqual(cut, [true, false, false, false, false]);
+});
+
+test('at its bound an address keeps its newcomer once its oldest has had 2 s', () => {
+  const clock = new DrivenClock();
+  const pending = bounded(2, 100, clock);
+  const silent = [1, 2].map((port) => arrive(pending, port));
+  clock.advance(1999);
+  assert.equal(arrive(pending, 3).isCut, true);
+  clock.advance(1);
+  const newcomer = arrive(pending, 4);
+  assert.deepEqual(
+    [...silent, newcomer].map(({ isCut }) => isCut),
+    [true, false, false],
+  );
+});
+
+test('one that has proved itself is neither counted nor cut for others', () => {
+  const pending = bounded(2, 2);
+  const proved = [1, 2].map((port) => arrive(pending, port, '192.0.2.1'));
+  for (const { remoteAddress, remotePort } of proved) pending.proved({ remoteAddress, remotePort });
+  for (const port of [1, 2]) arrive(pending, port, '192.0.2.2');
+  assert.equal(arrive(pending, 3, '192.0.2.3').isCut, false);
+  assert.deepEqual(
+    proved.map(({ isCut }) => isCut),
+    [false, false],
+  );
 });

@@ -6,7 +6,11 @@ import { test, type TestContext } from 'node:test';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { SystemClock } from '../../../../src/lib/system-clock.ts';
-import { linkHandshakeMsMax } from '../../../../src/model/limits.ts';
+import {
+  linkConnectionsMax,
+  linkHandshakeMsMax,
+  linkHandshakesPerAddressMax,
+} from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk, listenPsk } from '../../../../src/media/link/psk-transport.ts';
 import { ServerEnd } from '../../../../src/media/link/server-end.ts';
@@ -186,6 +190,28 @@ test('who shows no key within 10 s is cut, also who sends a byte now and then', 
   await Promise.all(ends);
   assert.equal(driven.pendingTimers, 0);
   assert.match(await door.refusal(), /came to the port of the link and is no media process/);
+});
+
+test('a crowd of many addresses that shows no key yields to a media process, and a link does not', async (t) => {
+  const driven = new DrivenClock();
+  const door = await Door.open(t, key, driven);
+  const first = await connectPsk({ host, port: door.port, key }, clock);
+  const here = await door.link();
+  const ends: Promise<unknown>[] = [];
+  for (let i = 0; i < linkConnectionsMax; i++) {
+    const localAddress = `127.0.4.${1 + Math.floor(i / linkHandshakesPerAddressMax)}`;
+    const peer = connectPlain({ port: door.port, host, localAddress });
+    peer.on('error', () => undefined).resume();
+    t.after(() => peer.destroy());
+    ends.push(new Promise((closed) => peer.once('close', closed)));
+    await once(peer, 'connect');
+  }
+  while (driven.pendingTimers < linkConnectionsMax) await new Promise((turned) => setImmediate(turned));
+  const second = await connectPsk({ host, port: door.port, key }, clock);
+  t.after(() => second.destroy());
+  await ends[0];
+  first.write('still here');
+  assert.equal(String((await once(here, 'data'))[0]), 'still here');
 });
 
 test('who has shown the key stays', async (t) => {
