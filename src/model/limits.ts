@@ -176,6 +176,11 @@ export const legBytesBurstMax = 64 * 1024 * 1024;
 export const legSilenceMsMax = 16_000;
 /** A leg that was told to go, and stays, is cut after it. */
 export const legLingerMsMax = 5000;
+/**
+ * The parts of `media.legs_max` that the device legs of one application, and the legs of one bridge, may have: both together
+ * leave a fifth to others. Beyond it a leg is answered 503.
+ */
+export const legsOfOwnerPart = 0.4;
 /** Of the head of a request: method, target and headers. */
 export const legRequestBytesMax = 4 * 1024;
 /** Of a body, which no request here needs and which is thrown away; beyond it the connection is cut. */

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { afterEach, beforeEach, test } from 'node:test';
+import type { BridgeId } from '../../src/model/ids.ts';
 import { type LegCloseReason, type LegRefusal, legRefusals } from '../../src/model/call.ts';
 import {
   handshakeSocketsReserved,
@@ -648,6 +649,43 @@ test('a full listener is busy, whoever comes, and has room again after an end', 
   device.socket.terminate();
   await service.until(() => service.legs[0]?.goneTimes === 1);
   await scene.connectBridge();
+});
+
+/** Idle bridges with a key of their own, 127.0.0.1 all. */
+async function connectIdle(bridgeId: string, count: number): Promise<MediaPeer[]> {
+  service.bridges.set(bridgeId, { bridgeId: bridgeId as BridgeId, keySha256: 'e'.repeat(64) });
+  const peers: MediaPeer[] = [];
+  for (let i = 0; i < count; i++) peers.push(await scene.connect({ path: bridgePath, bearer: bridgeId }));
+  return peers;
+}
+
+test('one bridge has two fifths of the legs, and so has the application of device legs', async () => {
+  await scene.listen({ legsMax: 10 });
+  await connectIdle('greedy', 4);
+  await assert.rejects(connectIdle('greedy', 1), { status: 503 });
+  for (let i = 0; i < 4; i++) await scene.connect();
+  await assert.rejects(scene.connect(), { status: 503 });
+  await connectIdle('other', 2);
+  assert.equal(scene.listener.legCount, 10);
+});
+
+test('where legs run out the oldest idle bridge of the key that has the most yields, and none with a call', async () => {
+  await scene.listen({ legsMax: 10 });
+  const inCall = await scene.startBridge();
+  const [other] = await connectIdle('other', 1);
+  const mine = await connectIdle('mine', 4);
+  const greedy = await connectIdle('greedy', 4);
+  assert.equal(scene.listener.legCount, 10);
+  await assert.rejects(connectIdle('greedy', 1), { status: 503 });
+  const device = await scene.connect();
+  assert.equal(await mine[0]?.closed, '4503 busy');
+  const newcomers = await connectIdle('newcomer', 1);
+  assert.equal(await greedy[0]?.closed, '4503 busy');
+  const staying = [inCall, device, other, ...newcomers, ...mine.slice(1), ...greedy.slice(1)];
+  await Promise.all(staying.map((peer) => peer?.ping()));
+  assert.equal(scene.listener.legCount, 10);
+  await connectIdle('newcomer', 1);
+  await assert.rejects(connectIdle('newcomer', 1), { status: 503 }, 'of equals none yields');
 });
 
 test('the last place is given once, however many wait for their answer', async () => {

@@ -292,7 +292,7 @@ const sessionId = generateSessionId();
 
 const memberCarrier: Carrier = (message) => {
   const [socket, context] = [new FakeFrameSocket(), new FakeMediaListenerContext()];
-  const leg = new SocketLeg(socket, context);
+  const leg = new SocketLeg(socket, context, '');
   leg.enter((opening) => ({ kind: 'device', leg: new FakeOpenLeg('device', opening, () => undefined) }));
   leg.carry((out) => context.relay.joinDevice(sessionId, callMedia, out));
   leg.received(message, true);

@@ -8,6 +8,7 @@ import type { AliveSign, CallReport, LegRefusal } from '../../src/model/call.ts'
 import {
   generateSessionId,
   generateTokenId,
+  type ApplicationId,
   type BridgeId,
   type DeviceId,
   type SessionId,
@@ -94,7 +95,14 @@ export class FakeLegService implements LegService {
   constructor() {
     const deviceId = 'TESTDEVICE01' as DeviceId;
     const { sessionId } = this;
-    this.devices.set('good-token', { sessionId, deviceId, tokenId: generateTokenId(), media: callMedia });
+    const appId = 'app-1' as ApplicationId;
+    this.devices.set('good-token', {
+      sessionId,
+      appId,
+      deviceId,
+      tokenId: generateTokenId(),
+      media: callMedia,
+    });
     this.bridges.set('good-key', {
       bridgeId: 'bridge-1' as BridgeId,
       keySha256: 'f'.repeat(64),

@@ -1,7 +1,8 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's context. */
 import type { Socket } from 'node:net';
 import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
-import type { LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
+import { Crowd } from '../../src/lib/connections/crowd.ts';
+import type { IdleLeg, LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeRelay } from './fake-relay.ts';
 
@@ -47,8 +48,9 @@ export class FakeFrameSocket implements FrameSocket {
 export class FakeMediaListenerContext implements MediaListenerContext {
   readonly clock = new DrivenClock();
   readonly relay = new FakeRelay();
-  readonly legs = new Set<LegConnection>();
-  readonly rtcLegs = new Set<LegConnection>();
+  readonly legs = new Crowd<LegConnection>();
+  readonly rtcLegs = new Crowd<LegConnection>();
+  readonly idleBridges = new Crowd<IdleLeg>();
   readonly leaving = new Set<LegConnection>();
   readonly forwarded = new Set<Socket>();
   readonly troubles: string[] = [];

@@ -49,7 +49,7 @@ export async function admitDeviceLeg(
   if (session === null) return fail('session_ended');
   const isTheirs = session.deviceId === deviceId && isInService(deps.registry.peekDevice(deviceId), nowS);
   if (!isTheirs) return fail('device');
-  return succeed({ sessionId, deviceId, tokenId, media: session.media });
+  return succeed({ sessionId, appId: session.appId, deviceId, tokenId, media: session.media });
 }
 
 interface BridgeLegDeps {

@@ -13,7 +13,7 @@ import type {
   LegMessage,
 } from '../../model/call.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
+import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 
 /** A leg of a call, or an idle bridge, as the calls see it. Made and owned by the media legs. */
 export interface CallLeg {
@@ -31,6 +31,8 @@ export interface PlacedLeg extends CallLeg {
 
 export interface DeviceAdmission {
   readonly sessionId: SessionId;
+  /** The application that the call is for. */
+  readonly appId: ApplicationId;
   readonly deviceId: DeviceId;
   readonly tokenId: TokenId;
   readonly media: CallMedia;

@@ -8,12 +8,13 @@ import { legLingerMsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { OpenViewer, CallLeg } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg, PictureOutput } from '../relay/send-queue.ts';
-import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { LegConnection, LegOwner, MediaListenerContext } from './listener-context.ts';
 import type { PictureParts } from './picture-parts.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
 /** `open` opens the leg at the leg service, `join` at the relay; either may refuse it. */
 export interface DownlinkDeps {
+  readonly owner: LegOwner;
   readonly open: (leg: CallLeg) => OpenViewer | null;
   readonly join: (out: DownlinkLeg) => Result<JoinedLeg, ReservationRefusal>;
 }
@@ -23,6 +24,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   readonly #request: UpgradeRequest;
   readonly #parts: PictureParts;
   readonly #context: MediaListenerContext;
+  #owner: LegOwner = '';
   #opened: OpenViewer | null = null;
   #joined: JoinedLeg | null = null;
   #isClosed = false;
@@ -40,7 +42,8 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
   }
 
   /** Null: it is open. Otherwise nothing was answered; `late`: the leg service no longer takes it, or has too many. */
-  enter({ open, join }: DownlinkDeps): 'late' | ReservationRefusal | null {
+  enter({ owner, open, join }: DownlinkDeps): 'late' | ReservationRefusal | null {
+    this.#owner = owner;
     this.#opened = open(this);
     if (this.#opened === null || this.#isClosed) return 'late';
     const joined = join(this);
@@ -50,7 +53,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
       return joined.error;
     }
     this.#joined = joined.value;
-    this.#context.legs.add(this);
+    this.#context.legs.add(owner, this);
     this.#begin();
     return null;
   }
@@ -101,7 +104,7 @@ export class DownlinkLeg implements CallLeg, PictureOutput, LegConnection {
     if (this.#isClosed) return false;
     this.#isClosed = true;
     this.#joined?.leave();
-    this.#context.legs.delete(this);
+    this.#context.legs.delete(this.#owner, this);
     return true;
   }
 }

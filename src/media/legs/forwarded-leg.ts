@@ -25,7 +25,7 @@ export class ForwardedLeg implements LegConnection {
     this.#context = context;
     this.#there = connectTo(place, () => this.#passOn());
     this.#giveUp = context.clock.after(legAdmissionMsMax, () => this.#there.destroy());
-    context.legs.add(this);
+    context.legs.add('', this);
     context.forwarded.add(this.#there);
     request.request.socket.once('close', () => this.#clientGone());
     this.#there.on('error', () => undefined);
@@ -71,7 +71,7 @@ export class ForwardedLeg implements LegConnection {
     if (this.#isOver) return false;
     this.#isOver = true;
     this.#giveUp();
-    this.#context.legs.delete(this);
+    this.#context.legs.delete('', this);
     return true;
   }
 }

@@ -1,6 +1,7 @@
 /** The context that the listener gives its legs: one object for all. */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
+import type { Crowd } from '../../lib/connections/crowd.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { RtcTrouble } from '../webrtc/rtc-peer.ts';
 
@@ -12,6 +13,15 @@ export interface LegConnection {
   drop(): void;
 }
 
+/** A bridge's leg without a call. */
+export interface IdleLeg {
+  /** Closes it, because another leg needs its place. */
+  evict(): void;
+}
+
+/** By whom legs are counted. Empty for viewers and legs that are passed on, which have bounds of their own. */
+export type LegOwner = `application ${string}` | `bridge ${string}` | '';
+
 /** The part of the relay that the legs use. */
 export type LegRelay = Pick<
   Relay,
@@ -21,10 +31,12 @@ export type LegRelay = Pick<
 export interface MediaListenerContext {
   readonly clock: Clock;
   readonly relay: LegRelay;
-  /** Each leg is in it from its connect to its end. */
-  readonly legs: Set<LegConnection>;
+  /** Each leg is in it from its connect to its end, under its `LegOwner`. */
+  readonly legs: Crowd<LegConnection>;
   /** The same of those by WebRTC, which hold no connection of the listener. */
-  readonly rtcLegs: Set<LegConnection>;
+  readonly rtcLegs: Crowd<LegConnection>;
+  /** Those of `legs` that are bridges without a call. */
+  readonly idleBridges: Crowd<IdleLeg>;
   /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;
   /** Connections to other media processes, by which legs are passed on: descriptors beside those of the clients. */

@@ -6,14 +6,20 @@
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { Crowd } from '../../lib/connections/crowd.ts';
 import { PendingConnections } from '../../lib/connections/pending-connections.ts';
 import { readCertificate, type TlsFiles } from '../../lib/tls-files.ts';
-import { handshakeSocketsReserved, legRequestMsMax, legSilenceMsMax } from '../../model/limits.ts';
+import {
+  handshakeSocketsReserved,
+  legRequestMsMax,
+  legSilenceMsMax,
+  legsOfOwnerPart,
+} from '../../model/limits.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
-import type { MediaListenerContext, LegRelay } from './listener-context.ts';
+import type { LegOwner, MediaListenerContext, LegRelay } from './listener-context.ts';
 import { RtcEndpoint, type RtcSettings } from './rtc-endpoint.ts';
 import type { RtcPeers, RtcTrouble } from '../webrtc/rtc-peer.ts';
 import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
@@ -74,8 +80,9 @@ export class MediaListener {
     this.#context = {
       clock: deps.clock,
       relay: deps.relay,
-      legs: new Set(),
-      rtcLegs: new Set(),
+      legs: new Crowd(),
+      rtcLegs: new Crowd(),
+      idleBridges: new Crowd(),
       leaving: new Set(),
       forwarded: new Set(),
       rtcLegLeft: () => this.#checkDrained(),
@@ -97,7 +104,8 @@ export class MediaListener {
         heard: () => deps.service.heard(),
       }),
       checksMax: settings.handshakesMax,
-      hasRoom: () => this.#hasRoom(),
+      mayHaveRoom: () => this.#hasRoom() || (this.#isOpen && this.#context.idleBridges.size > 0),
+      makeRoom: (owner, isIdle) => this.#makeRoom(owner, isIdle),
       reportSilence: () => this.#reportSilence(),
     });
     const certificate = readCertificate(settings.tls);
@@ -183,6 +191,19 @@ export class MediaListener {
 
   #hasRoom(): boolean {
     return this.#isOpen && this.legCount < this.#settings.legsMax && !this.#isCrowded(0);
+  }
+
+  #makeRoom(owner: LegOwner, isIdle: boolean): boolean {
+    const { legs, rtcLegs, idleBridges } = this.#context;
+    const ownMax = owner === '' ? Infinity : Math.ceil(this.#settings.legsMax * legsOfOwnerPart);
+    if (!this.#isOpen || legs.countOf(owner) + rtcLegs.countOf(owner) >= ownMax) return false;
+    if (this.#hasRoom()) return true;
+    // An idle leg keeps its grace for ever: of equals that wait for calls none makes way for the other.
+    if (isIdle)
+      return idleBridges.makeRoom(owner, 0, { max: 0, perAddressMax: 0 }, (evicted) => evicted.evict());
+    const evicted = idleBridges.evict();
+    evicted?.evict();
+    return evicted !== null;
   }
 
   /** More descriptors are held than may be, `spare` allowed beside them. */

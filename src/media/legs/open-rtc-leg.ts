@@ -6,12 +6,13 @@ import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-
 import type { LegService, OpenViewer } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg } from '../relay/send-queue.ts';
 import type { RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
-import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { LegConnection, LegOwner, MediaListenerContext } from './listener-context.ts';
 
 export interface RtcLegDeps<Admission> {
   readonly admission: Admission;
   readonly service: LegService;
   readonly context: MediaListenerContext;
+  readonly owner: LegOwner;
   /** Called once, when it is gone, whoever ended it; never if it was not opened. */
   readonly ended: () => void;
 }
@@ -45,7 +46,7 @@ export class OpenRtcLeg<Side extends OpenViewer> {
 
   begin(opened: Opened<Side>): void {
     this.#opened = opened;
-    this.#deps.context.rtcLegs.add(this.#leg);
+    this.#deps.context.rtcLegs.add(this.#deps.owner, this.#leg);
   }
 
   /** Its side of the call knows already. */
@@ -72,7 +73,7 @@ export class OpenRtcLeg<Side extends OpenViewer> {
     this.#opened = null;
     if (opened === null) return null;
     opened.joined.leave();
-    this.#deps.context.rtcLegs.delete(this.#leg);
+    this.#deps.context.rtcLegs.delete(this.#deps.owner, this.#leg);
     this.#deps.context.rtcLegLeft();
     this.#deps.ended();
     return opened;

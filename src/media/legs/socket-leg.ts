@@ -13,6 +13,7 @@ import {
   parseDeviceText,
   faultCloses,
   fullClose,
+  idleClose,
   legCloses,
   type LegClose,
   encodeLegError,
@@ -23,7 +24,7 @@ import type { CallLeg, OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/leg
 import type { JoinedLeg } from '../relay/send-queue.ts';
 import { type FrameSocket, type SocketOwner, LegOutbox } from './web-socket.ts';
 import { LegAllowance } from './leg-allowance.ts';
-import type { LegConnection, MediaListenerContext } from './listener-context.ts';
+import type { IdleLeg, LegConnection, LegOwner, MediaListenerContext } from './listener-context.ts';
 import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';
@@ -35,10 +36,11 @@ export type LegSide =
   | { readonly kind: 'device'; readonly leg: OpenDeviceLeg }
   | { readonly kind: 'bridge'; readonly leg: OpenBridgeLeg };
 
-export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
+export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   readonly #socket: FrameSocket;
   readonly #outbox: LegOutbox;
   readonly #context: MediaListenerContext;
+  readonly #owner: LegOwner;
   readonly #allowance: LegAllowance;
   #stage: Stage = 'opening';
   /** Set while the leg is open. */
@@ -51,7 +53,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   /** Bytes received and frames sent at the last heartbeat. */
   #progress = -1;
 
-  constructor(socket: FrameSocket, context: MediaListenerContext) {
+  constructor(socket: FrameSocket, context: MediaListenerContext, owner: LegOwner) {
+    this.#owner = owner;
     this.#socket = socket;
     this.#outbox = new LegOutbox(socket);
     this.#context = context;
@@ -63,7 +66,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
    * too late, and the leg is closed as `ended`. Otherwise nobody can carry its frames, and it is closed for that.
    */
   enter(open: (leg: SocketLeg) => LegSide | null): LegRefusal | null {
-    this.#context.legs.add(this);
+    this.#context.legs.add(this.#owner, this);
     const side = open(this);
     if (side === null) {
       this.close('ended');
@@ -74,6 +77,15 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     this.#side = side;
     if (this.#refusal !== null) this.#turnOut(side, this.#refusal);
     return this.#refusal;
+  }
+
+  /** It waits for a call: it yields its place to a bridge that has fewer idle legs, or to a leg with a call. */
+  standIdle(): void {
+    if (this.#stage === 'open') this.#context.idleBridges.add(this.#owner, this, Infinity);
+  }
+
+  evict(): void {
+    if (this.#side !== null) this.#disconnect(this.#side, idleClose);
   }
 
   /** Its frames go to and fro from now on. False: nobody can carry them, and it is closed for that; or it is closed. */
@@ -163,7 +175,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
   /** The bridge learns of the start before anything the relay has for it, and not at all if nobody can carry the call. */
   #start(message: Start): void {
     const { sessionId, media } = message;
-    const { relay } = this.#context;
+    const { relay, idleBridges } = this.#context;
+    idleBridges.delete(this.#owner, this);
     const refusal = relay.refusalOf(sessionId, media, 'frames');
     if (refusal === null) this.#send(message);
     this.carry((out) => (refusal === null ? relay.joinBridge(sessionId, media, out) : fail(refusal)));
@@ -257,7 +270,8 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection {
     this.#side = null;
     this.#joined?.leave();
     this.#joined = null;
-    this.#context.legs.delete(this);
+    this.#context.legs.delete(this.#owner, this);
+    this.#context.idleBridges.delete(this.#owner, this);
     return true;
   }
 }

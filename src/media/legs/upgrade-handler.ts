@@ -17,7 +17,7 @@ import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import { ForwardedLeg } from './forwarded-leg.ts';
-import type { MediaListenerContext } from './listener-context.ts';
+import type { LegOwner, MediaListenerContext } from './listener-context.ts';
 import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
 import { isRtcRequest, readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
@@ -37,8 +37,10 @@ export interface UpgradeHandlerDeps {
   readonly checksMax: number;
   /** Its credential is valid: it is never destroyed for a newcomer. */
   proved(request: UpgradeRequest): void;
-  /** Room for one more leg. */
-  hasRoom(): boolean;
+  /** Room for one more leg, or for one in the place of an idle bridge. */
+  mayHaveRoom(): boolean;
+  /** Makes room for one more leg; an idle bridge is refused rather than given the place of an equal. */
+  makeRoom(owner: LegOwner, isIdle: boolean): boolean;
   /** The leg service did not answer in time. */
   reportSilence(): void;
 }
@@ -60,7 +62,7 @@ export class UpgradeHandler {
     if (!asked.ok) this.#refuse(request, asked.error);
     else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request);
     else if ('resource' in asked.value) void this.#deps.rtc.change(request, asked.value);
-    else if (this.#checks >= this.#deps.checksMax || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
+    else if (this.#checks >= this.#deps.checksMax || !this.#deps.mayHaveRoom()) this.#refuse(request, 'busy');
     else this.#receiveUnlessRefused(request, asked.value);
   }
 
@@ -105,14 +107,17 @@ export class UpgradeHandler {
   #openRtcDevice(request: UpgradeRequest, admission: DeviceAdmission, token: string): void {
     const { service, context } = this.#deps;
     if (!this.#canCarry(request, admission, 'frames')) return;
-    const makeLeg = (ended: () => void): RtcLeg => new RtcDeviceLeg({ admission, service, context, ended });
+    const owner = ownerOf(admission);
+    const makeLeg = (ended: () => void): RtcLeg =>
+      new RtcDeviceLeg({ admission, service, context, owner, ended });
     void this.#offer(request, { key: admission.sessionId, credential: token, makeLeg });
   }
 
   /** The ticket is used up: the address of what it opened is all that a viewer needs. */
   #openRtcViewer(request: UpgradeRequest, admission: ViewerAdmission, ticket: string): void {
     const { service, context } = this.#deps;
-    const makeLeg = (ended: () => void): RtcLeg => new RtcViewerLeg({ admission, service, context, ended });
+    const makeLeg = (ended: () => void): RtcLeg =>
+      new RtcViewerLeg({ admission, service, context, owner: '', ended });
     void this.#offer(request, { key: ticket, credential: null, makeLeg });
   }
 
@@ -123,7 +128,7 @@ export class UpgradeHandler {
   }
 
   /** A peer that hangs up meanwhile is neither let in nor counted. */
-  async #admit<Admission>(
+  async #admit<Admission extends DeviceAdmission | BridgeAdmission | ViewerAdmission>(
     request: UpgradeRequest,
     asking: Promise<Result<Admission, AdmissionRefusal>>,
     open: (admission: Admission) => void,
@@ -132,7 +137,8 @@ export class UpgradeHandler {
     if (!request.isAsking) return;
     if (outcome.ok || typeof outcome.error !== 'string') this.#deps.proved(request);
     if (!outcome.ok) this.#turnAway(request, outcome.error);
-    else if (!this.#deps.hasRoom()) this.#refuse(request, 'busy');
+    else if (!this.#deps.makeRoom(ownerOf(outcome.value), isIdle(outcome.value)))
+      this.#refuse(request, 'busy');
     else open(outcome.value);
   }
 
@@ -151,7 +157,7 @@ export class UpgradeHandler {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'frames')) return;
-    this.#upgrade(request, (leg) => {
+    this.#upgrade(request, ownerOf(admission), (leg) => {
       const opened = service.openDeviceLeg(admission, leg);
       if (opened === null) return null;
       leg.carry((out) => context.relay.joinDevice(sessionId, media, out));
@@ -172,10 +178,11 @@ export class UpgradeHandler {
 
   #openBridge(request: UpgradeRequest, admission: BridgeAdmission): void {
     const { service } = this.#deps;
-    this.#upgrade(request, (leg) => {
-      const opened = service.openBridgeLeg(admission, leg);
+    const leg = this.#upgrade(request, ownerOf(admission), (opening) => {
+      const opened = service.openBridgeLeg(admission, opening);
       return opened === null ? null : { kind: 'bridge', leg: opened };
     });
+    if (isIdle(admission)) leg?.standIdle();
   }
 
   #openDownlink(request: UpgradeRequest, admission: DeviceAdmission): void {
@@ -183,6 +190,7 @@ export class UpgradeHandler {
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'pictures')) return;
     this.#stream(request, partsForDevices(), 'session_ended', {
+      owner: ownerOf(admission),
       open: (leg) => service.openDeviceLeg(admission, leg),
       join: (out) => context.relay.joinDevice(sessionId, media, out),
     });
@@ -191,19 +199,28 @@ export class UpgradeHandler {
   #openViewer(request: UpgradeRequest, admission: ViewerAdmission, picture: WatchedPicture): void {
     const { service, context } = this.#deps;
     this.#stream(request, partsForPeople(), 'viewers', {
+      owner: '',
       open: (leg) => service.openViewer(admission, leg),
       join: (out) => context.relay.watch(admission.sessionId, picture, out),
     });
   }
 
-  #upgrade(request: UpgradeRequest, open: (leg: SocketLeg) => LegSide | null): void {
+  /** Null: the peer has gone. */
+  #upgrade(
+    request: UpgradeRequest,
+    owner: LegOwner,
+    open: (leg: SocketLeg) => LegSide | null,
+  ): SocketLeg | null {
     const { context, telemetry } = this.#deps;
+    let entered: SocketLeg | null = null;
     this.#holdUntilKnown(request);
     request.upgrade((socket) => {
-      const leg = new SocketLeg(socket, context);
+      const leg = new SocketLeg(socket, context, owner);
       telemetry.mediaLogin(leg.enter(open) ?? 'accepted');
+      entered = leg;
       return leg;
     });
+    return entered;
   }
 
   /** A peer that learns that its leg is open finds its call so, whichever member it asks. For legs opened in this turn. */
@@ -223,7 +240,7 @@ export class UpgradeHandler {
   /** One whose call is elsewhere goes there, once: a call that moves meanwhile is found by coming again. WebRTC has a word for it. */
   #turnAway(request: UpgradeRequest, refusal: AdmissionRefusal): void {
     if (typeof refusal === 'string') this.#refuse(request, refusal);
-    else if (request.isForwarded || !this.#deps.hasRoom()) this.#refuse(request, 'busy');
+    else if (request.isForwarded || !this.#deps.makeRoom('', false)) this.#refuse(request, 'busy');
     else if (isRtcRequest(request.request))
       this.#refuse(request, goElsewhere(`${refusal.origin}${request.request.url ?? ''}`));
     else {
@@ -237,4 +254,16 @@ export class UpgradeHandler {
     if (typeof refusal === 'string') this.#deps.telemetry.mediaLogin(refusal);
     request.refuse(typeof refusal === 'string' ? refusalOf(refusal) : refusal);
   }
+}
+
+type Admission = DeviceAdmission | BridgeAdmission | ViewerAdmission;
+
+function ownerOf(admission: Admission): LegOwner {
+  if ('appId' in admission) return `application ${admission.appId}`;
+  return 'bridgeId' in admission ? `bridge ${admission.bridgeId}` : '';
+}
+
+/** A bridge that waits for a call. */
+function isIdle({ sessionId }: Admission): boolean {
+  return sessionId === null;
 }

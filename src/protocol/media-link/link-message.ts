@@ -31,7 +31,7 @@ import {
 } from './media-values.ts';
 
 /** Changed with every change in this file: both ends are of one release. */
-export const linkVersion = 2;
+export const linkVersion = 3;
 
 const number = z.int().min(0);
 /** From the head of a request. */

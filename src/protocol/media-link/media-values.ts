@@ -11,7 +11,7 @@ import {
   videoRotations,
 } from '../../model/call.ts';
 import { callMediaShape, callRoomShape, callSizeShape } from '../../model/call-shape.ts';
-import type { BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
+import type { ApplicationId, BridgeId, DeviceId, SessionId, TokenId } from '../../model/ids.ts';
 import { parseOrigins } from '../../model/settings-values.ts';
 import { linkTallyItemsMax, sourceSideMax, tokenKeysMax } from '../../model/limits.ts';
 import { soundEncodings } from '../../model/media/sound.ts';
@@ -58,6 +58,7 @@ export const callReport = z.discriminatedUnion('kind', [
 
 const deviceAdmission = z.strictObject({
   sessionId,
+  appId: word<ApplicationId>(),
   deviceId: word<DeviceId>(),
   tokenId: word<TokenId>(),
   media: callMediaShape,

@@ -240,5 +240,8 @@ export const faultCloses = {
   tooMuch: { code: 4429, reason: 'too_much' },
 } as const satisfies Record<string, LegClose>;
 
+/** An idle bridge that gives its place to another leg. */
+export const idleClose: LegClose = { code: 4503, reason: 'busy' };
+
 /** That of the legs themselves: nobody can carry the frames. */
 export const fullClose: LegClose = { code: 4503, reason: 'media_full' };

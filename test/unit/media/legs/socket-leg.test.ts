@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import type { Crowd } from '../../../../src/lib/connections/crowd.ts';
 import type { Result } from '../../../../src/lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../../../src/model/call.ts';
 import type { ReservationRefusal } from '../../../../src/model/media/picture.ts';
@@ -26,7 +27,7 @@ const frame = Buffer.from('01010001028001e000000000ff', 'hex');
 
 let socket: FakeFrameSocket;
 let context: FakeMediaListenerContext;
-let legs: Set<LegConnection>;
+let legs: Crowd<LegConnection>;
 let leaving: Set<LegConnection>;
 let leg: SocketLeg;
 let opened: FakeOpenLeg;
@@ -34,7 +35,7 @@ beforeEach(() => {
   socket = new FakeFrameSocket();
   context = new FakeMediaListenerContext();
   ({ legs, leaving } = context);
-  leg = new SocketLeg(socket, context);
+  leg = new SocketLeg(socket, context, 'bridge b-1');
   opened = new FakeOpenLeg('bridge', leg, () => undefined);
 });
 
@@ -508,4 +509,19 @@ test('a leg that cannot go on without a key frame says so to the relay, once the
   const joined = carried();
   leg.received(wanted, false);
   assert.deepEqual([joined.keyFramesWanted, socket.said], [1, []]);
+});
+
+test('an idle bridge that yields its place is closed as busy', () => {
+  enter();
+  leg.standIdle();
+  assert.equal(context.idleBridges.size, 1);
+  leg.evict();
+  assert.deepEqual([socket.said.at(-1), opened.goneTimes, context.idleBridges.size], ['4503 busy', 1, 0]);
+});
+
+test('a bridge that starts a call is not idle any more', () => {
+  enter();
+  leg.standIdle();
+  leg.notify(start);
+  assert.equal(context.idleBridges.size, 0);
 });
