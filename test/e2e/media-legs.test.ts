@@ -672,7 +672,7 @@ test('one bridge has two fifths of the legs, and so has the application of devic
 test('where legs run out the oldest idle bridge of the key that has the most yields, and none with a call', async () => {
   await scene.listen({ legsMax: 10 });
   const inCall = await scene.startBridge();
-  const [other] = await connectIdle('other', 1);
+  const other = await connectIdle('other', 1);
   const mine = await connectIdle('mine', 4);
   const greedy = await connectIdle('greedy', 4);
   assert.equal(scene.listener.legCount, 10);
@@ -681,8 +681,8 @@ test('where legs run out the oldest idle bridge of the key that has the most yie
   assert.equal(await mine[0]?.closed, '4503 busy');
   const newcomers = await connectIdle('newcomer', 1);
   assert.equal(await greedy[0]?.closed, '4503 busy');
-  const staying = [inCall, device, other, ...newcomers, ...mine.slice(1), ...greedy.slice(1)];
-  await Promise.all(staying.map((peer) => peer?.ping()));
+  const staying = [inCall, device, ...other, ...newcomers, ...mine.slice(1), ...greedy.slice(1)];
+  await Promise.all(staying.map((peer) => peer.ping()));
   assert.equal(scene.listener.legCount, 10);
   await connectIdle('newcomer', 1);
   await assert.rejects(connectIdle('newcomer', 1), { status: 503 }, 'of equals none yields');

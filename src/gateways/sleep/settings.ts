@@ -31,11 +31,15 @@ export const sleepSection = section({
     0,
     'Seconds after a start until that rate is reached, from a tenth of it; 0: at once.',
   ),
-  handshakes_max: setting(wholeNumber(1, 1_000_000), 20_000, 'Logins in progress at once.'),
+  handshakes_max: setting(
+    wholeNumber(1, 1_000_000),
+    20_000,
+    'Logins in progress at once; beyond it the oldest of the address that has the most is closed for a newcomer.',
+  ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Logins in progress from one address (IPv6: one /64); 0: no such bound.',
+    'Logins in progress from one address (IPv6: one /64); beyond it newcomers wait, and the oldest is closed for them once it has had 2 s; 0: no such bound.',
   ),
   admission_queue_max: setting(
     wholeNumber(0, 1_000_000),

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Crowd } from '../../lib/connections/crowd.ts';
+import type { BridgeAdmission, DeviceAdmission, ViewerAdmission } from '../../core/ports/leg-service.ts';
 import type { Relay } from '../relay/relay.ts';
 import type { RtcTrouble } from '../webrtc/rtc-peer.ts';
 
@@ -21,6 +22,11 @@ export interface IdleLeg {
 
 /** By whom legs are counted. Empty for viewers and legs that are passed on, which have bounds of their own. */
 export type LegOwner = `application ${string}` | `bridge ${string}` | '';
+
+export function legOwnerOf(admission: DeviceAdmission | BridgeAdmission | ViewerAdmission): LegOwner {
+  if ('appId' in admission) return `application ${admission.appId}`;
+  return 'bridgeId' in admission ? `bridge ${admission.bridgeId}` : '';
+}
 
 /** The part of the relay that the legs use. */
 export type LegRelay = Pick<

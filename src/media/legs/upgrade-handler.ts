@@ -17,7 +17,7 @@ import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
 import { ForwardedLeg } from './forwarded-leg.ts';
-import type { LegOwner, MediaListenerContext } from './listener-context.ts';
+import { legOwnerOf, type LegOwner, type MediaListenerContext } from './listener-context.ts';
 import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
 import { isRtcRequest, readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
@@ -107,7 +107,7 @@ export class UpgradeHandler {
   #openRtcDevice(request: UpgradeRequest, admission: DeviceAdmission, token: string): void {
     const { service, context } = this.#deps;
     if (!this.#canCarry(request, admission, 'frames')) return;
-    const owner = ownerOf(admission);
+    const owner = legOwnerOf(admission);
     const makeLeg = (ended: () => void): RtcLeg =>
       new RtcDeviceLeg({ admission, service, context, owner, ended });
     void this.#offer(request, { key: admission.sessionId, credential: token, makeLeg });
@@ -137,7 +137,7 @@ export class UpgradeHandler {
     if (!request.isAsking) return;
     if (outcome.ok || typeof outcome.error !== 'string') this.#deps.proved(request);
     if (!outcome.ok) this.#turnAway(request, outcome.error);
-    else if (!this.#deps.makeRoom(ownerOf(outcome.value), isIdle(outcome.value)))
+    else if (!this.#deps.makeRoom(legOwnerOf(outcome.value), outcome.value.sessionId === null))
       this.#refuse(request, 'busy');
     else open(outcome.value);
   }
@@ -157,7 +157,7 @@ export class UpgradeHandler {
     const { service, context } = this.#deps;
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'frames')) return;
-    this.#upgrade(request, ownerOf(admission), (leg) => {
+    this.#upgrade(request, legOwnerOf(admission), (leg) => {
       const opened = service.openDeviceLeg(admission, leg);
       if (opened === null) return null;
       leg.carry((out) => context.relay.joinDevice(sessionId, media, out));
@@ -178,11 +178,11 @@ export class UpgradeHandler {
 
   #openBridge(request: UpgradeRequest, admission: BridgeAdmission): void {
     const { service } = this.#deps;
-    const leg = this.#upgrade(request, ownerOf(admission), (opening) => {
+    const leg = this.#upgrade(request, legOwnerOf(admission), (opening) => {
       const opened = service.openBridgeLeg(admission, opening);
       return opened === null ? null : { kind: 'bridge', leg: opened };
     });
-    if (isIdle(admission)) leg?.standIdle();
+    if (admission.sessionId === null) leg?.standIdle();
   }
 
   #openDownlink(request: UpgradeRequest, admission: DeviceAdmission): void {
@@ -190,7 +190,7 @@ export class UpgradeHandler {
     const { sessionId, media } = admission;
     if (!this.#canCarry(request, admission, 'pictures')) return;
     this.#stream(request, partsForDevices(), 'session_ended', {
-      owner: ownerOf(admission),
+      owner: legOwnerOf(admission),
       open: (leg) => service.openDeviceLeg(admission, leg),
       join: (out) => context.relay.joinDevice(sessionId, media, out),
     });
@@ -254,16 +254,4 @@ export class UpgradeHandler {
     if (typeof refusal === 'string') this.#deps.telemetry.mediaLogin(refusal);
     request.refuse(typeof refusal === 'string' ? refusalOf(refusal) : refusal);
   }
-}
-
-type Admission = DeviceAdmission | BridgeAdmission | ViewerAdmission;
-
-function ownerOf(admission: Admission): LegOwner {
-  if ('appId' in admission) return `application ${admission.appId}`;
-  return 'bridgeId' in admission ? `bridge ${admission.bridgeId}` : '';
-}
-
-/** A bridge that waits for a call. */
-function isIdle({ sessionId }: Admission): boolean {
-  return sessionId === null;
 }

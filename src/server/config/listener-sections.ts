@@ -79,17 +79,17 @@ export const mediaSection = section({
   legs_max: setting(
     wholeNumber(1, 1_000_000),
     4000,
-    'Legs, idle bridges and viewers connected at once; another is answered 503.',
+    'Legs, idle bridges and viewers connected at once, two fifths of them device legs of one application or legs of one bridge at most; beyond it an idle bridge is closed for another leg, or that is answered 503.',
   ),
   handshakes_max: setting(
     wholeNumber(1, 1_000_000),
     1000,
-    'Connections that have not been let in yet, at once.',
+    'Connections that have not shown a valid credential yet, at once; beyond it the oldest of the address that has the most is closed for a newcomer.',
   ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     250,
-    'Those of one address (IPv6: one /64); 0, as it must be behind a proxy: no such bound.',
+    'Those of one address (IPv6: one /64); beyond it the oldest of them is closed once it has had 2 s, and until then newcomers are; 0, as it must be behind a proxy: no such bound.',
   ),
   max_fps: setting(
     wholeNumber(1, framesPerSecondMax),
