@@ -14,6 +14,8 @@ import type { FakeLegService } from '../support/fake-leg-service.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
 import { downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import { until } from '../support/event-loop.ts';
 import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
 
 let directory: string;
@@ -67,6 +69,23 @@ test('a leg is let in, told and closed over TLS', { skip }, async () => {
   leg.close('ended');
   assert.match((await device.nextText()) ?? '', /ringing/);
   assert.equal(await device.closed, '1000 ended');
+});
+
+test('half TLS handshakes of many addresses yield to a newcomer, and a leg does not', { skip }, async () => {
+  certificate.use('first');
+  await scene.listen({ ...tls(), handshakesMax: 4, handshakesPerAddressMax: 2 });
+  const leg = await connect();
+  const crowd: RawPeer[] = [];
+  for (let i = 0; i < 8; i++) {
+    const peer = await RawPeer.connect(scene.port, `127.0.4.${1 + (i % 2)}`);
+    peer.send(Buffer.from('16030102000100', 'hex'));
+    crowd.push(peer);
+  }
+  await until(() => scene.listener.socketCount === 5);
+  await connect();
+  await leg.ping();
+  assert.equal(scene.listener.legCount, 2);
+  for (const { socket } of crowd) socket.destroy();
 });
 
 test('a person watches over TLS until the call ends', { skip }, async () => {
