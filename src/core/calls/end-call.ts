@@ -101,7 +101,7 @@ async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEn
   const { answered } = deps;
   const known = answered.repeated(order);
   if (known !== null) return known;
-  if (answered.isFull) return fail(overload);
+  if (!answered.hasRoomFor(order)) return fail(overload);
   const answer = end(deps, order);
   answered.begin(order, answer);
   return answer;

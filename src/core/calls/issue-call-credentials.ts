@@ -151,7 +151,7 @@ function findObstacle(deps: CallCredentialsDeps, order: CallOrder): Why | null {
   if (deps.isDraining()) return unavailable('this server is being stopped');
   if (records.isOverloaded()) return unavailable('the store of calls is behind');
   if (deps.requireBridge && !findsBridge(deps, order)) return unavailable('no bridge is idle');
-  if (deps.issued.isFull) return overload('as many issuances are known as there may be');
+  if (!deps.issued.hasRoomFor(order)) return overload('as many issuances are known as there may be');
   return null;
 }
 

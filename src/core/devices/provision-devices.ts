@@ -65,7 +65,8 @@ export class Provisioner {
     const looked = this.#look(request, false);
     if (looked.changes.length === 0) return succeed(looked.result);
     const { appId } = request.caller;
-    if (this.#known.isFull) return fail(comeAgain(42901, 'too many changes of devices are known'));
+    if (!this.#known.hasRoomFor(request))
+      return fail(comeAgain(42901, 'too many changes of devices are known'));
     if (this.#deps.isBehind()) return fail(registryUnavailable);
     // A change takes milliseconds.
     if (!this.#places.take(appId)) return fail(comeAgain(42901, 'too many changes of devices are under way'));

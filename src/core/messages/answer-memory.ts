@@ -1,7 +1,9 @@
 /**
  * The signed requests that are known, by signature while its date is within the clock window: a repeat of one under way
  * joins it, and a repeat of one that was answered is answered alike. Bounded; full means 42901, and nothing known is
- * forgotten. Source: tgv1-signing.md, Replay.
+ * forgotten. A step of the wall clock makes no request valid a second time: an entry stays for the time that its date had left
+ * when it came, by the monotonic clock, and a request that is dated before a forgotten entry is rejected.
+ * Source: tgv1-signing.md, Replay; docs/adr/0008.
  */
 import { type Clock, wallSeconds } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
@@ -28,9 +30,9 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
     this.#bySignature = new ExpiringKeys(clock, knownMax);
   }
 
-  /** When true the answer is 42901, and nothing known is forgotten. */
-  get isFull(): boolean {
-    return this.#bySignature.isFull;
+  /** False: the answer is 42901, because the memory is full, or an entry with a later date is already forgotten. */
+  hasRoomFor({ signatureExpiresMs }: SignedRequest): boolean {
+    return this.#bySignature.hasRoomFor(signatureExpiresMs);
   }
 
   /** The answer of the request this one repeats, or null when it is to be done. */
@@ -70,6 +72,13 @@ function isFinal(answer: Result<unknown, Refusal>): boolean {
   return answer.ok || (answer.error.retryAfterS === undefined && answer.error.code !== 50000);
 }
 
+/** Entries that end in the same second of the wall clock. */
+interface ExpiringGroup {
+  readonly keys: string[];
+  /** Monotonic; later than the second only after the wall clock stepped forward. */
+  keptUntilMs: number;
+}
+
 /**
  * A bounded map whose entries end at a wall-clock second of their own. Dates come from callers, so expiry is not
  * in order of arrival: entries are grouped by second, and a second is dropped at once.
@@ -78,8 +87,10 @@ class ExpiringKeys<Value> {
   readonly #clock: Clock;
   readonly #max: number;
   readonly #values = new Map<string, Value>();
-  readonly #bySecond = new Map<number, string[]>();
+  readonly #bySecond = new Map<number, ExpiringGroup>();
   #sweptAt: number;
+  /** The latest second whose entries were dropped. */
+  #forgottenSecond = 0;
 
   constructor(clock: Clock, max: number) {
     this.#clock = clock;
@@ -87,9 +98,9 @@ class ExpiringKeys<Value> {
     this.#sweptAt = wallSeconds(clock);
   }
 
-  get isFull(): boolean {
+  hasRoomFor(expiresMs: number): boolean {
     this.#sweep();
-    return this.#values.size >= this.#max;
+    return this.#values.size < this.#max && secondOf(expiresMs) > this.#forgottenSecond;
   }
 
   get(key: string): Value | undefined {
@@ -102,15 +113,20 @@ class ExpiringKeys<Value> {
     const isNew = !this.#values.has(key);
     this.#values.set(key, value);
     if (!isNew) return;
-    const second = Math.floor(expiresMs / 1000) + 1;
+    const second = secondOf(expiresMs);
+    const keptUntilMs = this.#clock.monotonicMs() + second * 1000 - this.#clock.wallMs();
     const group = this.#bySecond.get(second);
-    if (group === undefined) this.#bySecond.set(second, [key]);
-    else group.push(key);
+    if (group === undefined) {
+      this.#bySecond.set(second, { keys: [key], keptUntilMs });
+      return;
+    }
+    group.keys.push(key);
+    group.keptUntilMs = Math.max(group.keptUntilMs, keptUntilMs);
   }
 
   /** Each with the end of its time, to the second. */
   *entries(): Generator<readonly [key: string, value: Value, expiresMs: number]> {
-    for (const [second, keys] of this.#bySecond)
+    for (const [second, { keys }] of this.#bySecond)
       for (const key of keys) {
         const value = this.#values.get(key);
         if (value !== undefined) yield [key, value, (second - 1) * 1000];
@@ -127,12 +143,19 @@ class ExpiringKeys<Value> {
     const now = wallSeconds(this.#clock);
     if (now === this.#sweptAt) return;
     this.#sweptAt = now;
-    for (const [second, keys] of this.#bySecond) {
-      if (second > now) continue;
-      for (const key of keys) this.#values.delete(key);
+    const nowMs = this.#clock.monotonicMs();
+    for (const [second, { keys, keptUntilMs }] of this.#bySecond) {
+      if (second > now || keptUntilMs > nowMs) continue;
+      for (const key of keys)
+        if (this.#values.delete(key)) this.#forgottenSecond = Math.max(this.#forgottenSecond, second);
       this.#bySecond.delete(second);
     }
   }
+}
+
+/** The first second of the wall clock in which the signature is refused by its date. */
+function secondOf(expiresMs: number): number {
+  return Math.floor(expiresMs / 1000) + 1;
 }
 
 /** A signature as a key: 32 characters instead of 64 hex digits, and no reference into the header it was cut from. */

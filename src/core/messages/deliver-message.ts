@@ -47,7 +47,7 @@ export function deliverMessage(
 function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
   const { directory, memory } = deps;
   if (deps.isDraining()) return refuseMessage(deps, messageUnavailable('this server is being stopped'));
-  if (memory.isFull) return refuseMessage(deps, messageOverload('too many messages are known'));
+  if (!memory.hasRoomFor(request)) return refuseMessage(deps, messageOverload('too many messages are known'));
   const connection = directory.find(request.deviceId)?.connection('signal') ?? null;
   if (connection === null) return fail(refusal(40412));
   const answer = deliver(deps, request, connection);

@@ -67,7 +67,7 @@ export function rememberMessage(
   request: SignedRequest,
   answer: MessageAnswer,
 ): void {
-  if (!memory.isFull || memory.repeated(request) !== null) memory.keep(request, answer);
+  if (memory.hasRoomFor(request) || memory.repeated(request) !== null) memory.keep(request, answer);
 }
 
 /** What another member asks of the one that has the session: all of it, but for finding who that is. */

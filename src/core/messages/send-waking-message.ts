@@ -63,7 +63,8 @@ export async function sendWakingMessage(deps: WakingDeps, request: WakingRequest
     deps.telemetry.message('repeated');
     return known;
   }
-  if (deps.wakings.isFull) return refuseMessage(deps, messageOverload('too many messages are known'));
+  if (!deps.wakings.hasRoomFor(message))
+    return refuseMessage(deps, messageOverload('too many messages are known'));
   const answer = sendOrWake(deps, request).then((settled) => concludeMessage(deps, message, settled));
   deps.wakings.begin(message, answer);
   return answer;

@@ -72,7 +72,7 @@ export function beginWakeup(
   const connection = actor.findWakeable(request.customData !== null);
   const isElsewhere = connection === 40902 && elsewhere.others.length > 0;
   if (typeof connection === 'number' && !isElsewhere) return refuseWakeup(deps, refusal(connection));
-  const isFull = deps.memory.isFull || deps.watch.isFull;
+  const isFull = !deps.memory.hasRoomFor(request) || deps.watch.isFull;
   const waitMs = isFull ? memoryFullRetryMs : deps.limits.take(request.appId, actor);
   if (waitMs > 0) return refuseWakeup(deps, overload(waitMs));
   const answer = write(deps, request, actor, typeof connection === 'number' ? null : connection, elsewhere);

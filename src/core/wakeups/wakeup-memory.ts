@@ -30,9 +30,9 @@ export class WakeupMemory {
     this.#elsewhere = new AnswerMemory(clock, signaturesMax, isAccepted);
   }
 
-  /** No room for one more, here or in the records: the answer is 42901. */
-  get isFull(): boolean {
-    return this.#own.isFull || this.#records.isFull();
+  /** False: the answer is 42901, because this memory or the records are full, or a later signature is already forgotten. */
+  hasRoomFor(request: SignedRequest): boolean {
+    return this.#own.hasRoomFor(request) && !this.#records.isFull();
   }
 
   /** The answer of the wakeup this one repeats, or null when it is to be done. */
@@ -57,7 +57,7 @@ export class WakeupMemory {
 
   /** Another member has accepted it: a repeat of it here is answered like it. */
   noteAccepted({ receipt, ...request }: AcceptedWakeup): void {
-    if (!this.#elsewhere.isFull) this.#elsewhere.keep(request, succeed(receipt));
+    if (this.#elsewhere.hasRoomFor(request)) this.#elsewhere.keep(request, succeed(receipt));
   }
 }
 

@@ -203,7 +203,8 @@ for (const [name, result, code] of [
     assert.deepEqual(await sendMessage(scene.deps, request), first);
     assert.equal(scene.connection.messages.length, 1);
     scene.clock.advance(3_000);
-    assert.equal(await scene.code(request), 0);
+    assert.equal(await scene.code(request), 42901, 'it is forgotten, and nothing so old is done');
+    assert.equal(await scene.code(), 0);
     assert.equal(scene.connection.messages.length, 2);
   });
 }

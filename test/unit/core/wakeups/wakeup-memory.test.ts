@@ -88,7 +88,7 @@ test('what other members have accepted takes no room from this one, and what com
     return { signature, signatureExpiresMs, receipt };
   });
   for (const wakeup of accepted) memory.noteAccepted(wakeup);
-  assert.equal(memory.isFull, false);
+  assert.equal(memory.hasRoomFor(scene.request()), true);
   assert.deepEqual(
     accepted.map((wakeup) => memory.repeated(wakeup)),
     [{ ok: true, value: receipt }, null],
