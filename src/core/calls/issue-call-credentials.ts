@@ -146,7 +146,7 @@ function findDenial({ clock, registry }: CallCredentialsDeps, order: CallOrder):
 }
 
 /** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
-function findObstacle(deps: CallCredentialsDeps, order: CallOrder): Why | null {
+function findObstacle(deps: CallCredentialsDeps, order: SignedCallOrder): Why | null {
   const { records } = deps;
   if (deps.isDraining()) return unavailable('this server is being stopped');
   if (records.isOverloaded()) return unavailable('the store of calls is behind');

@@ -1,7 +1,8 @@
 /**
  * Forgets the oldest events by age and by number, a slice at a time and as fast as new ones come. Each slice is a
  * small batch of its own, so that no commit waits for more than one of them, and the loop for even less. An event is
- * never forgotten before those that are older. Source: events.md, Reading.
+ * never forgotten before those that are older, and a step of the wall clock does not empty the log (forgetting-pace.ts).
+ * Source: events.md, Reading.
  */
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -9,6 +10,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import { eventIdMs, eventKey, forgottenKey, type EventTables } from './event-rows.ts';
 import type { EventStore } from './event-store.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
+import { ForgettingPace } from '../lmdb/forgetting-pace.ts';
 import { forgetEventsMs, forgetEventsSlice } from '../lmdb/store-limits.ts';
 import { StoredEvents } from './stored-events.ts';
 
@@ -26,10 +28,17 @@ export interface EventRetentionDeps extends EventRetentionSettings {
   readonly batch: (write: () => void) => Promise<void>;
 }
 
+interface SliceToForget {
+  readonly newest: LoggedEvent;
+  /** Events that go for their age. */
+  readonly aged: number;
+}
+
 export class EventRetention {
   readonly #tables: EventTables;
   readonly #stored: StoredEvents;
   readonly #deps: EventRetentionDeps;
+  readonly #pace: ForgettingPace;
   #isForgetting = false;
 
   constructor(state: StateTables, deps: EventRetentionDeps) {
@@ -37,13 +46,14 @@ export class EventRetention {
     this.#tables = state.events;
     this.#stored = new StoredEvents(state);
     this.#deps = deps;
+    this.#pace = new ForgettingPace(deps.clock, deps.maxAgeMs);
   }
 
   start(): Cancel {
     return this.#deps.clock.every(forgetEventsMs, () => void this.forget());
   }
 
-  /** Resolves when nothing is left to be forgotten, or the store refused a slice: the next round tries again. Never rejects. */
+  /** Resolves when nothing is left that may be forgotten now, or the store refused a slice: the next round tries again. Never rejects. */
   async forget(): Promise<void> {
     if (this.#isForgetting) return;
     this.#isForgetting = true;
@@ -58,22 +68,34 @@ export class EventRetention {
 
   /** False: there is nothing more to forget. */
   async #forgetSlice(): Promise<boolean> {
-    const newest = this.#newestToForget();
-    if (newest === null) return false;
+    const slice = this.#sliceToForget();
+    if (slice === null) return false;
+    const { newest, aged } = slice;
     await this.#deps.batch(() => this.#remove(newest));
+    this.#pace.forgot(aged);
     this.#deps.log.forgotten(newest.sequence);
     return true;
   }
 
   /** At most a slice from the oldest; null: all are kept. */
-  #newestToForget(): LoggedEvent | null {
+  #sliceToForget(): SliceToForget | null {
     const { log, maxCount } = this.#deps;
-    const excess = log.head - log.oldest + 1 - maxCount;
-    if (excess > 0) return this.#newestOf(excess);
-    if (!this.#isTooOld(this.#oldest())) return null;
-    const slice = this.#stored.read(log.oldest - 1, forgetEventsSlice, log.head);
+    const count = log.head - log.oldest + 1;
+    if (count > maxCount) {
+      const newest = this.#newestOf(count - maxCount);
+      return newest === null ? null : { newest, aged: 0 };
+    }
+    const allowed = this.#pace.allowed(count);
+    if (!this.#isTooOld(this.#oldest())) {
+      this.#pace.caughtUp();
+      return null;
+    }
+    if (allowed === 0) return null;
+    const slice = this.#stored.read(log.oldest - 1, Math.min(forgetEventsSlice, allowed), log.head);
     const firstKept = slice.findIndex((event) => !this.#isTooOld(event));
-    return slice.at(firstKept === -1 ? -1 : firstKept - 1) ?? null;
+    const aged = firstKept === -1 ? slice.length : firstKept;
+    const newest = slice[aged - 1];
+    return newest === undefined ? null : { newest, aged };
   }
 
   /** At most a slice of so many sequences from the oldest; a mirrored log has some that are no event. */

@@ -110,6 +110,9 @@ export const noticesStopMsMax = 10_000;
 /** Changes of the registry that wait for the log; beyond it the API changes no device and answers 50301. */
 export const noticesWaitingMax = 100_000;
 
+/** Share of a log that is forgotten for its age within a minute; more where the age is less than 200 minutes. */
+export const forgottenShareMax = 0.01;
+
 /** Events forgotten between two waits for the store, and how often one looks for them. */
 export const forgetEventsSlice = 500;
 export const forgetEventsMs = 1000;

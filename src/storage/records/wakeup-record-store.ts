@@ -2,7 +2,8 @@
  * The wakeups of the last 24 hours, in the journal. Known by request id, application and their own id, which is in the order
  * of their answers; a second table has them in the order of their beginning, so that the old ones are found and forgotten a
  * slice at a time, a third those whose outcome is awaited, so that a start finds them without a walk through a day, and a
- * fourth the latest of each device. Full is said by `isFull` and nothing younger than 24 h is ever forgotten.
+ * fourth the latest of each device. Full is said by `isFull` and nothing younger than 24 h is ever forgotten; a step of the wall
+ * clock does not empty the tables (forgetting-pace.ts).
  * Source: events.md, Reading.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -15,6 +16,7 @@ import { countEntries, type Environment } from '../lmdb/environment.ts';
 import type { Journal } from '../journal/journal.ts';
 import { JournalSlot } from '../journal/journal-slot.ts';
 import type { WakeupTransition } from '../journal/transition.ts';
+import { ForgettingPace } from '../lmdb/forgetting-pace.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { countWakeupsMs, forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
 import { findLatestId, findStoredWakeup, listStoredWakeups } from './stored-wakeups.ts';
@@ -50,6 +52,7 @@ export class WakeupRecordStore implements WakeupRecords {
    * moment where it is counted anew: the bound is a million, and need not be exact.
    */
   #known: number;
+  readonly #pace: ForgettingPace;
   #isForgetting = false;
 
   constructor(state: StateTables, journal: Journal, settings: WakeupRecordSettings) {
@@ -58,6 +61,7 @@ export class WakeupRecordStore implements WakeupRecords {
     this.#journal = journal;
     this.#settings = settings;
     this.#known = countEntries(this.#tables.records);
+    this.#pace = new ForgettingPace(settings.clock, wakeupKnownMs);
     this.#slot = new JournalSlot(
       journal,
       (key, saved) => this.#put(key, saved),
@@ -70,8 +74,7 @@ export class WakeupRecordStore implements WakeupRecords {
     const { appId, requestId, which } = name;
     const id = typeof which === 'string' ? which : this.#latestId(appId, requestId, which?.deviceId ?? null);
     if (id === null) return null;
-    const record = this.#findKept(wakeupKey({ appId, requestId, id }));
-    return record === null || this.#isExpired(record) ? null : record;
+    return this.#findKept(wakeupKey({ appId, requestId, id }));
   }
 
   list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly KnownWakeup[] {
@@ -81,9 +84,7 @@ export class WakeupRecordStore implements WakeupRecords {
     for (const [, { appId, requestId: id, record }] of this.#slot.entries())
       if (id === requestId && (deviceId === null || record.deviceId === deviceId))
         known.set(record.id, { appId, requestId, record });
-    return latestFirst(known.values())
-      .filter(({ record }) => !this.#isExpired(record))
-      .slice(0, limit);
+    return latestFirst(known.values()).slice(0, limit);
   }
 
   save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
@@ -133,7 +134,7 @@ export class WakeupRecordStore implements WakeupRecords {
     if (this.#isForgetting) return;
     this.#isForgetting = true;
     try {
-      while ((await this.#forgetSlice()) === forgetWakeupsSlice);
+      while ((await this.#forgetSlice()) > 0);
     } catch {
       // The same store refuses the journal too, and that tells.
     } finally {
@@ -151,8 +152,13 @@ export class WakeupRecordStore implements WakeupRecords {
 
   async #forgetSlice(): Promise<number> {
     const end = timeKey(this.#settings.clock.wallMs() - wakeupKnownMs + 1, '');
-    const times = Array.from(this.#tables.times.getKeys({ end, limit: forgetWakeupsSlice }));
-    if (times.length === 0) return 0;
+    // A full store rejects wakeups: then the pace is not limited.
+    const isLimited = this.#known < this.#settings.knownMax;
+    const allowed = isLimited ? this.#pace.allowed(this.#known) : forgetWakeupsSlice;
+    const limit = Math.max(1, Math.min(forgetWakeupsSlice, allowed));
+    const times = Array.from(this.#tables.times.getKeys({ end, limit }));
+    if (times.length === 0) this.#pace.caughtUp();
+    if (times.length === 0 || allowed === 0) return 0;
     let forgotten = 0;
     await this.#settings.batch(() => {
       const outdated = times.map(keyOfTime).filter((key) => this.#slot.get(key) === undefined);
@@ -164,6 +170,7 @@ export class WakeupRecordStore implements WakeupRecords {
       for (const key of outdated) this.#forget(key);
     });
     this.#known -= forgotten;
+    if (isLimited) this.#pace.forgot(times.length);
     return times.length;
   }
 
@@ -175,10 +182,6 @@ export class WakeupRecordStore implements WakeupRecords {
     const device = Buffer.from(deviceKey(appId, requestId, record.deviceId));
     if (latest.get(device) === id) void latest.remove(device);
     void records.remove(Buffer.from(key));
-  }
-
-  #isExpired({ begunAtMs }: WakeupRecord): boolean {
-    return this.#settings.clock.wallMs() - begunAtMs >= wakeupKnownMs;
   }
 
   #latestId(appId: ApplicationId, requestId: RequestId, deviceId: DeviceId | null): WakeupId | null {

@@ -37,7 +37,15 @@ function scene(t: TestContext, bounds: Partial<EventRetentionSettings>, scripted
     for (let i = 0; i < count; i++) events.append(draftOf('device', i, clock.wallMs()));
     await journal.allCommitted();
   };
-  return { clock, store, commits, events, stored, retention, happen };
+  /** So many minutes pass, in which the wall clock stands still. */
+  const forgetFor = async (minutes: number): Promise<void> => {
+    for (let i = 0; i < minutes; i++) {
+      clock.advance(60_000);
+      clock.stepWall(-60_000);
+      await retention.forget();
+    }
+  };
+  return { clock, store, commits, events, stored, retention, happen, forgetFor };
 }
 
 test('events beyond the number that is kept are forgotten, oldest first, over as many slices as it takes', async (t) => {
@@ -53,41 +61,81 @@ test('events beyond the number that is kept are forgotten, oldest first, over as
 });
 
 test('an event is kept for its age and no longer, and not forgotten before an older one', async (t) => {
-  const { clock, events, retention, happen } = scene(t, {});
+  const { clock, events, happen, forgetFor } = scene(t, {});
   await happen(2);
   clock.advance(1000);
   await happen(3);
   clock.advance(weekMs - 1001);
-  await retention.forget();
+  await forgetFor(10);
   assert.equal(events.oldest, 1);
   clock.advance(1);
-  await retention.forget();
+  await forgetFor(10);
   assert.equal(events.oldest, 3);
   clock.advance(1000);
-  await retention.forget();
+  await forgetFor(3);
   assert.deepEqual([events.oldest, events.head], [6, 5], 'nothing is left');
-  await retention.forget();
+  await forgetFor(1);
   assert.deepEqual([events.oldest, events.head], [6, 5]);
 });
 
 test('an event from before the wall clock stepped back waits its own time, and those behind it wait with it', async (t) => {
-  const { clock, events, retention, happen } = scene(t, {});
+  const { clock, events, happen, forgetFor } = scene(t, {});
   await happen(1);
   clock.stepWall(-3600_000);
   await happen(1);
   clock.stepWall(weekMs);
-  await retention.forget();
+  await forgetFor(10);
   assert.equal(events.oldest, 1);
   clock.stepWall(3600_000);
-  await retention.forget();
+  await forgetFor(2);
   assert.equal(events.oldest, 3);
 });
 
+test('a wall clock that is 40 days ahead costs a hundredth of the log a minute, and no more after a restart', async (t) => {
+  const { clock, store, events, retention, happen, forgetFor } = scene(t, {});
+  await happen(1000);
+  clock.stepWall(40 * 24 * 3600_000);
+  await retention.forget();
+  assert.equal(events.oldest, 2);
+  await forgetFor(3);
+  assert.equal(events.oldest, 32);
+  const batch = (write: () => void): Promise<void> => store.state.environment.transaction(write);
+  const bounds = { maxAgeMs: weekMs, maxCount: 1_000_000 };
+  await new EventRetention(store.state, { ...bounds, clock, log: events, batch }).forget();
+  assert.equal(events.oldest, 33);
+  clock.stepWall(-40 * 24 * 3600_000);
+  await forgetFor(5);
+  assert.equal(events.oldest, 33, 'the clock is right again');
+});
+
+test('a log that is too old altogether is empty within 100 minutes', async (t) => {
+  const { clock, events, happen, forgetFor } = scene(t, {});
+  await happen(1000);
+  clock.stepWall(weekMs);
+  await forgetFor(99);
+  assert.ok(events.oldest < 1001);
+  await forgetFor(2);
+  assert.equal(events.oldest, 1001);
+});
+
+test('a log with a retention of minutes forgets each event within one and a half times that', async (t) => {
+  const minutes = 15;
+  const { clock, events, retention, happen } = scene(t, { maxAgeMs: minutes * 60_000 });
+  for (let i = 0; i < 60; i++) {
+    await happen(20);
+    clock.advance(60_000);
+    await retention.forget();
+    const oldest = events.read(events.oldest - 1, 1)[0] ?? assert.fail();
+    assert.ok(clock.wallMs() - oldest.atMs <= 1.5 * minutes * 60_000);
+  }
+  assert.ok(events.oldest > 800);
+});
+
 test('after a restart the log begins where it was forgotten to, and goes on, though nothing is left', async (t) => {
-  const { clock, store, retention, happen } = scene(t, {});
+  const { clock, store, happen, forgetFor } = scene(t, {});
   await happen(700);
   clock.advance(weekMs);
-  await retention.forget();
+  await forgetFor(101);
   await store.close();
   const again = closedAfter(t, openStore(store.directory));
   const { events, journal } = openJournal(again);
