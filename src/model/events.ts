@@ -1,5 +1,6 @@
 /** The events that backends are told. Source: events.md, The log. */
 import type { CallEndReason, CallState } from './call.ts';
+import type { ConnectionKind } from './cluster.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from './ids.ts';
 import type { JsonObject } from './json.ts';
 import type { SignalEndReason } from './signal.ts';
@@ -10,6 +11,7 @@ export const eventTypes = [
   'device.signal.offline',
   'device.sleep.login',
   'device.sleep.offline',
+  'device.conflict',
   'device.wakeup.accepted',
   'device.wakeup.failed',
   'device.wakeup.completed',
@@ -52,6 +54,11 @@ export type EventBody =
   | {
       readonly type: 'device.sleep.offline';
       readonly data: { readonly session: SessionId; readonly node: string; readonly reason: SleepEndReason };
+    }
+  | {
+      readonly type: 'device.conflict';
+      /** `replacements`: since the last such event, or in the last minute. */
+      readonly data: { readonly connection: ConnectionKind; readonly replacements: number };
     }
   | {
       readonly type: 'device.wakeup.accepted';

@@ -58,6 +58,9 @@ class Walk {
   readonly peers = new Map<string, Peer[]>();
 
   constructor() {
+    // A walk takes no time.
+    this.scene.loginRates = { take: () => true };
+    this.scene.conflicts = { replaced: () => undefined };
     for (const deviceId of devices) {
       this.scene.registry.addDevice({ deviceId });
       for (const name of kinds) this.peers.set(`${deviceId} ${name}`, []);

@@ -100,7 +100,7 @@ export class DeviceGateway {
       mac,
       signedText,
     } as const;
-    const ticket = this.#sleep.admit(login, sessionKey, connection, true);
+    const ticket = this.#sleep.admit(login, sessionKey, connection, true, () => '');
     if (ticket === 'busy' || ticket === 'denied') return socket.destroy();
     wire.accept({
       received: (data) => connection.received(Buffer.from(data)),
@@ -130,7 +130,7 @@ export class DeviceGateway {
       mediaUrl: () => null,
     });
     const login = { deviceId, mac: computeSignalMac(secret, sessionKey, deviceId), media: null };
-    const ticket = this.#signal.admit(login, sessionKey, connection, true);
+    const ticket = this.#signal.admit(login, sessionKey, connection, true, () => '');
     if (ticket === 'busy' || ticket === 'denied') return socket.close();
     wire.accept({
       received: (data) => connection.received(Buffer.from(data), false),

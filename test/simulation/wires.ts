@@ -190,6 +190,10 @@ export class SimulatedFrameSocket implements FrameSocket {
     return 0;
   }
 
+  getRemoteAddressAsText(): ArrayBuffer {
+    return new ArrayBuffer(0);
+  }
+
   end(code: number): void {
     if (code === replacedCode && this.#wire.deps.faults.keepsReplaced) return;
     this.#wire.closeServer(code);

@@ -22,6 +22,9 @@ import { queryConnectivity, type ConnectivityDeps } from '../../src/core/devices
 import type { SessionTicket } from '../../src/core/ports/device-sessions.ts';
 import { computeSignalMac } from '../../src/protocol/signal/controller-message.ts';
 import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
+import { LoginRates } from '../../src/core/devices/login-rates.ts';
+import { SessionConflicts } from '../../src/core/devices/session-conflicts.ts';
+import { deviceLoginsBurst } from '../../src/model/limits.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
   FakeConnection,
@@ -47,6 +50,15 @@ export class SessionScene {
   readonly signalRecords = new FakeRecords(this.events);
   readonly reports: { deviceId: DeviceId; sessionId: SessionId; report: WakeReport }[] = [];
   readonly rejections: { deviceId: DeviceId; rejection: CallRejection }[] = [];
+  loginRates: SignalSessionsDeps['loginRates'] = new LoginRates(this.clock, {
+    perSecond: 1,
+    burst: deviceLoginsBurst,
+  });
+  conflicts: SignalSessionsDeps['conflicts'] = new SessionConflicts({
+    clock: this.clock,
+    log: this.log,
+    append: (event) => void this.events.push(event),
+  });
   directory = this.newDirectory();
   overloaded = false;
   refusing = false;
@@ -55,7 +67,7 @@ export class SessionScene {
 
   /** Of this moment: after a restart the directory is another. */
   get deps(): SignalSessionsDeps & ConnectivityDeps {
-    const { clock, registry, directory, sleepRecords, signalRecords, log } = this;
+    const { clock, registry, directory, log, loginRates, conflicts } = this;
     const wakeups: SignalSessionsDeps['wakeups'] = {
       reported: (deviceId, sessionId, report) => void this.reports.push({ deviceId, sessionId, report }),
     };
@@ -64,7 +76,8 @@ export class SessionScene {
     };
     const loginsAreClosed = (): boolean => this.overloaded;
     const storeRefuses = (): boolean => this.refusing;
-    const known = { clock, registry, directory, sleepRecords, signalRecords, log, views: ownViews };
+    const records = { sleepRecords: this.sleepRecords, signalRecords: this.signalRecords };
+    const known = { clock, registry, directory, ...records, log, loginRates, conflicts, views: ownViews };
     return { ...known, wakeups, rejections, loginsAreClosed, storeRefuses };
   }
 
@@ -89,6 +102,7 @@ export interface AdmitOptions {
   readonly deviceId?: DeviceId;
   readonly secret?: string;
   readonly hasRoom?: boolean;
+  readonly address?: string;
   /** Of a signal login. */
   readonly media?: JsonObject | null;
   /** Of a sleep login. */
@@ -177,6 +191,7 @@ class SleepDoor extends Door {
 
   admit(options: AdmitOptions = {}): Peer | 'denied' | 'busy' {
     const { deviceId = testDevice, secret = rightSecret, wakeMode = 'custom', hasRoom = true } = options;
+    const { address = '192.0.2.1' } = options;
     const connection = new FakeConnection();
     const signedText = `RVL1 ${Buffer.from(deviceId).toString('base64url')} ${wakeMode} 50 0`;
     const mac = computeLoginMac(secret, sessionKey, signedText);
@@ -188,7 +203,13 @@ class SleepDoor extends Door {
       mac,
       signedText,
     };
-    const ticket = sleepSessions(this.scene.deps).admit(login, sessionKey, connection, hasRoom);
+    const ticket = sleepSessions(this.scene.deps).admit(
+      login,
+      sessionKey,
+      connection,
+      hasRoom,
+      () => address,
+    );
     return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
   }
 
@@ -211,9 +232,16 @@ class SignalDoor extends Door {
 
   admit(options: AdmitOptions = {}): Peer | 'denied' | 'busy' {
     const { deviceId = testDevice, secret = rightSecret, media = null, hasRoom = true } = options;
+    const { address = '192.0.2.1' } = options;
     const connection = new FakeSignalConnection();
     const login: SignalLogin = { deviceId, mac: computeSignalMac(secret, sessionKey, deviceId), media };
-    const ticket = signalSessions(this.scene.deps).admit(login, sessionKey, connection, hasRoom);
+    const ticket = signalSessions(this.scene.deps).admit(
+      login,
+      sessionKey,
+      connection,
+      hasRoom,
+      () => address,
+    );
     return typeof ticket === 'string' ? ticket : new Peer(this, ticket, connection);
   }
 

@@ -64,6 +64,8 @@ export function describeEvent({ type, data }: EventText): string {
         : 'came online: its controller is connected';
     case 'device.signal.offline':
       return `its controller was disconnected: ${sessionReason(reason)}`;
+    case 'device.conflict':
+      return `its ${String(data['connection'])} connections replaced each other ${String(data['replacements'])} times: its id or secret is used twice`;
     case 'device.wakeup.accepted':
       return `was sent a wakeup${of}`;
     case 'device.wakeup.completed':

@@ -1,5 +1,5 @@
 /**
- * A login at the sleep or the signal port: proof, device, disabling, expiry, and then the device's session is this
+ * A login at the sleep or the signal port: proof, device, disabling, expiry, rate, and then the device's session is this
  * connection's. Source: sleep-wire.md, Refusals and Sessions; signal-wire.md; decisions.md, Connectivity.
  */
 import { assert } from '../../lib/assert.ts';
@@ -16,12 +16,16 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import { proveDevice } from './device-access.ts';
 import type { ActorMessage, EndReason, LoginMessage } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
+import type { LoginRates } from './login-rates.ts';
 import { findProductDefaults } from './product-defaults.ts';
+import type { SessionConflicts } from './session-conflicts.ts';
 
 export interface SleepSessionsDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
   readonly directory: DeviceDirectory;
+  readonly loginRates: Pick<LoginRates, 'take'>;
+  readonly conflicts: Pick<SessionConflicts, 'replaced'>;
   /** The store is far behind: a device that has no session is not let in. */
   loginsAreClosed(): boolean;
 }
@@ -37,11 +41,11 @@ export interface SignalSessionsDeps extends SleepSessionsDeps {
 /** The port of the sleep gateway. */
 export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
   return {
-    admit: (login, sessionKey, connection, hasRoom) => {
+    admit: (login, sessionKey, connection, hasRoom, address) => {
       const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
       const { wakeMode } = login;
       const open: Opening = (event, secretMark) => ({ to: 'sleep', event, connection, wakeMode, secretMark });
-      return admit(deps, 'sleep', login, computeMac, hasRoom, open);
+      return admit(deps, 'sleep', login, computeMac, hasRoom, address, open);
     },
     ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
   };
@@ -50,11 +54,11 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
 /** The port of the signal gateway. */
 export function signalSessions(deps: SignalSessionsDeps): SignalSessions {
   return {
-    admit: (login, sessionKey, connection, hasRoom) => {
+    admit: (login, sessionKey, connection, hasRoom, address) => {
       const computeMac = (secret: string): Buffer => computeSignalMac(secret, sessionKey, login.deviceId);
       const { media } = login;
       const open: Opening = (event, secretMark) => ({ to: 'signal', event, connection, media, secretMark });
-      return admit(deps, 'signal', login, computeMac, hasRoom, open);
+      return admit(deps, 'signal', login, computeMac, hasRoom, address, open);
     },
     committed(ticket) {
       const committed = deps.signalRecords.committed(ticket.deviceId);
@@ -76,6 +80,7 @@ function admit(
   login: { readonly deviceId: DeviceId; readonly mac: Uint8Array },
   computeMac: (secret: string) => Buffer,
   hasRoom: boolean,
+  address: () => string,
   open: Opening,
 ): SessionTicket | 'denied' | 'busy' {
   const { clock, registry, directory } = deps;
@@ -85,13 +90,16 @@ function admit(
   // Only now: a stranger must not learn from `busy` which devices are here.
   const replaces = (directory.find(deviceId)?.epoch(kind) ?? 0) > 0;
   if ((!hasRoom || deps.loginsAreClosed()) && !replaces) return 'busy';
+  if (!deps.loginRates.take(kind, deviceId)) return 'busy';
   const actor = directory.claim(deviceId);
   const sessionId = generateSessionId();
   const heartbeatAt = actor.heartbeatAt(kind);
   const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt } as const;
   const taken = actor.post(open(event, secretMark));
   assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
-  return { deviceId, sessionId, epoch: actor.epoch(kind) };
+  const epoch = actor.epoch(kind);
+  if (replaces) deps.conflicts.replaced({ connection: kind, deviceId, epoch, address: address() });
+  return { deviceId, sessionId, epoch };
 }
 
 /** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */

@@ -61,13 +61,15 @@ interface DeviceSessions<Login, Connection, Reason> {
   /**
    * Checks proof, device, disabling and expiry in one time for all of them, claims the device for this
    * connection and closes the one it replaces. `hasRoom` false: only a login that replaces a session is admitted,
-   * another is `busy`. Throws when the registry or the device's record cannot be read.
+   * another is `busy`, and so is a device that logs in too fast. `address`: of the peer, asked only where it is needed;
+   * empty: it is gone already. Throws when the registry or the device's record cannot be read.
    */
   admit(
     login: Login,
     sessionKey: string,
     connection: Connection,
     hasRoom: boolean,
+    address: () => string,
   ): SessionTicket | 'denied' | 'busy';
   /** The connection is gone for a reason of the peer's or the gateway's own; not called after `close`. A late call changes nothing. */
   ended(ticket: SessionTicket, reason: Reason, lastHeartbeatAt: number): void;

@@ -3,6 +3,7 @@
  * until the login is accepted, then hands it to a SignalingConnection and is gone. Lifecycle: proving -> over.
  * Source: signal-wire.md.
  */
+import { remoteAddress } from '../../lib/connection-limits.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { signalHandshakePingsMax, signalMessageBytesMax } from '../../model/limits.ts';
@@ -117,8 +118,11 @@ export class Handshake implements PendingConnection, SocketOwner {
   }
 
   #admit(login: SignalLogin, connection: SignalingConnection): SessionTicket | 'denied' | 'busy' {
+    const { sessions, hasRoom } = this.#context;
     try {
-      return this.#context.sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom());
+      return sessions.admit(login, this.#sessionKey, connection, hasRoom(), () =>
+        remoteAddress(this.#socket),
+      );
     } catch (error) {
       this.#context.reportFailure(error);
       return 'busy';

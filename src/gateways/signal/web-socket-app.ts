@@ -208,6 +208,7 @@ export interface FrameSocket {
   end(code: number, reason: string): void;
   /** The end without a close frame. */
   close(): void;
+  getRemoteAddressAsText(): ArrayBuffer;
 }
 
 const sendDropped = 2;

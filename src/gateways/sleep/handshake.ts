@@ -45,6 +45,8 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #socket: Socket;
   #stage: Stage = 'arriving';
   #sessionKey = '';
+  /** The peer's address in the PROXY header; null: it is the socket's. */
+  #source: string | null = null;
   #discardedBytes = 0;
 
   /** Takes a socket that was just accepted; `start` sets it going. `address`: its key; empty where it does not count. */
@@ -156,6 +158,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #apply(): void {
     const { admission, clock, settings } = this.#context;
     this.#stage = 'admitting';
+    this.#source = source;
     this.#waitUntil(clock.monotonicMs() + settings.admission_wait_ms);
     if (!admission.apply(this)) this.turnAway();
   }
@@ -203,7 +206,13 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #admit(login: SleepLogin, connection: SleepingConnection): SessionTicket | 'denied' | 'busy' {
     const { sessions } = this.#context;
     try {
-      return sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom());
+      return sessions.admit(
+        login,
+        this.#sessionKey,
+        connection,
+        this.#context.hasRoom(),
+        () => this.#source ?? askAddress(this.#socket),
+      );
     } catch (error) {
       this.#context.reportFailure(error);
       return 'busy';

@@ -44,6 +44,7 @@ import {
   sessionId,
 } from './member-values.ts';
 import { callEndReasons, callStates } from '../../model/call.ts';
+import { connectionKinds } from '../../model/cluster.ts';
 import { signalEndReasons } from '../../model/signal.ts';
 import { sleepEndReasons } from '../../model/sleep.ts';
 
@@ -68,6 +69,7 @@ export const eventDraft: z.ZodType<EventDraft> = z.discriminatedUnion('type', [
   draftOf('device.sleep.login', login),
   draftOf('device.signal.offline', { session: sessionId, node: line, reason: z.enum(signalEndReasons) }),
   draftOf('device.sleep.offline', { session: sessionId, node: line, reason: z.enum(sleepEndReasons) }),
+  draftOf('device.conflict', { connection: z.enum(connectionKinds), replacements: whole }),
   draftOf('device.wakeup.accepted', { request_id: requestId, custom_data: word<string>().nullable() }),
   draftOf('device.wakeup.failed', { request_id: requestId, reason: z.enum(sleepEndReasons) }),
   draftOf('device.wakeup.completed', { request_id: requestId, woke_after_ms: whole }),

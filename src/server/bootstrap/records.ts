@@ -3,7 +3,7 @@
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
-import type { EventType } from '../../model/events.ts';
+import type { EventDraft, EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
@@ -16,6 +16,8 @@ import { EventRetention } from '../../storage/events/event-retention.ts';
 import { EventStore } from '../../storage/events/event-store.ts';
 import { Committer, type RecordStore } from '../../storage/journal/committer.ts';
 import { Journal } from '../../storage/journal/journal.ts';
+import { JournalSlot } from '../../storage/journal/journal-slot.ts';
+import type { EventTransition } from '../../storage/journal/transition.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import { probeDisk } from '../../storage/lmdb/disk-probe.ts';
 import { isDiskFault } from '../../storage/lmdb/store-fault.ts';
@@ -33,6 +35,8 @@ export interface Records {
   readonly wakeups: WakeupRecordStore;
   readonly calls: CallRecordStore;
   readonly events: EventStore;
+  /** An event that changes no record. */
+  appendEvent(event: EventDraft): void;
   /** Changes of the registry, as events. */
   readonly registryEvents: RegistryEventStore;
   /** By the rows of this store. */
@@ -108,6 +112,7 @@ export function openRecords(
   const stops = environment.mode === 'shared' ? [wakeups.followOthers(), events.start(clock)] : [];
   if (deps.isCoordinator) stops.push(wakeups.start(), retention.start());
   notifyEvents(events, deps);
+  const bare = new JournalSlot<EventTransition>(journal, () => undefined);
   const lost = new LostSessions(state, journal, deps.node);
   return {
     sleep: new ConnectionRecordStore(state, 'sleep', journal, store.member),
@@ -115,6 +120,7 @@ export function openRecords(
     wakeups,
     calls: new CallRecordStore(state, journal),
     events,
+    appendEvent: (event) => bare.write(event.deviceId, { kind: 'events', event }, true),
     registryEvents: new RegistryEventStore(state, journal),
     locator: new StoredSessionLocator(state, deps.heartbeats),
     closeSessionsOf: (connection, isGone, atMs) => lost.close(connection, isGone, atMs),

@@ -8,6 +8,8 @@ import { hostname } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
 import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import { DeviceDirectory } from '../../core/devices/device-directory.ts';
+import { LoginRates } from '../../core/devices/login-rates.ts';
+import { SessionConflicts } from '../../core/devices/session-conflicts.ts';
 import { WakeupWatch } from '../../core/wakeups/wakeup-watch.ts';
 import { messagesKnownMax } from '../../model/limits.ts';
 import { AnswerMemory } from '../../core/messages/answer-memory.ts';
@@ -48,7 +50,7 @@ import type { PeerNotice } from '../../model/peer.ts';
 import type { SoundEncoding } from '../../model/media/sound.ts';
 import { soundEncodersOf } from '../../model/media/media-capacity.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
-import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
+import { deviceLoginRate, mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { metricSources, noPartsYet, type CountedParts } from './metric-sources.ts';
 import { StoreHealth } from './store-health.ts';
@@ -68,6 +70,8 @@ export interface OpenContext {
   readonly sleepRecords: ConnectionRecords;
   readonly signalRecords: ConnectionRecords;
   readonly directory: DeviceDirectory;
+  readonly loginRates: LoginRates;
+  readonly conflicts: SessionConflicts;
   /** The calls that are kept here: none where another process keeps them all. */
   readonly callDirectory: CallDirectory;
   /** Those of them that have ended. */
@@ -206,6 +210,8 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     sleepRecords,
     signalRecords,
     directory,
+    loginRates: new LoginRates(clock, deviceLoginRate(settings)),
+    conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
     callDirectory,
     endedCalls,
     deviceReview: deviceReview({ clock, registry, directory, log }),

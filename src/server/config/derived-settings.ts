@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
+import { deviceLoginsBurst } from '../../model/limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { LegPlace } from '../../core/ports/leg-service.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
@@ -94,6 +95,11 @@ export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
     application: applicationRate(application, wakeup.application_burst),
     inFlightMax: wakeup.in_flight_max,
   };
+}
+
+export function deviceLoginRate({ limits }: Settings): Rate {
+  const perSecond = limits.device_logins_per_second;
+  return { perSecond, burst: Math.max(deviceLoginsBurst, perSecond) };
 }
 
 /** Of the issuance of calls. */
@@ -253,6 +259,7 @@ export function settingsOfProcess(settings: Settings, { listeners, workers }: Pr
       in_flight_max: share(wakeup.in_flight_max),
     },
     limits: {
+      ...limits,
       queries_per_second: rateShare(limits.queries_per_second),
       queries_burst: burstShare(limits.queries_burst),
       issuances_per_second: rateShare(limits.issuances_per_second),

@@ -5,7 +5,7 @@
  * decisions.md and sleep-wire.md.
  */
 import { z } from 'zod';
-import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
+import { deviceLoginsBurst, hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
 import { apiSection, mediaSection, opsSection } from './listener-sections.ts';
 import { signalSection } from '../../gateways/signal/settings.ts';
@@ -120,6 +120,11 @@ const provisionings = 'Requests that list or change devices of the registry';
  * several applications sets it so that none is slowed down by another.
  */
 const limits = section({
+  device_logins_per_second: setting(
+    rate,
+    1,
+    `Logins per second of one device at one port, after ${deviceLoginsBurst} at once; beyond it they are refused as busy.`,
+  ),
   queries_per_second: perSecond(queries),
   queries_burst: atOnce(queries),
   issuances_per_second: perSecond(issuances),

@@ -99,7 +99,7 @@ export class Journal implements EntryTaker {
 
   /** How many entries of each kind are in memory only. */
   waiting(): WaitingEntries {
-    const waiting = { logins: 0, ends: 0, heartbeats: 0, wakeups: 0, calls: 0, registry: 0 };
+    const waiting = { logins: 0, ends: 0, heartbeats: 0, wakeups: 0, calls: 0, registry: 0, events: 0 };
     for (const { transition } of [...this.#batch, ...this.#pending.items()]) waiting[kindOf(transition)] += 1;
     return waiting;
   }
@@ -249,7 +249,7 @@ export class Journal implements EntryTaker {
 
 /** Entries by what they say. */
 export type WaitingEntries = Readonly<
-  Record<'logins' | 'ends' | 'heartbeats' | 'wakeups' | 'calls' | 'registry', number>
+  Record<'logins' | 'ends' | 'heartbeats' | 'wakeups' | 'calls' | 'registry' | 'events', number>
 >;
 
 function kindOf(transition: Transition): keyof WaitingEntries {

@@ -62,6 +62,7 @@ export class OutboxRecords implements RecordStore {
         return { kind: 'wakeup', deviceId: record.deviceId, appId, requestId, record, isFirst, event };
       }
       case 'registry':
+      case 'events':
         return event === null ? null : { kind: 'event', deviceId: event.draft.deviceId, event };
       case 'calls':
         return { kind: 'calls', deviceId: transition.deviceId, sessions: transition.sessions, event };

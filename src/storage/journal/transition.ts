@@ -45,7 +45,14 @@ export interface RegistryTransition {
   readonly event: EventDraft;
 }
 
-export type Transition = ConnectionTransition | WakeupTransition | CallsTransition | RegistryTransition;
+/** An event that changes no record. */
+export interface EventTransition {
+  readonly kind: 'events';
+  readonly event: EventDraft;
+}
+
+export type Transition =
+  ConnectionTransition | WakeupTransition | CallsTransition | RegistryTransition | EventTransition;
 
 /** What backends are told of it; null: nothing. */
 export function eventOf(transition: Transition): EventDraft | null {

@@ -25,6 +25,10 @@ class FakeFrameSocket implements FrameSocket {
     this.said.push(text);
     return 1;
   }
+  getRemoteAddressAsText(): ArrayBuffer {
+    this.#touch();
+    return new ArrayBuffer(0);
+  }
   getBufferedAmount(): number {
     this.#touch();
     return this.bufferedBytes;

@@ -67,7 +67,7 @@ test('closed logins, and what a stop loses, are in the log with their numbers', 
   const { health, log } = watched();
   health.loginsTurned(true);
   health.loginsTurned(false);
-  health.lost({ logins: 2, ends: 1, heartbeats: 0, wakeups: 4, calls: 0, registry: 0 });
+  health.lost({ logins: 2, ends: 1, heartbeats: 0, wakeups: 4, calls: 0, registry: 0, events: 0 });
   assert.deepEqual(
     log.lines.map(({ level }) => level),
     ['error', 'info', 'error'],

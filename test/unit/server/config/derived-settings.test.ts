@@ -270,5 +270,7 @@ test("an application's limits are divided among the processes that are reached",
 });
 
 test('a limit that is off is off in every process', () => {
-  assert.deepEqual(new Set(Object.values(ofOneIn(4).limits)), new Set([null]));
+  const { device_logins_per_second: ofDevice, ...limits } = ofOneIn(4).limits;
+  assert.deepEqual(new Set(Object.values(limits)), new Set([null]));
+  assert.equal(ofDevice, 1, 'a device is at one process');
 });

@@ -433,6 +433,7 @@ test('what is in memory only is counted by what it says', async (t) => {
     wakeups: 0,
     calls: 1,
     registry: 0,
+    events: 0,
   });
 });
 

@@ -1,0 +1,89 @@
+/**
+ * Detects devices whose connections keep replacing each other: two modules with one id, or a stolen secret. Backends get one
+ * event a minute, operators one log line with the addresses. Source: docs/events.md, Two that share an id.
+ */
+import type { Clock } from '../../lib/clock.ts';
+import { plainAddress } from '../../lib/connection-limits.ts';
+import type { ConnectionKind } from '../../model/cluster.ts';
+import type { EventDraft } from '../../model/events.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { conflictDevicesMax, conflictPeriodMs, conflictReplacementsMin } from '../../model/limits.ts';
+import type { Log } from '../ports/log.ts';
+
+export interface SessionConflictsDeps {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly append: (event: EventDraft) => void;
+}
+
+export interface Replacement {
+  readonly connection: ConnectionKind;
+  readonly deviceId: DeviceId;
+  /** Of the session that replaced the other. */
+  readonly epoch: number;
+  /** Of its peer; empty: it is gone already. */
+  readonly address: string;
+}
+
+interface Replacements {
+  /** Monotonic: of the first that is counted, or of the latest report. */
+  readonly sinceMs: number;
+  readonly isReported: boolean;
+  readonly count: number;
+  readonly addresses: readonly string[];
+}
+
+export class SessionConflicts {
+  readonly #deps: SessionConflictsDeps;
+  readonly #max: number;
+  /** The latest replacement last. */
+  readonly #known = new Map<string, Replacements>();
+
+  /** `max`: connections whose replacements are counted; beyond it the one that was replaced longest ago is dropped. */
+  constructor(deps: SessionConflictsDeps, max = conflictDevicesMax) {
+    this.#deps = deps;
+    this.#max = max;
+  }
+
+  /** A login has replaced the open session of its kind. */
+  replaced(replacement: Replacement): void {
+    const key = `${replacement.connection} ${replacement.deviceId}`;
+    const nowMs = this.#deps.clock.monotonicMs();
+    const counted = countOne(this.#known.get(key), nowMs, plainAddress(replacement.address));
+    const isDue = !counted.isReported || nowMs - counted.sinceMs >= conflictPeriodMs;
+    const isConflict = isDue && counted.count >= conflictReplacementsMin;
+    this.#known.delete(key);
+    this.#sweep(nowMs);
+    this.#known.set(key, isConflict ? { ...counted, sinceMs: nowMs, isReported: true, count: 0 } : counted);
+    if (isConflict) this.#report(replacement, counted);
+  }
+
+  #report({ connection, deviceId, epoch }: Replacement, { count, addresses }: Replacements): void {
+    const { clock, log, append } = this.#deps;
+    log.warn(
+      { device_id: deviceId, connection, replacements: count, addresses: [...new Set(addresses)] },
+      'connections of one device keep replacing each other',
+    );
+    const data = { connection, replacements: count };
+    append({ type: 'device.conflict', data, deviceId, atMs: clock.wallMs(), epoch });
+  }
+
+  #sweep(nowMs: number): void {
+    for (const [key, { sinceMs }] of this.#known) {
+      if (nowMs - sinceMs < 2 * conflictPeriodMs && this.#known.size < this.#max) return;
+      this.#known.delete(key);
+    }
+  }
+}
+
+/** Counting begins again after a minute; after a report, only if that minute had too few replacements. */
+function countOne(known: Replacements | undefined, nowMs: number, address: string): Replacements {
+  if (known === undefined || isOver(known, nowMs))
+    return { sinceMs: nowMs, isReported: false, count: 1, addresses: [address] };
+  return { ...known, count: known.count + 1, addresses: [...known.addresses.slice(-1), address] };
+}
+
+function isOver({ sinceMs, isReported, count }: Replacements, nowMs: number): boolean {
+  const goesOn = isReported && count + 1 >= conflictReplacementsMin;
+  return nowMs - sinceMs >= (goesOn ? 2 * conflictPeriodMs : conflictPeriodMs);
+}
