@@ -263,7 +263,8 @@ test(
 );
 
 test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and the process ends with 0', async (t) => {
-  const site = await startTestSite(t, 'signal.drain_per_second=200', 'sleep.drain_per_second=200');
+  const rate = 'limits.device_logins_per_second=1000';
+  const site = await startTestSite(t, 'signal.drain_per_second=200', 'sleep.drain_per_second=200', rate);
   const welcomed = new Map<string, number>();
   const weather = { isOver: false };
   const storm = deviceIds.map(async (deviceId) => {

@@ -80,6 +80,7 @@ class Crashes {
       `registry.file=${file}`,
       'wakeup.device_per_second=100000',
       'wakeup.application_per_second=100000',
+      'limits.device_logins_per_second=10000',
     ];
   }
 

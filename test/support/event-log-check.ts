@@ -60,6 +60,8 @@ export function checkLog(events: readonly ToldEvent[]): ToldLog {
       case 'device.signal.offline':
         close(connections[kindOf(event)], event);
         break;
+      case 'device.conflict':
+        break;
       default:
         noteWakeup(wakeups, event);
     }
