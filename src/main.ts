@@ -6,6 +6,8 @@ import { describeFailure } from './cli/shell/failure-report.ts';
 import { buildProgram } from './program.ts';
 import { showableLines } from './lib/showable-text.ts';
 
+// Without a listener, Node opens its inspector: anybody on this machine could then read every secret in memory.
+process.on('SIGUSR1', () => undefined);
 // The reader of a pipe may have seen enough, and a terminal may be closed: that is no failure of ours.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error;

@@ -19,7 +19,8 @@ const descriptorsDirectory = '/proc/self/fd';
 
 // Nobody reads it any more when the server has died first.
 process.stderr.on('error', () => undefined);
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+// Without a listener, SIGUSR1 opens Node's inspector.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1'] as const) process.on(signal, () => undefined);
 
 const clock = new SystemClock();
 let server: RunningMediaServer | null = null;

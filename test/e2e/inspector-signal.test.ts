@@ -1,0 +1,77 @@
+/** SIGUSR1, by which Node opens its inspector, opens nothing in any process that has secrets. Source: docs/threat-model.md. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, readlinkSync, readdirSync } from 'node:fs';
+import { test } from 'node:test';
+import { openMediaScene } from '../support/media-process-scene.ts';
+import { mediaChild } from '../support/server-process.ts';
+import { lastFirst } from '../support/temporary-store.ts';
+
+const skip = process.platform === 'linux' ? false : 'processes and sockets are read in /proc';
+
+/** The process and all that it started. */
+function familyOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return [pid, ...children.flatMap(familyOf)];
+}
+
+function openSockets(pid: number): Set<string> {
+  const links = readdirSync(`/proc/${pid}/fd`).flatMap((name) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${name}`)];
+    } catch {
+      return [];
+    }
+  });
+  return new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []));
+}
+
+/** Those of the process that listen, by TCP of either version. */
+function listening(pid: number): string[] {
+  const own = openSockets(pid);
+  const rows = ['tcp', 'tcp6'].flatMap((file) =>
+    readFileSync(`/proc/${pid}/net/${file}`, 'utf8').split('\n'),
+  );
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .filter((fields) => fields[3] === '0A' && own.has(fields[9] ?? ''))
+    .map((fields) => fields[1] ?? '')
+    .sort();
+}
+
+/** Resolves when a process without a listener, which got the signal after the others, has opened its inspector. */
+async function canaryOpens(): Promise<void> {
+  const canary = spawn(process.execPath, [
+    '--inspect-port=127.0.0.1:0',
+    '-e',
+    'console.log(1); setInterval(Date.now, 1e6)',
+  ]);
+  await once(canary.stdout, 'data');
+  canary.kill('SIGUSR1');
+  const [said] = (await once(canary.stderr, 'data')) as [Buffer];
+  canary.kill('SIGKILL');
+  assert.match(said.toString(), /Debugger listening/);
+}
+
+for (const [name, options] of [
+  ['server', []],
+  ['coordinator, worker', ['--processes', '2']],
+] as const)
+  test(`SIGUSR1 opens no inspector in a ${name} or media process, and calls go on`, { skip }, async (t) => {
+    const { server, api } = await openMediaScene(lastFirst(t), [], {}, options);
+    const { pid: media } = await mediaChild(server);
+    const family = familyOf(server.command.pid ?? 0);
+    assert.ok(family.includes(media) && family.length >= options.length + 2, family.join());
+    const before = family.map(listening);
+    assert.ok(before.flat().length > 0);
+    for (const pid of family) process.kill(pid, 'SIGUSR1');
+    await canaryOpens();
+    assert.deepEqual(family.map(listening), before);
+    assert.deepEqual(familyOf(server.command.pid ?? 0), family, 'no process has ended');
+    assert.ok(!/inspector|debugger/i.test(server.command.stderr), server.command.stderr);
+    assert.equal((await api.connectivity('TESTDEVICE01')).status, 200);
+    assert.equal(await server.command.stop('SIGTERM'), 0);
+  });
