@@ -60,7 +60,7 @@ export const endpointCodes = {
 } as const satisfies Record<string, readonly FailureCode[]>;
 
 /** What may become of each device of a request that adds several; 0 beside them. */
-export const deviceCodes = [40003, 40302, 40403, 40904] as const satisfies readonly FailureCode[];
+export const deviceCodes = [40003, 40302, 40403, 40904, 42901] as const satisfies readonly FailureCode[];
 
 export type ConnectivityCode = (typeof endpointCodes.connectivity)[number];
 export type ConnectivityBatchCode = (typeof endpointCodes)['connectivity-batch'][number];

@@ -53,8 +53,11 @@ export interface ProvisioningRequest extends SignedRequest {
 /** What is shown of a device: all but its secret. */
 export type DeviceEntry = Omit<Device, 'secret'>;
 
-/** Why one device is left as it is. 40003: its labels and those that are laid over them are too many. */
-export type DeviceOutcomeCode = 0 | 40003 | 40302 | 40403 | 40904;
+/**
+ * Why one device is left as it is. 40003: its labels and those that are laid over them are too many. 42901: the application has
+ * as many devices as it may have.
+ */
+export type DeviceOutcomeCode = 0 | 40003 | 40302 | 40403 | 40904 | 42901;
 
 /** What became of one order. */
 export interface DeviceOutcome {

@@ -340,3 +340,31 @@ test('a method that the path does not have is told those that it has', async () 
   const { status, headers } = await server.api.call({ method: 'PUT', path, body: '{}' });
   assert.deepEqual([status, headers.allow], [405, 'GET, POST, PATCH, DELETE']);
 });
+
+test('an application with devices_max adds no more, and learns of an id only that it is not its own', async (t) => {
+  const limited = await startTestServer({ overrides: ['limits.devices_max=20'] });
+  t.after(() => limited.stop());
+  const post = async (devices: readonly object[]): Promise<readonly Told[]> => {
+    const call = { method: 'POST', path, body: JSON.stringify({ devices }), atMs: aSecond() } as const;
+    const answer = await limited.api.call(call);
+    assert.equal(answer.json.code, 0, answer.text);
+    return answer.json.data?.['devices'] as readonly Told[];
+  };
+  const listed = await limited.api.call({ method: 'GET', path, query: '', atMs: aSecond() });
+  const own = (listed.json.data?.['devices'] as readonly unknown[]).length;
+  const product_id = 'doorbell';
+  const news = Array.from({ length: 21 - own }, (_, i) => ({ device_id: `SQUAT-${i}`, product_id }));
+  const codes = (await post(news)).map(({ code }) => code);
+  assert.deepEqual(codes, [...Array.from({ length: 20 - own }, () => 0), 42901]);
+  assert.deepEqual((await post(news)).at(-1), {
+    device_id: `SQUAT-${20 - own}`,
+    code: 42901,
+    message: 'the application has as many devices as it may have',
+  });
+  const query = 'device_id=SQUAT-0';
+  assert.equal((await limited.api.call({ method: 'DELETE', path, query, atMs: aSecond() })).status, 200);
+  assert.deepEqual(
+    (await post(news.slice(-1))).map(({ code }) => code),
+    [0],
+  );
+});

@@ -68,6 +68,12 @@ export class FakeRegistry implements RegistryReader {
     return this.findDevice(deviceId);
   }
 
+  countDevices(appId: ApplicationId): number {
+    const isOwn = ({ productId }: Device): boolean =>
+      this.products.get(productId)?.appIds.includes(appId) ?? false;
+    return [...this.devices.values()].filter(isOwn).length;
+  }
+
   findBridges(keySha256: string): readonly Bridge[] {
     if (this.failure !== null) throw this.failure;
     return this.bridges.filter((bridge) => bridge.keySha256 === keySha256);

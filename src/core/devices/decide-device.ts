@@ -24,6 +24,8 @@ export interface DecisionTerms {
   /** The request was carried out before: what it comes to now is looked at, and nothing is changed. */
   readonly isRepeat: boolean;
   readonly makeSecret: () => string;
+  /** Devices of the application's products; null: no limit. */
+  readonly devicesMax: number | null;
 }
 
 /** A decision on one device. `change` null: it stays as it is. */
@@ -40,12 +42,18 @@ export function decideDevices(
 ): DecidedChanges<readonly DeviceOutcome[]> {
   const decided = new Map<string, Device | null>();
   const changes: DeviceChange[] = [];
+  const { appId, devicesMax } = terms;
+  let room = devicesMax === null ? Infinity : devicesMax - reads.countDevices(appId);
   const result = orders.map((order) => {
     const { deviceId } = order;
     const known = decided.get(deviceId);
     const before = known === undefined ? reads.findDevice(deviceId) : known;
     const { outcome, change } = decide(reads, order, before, terms);
     if (change === null) return outcome;
+    if (change.before === null) {
+      if (room <= 0) return refuse(order, 42901).outcome;
+      room -= 1;
+    }
     decided.set(deviceId, change.after);
     changes.push(change);
     return outcome;

@@ -24,7 +24,7 @@ import { SharedPlaces } from './shared-places.ts';
 export interface ProvisionerDeps {
   readonly clock: Clock;
   readonly log: Log;
-  readonly registry: Pick<RegistryReader, 'peekDevice' | 'findProduct'>;
+  readonly registry: Pick<RegistryReader, 'peekDevice' | 'findProduct'> & Pick<DeviceReads, 'countDevices'>;
   readonly devices: DeviceRegistry;
   /** Rejects, with the change not begun, when its line cannot be written. */
   readonly audit: {
@@ -35,6 +35,8 @@ export interface ProvisionerDeps {
     ): Promise<Result>;
   };
   readonly makeSecret: () => string;
+  /** Devices that an application may have; null: no limit. */
+  readonly devicesMax: number | null;
   /** Too many changes wait to be told. */
   readonly isBehind: () => boolean;
   /** Called after every change: ends the sessions and calls that a device may no longer have. */
@@ -54,6 +56,7 @@ export class Provisioner {
     this.#reads = {
       findDevice: (deviceId) => registry.peekDevice(deviceId),
       findProduct: (productId) => registry.findProduct(productId),
+      countDevices: (appId) => registry.countDevices(appId),
     };
     this.#known = new AnswerMemory(clock, provisioningsKnownMax);
   }
@@ -74,8 +77,8 @@ export class Provisioner {
   }
 
   #look({ caller, orders }: ProvisioningRequest, isRepeat: boolean) {
-    const { makeSecret } = this.#deps;
-    return decideDevices(this.#reads, orders, { appId: caller.appId, isRepeat, makeSecret });
+    const { makeSecret, devicesMax } = this.#deps;
+    return decideDevices(this.#reads, orders, { appId: caller.appId, isRepeat, makeSecret, devicesMax });
   }
 
   /** From now on a repeat waits for it. */
@@ -90,8 +93,8 @@ export class Provisioner {
 
   /** Never rejects. */
   async #change({ caller, orders }: ProvisioningRequest): Promise<ProvisioningAnswer> {
-    const { audit, devices, makeSecret, changed, log } = this.#deps;
-    const terms = { appId: caller.appId, isRepeat: false, makeSecret };
+    const { audit, devices, makeSecret, devicesMax, changed, log } = this.#deps;
+    const terms = { appId: caller.appId, isRepeat: false, makeSecret, devicesMax };
     const act = (): Promise<readonly DeviceOutcome[]> =>
       devices.changeDevices(caller.appId, (reads) => decideDevices(reads, orders, terms));
     try {

@@ -9,6 +9,8 @@ import type { DeviceChange } from '../../model/state/registry-event.ts';
 export interface DeviceReads {
   findDevice(deviceId: DeviceId): Device | null;
   findProduct(productId: ProductId): Product | null;
+  /** Of all products of the application. */
+  countDevices(appId: ApplicationId): number;
 }
 
 export interface DecidedChanges<Result> {

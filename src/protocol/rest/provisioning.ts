@@ -205,7 +205,8 @@ export function encodeAdditions(
 }
 
 function shownOutcome({ deviceId, code, secret, isChanged }: DeviceOutcome): object {
-  const told = { device_id: deviceId, code, message: codeTexts[code] };
+  const message = code === 42901 ? 'the application has as many devices as it may have' : codeTexts[code];
+  const told = { device_id: deviceId, code, message };
   if (code !== 0) return told;
   return { ...told, created: isChanged, ...(secret !== null && { secret }) };
 }

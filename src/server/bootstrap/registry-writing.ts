@@ -40,6 +40,7 @@ export class RegistryWriting {
       devices: this.writer,
       audit,
       makeSecret: generateSecret,
+      devicesMax: context.settings.limits.devices_max,
       isBehind: () => notices.length > noticesWaitingMax,
       changed,
     });

@@ -120,6 +120,11 @@ const provisionings = 'Requests that list or change devices of the registry';
  * several applications sets it so that none is slowed down by another.
  */
 const limits = section({
+  devices_max: setting(
+    wholeNumber(1, 1_000_000_000).nullable(),
+    null,
+    'Devices in the products of one application beyond which it adds none by the API; nothing: as many as come.',
+  ),
   device_logins_per_second: setting(
     rate,
     1,

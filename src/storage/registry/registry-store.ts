@@ -5,7 +5,7 @@
  * push out ours. Bridges are asked for by their key, so all of them are kept together.
  */
 import { LRUCache } from 'lru-cache';
-import type { AccessKeyId, DeviceId, ProductId } from '../../model/ids.ts';
+import type { AccessKeyId, ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
 import type { Bridge, Credential, Device, Product } from '../../model/registry.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { DeviceLister } from '../../core/ports/device-registry.ts';
@@ -61,6 +61,10 @@ export class RegistryStore implements RegistryReader, DeviceLister {
 
   peekDevice(deviceId: DeviceId): Device | null {
     return this.#devices.peek(deviceId) ?? this.#tables.find('device', deviceId);
+  }
+
+  countDevices(appId: ApplicationId): number {
+    return this.#tables.countDevices(appId);
   }
 
   /** Throws when the store cannot be read, or holds too many bridges. */

@@ -4,7 +4,9 @@
  */
 import { join } from 'node:path';
 import { asBinary } from 'lmdb';
+import type { ApplicationId } from '../../model/ids.ts';
 import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
+import { DeviceCounts } from './device-counts.ts';
 import { packEntry, findUnsharedTables, UnsharedEntries } from './mirrored-rows.ts';
 import { RegistryNotices } from './registry-notices.ts';
 import {
@@ -37,6 +39,7 @@ export class RegistryTables {
   /** Null: the same. */
   readonly notices: RegistryNotices | null;
   readonly #imported: Table<readonly ImportedFile[]>;
+  readonly #deviceCounts: DeviceCounts | null;
 
   /** `environment`: the directory's file where it is open already. */
   constructor(
@@ -51,6 +54,8 @@ export class RegistryTables {
     const tables = findUnsharedTables(this.environment);
     this.unshared = tables === null ? null : new UnsharedEntries(tables);
     this.notices = RegistryNotices.find(this.environment);
+    this.#deviceCounts = DeviceCounts.find(this.environment);
+    if (mode !== 'read-only') this.#deviceCounts?.complete(this.environment, this.kinds.device);
   }
 
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
@@ -90,7 +95,16 @@ export class RegistryTables {
     if (row === null ? stored === null : stored?.equals(row) === true) return 'unchanged';
     const table: Table<unknown> = this.kinds[kind];
     void (row === null ? table.remove(key) : table.put(key, asBinary(row)));
+    if (kind === 'device') this.#deviceCounts?.changed(stored, row);
     return stored === null ? 'added' : 'changed';
+  }
+
+  /** Of all products of the application. */
+  countDevices(appId: ApplicationId): number {
+    let count = 0;
+    for (const { productId, appIds } of this.entries('product'))
+      if (appIds.includes(appId)) count += this.#deviceCounts?.of(productId) ?? 0;
+    return count;
   }
 
   /** In the order of their ids' bytes, behind `after` or from `from` on, at most `limit`. */

@@ -74,6 +74,7 @@ export class RegistryWriter implements DeviceRegistry {
     const reads: DeviceReads = {
       findDevice: (deviceId) => tables.find('device', deviceId),
       findProduct: (productId) => tables.find('product', productId),
+      countDevices: (appId) => tables.countDevices(appId),
     };
     return this.#change(() => {
       const { result, changes } = decide(reads);

@@ -6,10 +6,15 @@ import type { DeviceOrder } from '../../../../src/model/provisioning.ts';
 import { registryNotices } from '../../../../src/model/state/registry-event.ts';
 import { FakeRegistry, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 
-function decide(registry: FakeRegistry, orders: readonly DeviceOrder[], isRepeat = false) {
+function decide(
+  registry: FakeRegistry,
+  orders: readonly DeviceOrder[],
+  isRepeat = false,
+  devicesMax: number | null = null,
+) {
   let made = 0;
   const makeSecret = (): string => `secret ${++made}`;
-  return decideDevices(registry, orders, { appId: testApp, isRepeat, makeSecret });
+  return decideDevices(registry, orders, { appId: testApp, isRepeat, makeSecret, devicesMax });
 }
 
 const doorbell = 'doorbell' as ProductId;
@@ -106,5 +111,30 @@ test('a device that moves to another product has left the one and come to the ot
       [doorbell, 'device.registry.removed'],
       [foreign, 'device.registry.added'],
     ],
+  );
+});
+
+test('an application that has as many devices as it may have adds none, and changes and removes those that it has', () => {
+  const registry = withForeign();
+  registry.addDevice({ deviceId: 'THEIRS' as DeviceId, productId: foreign });
+  const second = { ...addition, deviceId: 'SECOND' as DeviceId };
+  const known = { ...addition, deviceId: testDevice, secret: 'device-secret' };
+  const { result, changes } = decide(registry, [known, addition, addition, second], false, 2);
+  assert.deepEqual(
+    result.map(({ code, isChanged }) => [code, isChanged]),
+    [
+      [0, false],
+      [0, true],
+      [0, false],
+      [42901, false],
+    ],
+  );
+  assert.equal(changes.length, 1);
+  const removal = { kind: 'remove', deviceId: testDevice } as const;
+  assert.deepEqual(
+    [removal, { kind: 'change', deviceId: testDevice, disabled: true } as const].map(
+      (order) => decide(registry, [order], false, 1).result[0]?.code,
+    ),
+    [0, 0],
   );
 });

@@ -6,7 +6,8 @@ import { importRegistry } from '../../../../src/storage/registry/registry-import
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';
 import { sampleRegistry } from '../../../support/registry-entries.ts';
-import { temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
+import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
+import { closedAfter, temporaryStore, writeBeside, type Ending } from '../../../support/temporary-store.ts';
 
 function sampleStore(t: Ending): { registry: RegistryStore; writer: RegistryWriter } {
   const store = temporaryStore(t);
@@ -94,4 +95,55 @@ test('changes made at once are all made', async (t) => {
   await Promise.all(ids.map((deviceId) => writer.putDevice({ ...device, deviceId })));
   await Promise.all(ids.map((deviceId) => writer.disableDevice(deviceId)));
   for (const id of ids) assert.equal(registry.findDevice(id)?.disabled, true);
+});
+
+test('the devices of an application are counted through every change, import and restart', async (t) => {
+  const store = temporaryStore(t);
+  const app = '2818153' as ApplicationId;
+  const load = (document: object, replace: boolean): void => {
+    const file = writeBeside(store, 'registry.json', JSON.stringify(document));
+    const result = importRegistry(store.registry, { file, replace, skipUnchanged: false, deletions: 'any' });
+    assert.ok(result.ok);
+  };
+  const walked = (registry: RegistryStore): number =>
+    registry
+      .page('device', 1000)
+      .filter(({ productId }) => registry.findProduct(productId)?.appIds.includes(app)).length;
+  const registry = new RegistryStore(store.registry);
+  const writer = new RegistryWriter(store.registry, registry);
+  const check = (count: number): void => {
+    assert.deepEqual([registry.countDevices(app), walked(registry)], [count, count]);
+  };
+  load(sampleRegistry, false);
+  const before = registry.countDevices(app);
+  assert.ok(before > 0);
+  check(before);
+  for (let i = 0; i < 5; i++) await writer.putDevice({ ...device, deviceId: `NEW${i}` as DeviceId });
+  check(before + 5);
+  await writer.putDevice({ ...device, deviceId: 'NEW0' as DeviceId, secret: 'another' });
+  await writer.removeDevice('NEW1' as DeviceId);
+  await writer.removeDevice('NEW1' as DeviceId);
+  check(before + 4);
+  load(sampleRegistry, true);
+  registry.purge();
+  check(before);
+  await store.close();
+  const again = closedAfter(t, openStore(store.directory));
+  assert.equal(again.registry.countDevices(app), before);
+});
+
+test('devices that a release which does not count has added are counted at the next start', async (t) => {
+  const store = temporaryStore(t);
+  const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
+  assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
+  const app = '2818153' as ApplicationId;
+  const before = store.registry.countDevices(app);
+  const counts = store.registry.environment.table('registry-device-counts');
+  await store.registry.environment.transaction(() => {
+    for (const key of Array.from(counts.getKeys())) void counts.remove(key);
+  });
+  assert.equal(store.registry.countDevices(app), 0);
+  await store.close();
+  const again = closedAfter(t, openStore(store.directory));
+  assert.equal(again.registry.countDevices(app), before);
 });
