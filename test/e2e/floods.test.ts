@@ -40,3 +40,25 @@ test('a controller that floods is told 4429, and its session ends as flood', asy
   assert.ok(ends.length > 0);
   assert.deepEqual([...new Set(ends)], ['flood']);
 });
+
+for (const kind of ['module', 'controller'] as const)
+  test(`two ${kind}s with one id are busy beyond their rate, and are one conflict: nobody else notices`, async () => {
+    const deviceId = 'SLEEPING02';
+    const connection = kind === 'module' ? 'sleep' : 'signal';
+    let refused = 0;
+    for (let i = 0; i < 60; i++) await site[kind](deviceId).catch(() => (refused += 1));
+    assert.ok(refused > 0);
+    assert.equal((await api.connectivity('SLEEPING01')).json.code, 0);
+    const line = await site.server.command.line(
+      (text) => text.includes('keep replacing each other') && text.includes(`"connection":"${connection}"`),
+    );
+    assert.deepEqual((JSON.parse(line) as { addresses: string[] }).addresses, ['127.0.0.1']);
+    const { json } = await api.call({ path: '/v1/events', query: 'limit=1000' });
+    const events = (json.data as { events: { type: string; device_id: string; data: object }[] }).events;
+    const conflicts = events
+      .filter(({ type, device_id }) => type === 'device.conflict' && device_id === deviceId)
+      .map(({ data }) => data)
+      .filter((data) => 'connection' in data && data.connection === connection);
+    assert.deepEqual(conflicts, [{ connection, replacements: 5 }]);
+    assert.ok(!JSON.stringify(events).includes('127.0.0.1'));
+  });
