@@ -21,16 +21,6 @@ export const productRetrySecondsMax = 86_400;
 /** A session ends after this many heartbeat intervals of silence. */
 export const heartbeatsMissedMax = 3;
 
-/** Logins of one device at one port at once, where the rate (`limits.device_logins_per_second`) is not higher. */
-export const deviceLoginsBurst = 10;
-/** Devices of one port whose logins are counted; beyond it the one that logged in longest ago has its burst back. */
-export const loginRatesMax = 100_000;
-/** Replaced sessions of one device within the period that are a conflict, and how often it is reported. */
-export const conflictReplacementsMin = 5;
-export const conflictPeriodMs = 60_000;
-/** Devices whose replaced sessions are counted; beyond it the one that was replaced longest ago is dropped. */
-export const conflictDevicesMax = 10_000;
-
 /** Messages that wait in one device's mailbox behind the one being handled; beyond it a message is refused. */
 export const mailboxMessagesMax = 64;
 /** Wakeups that wait on one connection for an earlier packet to leave; beyond it 42901. */

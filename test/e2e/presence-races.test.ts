@@ -2,12 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
-import {
-  conflictPeriodMs,
-  heartbeatsMissedMax,
-  signalHeartbeatSeconds,
-  wakeupToOnlineMsMax,
-} from '../../src/model/limits.ts';
+import { conflictPeriodMs } from '../../src/core/devices/session-conflicts.ts';
+import { heartbeatsMissedMax, signalHeartbeatSeconds, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import {

@@ -24,7 +24,6 @@ import { computeSignalMac } from '../../src/protocol/signal/controller-message.t
 import { computeLoginMac } from '../../src/protocol/sleep/login-line.ts';
 import { LoginRates } from '../../src/core/devices/login-rates.ts';
 import { SessionConflicts } from '../../src/core/devices/session-conflicts.ts';
-import { deviceLoginsBurst } from '../../src/model/limits.ts';
 import { DrivenClock } from './driven-clock.ts';
 import {
   FakeConnection,
@@ -50,10 +49,7 @@ export class SessionScene {
   readonly signalRecords = new FakeRecords(this.events);
   readonly reports: { deviceId: DeviceId; sessionId: SessionId; report: WakeReport }[] = [];
   readonly rejections: { deviceId: DeviceId; rejection: CallRejection }[] = [];
-  loginRates: SignalSessionsDeps['loginRates'] = new LoginRates(this.clock, {
-    perSecond: 1,
-    burst: deviceLoginsBurst,
-  });
+  loginRates: SignalSessionsDeps['loginRates'] = new LoginRates(this.clock, 1);
   conflicts: SignalSessionsDeps['conflicts'] = new SessionConflicts({
     clock: this.clock,
     log: this.log,

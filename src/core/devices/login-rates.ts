@@ -4,10 +4,13 @@
  * Source: docs/events.md, Two that share an id.
  */
 import type { Clock } from '../../lib/clock.ts';
-import type { Rate } from '../../lib/token-bucket.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { loginRatesMax } from '../../model/limits.ts';
+
+/** Logins of one device at one port at once, where the rate (`limits.device_logins_per_second`) is not higher. */
+export const deviceLoginsBurst = 10;
+/** Devices of one port whose logins are counted. */
+const loginRatesMax = 100_000;
 
 export class LoginRates {
   readonly #clock: Clock;
@@ -18,10 +21,10 @@ export class LoginRates {
   readonly #fullAtMs = { sleep: new Map<DeviceId, number>(), signal: new Map<DeviceId, number>() } as const;
 
   /** `max`: devices of one port; beyond it the one that logged in longest ago has its burst back. */
-  constructor(clock: Clock, rate: Rate, max = loginRatesMax) {
+  constructor(clock: Clock, perSecond: number, max = loginRatesMax) {
     this.#clock = clock;
-    this.#intervalMs = 1000 / rate.perSecond;
-    this.#burstMs = rate.burst * this.#intervalMs;
+    this.#intervalMs = 1000 / perSecond;
+    this.#burstMs = Math.max(deviceLoginsBurst, perSecond) * this.#intervalMs;
     this.#max = max;
   }
 

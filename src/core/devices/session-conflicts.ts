@@ -7,8 +7,13 @@ import { plainAddress } from '../../lib/connection-limits.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { conflictDevicesMax, conflictPeriodMs, conflictReplacementsMin } from '../../model/limits.ts';
 import type { Log } from '../ports/log.ts';
+
+/** Replaced sessions of one device within the period that are a conflict, and how often it is reported. */
+const conflictReplacementsMin = 5;
+export const conflictPeriodMs = 60_000;
+/** Connections whose replacements are counted. */
+const conflictDevicesMax = 10_000;
 
 export interface SessionConflictsDeps {
   readonly clock: Clock;

@@ -50,7 +50,7 @@ import type { PeerNotice } from '../../model/peer.ts';
 import type { SoundEncoding } from '../../model/media/sound.ts';
 import { soundEncodersOf } from '../../model/media/media-capacity.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
-import { deviceLoginRate, mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
+import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { metricSources, noPartsYet, type CountedParts } from './metric-sources.ts';
 import { StoreHealth } from './store-health.ts';
@@ -210,7 +210,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     sleepRecords,
     signalRecords,
     directory,
-    loginRates: new LoginRates(clock, deviceLoginRate(settings)),
+    loginRates: new LoginRates(clock, settings.limits.device_logins_per_second),
     conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
     callDirectory,
     endedCalls,

@@ -4,7 +4,6 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
-import { deviceLoginsBurst } from '../../model/limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { LegPlace } from '../../core/ports/leg-service.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
@@ -95,11 +94,6 @@ export function wakeupLimitSettings({ wakeup }: Settings): WakeupLimitSettings {
     application: applicationRate(application, wakeup.application_burst),
     inFlightMax: wakeup.in_flight_max,
   };
-}
-
-export function deviceLoginRate({ limits }: Settings): Rate {
-  const perSecond = limits.device_logins_per_second;
-  return { perSecond, burst: Math.max(deviceLoginsBurst, perSecond) };
 }
 
 /** Of the issuance of calls. */

@@ -5,8 +5,9 @@
  * decisions.md and sleep-wire.md.
  */
 import { z } from 'zod';
-import { deviceLoginsBurst, hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
+import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
+import { limitsSection } from './limits-section.ts';
 import { apiSection, mediaSection, opsSection } from './listener-sections.ts';
 import { signalSection } from '../../gateways/signal/settings.ts';
 import { sleepSection } from '../../gateways/sleep/settings.ts';
@@ -100,66 +101,6 @@ const wakeup = section({
   ),
 });
 
-function perSecond(what: string) {
-  return setting(rate.nullable(), null, `${what} per second of one application; nothing: as many as come.`);
-}
-
-function atOnce(what: string) {
-  const description = `${what} of one application at once after a quiet time; nothing: 2 seconds of the rate.`;
-  return setting(burst.nullable(), null, description);
-}
-
-const queries = 'Queries (connectivity, one for each device of a batch, call status, outcome of a wakeup)';
-const issuances = 'Issuances of call credentials, and counted apart from them ends of calls,';
-const messages = 'Messages to devices';
-const eventReads = 'Reads of the event log';
-const provisionings = 'Requests that list or change devices of the registry';
-
-/**
- * How often one application may call the API, by what it asks for. Off until it is set: a deployment that is shared by
- * several applications sets it so that none is slowed down by another.
- */
-const limits = section({
-  devices_max: setting(
-    wholeNumber(1, 1_000_000_000).nullable(),
-    null,
-    'Devices in the products of one application beyond which it adds none by the API; nothing: as many as come.',
-  ),
-  device_logins_per_second: setting(
-    rate,
-    1,
-    `Logins per second of one device at one port, after ${deviceLoginsBurst} at once; beyond it they are refused as busy.`,
-  ),
-  queries_per_second: perSecond(queries),
-  queries_burst: atOnce(queries),
-  issuances_per_second: perSecond(issuances),
-  issuances_burst: atOnce(issuances),
-  messages_per_second: perSecond(messages),
-  messages_burst: atOnce(messages),
-  event_reads_per_second: perSecond(eventReads),
-  event_reads_burst: atOnce(eventReads),
-  provisionings_per_second: perSecond(provisionings),
-  provisionings_burst: atOnce(provisionings),
-}).superRefine(burstsOfRates);
-
-const kinds = ['queries', 'issuances', 'messages', 'event_reads', 'provisionings'] as const;
-
-type Limits = Readonly<
-  Record<`${(typeof kinds)[number]}_per_second` | `${(typeof kinds)[number]}_burst`, number | null>
->;
-
-/** A burst alone would limit nothing, and look as if it did. */
-function burstsOfRates(given: Limits, context: z.core.$RefinementCtx): void {
-  for (const kind of kinds)
-    if (given[`${kind}_burst`] !== null && given[`${kind}_per_second`] === null)
-      context.addIssue({
-        code: 'custom',
-        path: [`${kind}_per_second`],
-        input: null,
-        message: `a number, since limits.${kind}_burst is given`,
-      });
-}
-
 const events = section({
   retention_days: setting(numberBetween(0.01, 3650), 7, 'How long the event log keeps an event.'),
   retained_max: setting(
@@ -240,7 +181,7 @@ export const settingsSchema = z
     registry,
     auth,
     wakeup,
-    limits,
+    limits: limitsSection,
     events,
     webhooks,
     cluster: clusterSection,

@@ -107,9 +107,10 @@ test('a conflict that goes on is reported each minute with its number, and one t
 
 test('full tables drop the device that was there longest ago, and forget who is quiet', () => {
   const clock = new DrivenClock();
-  const rates = new LoginRates(clock, { perSecond: 1, burst: 2 }, 2);
+  const rates = new LoginRates(clock, 1, 2);
   const take = (id: string): boolean => rates.take('sleep', id as DeviceId);
-  assert.deepEqual(['a', 'a', 'a', 'b', 'c', 'a'].map(take), [true, true, false, true, true, true]);
+  for (let i = 0; i < 10; i++) assert.ok(take('a'));
+  assert.deepEqual(['a', 'b', 'c', 'a'].map(take), [false, true, true, true]);
   const events: EventDraft[] = [];
   const append = (event: EventDraft): void => void events.push(event);
   const conflicts = new SessionConflicts({ clock, log: new FakeLog(), append }, 2);
