@@ -351,7 +351,7 @@ test('an application with devices_max adds no more, and learns of an id only tha
     return answer.json.data?.['devices'] as readonly Told[];
   };
   const listed = await limited.api.call({ method: 'GET', path, query: '', atMs: aSecond() });
-  const own = (listed.json.data?.['devices'] as readonly unknown[]).length;
+  const own = (listed.json.data as { devices: readonly unknown[] }).devices.length;
   const product_id = 'doorbell';
   const news = Array.from({ length: 21 - own }, (_, i) => ({ device_id: `SQUAT-${i}`, product_id }));
   const codes = (await post(news)).map(({ code }) => code);

@@ -118,11 +118,10 @@ export class Handshake implements PendingConnection, SocketOwner {
   }
 
   #admit(login: SignalLogin, connection: SignalingConnection): SessionTicket | 'denied' | 'busy' {
-    const { sessions, hasRoom } = this.#context;
+    const { sessions } = this.#context;
     try {
-      return sessions.admit(login, this.#sessionKey, connection, hasRoom(), () =>
-        remoteAddress(this.#socket),
-      );
+      const hasRoom = this.#context.hasRoom();
+      return sessions.admit(login, this.#sessionKey, connection, hasRoom, () => remoteAddress(this.#socket));
     } catch (error) {
       this.#context.reportFailure(error);
       return 'busy';

@@ -35,7 +35,8 @@ for (const kind of ['sleep', 'signal'] as const) {
     assert.deepEqual(conflict?.data, { connection: kind, replacements: 5 });
     const lines = scene.log.lines.filter(({ message }) => message.includes('keep replacing'));
     assert.equal(lines.length, 1);
-    assert.deepEqual(new Set((lines[0]?.fields as { addresses: string[] }).addresses), new Set(modules));
+    const { addresses } = (lines[0]?.fields ?? {}) as { addresses: string[] };
+    assert.deepEqual(new Set(addresses), new Set(modules));
     assert.ok(!JSON.stringify(scene.events).includes('192.0.2'), 'no backend reads an address');
     assert.deepEqual(neighbour.closes, []);
     assert.equal(typeof scene[kind].admit({ deviceId: other }), 'object', 'another device logs in at once');
