@@ -3,7 +3,7 @@
  * event a minute, operators one log line with the addresses. Source: docs/events.md, Two that share an id.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { plainAddress } from '../../lib/connection-limits.ts';
+import { plainAddress } from '../../lib/connections/address-key.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';

@@ -3,7 +3,7 @@
  * until the login is accepted, then hands it to a SignalingConnection and is gone. Lifecycle: proving -> over.
  * Source: signal-wire.md.
  */
-import { remoteAddress } from '../../lib/connection-limits.ts';
+import { remoteAddress } from '../../lib/connections/address-key.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import { signalHandshakePingsMax, signalMessageBytesMax } from '../../model/limits.ts';

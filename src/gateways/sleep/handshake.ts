@@ -20,6 +20,7 @@ import {
   type SleepListenerContext,
   SleepingConnection,
   adoptSocket,
+  askAddress,
   handOverSocket,
   releaseSocket,
   startReading,
@@ -142,6 +143,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
       this.#refuse('malformed', false);
       return;
     }
+    this.#source = step.source;
     if (step.source !== null) this.#rename(step.source);
     this.#apply();
   }
@@ -158,7 +160,6 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #apply(): void {
     const { admission, clock, settings } = this.#context;
     this.#stage = 'admitting';
-    this.#source = source;
     this.#waitUntil(clock.monotonicMs() + settings.admission_wait_ms);
     if (!admission.apply(this)) this.turnAway();
   }

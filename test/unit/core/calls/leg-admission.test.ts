@@ -18,7 +18,13 @@ test('a device with the token of its call is let in, and nothing is changed by t
   const { call, token } = await scene.newCall();
   const admission = admitted(await scene.service.admitDevice(token));
   const tokenId = 'issued-token-1' as TokenId;
-  assert.deepEqual(admission, { sessionId: call, deviceId: testDevice, tokenId, media: callMedia });
+  assert.deepEqual(admission, {
+    sessionId: call,
+    appId: testApp,
+    deviceId: testDevice,
+    tokenId,
+    media: callMedia,
+  });
   assert.equal(scene.state(call), 'issued');
   assert.deepEqual(scene.told(call), []);
 });
