@@ -40,7 +40,7 @@ export class DeviceGateway {
   #isOpen = false;
 
   constructor(context: ServerContext) {
-    const { clock, log, records, settings } = context;
+    const { clock, log, records } = context;
     this.#context = context;
     const wakeups = {
       reported: (...reported: [DeviceId, SessionId, never]) => reportWake(context, ...reported),
@@ -50,7 +50,7 @@ export class DeviceGateway {
     this.#signal = signalSessions(admission);
     this.#sleepConnections = new DeviceConnections(clock, log, 'sleep logins cannot be verified');
     this.#signalConnections = new DeviceConnections(clock, log, 'signal logins cannot be verified');
-    this.#census = new SocketCensus(settings.signal, deviceTickMs);
+    this.#census = new SocketCensus(deviceTickMs);
   }
 
   get listeners(): { readonly sleep: { sessionCount: number }; readonly signal: { sessionCount: number } } {

@@ -22,7 +22,7 @@ const ndjson = 'application/x-ndjson';
 
 export class OpsExchange {
   readonly #response: HttpResponse;
-  readonly #isDraining: () => boolean;
+  readonly #endsConnection: () => boolean;
   readonly #isHead: boolean;
   readonly #budget: TurnBudget;
   readonly #gone = new AbortController();
@@ -32,12 +32,15 @@ export class OpsExchange {
   /** Called when the peer has taken what was written. */
   #whenWritable: () => void = () => undefined;
 
-  /** Within the front end's handler. To a HEAD no body is sent, which the front end would. `budget`: answers within one turn. */
-  constructor(response: HttpResponse, method: string, budget: TurnBudget, isDraining: () => boolean) {
+  /**
+   * Within the front end's handler. To a HEAD no body is sent, which the front end would. `budget`: answers within one turn.
+   * `endsConnection`: true while each answer ends its connection.
+   */
+  constructor(response: HttpResponse, method: string, budget: TurnBudget, endsConnection: () => boolean) {
     this.#response = response;
     this.#budget = budget;
     this.#isHead = method === 'HEAD';
-    this.#isDraining = isDraining;
+    this.#endsConnection = endsConnection;
     response.onAborted(() => {
       this.#state = 'over';
       this.#whenGone();
@@ -59,7 +62,7 @@ export class OpsExchange {
     const { status, contentType, body, headers, closeConnection } = answer;
     this.#response.cork(() => {
       this.#writeHead(status, contentType, headers);
-      this.#response.end(this.#isHead ? '' : body, closeConnection === true || this.#isDraining());
+      this.#response.end(this.#isHead ? '' : body, closeConnection === true || this.#endsConnection());
     });
   }
 
@@ -93,7 +96,7 @@ export class OpsExchange {
     this.#response.cork(() => {
       if (this.#state === 'open') this.#beginLines();
       this.#state = 'over';
-      this.#response.end('', this.#isDraining());
+      this.#response.end('', this.#endsConnection());
     });
   }
 

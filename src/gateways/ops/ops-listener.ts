@@ -112,10 +112,13 @@ export class OpsListener {
   }
 
   #handle(response: HttpResponse, request: HttpRequest): void {
-    this.#deps.progress.advance();
+    const { connections, progress, readiness } = this.#deps;
+    connections.reached(response);
+    progress.advance();
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();
-    const exchange = new OpsExchange(response, method, this.#budget, this.#deps.readiness.isDraining);
+    const endsConnection = (): boolean => readiness.isDraining() || connections.isCrowded;
+    const exchange = new OpsExchange(response, method, this.#budget, endsConnection);
     const path = request.getUrl();
     if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
     const caller = {
@@ -144,6 +147,7 @@ export class OpsListener {
         this.#deps.refusals.record('token', from);
       return refuseCaller(exchange, admitted.error);
     }
+    connections.proven({ remoteAddress: () => from });
     const holds = (): boolean => this.#check.admit(caller).ok;
     this.#service.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
   }

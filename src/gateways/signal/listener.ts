@@ -3,11 +3,12 @@
  * each does is its own. Source: signal-wire.md; running.md, Stopping.
  */
 import { addressKey, remoteAddress } from '../../lib/connections/address-key.ts';
+import { HttpConnections } from '../../lib/connections/http-connections.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { ListeningApps, type HttpResponse } from '../../lib/uws.ts';
 import { tlsFiles } from '../../model/settings-values.ts';
-import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
+import { addressesCountedMax, descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -37,6 +38,8 @@ export class SignalListener {
   readonly #deps: SignalListenerDeps;
   /** Descriptors that sessions, handshakes and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
+  /** The sockets that are not upgraded. */
+  readonly #plain: HttpConnections;
   readonly #apps: ListeningApps;
   #stopTurning: Cancel | null = null;
   #isOpen = true;
@@ -53,22 +56,29 @@ export class SignalListener {
     this.#context = {
       ...deps,
       settings,
-      census: new SocketCensus(settings, deviceTickMs),
+      census: new SocketCensus(deviceTickMs),
       pending: connections.pending,
       unproved: connections.unproved,
       openConnections: connections.openConnections,
       hasRoom: () => this.#hasRoom(),
       reportFailure: connections.reportFailure,
     };
+    const { handshakes_max: max, handshakes_per_address_max: perAddressMax } = settings;
+    this.#plain = new HttpConnections(
+      { max: () => Math.min(max, this.#freeSockets), perAddressMax, isStrict: true },
+      addressesCountedMax,
+      deviceTickMs,
+    );
     const appDeps: WebSocketAppDeps = {
       upgradeHandler: new UpgradeHandler({
         addressOf: (response) => this.#addressOf(response),
         admitsHandshake: (address) => this.#admitsHandshake(address),
-        turnedAway: (address) => this.#context.census.requested(address),
       }),
-      connected: (response) => this.#mayStay(response),
-      disconnected: () => this.#context.census.disconnected(),
-      opened: (socket, tag) => new Handshake(socket, tag, this.#context).start(),
+      connections: this.#plain,
+      opened: (socket, tag) => {
+        this.#plain.upgraded(tag.address);
+        new Handshake(socket, tag, this.#context).start();
+      },
     };
     this.#apps = new ListeningApps(
       { ...settings.listen, tls: tlsFiles(settings), sharesPort: deps.sharesPort },
@@ -97,7 +107,7 @@ export class SignalListener {
 
   /** Descriptors held, those of peers included that have not asked for anything yet or were dismissed. */
   get socketCount(): number {
-    return this.sessionCount + this.#context.census.sockets;
+    return this.#plain.count + this.#upgradedCount;
   }
 
   /**
@@ -128,10 +138,14 @@ export class SignalListener {
     this.#stopTurning = null;
   }
 
-  /** False: a socket that just came is one too many. */
-  #mayStay(response: HttpResponse): boolean {
-    const isOneOfFew = this.#context.census.connected(this.#addressOf(response));
-    return isOneOfFew && !this.#isCrowded(handshakeSocketsReserved);
+  get #upgradedCount(): number {
+    return this.sessionCount + this.#context.census.sockets;
+  }
+
+  /** Descriptors for sockets that are not upgraded. */
+  get #freeSockets(): number {
+    const held = this.#upgradedCount + this.#deps.otherSockets();
+    return Math.max(0, this.#socketsMax + handshakeSocketsReserved - held);
   }
 
   #addressOf(response: HttpResponse): string {
@@ -140,8 +154,7 @@ export class SignalListener {
   }
 
   #admitsHandshake(address: string): boolean {
-    const { census, telemetry } = this.#context;
-    census.requested(address);
+    const { telemetry } = this.#context;
     if (this.#isOpen && this.#makeRoom(address)) return true;
     telemetry.signalLogin('busy');
     return false;
@@ -149,16 +162,12 @@ export class SignalListener {
 
   #makeRoom(address: string): boolean {
     const { settings, unproved, clock } = this.#context;
+    const isFull = this.socketCount + this.#deps.otherSockets() > this.#socketsMax;
     const limits = {
-      max: this.#isCrowded(0) ? 0 : settings.handshakes_max,
+      max: isFull ? 0 : settings.handshakes_max,
       perAddressMax: settings.handshakes_per_address_max,
     };
     return unproved.makeRoom(address, clock.monotonicMs(), limits, (evicted) => evicted.evict());
-  }
-
-  /** More descriptors are held than may be, `spare` allowed beside them. */
-  #isCrowded(spare: number): boolean {
-    return this.socketCount + this.#deps.otherSockets() > this.#socketsMax + spare;
   }
 
   /** Sessions leave the descriptors that logins need, so that one that replaces a session can still be made. */
@@ -171,5 +180,6 @@ export class SignalListener {
   #turn(): void {
     this.#connections.turn();
     this.#context.census.turn();
+    this.#plain.turn();
   }
 }

@@ -11,28 +11,27 @@ import type {
   WebSocket,
   WebSocketBehavior,
 } from '../../lib/uws.ts';
+import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../model/limits.ts';
 import type { SignalEndReason } from '../../model/signal.ts';
 import { type SignalClose, encodeBye } from '../../protocol/signal/server-message.ts';
 
 export interface WebSocketAppDeps {
   readonly upgradeHandler: UpgradeHandler;
-  /** False: it is closed at once. */
-  connected(response: HttpResponse): boolean;
-  /** A connection that was never upgraded is gone. */
-  disconnected(): void;
+  /** Those that are not upgraded. */
+  readonly connections: HttpConnections;
   opened(socket: FrameSocket, tag: SocketTag): void;
 }
 
 export function furnishWebSocketApp(app: TemplatedApp, deps: WebSocketAppDeps): void {
   const { upgradeHandler } = deps;
-  app
-    .filter((response, change) => {
-      if (change < 0) deps.disconnected();
-      else if (!deps.connected(response)) response.close();
-    })
+  deps.connections
+    .watch(app)
     .ws('/*', behavior(deps))
-    .any('/*', (response, request) => upgradeHandler.refuse(response, request));
+    .any('/*', (response, request) => {
+      deps.connections.reached(response);
+      upgradeHandler.refuse(response, request);
+    });
 }
 
 function behavior(deps: WebSocketAppDeps): WebSocketBehavior<SocketTag> {
@@ -44,7 +43,10 @@ function behavior(deps: WebSocketAppDeps): WebSocketBehavior<SocketTag> {
     maxLifetime: 0,
     sendPingsAutomatically: false,
     compression: 0,
-    upgrade: (response, request, context) => deps.upgradeHandler.upgrade(response, request, context),
+    upgrade: (response, request, context) => {
+      deps.connections.reached(response);
+      deps.upgradeHandler.upgrade(response, request, context);
+    },
     open: (socket) => deps.opened(socket, socket.getUserData()),
     message: onMessage,
     ping: onPing,
@@ -72,8 +74,6 @@ function onClose(socket: WebSocket<SocketTag>, code: number, message: ArrayBuffe
 export interface UpgradeHandlerDeps {
   /** The request of this address is whole; false: there is no room for another handshake of it. */
   admitsHandshake(address: string): boolean;
-  /** A request that asks for no upgrade of ours is whole. */
-  turnedAway(address: string): void;
   addressOf(response: HttpResponse): string;
 }
 
@@ -119,10 +119,8 @@ export class UpgradeHandler {
   upgrade(response: HttpResponse, request: HttpRequest, context: us_socket_context_t): void {
     const address = this.#deps.addressOf(response);
     const refusal = refuseUpgrade(request);
-    if (refusal !== null) {
-      this.#deps.turnedAway(address);
-      answer(response, refusal);
-    } else if (!this.#deps.admitsHandshake(address)) answer(response, noRoom);
+    if (refusal !== null) answer(response, refusal);
+    else if (!this.#deps.admitsHandshake(address)) answer(response, noRoom);
     else {
       const tag: SocketTag = { owner: null, address };
       // No extensions: compression is off, whatever is offered.
@@ -132,7 +130,6 @@ export class UpgradeHandler {
 
   /** Every other request. */
   refuse(response: HttpResponse, request: HttpRequest): void {
-    this.#deps.turnedAway(this.#deps.addressOf(response));
     if (!isOurs(request)) answer(response, notFound);
     else answer(response, asksForWebSocket(request) ? badKey : upgradeRequired);
   }

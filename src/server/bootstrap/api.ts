@@ -9,6 +9,8 @@ import {
   batchesPerApplicationMax,
   readersMax,
   readersPerApplicationMax,
+  readersPerApplicationShareMax,
+  readersShareMax,
   wakingMessagesMax,
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
@@ -79,7 +81,14 @@ export class Api {
     const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
     const verification = { windowMs: windowS * 1000, explainMismatch };
     const authenticator = new Authenticator({ ...context, verifier }, verification);
-    const limits = { max: readersMax, perApplicationMax: readersPerApplicationMax };
+    const places = settings.api.connections_max;
+    const limits = {
+      max: Math.min(readersMax, Math.ceil(places * readersShareMax)),
+      perApplicationMax: Math.min(
+        readersPerApplicationMax,
+        Math.ceil(places * readersPerApplicationShareMax),
+      ),
+    };
     const readers = {
       outcomes: new WaitingReaders(clock, limits),
       events: new WaitingReaders(clock, limits),
@@ -97,7 +106,10 @@ export class Api {
     this.#verifier = verifier;
     this.#readers = readers;
     this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api), sharesPort }, (app) => {
-      connections.api.watch(app).any('/*', this.#relay.handle);
+      connections.api.watch(app).any('/*', (response, request) => {
+        connections.api.reached(response);
+        this.#relay.handle(response, request);
+      });
     });
   }
 

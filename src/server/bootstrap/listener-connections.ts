@@ -49,16 +49,20 @@ export class ListenerConnections {
     return this.#census.counts();
   }
 
-  /** Forgets addresses in time, and tells of connections that were refused, at most once a second. */
+  /** Ages the counts, and logs connections that were refused or evicted, at most once a second. */
   start(clock: Clock, log: Log): Cancel {
-    const told = { api: 0, ops: 0 };
+    const logged = { api: { refused: 0, evicted: 0 }, ops: { refused: 0, evicted: 0 } };
     return clock.every(httpConnectionsTickMs, () => {
       for (const listener of ['api', 'ops'] as const) {
-        const { count, refused } = this[listener];
+        const { count, refused, evicted } = this[listener];
         this[listener].turn();
-        if (refused > told[listener])
-          log.warn({ listener, count, refused: refused - told[listener] }, 'connections are refused');
-        told[listener] = refused;
+        const fresh = {
+          refused: refused - logged[listener].refused,
+          evicted: evicted - logged[listener].evicted,
+        };
+        if (fresh.refused + fresh.evicted > 0)
+          log.warn({ listener, count, ...fresh }, 'connections are refused or evicted');
+        logged[listener] = { refused, evicted };
       }
     });
   }

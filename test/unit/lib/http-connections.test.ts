@@ -3,14 +3,52 @@ import { test } from 'node:test';
 import { HttpConnections } from '../../../src/lib/connections/http-connections.ts';
 import type { HttpResponse, TemplatedApp } from '../../../src/lib/uws.ts';
 
+/** One connection as the library shows it: its kept object may not be touched once a request of it reached a handler. */
+class Connection {
+  readonly address: string;
+  isOpen = true;
+  #reached = false;
+  #aborted: () => void = () => undefined;
+  readonly #gone: () => void;
+
+  constructor(address: string, gone: () => void) {
+    this.address = address;
+    this.#gone = gone;
+  }
+
+  get response(): HttpResponse {
+    const response = {
+      getRemoteAddressAsText: () => new TextEncoder().encode(this.address).buffer,
+      onAborted: (aborted: () => void) => (this.#aborted = aborted),
+      close: () => {
+        assert.ok(this.isOpen && !this.#reached, 'a kept object is not touched after its request');
+        this.end();
+      },
+    };
+    return response as unknown as HttpResponse;
+  }
+
+  reach(connections: HttpConnections): void {
+    connections.reached(this.response);
+    this.#reached = true;
+    this.#aborted = () => undefined;
+  }
+
+  end(): void {
+    this.isOpen = false;
+    this.#gone();
+    this.#aborted();
+  }
+}
+
 class Scene {
   readonly connections: HttpConnections;
   max: number;
   #filter: (response: HttpResponse, change: number) => void = () => undefined;
 
-  constructor(max: number, perAddressMax: number) {
+  constructor(max: number, perAddressMax: number, isStrict = false) {
     this.max = max;
-    this.connections = new HttpConnections({ max: () => this.max, perAddressMax }, 100);
+    this.connections = new HttpConnections({ max: () => this.max, perAddressMax, isStrict }, 1000);
     const app = {
       filter: (filter: (response: HttpResponse, change: number) => void) => {
         this.#filter = filter;
@@ -20,77 +58,165 @@ class Scene {
     this.connections.watch(app as unknown as TemplatedApp);
   }
 
-  /** True: it may stay. The library tells of the end of one that is closed at once, too. */
-  connect(address: string): boolean {
-    let isOpen = true;
-    const response = {
-      getRemoteAddressAsText: () => new TextEncoder().encode(address).buffer,
-      close: () => {
-        isOpen = false;
-        this.disconnect();
-      },
-    };
-    this.#filter(response as unknown as HttpResponse, 1);
-    return isOpen;
+  open(address: string): Connection {
+    const connection = new Connection(address, () => this.#filter({} as HttpResponse, -1));
+    this.#filter(connection.response, 1);
+    return connection;
   }
 
-  disconnect(): void {
-    this.#filter({} as HttpResponse, -1);
+  /** True: it may stay. */
+  connect(address: string): boolean {
+    return this.open(address).isOpen;
+  }
+
+  /** With a valid signature: its connection stays. */
+  prove(address: string): Connection {
+    const connection = this.open(address);
+    if (!connection.isOpen) return connection;
+    connection.reach(this.connections);
+    this.connections.proven({ remoteAddress: () => address });
+    return connection;
+  }
+
+  /** A connection whose request proves nothing: from then on those of its address cannot be closed. */
+  launder(address: string): void {
+    const connection = this.open(address);
+    if (connection.isOpen) connection.reach(this.connections);
+  }
+
+  /** As long as the library keeps one that is idle. */
+  age(): void {
+    for (let second = 0; second < 13; second++) this.connections.turn();
   }
 }
 
-test('beyond the maximum a newcomer is closed, until another has gone', () => {
-  const scene = new Scene(2, 0);
+test('in a full listener the oldest silent connection of the largest address yields to a newcomer', () => {
+  const scene = new Scene(8, 0);
+  const early = ['192.0.2.1', '192.0.2.1', '192.0.2.1', '192.0.2.1'].map((address) => scene.open(address));
+  const crowd = ['192.0.2.2', '192.0.2.3', '192.0.2.2', '192.0.2.2'].map((address) => scene.open(address));
+  assert.ok(scene.connect('192.0.2.4'));
   assert.deepEqual(
-    [1, 2, 3].map(() => scene.connect('192.0.2.1')),
-    [true, true, false],
+    [...early, ...crowd].map(({ isOpen }) => isOpen),
+    [true, true, true, true, false, true, true, true],
   );
-  scene.disconnect();
+  assert.deepEqual([scene.connections.count, scene.connections.evicted], [8, 1]);
+});
+
+test('a full listener without a silent connection closes a newcomer, until another has gone', () => {
+  const scene = new Scene(2, 0);
+  const [first] = [scene.prove('192.0.2.1'), scene.prove('192.0.2.1')];
+  assert.equal(scene.connect('192.0.2.1'), false);
+  first.end();
   assert.equal(scene.connect('192.0.2.1'), true);
   assert.deepEqual([scene.connections.count, scene.connections.refused], [2, 1]);
+});
+
+test('connections that can be closed otherwise yield after the silent ones', () => {
+  const scene = new Scene(4, 0);
+  for (let i = 0; i < 3; i++) scene.prove('192.0.2.1');
+  scene.connect('192.0.2.2');
+  let others = 1;
+  scene.connections.onFull(() => others-- > 0);
+  assert.ok(scene.connect('192.0.2.3'));
+  assert.equal(others, 1, 'a silent one was left');
+  scene.launder('192.0.2.3');
+  assert.ok(scene.connect('192.0.2.4'));
+  assert.equal(others, 0);
+});
+
+test('proved connections outlive a silent crowd of any number of addresses, and a newcomer gets in', () => {
+  const scene = new Scene(100, 1000);
+  const proved = Array.from({ length: 60 }, (_, i) => scene.prove(`198.51.100.${i}`));
+  for (let i = 0; i < 5000; i++) scene.connect(`10.0.${i >> 8}.${i & 255}`);
+  const newcomer = scene.open('203.0.113.1');
+  for (let i = 0; i < 20; i++) scene.connect(`10.1.0.${i}`);
+  assert.ok(newcomer.isOpen, 'the oldest yield first');
+  assert.ok(proved.every(({ isOpen }) => isOpen));
+  assert.ok(scene.connections.count <= 100);
+});
+
+for (const addresses of [1, 3, 20, 50])
+  test(`${addresses} addresses whose connections cannot be closed leave places for newcomers`, () => {
+    const scene = new Scene(2000, 1000);
+    for (let i = 0; i < 20_000; i++) scene.launder(`10.0.0.${i % addresses}`);
+    for (let i = 0; i < 10; i++) assert.ok(scene.connect(`203.0.113.${i}`), `newcomer ${i}`);
+  });
+
+for (const addresses of [3, 20, 50])
+  test(`${addresses} addresses that come one after the other leave places for newcomers`, () => {
+    const scene = new Scene(2000, 1000);
+    for (let i = 0; i < 100_000; i++) scene.launder(`10.0.0.${Math.floor((i * addresses) / 100_000)}`);
+    for (let i = 0; i < 10; i++) assert.ok(scene.connect(`203.0.113.${i}`), `newcomer ${i}`);
+  });
+
+test('addresses that have proved a credential have a reserved part', () => {
+  const scene = new Scene(80, 1000);
+  const backend = scene.prove('203.0.113.1');
+  backend.end();
+  for (let i = 0; i < 500; i++) scene.launder(`10.0.${i >> 8}.${i & 255}`);
+  assert.equal(scene.connect('198.51.100.1'), false, 'a stranger');
+  for (let i = 0; i < 10; i++) assert.ok(scene.prove('203.0.113.1').isOpen, `connection ${i}`);
 });
 
 test('addresses count once half of the places are taken', () => {
   const scene = new Scene(10, 2);
   for (let i = 0; i < 5; i++) assert.ok(scene.connect('192.0.2.1'), 'while there is room');
-  assert.deepEqual(
-    [1, 2, 3].map(() => scene.connect('192.0.2.1')),
-    [true, true, false],
-  );
+  for (let i = 0; i < 3; i++) scene.launder('192.0.2.1');
+  assert.equal(scene.connections.count, 6);
   assert.equal(scene.connect('192.0.2.2'), true);
 });
 
-test('an address has a quarter of the places at most, whatever its bound', () => {
-  const scene = new Scene(8, 100);
-  for (let i = 0; i < 4; i++) assert.ok(scene.connect('192.0.2.1'), 'while there is room');
+test('a strict bound on an address counts from its first connection on, and its oldest silent one yields', () => {
+  const scene = new Scene(100, 2, true);
+  const three = [1, 2, 3].map(() => scene.open('192.0.2.1'));
   assert.deepEqual(
-    [1, 2, 3].map(() => scene.connect('192.0.2.1')),
-    [true, true, false],
+    three.map(({ isOpen }) => isOpen),
+    [false, true, true],
   );
+  for (const connection of three.slice(1)) {
+    connection.reach(scene.connections);
+    scene.connections.upgraded('192.0.2.1');
+  }
+  assert.equal(scene.connections.count, 0);
+  for (let i = 0; i < 2; i++) scene.launder('192.0.2.1');
+  assert.equal(scene.connect('192.0.2.1'), false, 'none of them can be closed');
 });
 
-test('who shows a credential makes room for its address', () => {
+test('an address that shows a credential gets its places back', () => {
   const scene = new Scene(10, 2);
-  for (let i = 0; i < 7; i++) scene.connect('192.0.2.1');
+  for (let i = 0; i < 7; i++) scene.launder('192.0.2.1');
   scene.connections.proven({ remoteAddress: () => '192.0.2.1' });
   assert.deepEqual(
-    [1, 2].map(() => scene.connect('192.0.2.1')),
-    [true, false],
+    [1, 2, 3].map(() => scene.connect('192.0.2.1')),
+    [true, true, true],
   );
+  assert.equal(scene.connections.evicted, 1, 'the third one takes the place of the first');
 });
 
-test('after 12 s the library has cut who was silent, and it counts no more', () => {
+test('arrivals count until the library has closed them', () => {
   const scene = new Scene(10, 2);
-  for (let i = 0; i < 7; i++) scene.connect('192.0.2.1');
+  for (let i = 0; i < 7; i++) scene.launder('192.0.2.1');
   assert.equal(scene.connect('192.0.2.1'), false);
-  for (let second = 0; second < 13; second++) scene.connections.turn();
+  scene.age();
   assert.equal(scene.connect('192.0.2.1'), true);
 });
 
-test('a maximum that falls closes newcomers, and nobody who is there', () => {
+test('a maximum that falls closes newcomers, and none that is there', () => {
   const scene = new Scene(10, 0);
   for (let i = 0; i < 5; i++) scene.connect('192.0.2.1');
   scene.max = 3;
   assert.equal(scene.connect('192.0.2.1'), false);
   assert.equal(scene.connections.count, 5);
+});
+
+test('while a listener is nearly full, the answers that leave a connection of an application open are bounded', () => {
+  const scene = new Scene(100, 0);
+  const keep = (app: string, answers: number): number =>
+    Array.from({ length: answers }, () => scene.connections.keeps(app)).filter((keeps) => keeps).length;
+  for (let i = 0; i < 75; i++) scene.prove('192.0.2.1');
+  assert.equal(keep('busy', 500), 500, 'while there is room');
+  scene.prove('192.0.2.1');
+  assert.deepEqual([keep('busy', 500), keep('quiet', 10)], [25, 10]);
+  scene.age();
+  assert.equal(keep('busy', 10), 10);
 });

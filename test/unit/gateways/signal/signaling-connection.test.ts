@@ -75,7 +75,7 @@ beforeEach(() => {
     sessions,
     telemetry,
     openConnections,
-    census: new SocketCensus({ handshakes_max: 10, handshakes_per_address_max: 10 }, 500),
+    census: new SocketCensus(500),
     sleepServers: () => [],
     mediaUrl: () => null,
     reportFailure: (error) => failures.push(error),

@@ -5,6 +5,7 @@ import {
   type SocketEnd,
   UpgradeHandler,
 } from '../../../../src/gateways/signal/web-socket-app.ts';
+import { anyConnections } from '../../../support/fake-http.ts';
 import type { TemplatedApp, WebSocketBehavior } from '../../../../src/lib/uws.ts';
 
 type Close = (socket: unknown, code: number, message: ArrayBuffer) => void;
@@ -23,12 +24,10 @@ function socketEnd(code: number, message: string): SocketEnd | null {
   const upgradeHandler = new UpgradeHandler({
     addressOf: () => '',
     admitsHandshake: () => true,
-    turnedAway: () => undefined,
   });
   furnishWebSocketApp(app as unknown as TemplatedApp, {
     upgradeHandler,
-    connected: () => true,
-    disconnected: () => undefined,
+    connections: anyConnections(),
     opened: () => undefined,
   });
   let told: SocketEnd | null = null;
