@@ -282,9 +282,6 @@ export const longPollSecondsMax = 30;
 /** Readers of one kind at once, waiting or not, on this node and of one application; full is 42901. */
 export const readersMax = 20_000;
 export const readersPerApplicationMax = 5_000;
-/** The same as parts of the API's connections, since each reader holds one; the smaller limit applies. */
-export const readersShareMax = 0.25;
-export const readersPerApplicationShareMax = 0.125;
 /** Operators who read the log or wait at the same time; the next is answered 503. One that hung up counts until its wait is over. */
 export const operatorsReadingMax = 64;
 export const eventsPageMax = 1000;
@@ -324,13 +321,6 @@ export const wakeupKnownMs = 24 * 3600 * 1000;
 export const answersPerTurnMax = 256;
 /** A request body that is not whole after this is given up with its connection. */
 export const bodyReadMsMax = 10_000;
-/**
- * Bodies larger than this whose signature is not verified yet: their bytes in memory, beyond which the oldest of the address
- * with the most is answered 50301, and the bytes of those being verified, which leave most batches to other requests.
- */
-export const smallBodyBytesMax = 2 * 1024;
-export const unprovedBodiesBytesMax = 32 * 1024 * 1024;
-export const bodiesVerifyingBytesMax = 2 * 1024 * 1024;
 
 /** Signed requests. The Authorization header, and the access key id in it. */
 export const authorizationBytesMax = 4096;

@@ -40,6 +40,10 @@ export class FakeResponse {
     this.#aborted();
   }
 
+  getRemoteAddressAsText(): ArrayBuffer {
+    return new TextEncoder().encode('192.0.2.1').buffer;
+  }
+
   onAborted(listener: () => void): void {
     this.#touch();
     this.#aborted = listener;

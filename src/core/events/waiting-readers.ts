@@ -6,11 +6,22 @@
 import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { ApplicationId } from '../../model/ids.ts';
+import { readersPerApplicationShareMax, readersShareMax } from '../../model/http-limits.ts';
+import { readersMax, readersPerApplicationMax } from '../../model/limits.ts';
 import { SharedPlaces } from '../devices/shared-places.ts';
 
 export interface ReaderLimits {
   readonly max: number;
   readonly perApplicationMax: number;
+}
+
+/** `connectionsMax`: those of the listener that the readers ask. */
+export function readerLimits(connectionsMax: number): ReaderLimits {
+  const perApplication = Math.ceil(connectionsMax * readersPerApplicationShareMax);
+  return {
+    max: Math.min(readersMax, Math.ceil(connectionsMax * readersShareMax)),
+    perApplicationMax: Math.min(readersPerApplicationMax, perApplication),
+  };
 }
 
 /** The slot of one caller, who gives it back whatever became of the answer. */

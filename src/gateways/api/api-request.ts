@@ -152,24 +152,33 @@ export class ApiRequest implements Call {
   }
 
   /**
-   * Reads the body under its cap and deadline, then calls `done` once, in a later turn or this one; not at all when the
-   * peer goes or is too slow.
+   * Reads the body under its cap and deadline, then calls `done` once, in a later turn or this one: `gone` when the peer
+   * goes or is too slow. `keeps` false: the body stays empty. Not called when the request is answered before.
    */
-  readBody(done: (result: 'read' | 'too-large') => void): void {
+  readBody(done: (result: 'read' | 'too-large' | 'gone') => void, keeps = true): void {
     const chunks: Buffer[] = [];
     let bytes = 0;
+    const finish = (result: 'read' | 'too-large' | 'gone'): void => {
+      this.#goneListener = null;
+      giveUp();
+      done(result);
+    };
+    const giveUp = this.#context.clock.after(bodyReadMsMax, () => {
+      if (!this.#open) return;
+      this.abandon();
+      finish('gone');
+    });
+    this.#goneListener = () => finish('gone');
     let finished = false;
-    const giveUp = this.#context.clock.after(bodyReadMsMax, () => this.abandon());
     this.#response.onData((chunk, isLast) => {
       if (finished || !this.#open) return;
       bytes += chunk.byteLength;
       // A chunk is valid during the call only.
-      if (bytes <= bodyBytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
+      if (keeps && bytes <= bodyBytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
       if (!isLast && bytes <= bodyBytesMax) return;
       finished = true;
-      giveUp();
-      if (bytes <= bodyBytesMax) this.body = Buffer.concat(chunks, bytes);
-      done(bytes > bodyBytesMax ? 'too-large' : 'read');
+      if (keeps && bytes <= bodyBytesMax) this.body = Buffer.concat(chunks, bytes);
+      finish(bytes > bodyBytesMax ? 'too-large' : 'read');
     });
   }
 

@@ -82,6 +82,16 @@ export class Authenticator {
     }
   }
 
+  /** Why a request will be refused whatever its body is; null: its body decides. Never throws. */
+  precheck(request: ApiRequest): AuthenticationFailure | null {
+    try {
+      const checked = checkRequest(request, this.#dependencies);
+      return checked.ok ? null : this.#refuse(checked.error);
+    } catch (error) {
+      return this.#unavailable(error);
+    }
+  }
+
   /** The same for a request that was authentic when it came, by the credential as it is now. Never throws. */
   again(request: ApiRequest): Authentication {
     const { registry, clock } = this.#deps;

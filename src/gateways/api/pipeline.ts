@@ -3,12 +3,16 @@
  * permission, how often the application may ask, then the endpoint's own. Stays in one turn when nothing has to be waited for.
  * Source: decisions.md, HTTP and Order of checks.
  */
-import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
+import {
+  bodiesVerifyingBytesMax,
+  smallBodyBytesMax,
+  unprovedBodiesBytesMax,
+} from '../../model/http-limits.ts';
 import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -20,6 +24,8 @@ import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
 import { ApiRequest, type FramingFault, type RequestContext } from './api-request.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
 import { refuse, refusePermission, type Reply, type Route } from './route.ts';
+import { RouteTable } from './route-table.ts';
+import { UnprovedBodies } from './unproved-bodies.ts';
 
 export interface PipelineDeps {
   readonly routes: readonly Route[];
@@ -28,7 +34,7 @@ export interface PipelineDeps {
   readonly telemetry: Telemetry;
   readonly log: Log;
   readonly requestLog: RequestLog;
-  readonly connections: Pick<HttpConnections, 'proven'>;
+  readonly connections: Pick<HttpConnections, 'proven' | 'keeps' | 'isCrowded' | 'onFull'>;
   /** True while the server is being stopped: connections are closed with their answers. */
   isDraining(): boolean;
 }
@@ -41,14 +47,19 @@ const framingCodes: Readonly<Record<FramingFault, TransportCode>> = {
 
 export class Pipeline {
   readonly #deps: PipelineDeps;
-  readonly #routes: ReadonlyMap<string, readonly Route[]>;
+  readonly #routes: RouteTable;
   readonly #context: RequestContext;
+  readonly #bodies = new UnprovedBodies({
+    bytesMax: unprovedBodiesBytesMax,
+    verifyingBytesMax: bodiesVerifyingBytesMax,
+  });
   #underWay = 0;
   #idle: (() => void) | null = null;
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps;
-    this.#routes = routesByPath(deps.routes);
+    this.#routes = new RouteTable(deps.routes);
+    deps.connections.onFull(() => this.#bodies.evict());
     this.#context = {
       clock: deps.clock,
       budget: new TurnBudget(answersPerTurnMax),
@@ -71,7 +82,7 @@ export class Pipeline {
   readonly handle = (response: HttpResponse, incoming: HttpRequest): void => {
     this.#underWay += 1;
     const request = new ApiRequest(response, incoming, this.#context);
-    const routes = this.#findRoutes(trimSpaces(request.path));
+    const routes = this.#routes.find(request.path);
     const first = routes?.[0] ?? null;
     const route = routes?.find(({ method }) => method === request.method);
     request.identify((route ?? first)?.takesRequestId === true);
@@ -83,26 +94,41 @@ export class Pipeline {
     if (request.bodyBytes === 0) return this.#authenticate(request, route);
     if (request.bodyBytes > bodyBytesMax) return this.#refuseTransport(request, route, 41300);
     request.detach();
+    if (request.bodyBytes > smallBodyBytesMax || this.#deps.connections.isCrowded)
+      return this.#readCostly(request, route);
     request.readBody((result) => {
       if (result === 'too-large') this.#refuseTransport(request, route, 41300);
-      else this.#authenticate(request, route);
+      else if (result === 'read') this.#authenticate(request, route);
     });
   };
 
-  /** Every route of the path, whatever its method; null when there is none. One trailing slash is the same path. */
-  #findRoutes(path: string): readonly Route[] | null {
-    const exact = this.#routes.get(path);
-    if (exact !== undefined) return exact;
-    if (path.length < 2 || !path.endsWith('/')) return null;
-    return this.#routes.get(path.slice(0, -1)) ?? null;
+  /** A body is kept only for a request whose headers may be right, and yields where there is no room. */
+  #readCostly(request: ApiRequest, route: Route): void {
+    const failure = this.#deps.authenticator.precheck(request);
+    const bytes = failure === null ? request.bodyBytes : 0;
+    const body = this.#bodies.enter(request.remoteAddress(), bytes, () => {
+      if (request.isOpen) this.#reply(request, route, unverified(route), true);
+    });
+    const leave = (): void => this.#bodies.leave(body);
+    request.readBody((result) => {
+      if (result === 'read' && failure === null)
+        // In a later turn, so that a turn verifies no more than may be verified at the same time.
+        return this.#bodies.await(body, () => this.#authenticate(request, route, () => setImmediate(leave)));
+      leave();
+      if (result === 'too-large') this.#refuseTransport(request, route, 41300);
+      else if (failure !== null && request.isOpen) this.#turnAway(request, route, failure);
+    }, failure === null);
   }
 
-  #authenticate(request: ApiRequest, route: Route): void {
-    const authentication = this.#deps.authenticator.authenticate(request, (settled) =>
-      this.#admit(request, route, settled),
-    );
-    if (authentication === null) request.detach();
-    else this.#admit(request, route, authentication);
+  /** `verified` is called when the signature is no longer being verified. */
+  #authenticate(request: ApiRequest, route: Route, verified?: () => void): void {
+    const authentication = this.#deps.authenticator.authenticate(request, (settled) => {
+      verified?.();
+      this.#admit(request, route, settled);
+    });
+    if (authentication === null) return request.detach();
+    verified?.();
+    this.#admit(request, route, authentication);
   }
 
   #admit(request: ApiRequest, route: Route, authentication: Authentication): void {
@@ -154,11 +180,11 @@ export class Pipeline {
     this.#reply(request, route, refuse(refusal(50000)));
   }
 
-  #reply(request: ApiRequest, route: Route, reply: Reply): void {
+  #reply(request: ApiRequest, route: Route, reply: Reply, closeConnection = false): void {
     const status = statusOf(route, reply.code);
     const tellsWhen = route.statusFromCode || (route.tellsWhenToRetry === true && reply.code === 42901);
     const retryAfterS = tellsWhen ? reply.retryAfterS : undefined;
-    this.#send(request, route, status, reply, { retryAfterS });
+    this.#send(request, route, status, reply, { retryAfterS, closeConnection });
   }
 
   /** An application that asks too often learns when to retry, whatever the HTTP status. */
@@ -192,7 +218,7 @@ export class Pipeline {
       body: encodeEnvelope(route?.envelope ?? 'plain', code, message, request.requestId.id, data),
       allow: extra.allow,
       retryAfterS: extra.retryAfterS,
-      closeConnection: extra.closeConnection === true || this.#deps.isDraining(),
+      closeConnection: extra.closeConnection === true || this.#deps.isDraining() || !this.#keeps(request),
     });
     const { clock, telemetry, requestLog } = this.#deps;
     const seconds = (clock.monotonicMs() - request.startedMs) / 1000;
@@ -205,6 +231,11 @@ export class Pipeline {
     if (route?.answered === undefined) requestLog.note(answered);
     else route.answered(answered);
   }
+
+  /** The answer may leave the connection open. */
+  #keeps({ provenAppId }: ApiRequest): boolean {
+    return provenAppId === null || this.#deps.connections.keeps(provenAppId);
+  }
 }
 
 function answeredBy(request: ApiRequest, reply: Reply, http: WakeupAnswered['http']): WakeupAnswered {
@@ -216,19 +247,6 @@ function answeredBy(request: ApiRequest, reply: Reply, http: WakeupAnswered['htt
     deviceId: request.deviceId,
     reply,
   };
-}
-
-function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
-  const byPath = new Map<string, readonly Route[]>();
-  for (const route of routes) {
-    const others = byPath.get(route.path) ?? [];
-    assert(
-      !others.some(({ method }) => method === route.method),
-      `one route for ${route.method} ${route.path}`,
-    );
-    byPath.set(route.path, [...others, route]);
-  }
-  return byPath;
 }
 
 /** Of the others a body is hashed for its signature, and not looked at. */
@@ -244,12 +262,4 @@ function unverified({ unverifiedCode }: Route): Reply {
 function statusOf(route: Route, code: Code): number {
   if (code === 0) return route.successStatus;
   return route.statusFromCode ? Math.floor(code / 100) : 200;
-}
-
-/** Trims spaces, as HTTP does, and no other white space. */
-function trimSpaces(path: string): string {
-  let [start, end] = [0, path.length];
-  while (path[start] === ' ') start += 1;
-  while (end > start && path[end - 1] === ' ') end -= 1;
-  return path.slice(start, end);
 }

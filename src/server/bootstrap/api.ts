@@ -7,10 +7,6 @@ import { formatListenAddress, tlsFiles, type ListenAddress } from '../../model/s
 import {
   batchesMax,
   batchesPerApplicationMax,
-  readersMax,
-  readersPerApplicationMax,
-  readersPerApplicationShareMax,
-  readersShareMax,
   wakingMessagesMax,
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
@@ -47,7 +43,7 @@ import type { CallCredentialsDeps } from '../../core/calls/issue-call-credential
 import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';
 import { OutcomeWaiters } from '../../core/wakeups/log-followers.ts';
 import { scanQueueShape } from '../../core/events/read-events.ts';
-import { WaitingReaders } from '../../core/events/waiting-readers.ts';
+import { readerLimits, WaitingReaders } from '../../core/events/waiting-readers.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, InlineVerifier } from '../../gateways/verification/hmac-pool.ts';
@@ -81,14 +77,7 @@ export class Api {
     const { clock_window_s: windowS, explain_mismatch: explainMismatch } = settings.auth;
     const verification = { windowMs: windowS * 1000, explainMismatch };
     const authenticator = new Authenticator({ ...context, verifier }, verification);
-    const places = settings.api.connections_max;
-    const limits = {
-      max: Math.min(readersMax, Math.ceil(places * readersShareMax)),
-      perApplicationMax: Math.min(
-        readersPerApplicationMax,
-        Math.ceil(places * readersPerApplicationShareMax),
-      ),
-    };
+    const limits = readerLimits(settings.api.connections_max);
     const readers = {
       outcomes: new WaitingReaders(clock, limits),
       events: new WaitingReaders(clock, limits),
