@@ -72,10 +72,7 @@ export class Pipeline {
 
   /** Resolves when no request is waiting for its answer. */
   async idle(): Promise<void> {
-    while (this.#underWay > 0)
-      await new Promise<void>((resolve) => {
-        this.#idle = resolve;
-      });
+    while (this.#underWay > 0) await new Promise<void>((resolve) => (this.#idle = resolve));
   }
 
   /** The front end's handler of every request. */

@@ -128,8 +128,9 @@ export class HttpConnections {
    * the time after which an idle one is closed, so that a bound on these answers is one on its connections.
    */
   keeps(application: string): boolean {
-    if (this.#count <= this.#max * nearlyFullPart) return true;
-    if (this.#kept.countOf(application) >= Math.ceil(this.#max * applicationPart)) return false;
+    if (!this.isCrowded) return true;
+    const isNearlyFull = this.#count > this.#max * nearlyFullPart;
+    if (isNearlyFull && this.#kept.countOf(application) >= this.#max * applicationPart) return false;
     this.#kept.note(application);
     return true;
   }

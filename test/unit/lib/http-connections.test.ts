@@ -214,9 +214,9 @@ test('while a listener is nearly full, the answers that leave a connection of an
   const keep = (app: string, answers: number): number =>
     Array.from({ length: answers }, () => scene.connections.keeps(app)).filter((keeps) => keeps).length;
   for (let i = 0; i < 75; i++) scene.prove('192.0.2.1');
-  assert.equal(keep('busy', 500), 500, 'while there is room');
+  assert.deepEqual([keep('busy', 500), keep('other', 20)], [500, 20], 'while there is room');
   scene.prove('192.0.2.1');
-  assert.deepEqual([keep('busy', 500), keep('quiet', 10)], [25, 10]);
+  assert.deepEqual([keep('busy', 500), keep('other', 500), keep('quiet', 10)], [0, 5, 10]);
   scene.age();
   assert.equal(keep('busy', 10), 10);
 });

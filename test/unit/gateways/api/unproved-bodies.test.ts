@@ -59,10 +59,11 @@ test('each verdict lets the next one be verified, of another address first', asy
 });
 
 test('in a full pool the oldest of the address with the most is refused, whether it is read or waits', async () => {
-  const scene = new Scene(40, 10);
+  const scene = new Scene(50, 10);
   scene.wait('verified', '192.0.2.1');
   scene.wait('waits', '192.0.2.1');
   scene.read('is read', '192.0.2.1');
+  scene.read('is read later', '192.0.2.1');
   scene.read('other', '192.0.2.2');
   scene.read('newcomer', '192.0.2.3');
   scene.read('next newcomer', '192.0.2.4');
