@@ -13,12 +13,12 @@ export const signalSection = section({
   handshakes_max: setting(
     wholeNumber(1, 1_000_000),
     20_000,
-    'Controllers not yet logged in, at once; beyond it the oldest of the address that has the most is closed for a newcomer.',
+    'Controllers not yet logged in, at once, and as many connections without an upgrade; beyond either the oldest of the address that has the most is closed for a newcomer.',
   ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Controllers not yet logged in from one address (IPv6: one /64); beyond it the oldest of them is closed once it has had 2 s, and until then newcomers are answered 503; 0: no such bound.',
+    'Controllers not yet logged in from one address (IPv6: one /64), and its connections without an upgrade; beyond it the oldest of them is closed, a controller once it has had 2 s, and until then newcomers are answered 503; 0: no such bound.',
   ),
   login_deadline_ms: setting(
     wholeNumber(1, 600_000),

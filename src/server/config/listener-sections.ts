@@ -30,12 +30,12 @@ export const apiSection = section({
   connections_max: setting(
     wholeNumber(1, 1_000_000),
     10_000,
-    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least.',
+    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least. A full listener closes the oldest silent connection of the address with the most for a newcomer.',
   ),
   connections_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Once half of the connections are taken: those of one address (IPv6: one /64) that came in the last 12 s and have shown no valid signature, a quarter of all at most; 0, as it must be behind a proxy: no such bound.',
+    'Once half of the connections are taken: connections of one address (IPv6: one /64) that arrived in the last 12 s and have proved no signature, at most a quarter of all. An address that has proved none takes at most a sixteenth of the places left, and an eighth of all is reserved for the others. Beyond it the oldest silent connection of the address yields, else the newcomer is closed. 0, as it must be behind a proxy: no bound by address.',
   ),
   ...tlsSettings,
 }).superRefine(pairedTlsFiles);
@@ -64,7 +64,7 @@ export const opsSection = section({
   connections_per_address_max: setting(
     wholeNumber(0, 10_000),
     32,
-    'Once half of the connections are taken: those of one address that came in the last 12 s, a quarter of all at most; 0: no such bound.',
+    'The same for connections of one address that arrived in the last 12 s and have proved no token. While half of the connections are taken, each answer ends its connection.',
   ),
 });
 
