@@ -181,9 +181,9 @@ for (const verification of ['pool', 'inline'])
       }
     });
     const codes = new Map<unknown, number>();
-    let isOver = false;
-    void Promise.all(attacks).then(() => (isOver = true));
-    while (!isOver) {
+    const state = { isOver: false };
+    void Promise.all(attacks).then(() => (state.isOver = true));
+    while (!state.isOver) {
       const asked = Array.from({ length: 10 }, () => server.api.connectivity('TESTDEVICE01'));
       for (const { json } of await Promise.all(asked)) codes.set(json.code, (codes.get(json.code) ?? 0) + 1);
     }
