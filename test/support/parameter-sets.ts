@@ -8,6 +8,7 @@ import { BitWriter } from './bit-writer.ts';
 type Edges = readonly [number, number, number, number];
 
 export interface H264Fields {
+  readonly references?: number;
   readonly profile?: number;
   readonly id?: number;
   readonly chromaFormat?: number;
@@ -40,7 +41,7 @@ export function h264ParameterSet(fields: H264Fields): Buffer {
       .signed(-3, 7)
       .unsigned(cycle.length)
       .signed(...cycle);
-  bits.unsigned(1).fixed(0, 1);
+  bits.unsigned(fields.references ?? 1).fixed(0, 1);
   bits.unsigned(fields.macroblocks[0] - 1, fields.macroblocks[1] - 1).fixed(hasFields ? 0 : 1, 1);
   if (hasFields) bits.fixed(1, 1);
   bits.fixed(1, 1).fixed(crop === undefined ? 0 : 1, 1);
@@ -65,6 +66,9 @@ function writeChroma(
 }
 
 export interface H265Fields {
+  readonly id?: number;
+  /** Pictures kept, the one that is decoded included. */
+  readonly references?: number;
   /** Of each sub-layer but the highest: has it a profile and a level of its own? */
   readonly subLayers?: readonly (readonly [hasProfile: boolean, hasLevel: boolean])[];
   readonly chromaFormat?: number;
@@ -87,14 +91,14 @@ export function h265ParameterSet(fields: H265Fields): Buffer {
     if (hasProfile) writeProfile(bits);
     if (hasLevel) bits.fixed(60, 8);
   }
-  bits.unsigned(0, chromaFormat);
+  bits.unsigned(fields.id ?? 0, chromaFormat);
   if (chromaFormat === 3) bits.fixed(0, 1);
   bits.unsigned(...fields.coded).fixed(crop === undefined ? 0 : 1, 1);
   if (crop !== undefined) bits.unsigned(...crop);
   bits.unsigned(0, 0);
   if (blockSide !== undefined) {
     bits.unsigned(4).fixed(1, 1);
-    for (let i = 0; i <= subLayers.length; i += 1) bits.unsigned(4, 2, 0);
+    for (let i = 0; i <= subLayers.length; i += 1) bits.unsigned((fields.references ?? 5) - 1, 2, 0);
     bits.unsigned(0, Math.log2(blockSide) - 3);
   }
   return bits.nalUnit([(33 << 1) | (layer >> 5), ((layer & 31) << 3) | 1]);

@@ -17,7 +17,8 @@ import type { Engine } from './engine.ts';
 import { freeFrame, makeFrame } from './native-census.ts';
 import type { Size } from '../../model/call.ts';
 import { Decoder } from './decoder.ts';
-import { FrameNumbers } from '../geometry/h264-stream.ts';
+import { H264Frames } from '../geometry/h264-stream.ts';
+import { isBoundedJpeg } from '../geometry/jpeg.ts';
 import { PictureParts } from '../geometry/h265-parts.ts';
 
 /** `waiting`: no picture yet, and nothing is wrong. */
@@ -121,7 +122,7 @@ export class JpegSource implements FrameSource {
 
   /** What cannot be decoded smaller, as progressive ones, is decoded as it is. */
   take({ payload }: SourceFrame, { size }: FrameDescription, shapes: readonly PictureShape[]): SourceStep {
-    if (!isWholeJpeg(payload)) return 'undecodable';
+    if (!isWholeJpeg(payload) || !isBoundedJpeg(payload)) return 'undecodable';
     this.#reduction = size === null ? 1 : reductionFor(size, shapes);
     if (this.#reduction > 1 && this.#decodeSmaller(payload)) return 'decoded';
     this.#reduction = 1;
@@ -167,7 +168,7 @@ export class CodedSource implements FrameSource {
   readonly reduction = 1;
   readonly #format: CodedFormat;
   readonly #decoder: Decoder;
-  readonly #numbers = new FrameNumbers();
+  readonly #numbers = new H264Frames();
   readonly #parts = new PictureParts();
   /** Why frames are dropped up to the next key frame; null: they are not. */
   #gap: FrameDrop | null = 'no_key_frame';
@@ -245,7 +246,7 @@ export class CodedSource implements FrameSource {
 
   #isOneMissing(payload: Uint8Array, { isKey, content }: FrameDescription): boolean {
     if (this.#isKeyDue && !isKey && content === 'picture') return true;
-    return this.#format === 'h264' ? !this.#numbers.follows(payload, isKey) : !this.#parts.areWhole(payload);
+    return this.#format === 'h264' ? !this.#numbers.areWhole(payload, isKey) : !this.#parts.areWhole(payload);
   }
 
   #breakOff(): FrameDrop {

@@ -4,6 +4,8 @@
  */
 import { type NalKind, type NalSyntax, readCroppedSize, nextNalUnit, RbspReader } from './nal-units.ts';
 import type { Size } from '../../model/call.ts';
+import { referenceBlocksMax } from '../../model/media/decoding-limits.ts';
+import { blocksOf, DecodingWork } from './decoding-work.ts';
 
 /** By nal_unit_type. 1-4 are slices and their parts, 7 and 8 parameter sets, 13 an extension and 15 a kin of theirs. */
 const kinds: ReadonlyMap<number, NalKind> = new Map([
@@ -41,6 +43,10 @@ interface H264Sequence {
   /** Bits of frame_num. */
   readonly numberBits: number;
   readonly allowsGaps: boolean;
+  /** Pictures kept for reference. */
+  readonly references: number;
+  /** Macroblocks of a picture, those that are cropped included. */
+  readonly blocks: number;
   /** Of its pictures; null: broken. */
   readonly size: Size | null;
 }
@@ -54,21 +60,17 @@ function readSequence(reader: RbspReader): H264Sequence | null {
   const chromaFormat = chromaProfiles.has(profile) ? readChromaFormat(reader) : 1;
   const numberBits = reader.unsigned() + 4;
   skipPictureOrder(reader);
-  // max_num_ref_frames.
-  reader.unsigned();
+  const references = reader.unsigned();
   const allowsGaps = reader.bit() === 1;
   if (reader.isBroken) return null;
-  return { id, chromaFormat, numberBits, allowsGaps, size: readSize(reader, chromaFormat) };
-}
-
-function readSize(reader: RbspReader, chromaFormat: number): Size | null {
   const columns = reader.unsigned() + 1;
   const rows = reader.unsigned() + 1;
   const fieldsPerMap = reader.bit() === 1 ? 1 : 2;
   // mb_adaptive_frame_field_flag where there are fields, direct_8x8_inference_flag.
   reader.skip(fieldsPerMap);
   const coded = { width: columns * 16, height: rows * 16 * fieldsPerMap };
-  return readCroppedSize(reader, coded, chromaFormat, fieldsPerMap);
+  const size = readCroppedSize(reader, coded, chromaFormat, fieldsPerMap);
+  return { id, chromaFormat, numberBits, allowsGaps, references, blocks: blocksOf(coded), size };
 }
 
 /** With all that stands there beside it. */
@@ -107,45 +109,56 @@ function skipPictureOrder(reader: RbspReader): void {
   for (let i = 0; i < cycle; i += 1) reader.unsigned();
 }
 
-/** Of the headers of slices that others may refer to: nal_ref_idc is not 0. */
+/** nal_ref_idc is not 0: other pictures may refer to this one. */
 const lowestReference = 0x20;
 
 /**
- * Finds that a frame is missing by the numbers that pictures carry (7.4.3, frame_num): a decoder quietly takes the
- * nearest picture for a reference that never came.
+ * Checks access units before they are decoded. Finds that a frame is missing by the numbers that pictures carry (7.4.3,
+ * frame_num): a decoder quietly takes the nearest picture for a reference that never came. Finds access units that would
+ * cost the decoder more work or memory than the limits allow.
  */
-export class FrameNumbers {
+export class H264Frames {
   /** How many bits a number has; 0: it is not known, or gaps are allowed. */
   #bits = 0;
   /** Of the last picture that others may refer to; null: there is none to follow. */
   #last: number | null = null;
+  /** Macroblocks of the largest picture that a parameter set describes. */
+  #blocks = 0;
+  #keepsTooMuch = false;
 
   /** `bytes`: an Annex B access unit. A key frame follows everything. */
-  follows(bytes: Uint8Array, isKey: boolean): boolean {
+  areWhole(bytes: Uint8Array, isKey: boolean): boolean {
     if (isKey) this.#last = null;
+    const work = new DecodingWork();
+    let follows: boolean | null = null;
     for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
       const kind = h264.kindOf(bytes, at);
       const reader = new RbspReader(bytes, at + h264.headerBytes);
+      const isSlice = kind === 'slice' || kind === 'key_slice';
       if (kind === 'sequence') this.#learn(reader);
-      else if (kind === 'slice' || kind === 'key_slice')
-        return this.#count(reader, (bytes[at] ?? 0) >= lowestReference);
+      // first_mb_in_slice.
+      work.add(kind, isSlice ? reader.unsigned() : 0);
+      if (work.hasTooManyParts || this.#keepsTooMuch) return false;
+      if (isSlice) follows ??= this.#count(reader, (bytes[at] ?? 0) >= lowestReference);
     }
-    return true;
+    return (follows ?? true) && !work.exceeds(this.#blocks, bytes.length);
   }
 
   #learn(reader: RbspReader): void {
     const sequence = readSequence(reader);
-    // Of several parameter sets it would have to be known which one a picture goes by, and in 4:4:4 another field is in between.
+    // With several parameter sets the one that a picture uses is unknown, and in 4:4:4 another field is in between.
     const isPlain = sequence !== null && sequence.id === 0 && sequence.chromaFormat < 3;
     const isTold = isPlain && !sequence.allowsGaps && sequence.numberBits <= 16;
     this.#bits = isTold ? sequence.numberBits : 0;
+    if (sequence === null) return;
+    this.#blocks = Math.max(this.#blocks, sequence.blocks);
+    this.#keepsTooMuch ||= sequence.references * sequence.blocks > referenceBlocksMax;
   }
 
-  /** `reader`: behind the header of the first slice. */
+  /** `reader`: behind first_mb_in_slice of the first slice. */
   #count(reader: RbspReader, isReference: boolean): boolean {
     if (this.#bits === 0) return true;
-    // first_mb_in_slice, slice_type, pic_parameter_set_id.
-    reader.unsigned();
+    // slice_type, pic_parameter_set_id.
     reader.unsigned();
     reader.unsigned();
     const number = reader.bits(this.#bits);

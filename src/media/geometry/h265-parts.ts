@@ -1,10 +1,13 @@
 /**
- * Finds that parts of an H.265 picture are missing: the decoder takes what is left for a whole picture, and leaves in the
+ * Checks access units of H.265 before they are decoded. Finds those that would cost the decoder more work or memory than the
+ * limits allow, and pictures of which parts are missing: the decoder takes what is left for a whole picture, and leaves in the
  * gaps what its memory held. Damage within a slice shows nowhere but in its arithmetic code, or in a hash of the picture
  * that some senders add. Source: ITU-T H.265, 7.3.2.3.1, 7.3.6.1, 7.4.7.1 and D.2.19; calls-and-media.md, Legs.
  */
-import { nextNalUnit, RbspReader } from './nal-units.ts';
-import { h265, h265TypeAt, readSequence } from './h265-stream.ts';
+import { referenceBlocksMax } from '../../model/media/decoding-limits.ts';
+import { blocksOf, DecodingWork } from './decoding-work.ts';
+import { type NalKind, nextNalUnit, RbspReader } from './nal-units.ts';
+import { h265, h265TypeAt, type H265Sequence, readSequence } from './h265-stream.ts';
 
 const pictureParameters = 34;
 const keyTypes = { min: 16, max: 23 };
@@ -14,66 +17,104 @@ const hashMessage = { type: 40, payload: 132 };
 const hash = Infinity;
 /** Pictures in a row that had the same parts, after which one that has only some of these lacks the others. */
 const alikeMin = 8;
+const sequencesMax = 15;
 const pictureParametersMax = 63;
 /** Slices of a picture at the highest level, and its hash. Source: ITU-T H.265, table A.8. */
 const partsMax = 601;
 
+interface PictureParameters {
+  readonly sequence: number;
+  /** Its slices have a flag that they continue the one before. */
+  readonly hasDependent: boolean;
+}
+
+/** A slice, and what of its place is known. */
+interface Begin {
+  /** Number of its first coding tree block; null: unknown. */
+  readonly block: number | null;
+  /** The same in blocks of 16 x 16, 0 where it is unknown. */
+  readonly blocksBefore: number;
+  /** Coding tree blocks of its picture; 0: unknown. */
+  readonly blocks: number;
+}
+
+const firstBegin: Begin = { block: 0, blocksBefore: 0, blocks: 0 };
+const unknownBegin: Begin = { block: null, blocksBefore: 0, blocks: 0 };
+
 export class PictureParts {
-  /** Blocks of a picture, of which slices begin at one; 0: not known. */
-  #blocks = 0;
-  /** By the id of the picture parameter set: whether its slices say of themselves that they go on the one before. */
-  readonly #haveDependent = new Map<number, boolean>();
+  /** By id. */
+  readonly #sequences = new Map<number, H265Sequence>();
+  readonly #pictures = new Map<number, PictureParameters>();
+  /** Blocks of 16 x 16 of the largest picture that a parameter set describes. */
+  #largest = 0;
+  #keepsTooMuch = false;
   /** Where the slices of the last picture began, and its hash; and how many pictures had the same. */
   #usual: readonly number[] = [];
   #alike = 0;
 
   /** `bytes`: an Annex B access unit. */
   areWhole(bytes: Uint8Array): boolean {
+    const work = new DecodingWork();
     let parts: number[] = [];
+    let blocks = 0;
+    let isUnknown = false;
     for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
       const type = h265TypeAt(bytes, at);
       const kind = h265.kindOf(bytes, at);
       const reader = new RbspReader(bytes, at + h265.headerBytes);
-      if (kind === 'sequence') this.#blocks = readSequence(reader)?.blocks ?? 0;
-      else if (kind === 'parameters' && type === pictureParameters) this.#learnPicture(reader);
-      else if (type === hashMessage.type && reader.bits(8) === hashMessage.payload) parts.push(hash);
-      else if (kind === 'slice' || kind === 'key_slice') {
-        const begin = this.#readBegin(reader, type);
-        if (begin === null) return true;
-        if (begin === 0) parts = [];
-        parts.push(begin);
-      }
-      if (parts.length > partsMax) return false;
+      const begin = kind === 'slice' || kind === 'key_slice' ? this.#readBegin(reader, type) : null;
+      if (begin === null) this.#learn(kind, type, reader);
+      work.add(kind, begin?.blocksBefore);
+      if (begin?.block === 0) parts = [];
+      if (begin !== null) {
+        isUnknown ||= begin.block === null;
+        parts.push(begin.block ?? 0);
+        blocks = Math.max(blocks, begin.blocks);
+      } else if (isHash(type, reader)) parts.push(hash);
+      if (work.hasTooManyParts || this.#keepsTooMuch || parts.length > partsMax) return false;
     }
-    return parts.length === 0 || this.#judge(parts);
+    if (work.exceeds(this.#largest, bytes.length)) return false;
+    return isUnknown || parts.length === 0 || this.#judge(parts, blocks);
+  }
+
+  #learn(kind: NalKind, type: number, reader: RbspReader): void {
+    if (kind === 'sequence') this.#learnSequence(readSequence(reader));
+    else if (kind === 'parameters' && type === pictureParameters) this.#learnPicture(reader);
+  }
+
+  #learnSequence(sequence: H265Sequence | null): void {
+    if (sequence === null || sequence.id > sequencesMax) return;
+    const blocks = blocksOf(sequence.coded);
+    this.#sequences.set(sequence.id, sequence);
+    this.#largest = Math.max(this.#largest, blocks);
+    this.#keepsTooMuch ||= sequence.references * blocks > referenceBlocksMax;
   }
 
   #learnPicture(reader: RbspReader): void {
     const id = reader.unsigned();
-    // pps_seq_parameter_set_id.
-    reader.unsigned();
+    const sequence = reader.unsigned();
     const hasDependent = reader.bit() === 1;
-    if (!reader.isBroken && id <= pictureParametersMax) this.#haveDependent.set(id, hasDependent);
+    if (!reader.isBroken && id <= pictureParametersMax) this.#pictures.set(id, { sequence, hasDependent });
   }
 
-  /** The block that a slice begins at. Null: it cannot be told. */
-  #readBegin(reader: RbspReader, type: number): number | null {
+  #readBegin(reader: RbspReader, type: number): Begin {
     const isFirst = reader.bit() === 1;
     // no_output_of_prior_pics_flag.
     if (type >= keyTypes.min && type <= keyTypes.max) reader.skip(1);
-    const hasDependent = this.#haveDependent.get(reader.unsigned());
-    if (isFirst) return 0;
-    if (hasDependent === undefined || this.#blocks === 0) return null;
+    const picture = this.#pictures.get(reader.unsigned());
+    if (isFirst) return firstBegin;
+    const { blocks = 0, blockSide = 0 } = this.#sequences.get(picture?.sequence ?? -1) ?? {};
+    if (picture === undefined || blocks === 0) return unknownBegin;
     // dependent_slice_segment_flag.
-    if (hasDependent) reader.skip(1);
-    const begin = reader.bits(Math.ceil(Math.log2(this.#blocks)));
-    return reader.isBroken ? null : begin;
+    if (picture.hasDependent) reader.skip(1);
+    const block = reader.bits(Math.ceil(Math.log2(blocks)));
+    return reader.isBroken ? unknownBegin : { block, blocksBefore: block * (blockSide / 16) ** 2, blocks };
   }
 
   /** Slices come in their order, the first of them first. */
-  #judge(parts: readonly number[]): boolean {
+  #judge(parts: readonly number[], blocks: number): boolean {
     const isInOrder = parts.every((part, index) => part > (parts[index - 1] ?? -1));
-    const isBeyond = parts.some((part) => part !== hash && part >= this.#blocks && this.#blocks > 0);
+    const isBeyond = parts.some((part) => part !== hash && part >= blocks && blocks > 0);
     if (parts[0] !== 0 || !isInOrder || isBeyond) return false;
     const isLess = parts.length < this.#usual.length && parts.every((part) => this.#usual.includes(part));
     const isWhole = !isLess || this.#alike < alikeMin;
@@ -82,6 +123,11 @@ export class PictureParts {
     this.#usual = parts;
     return isWhole;
   }
+}
+
+/** `reader`: behind the header of the unit, of which nothing is read yet. */
+function isHash(type: number, reader: RbspReader): boolean {
+  return type === hashMessage.type && reader.bits(8) === hashMessage.payload;
 }
 
 function isSame(one: readonly number[], other: readonly number[]): boolean {

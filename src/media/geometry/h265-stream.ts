@@ -41,9 +41,16 @@ function kindOfType(type: number): NalKind {
 }
 
 /** A sequence parameter set, as far as anything of it is used. */
-interface H265Sequence {
+export interface H265Sequence {
+  readonly id: number;
   /** Of its pictures; null: broken. */
   readonly size: Size | null;
+  /** Pixels of its pictures, those that are cropped included. */
+  readonly coded: Size;
+  /** Pictures kept for reference, the one that is decoded included; 0: broken. */
+  readonly references: number;
+  /** Side of a coding tree block in pixels; 0: broken. */
+  readonly blockSide: number;
   /** Coding tree blocks of a picture; 0: broken. */
   readonly blocks: number;
 }
@@ -56,29 +63,35 @@ export function readSequence(reader: RbspReader): H265Sequence | null {
   // sps_temporal_id_nesting_flag.
   reader.skip(1);
   skipProfileTierLevel(reader, subLayers);
-  // sps_seq_parameter_set_id.
-  reader.unsigned();
+  const id = reader.unsigned();
   const chromaFormat = reader.unsigned();
   // separate_colour_plane_flag.
   if (chromaFormat === 3) reader.skip(1);
   const coded = { width: reader.unsigned(), height: reader.unsigned() };
   if (reader.isBroken) return null;
   const size = readCroppedSize(reader, coded, chromaFormat, 1);
-  return { size, blocks: countBlocks(coded, readBlockSide(reader, subLayers)) };
+  const { references, blockSide } = readBlocks(reader, subLayers);
+  return { id, size, coded, references, blockSide, blocks: countBlocks(coded, blockSide) };
 }
 
 /** The sides of coding tree blocks are 16, 32 or 64; others are broken. */
 const blockSides = new Set([16, 32, 64]);
 
-function readBlockSide(reader: RbspReader, subLayers: number): number {
+function readBlocks(reader: RbspReader, subLayers: number): Pick<H265Sequence, 'references' | 'blockSide'> {
   // Bit depths of luma and chroma, log2_max_pic_order_cnt_lsb_minus4.
   for (let i = 0; i < 3; i += 1) reader.unsigned();
   // Pictures to be kept, to be reordered and to wait, of each sub-layer or of the highest alone.
   const layers = reader.bit() === 1 ? subLayers + 1 : 1;
-  for (let i = 0; i < 3 * layers; i += 1) reader.unsigned();
+  let references = 0;
+  for (let i = 0; i < layers; i += 1) {
+    references = Math.max(references, reader.unsigned() + 1);
+    reader.unsigned();
+    reader.unsigned();
+  }
   const smallest = reader.unsigned() + 3;
   const side = 2 ** (smallest + reader.unsigned());
-  return reader.isBroken || !blockSides.has(side) ? 0 : side;
+  const isBroken = reader.isBroken || !blockSides.has(side);
+  return isBroken ? { references: 0, blockSide: 0 } : { references, blockSide: side };
 }
 
 function countBlocks({ width, height }: Size, side: number): number {

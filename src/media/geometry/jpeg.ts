@@ -1,12 +1,16 @@
 /**
- * Facts of JPEGs: their size by the frame header (SOF0 and its kin), without decoding them, and what FFmpeg's encoder calls
- * a quality. Source: ITU-T T.81, B.1 and B.2; calls-and-media.md, Legs and Resolution.
+ * Facts of JPEGs: their size by the frame header (SOF0 and its kin) and the work that they cost, without decoding them, and
+ * what FFmpeg's encoder calls a quality. Source: ITU-T T.81, B.1 and B.2; calls-and-media.md, Legs and Resolution.
  */
 import type { Size } from '../../model/call.ts';
+import { jpegFrameHeadersMax, jpegScansMax, jpegTableBytesMax } from '../../model/media/decoding-limits.ts';
 
 const startOfImage = 0xd8;
 const endOfImage = 0xd9;
 const startOfScan = 0xda;
+const huffmanTables = 0xc4;
+/** The frame header of JPEG-LS, which FFmpeg decodes as well. */
+const losslessFrame = 0xf7;
 /** Among the frame headers by number: Huffman tables, an extension, arithmetic conditioning. */
 const noFrameHeaders = new Set([0xc4, 0xc8, 0xcc]);
 
@@ -40,6 +44,25 @@ function markerAt(bytes: Uint8Array, from: number): number {
     at = bytes.indexOf(0xff, at);
   }
   return bytes.length;
+}
+
+/**
+ * False: the decoder would work more for it than the limits allow. Counts all bytes that look like a marker, since decoders
+ * find markers within segments, too; scans have none within their data.
+ */
+export function isBoundedJpeg(bytes: Uint8Array): boolean {
+  let scans = 0;
+  let frameHeaders = 0;
+  let tableBytes = 0;
+  for (let at = markerAt(bytes, 0); at < bytes.length; at = markerAt(bytes, at + 1)) {
+    const marker = bytes[at] ?? 0;
+    if (marker === startOfScan) scans += 1;
+    else if (isFrameHeader(marker) || marker === losslessFrame) frameHeaders += 1;
+    else if (marker === huffmanTables) tableBytes += Math.max(wordAt(bytes, at + 1), 2);
+    if (scans > jpegScansMax || frameHeaders > jpegFrameHeadersMax || tableBytes > jpegTableBytesMax)
+      return false;
+  }
+  return true;
 }
 
 function isFrameHeader(marker: number): boolean {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { FrameNumbers } from '../../../../src/media/geometry/h264-stream.ts';
+import { H264Frames } from '../../../../src/media/geometry/h264-stream.ts';
 
 /** Writes the fields of a NAL unit. */
 class Bits {
@@ -57,9 +57,9 @@ function slice(number: number, header = 0x41): number[] {
 const key = [...sequence(), ...slice(0, 0x65)];
 
 function follow(frames: readonly number[][], start = key): boolean[] {
-  const numbers = new FrameNumbers();
-  assert(numbers.follows(Uint8Array.from(start), true));
-  return frames.map((frame) => numbers.follows(Uint8Array.from(frame), false));
+  const numbers = new H264Frames();
+  assert(numbers.areWhole(Uint8Array.from(start), true));
+  return frames.map((frame) => numbers.areWhole(Uint8Array.from(frame), false));
 }
 
 void test('numbers that go up by one follow, also over their end', () => {
@@ -87,11 +87,11 @@ void test('a second field has the number of the first', () => {
 });
 
 void test('a key frame follows everything, whatever its number', () => {
-  const numbers = new FrameNumbers();
-  assert(numbers.follows(Uint8Array.from(key), true));
-  assert(numbers.follows(Uint8Array.from([...sequence(), ...slice(9, 0x61)]), true));
-  assert(numbers.follows(Uint8Array.from(slice(10)), false));
-  assert(!numbers.follows(Uint8Array.from(slice(12)), false));
+  const numbers = new H264Frames();
+  assert(numbers.areWhole(Uint8Array.from(key), true));
+  assert(numbers.areWhole(Uint8Array.from([...sequence(), ...slice(9, 0x61)]), true));
+  assert(numbers.areWhole(Uint8Array.from(slice(10)), false));
+  assert(!numbers.areWhole(Uint8Array.from(slice(12)), false));
 });
 
 void test('a high profile is read as well', () => {
@@ -106,7 +106,7 @@ void test('where gaps are allowed, or numbers cannot be told, everything follows
 });
 
 void test('whatever bytes come are no reason to stop', () => {
-  const numbers = new FrameNumbers();
+  const numbers = new H264Frames();
   const broken = [[], [0, 0, 1], [0, 0, 1, 0x67], [0, 0, 1, 0x41], key.slice(0, 12), sequence().slice(0, 9)];
-  for (const bytes of broken) assert(numbers.follows(Uint8Array.from(bytes), false));
+  for (const bytes of broken) assert(numbers.areWhole(Uint8Array.from(bytes), false));
 });

@@ -19,14 +19,15 @@ function pictureParameters(id = 0, hasDependent = false): Buffer {
 /** One that begins at this block, and goes by these picture parameters. */
 function slice(
   begin: number,
-  { type = types.slice, id = 0, isDependent = null as boolean | null, placeBits = 7 } = {},
+  { type = types.slice, id = 0, isDependent = null as boolean | null, placeBits = 7, dataBytes = 2 } = {},
 ): Buffer {
   const bits = new BitWriter().fixed(Number(begin === 0), 1);
   if (type === types.key) bits.fixed(0, 1);
   bits.unsigned(id);
   if (begin > 0 && isDependent !== null) bits.fixed(Number(isDependent), 1);
   if (begin > 0) bits.fixed(begin, placeBits);
-  return unit(type, bits.fixed(0x5555, 16));
+  for (let i = 0; i < dataBytes; i += 1) bits.fixed(0x55, 8);
+  return unit(type, bits);
 }
 
 const hash = unit(types.suffix, new BitWriter().fixed(132, 8).fixed(16, 8));
@@ -74,7 +75,7 @@ test('a sender that slices by bytes, each picture anew, is taken at its word', (
 
 test('more slices than a picture has at any level are damage, and are not compared with each other', () => {
   const large = h265ParameterSet({ coded: [512, 512], blockSide: 16 });
-  const slices = Array.from({ length: 602 }, (_, n) => slice(n, { placeBits: 10 }));
+  const slices = Array.from({ length: 602 }, (_, n) => slice(n, { placeBits: 10, dataBytes: 400 }));
   assert.deepEqual(judged([large, pictureParameters(), ...slices.slice(0, 601)], slices), [true, false]);
 });
 
@@ -111,4 +112,43 @@ test('where places cannot be told, nothing is said', () => {
 
 test('of several pictures in one message the last is judged', () => {
   assert.deepEqual(judged(key, [...whole, ...whole]), [true, true]);
+});
+
+test('each slice is placed by the parameter set that it goes by, whatever other ones say', () => {
+  const tiny = h265ParameterSet({ coded: [16, 16], blockSide: 16, id: 1 });
+  const overlapping = [slice(0), slice(40), slice(40)];
+  assert.deepEqual(judged(key, [tiny, ...overlapping], [tiny, ...whole]), [true, false, true]);
+});
+
+/** Pictures of 80 rows of blocks, and slices that begin in every `step`th of them. */
+function rows(step: number, dataBytes: number): Buffer[] {
+  const tall = h265ParameterSet({ coded: [160, 1280], blockSide: 16 });
+  const slices = Array.from({ length: Math.ceil(800 / step) }, (_, n) =>
+    slice(n * step, { placeBits: 10, dataBytes }),
+  );
+  return [tall, pictureParameters(), ...slices];
+}
+
+test('slices may cost so many pictures as one for every row costs, and more only where they have the bytes', () => {
+  assert.deepEqual(judged(rows(10, 2)), [true]);
+  assert.deepEqual(judged(rows(2, 2)), [false]);
+  assert.deepEqual(judged(rows(2, 200)), [true]);
+});
+
+test('slices whose places cannot be told cost whole pictures', () => {
+  const broken = h265ParameterSet({ coded: [160, 1280], blockSide: 8 });
+  const slices = Array.from({ length: 80 }, () => slice(40));
+  assert.deepEqual(judged([broken, pictureParameters(), ...slices]), [false]);
+  assert.deepEqual(judged([broken, pictureParameters(), ...slices.slice(40)]), [true]);
+});
+
+test('a frame of very many units or parameter sets is refused, and so is one whose pictures need too much memory', () => {
+  const messages = Array.from({ length: 1025 }, () => unit(types.message, new BitWriter().fixed(1, 8)));
+  const sets = Array.from({ length: 33 }, () => pictureParameters());
+  const large = h265ParameterSet({ coded: [4096, 4096], blockSide: 16, references: 4 });
+  const kept = h265ParameterSet({ coded: [4096, 4096], blockSide: 16, references: 3 });
+  assert.deepEqual(judged([...messages.slice(1)], messages), [true, false]);
+  assert.deepEqual(judged([...sets.slice(1)], sets), [true, false]);
+  assert.deepEqual(judged([kept]), [true]);
+  assert.deepEqual(judged([large]), [false]);
 });

@@ -1,6 +1,6 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import { jpegSize, quantiserOf } from '../../../../src/media/geometry/jpeg.ts';
+import { isBoundedJpeg, jpegSize, quantiserOf } from '../../../../src/media/geometry/jpeg.ts';
 
 const start = 'ffd8';
 const app0 = 'ffe000104a46494600010100000100010000';
@@ -97,3 +97,24 @@ test('a better quality never has a coarser quantiser', () => {
   for (let quality = 2; quality <= 100; quality += 1)
     assert.ok(quantiserOf(quality) <= quantiserOf(quality - 1), `${quality}`);
 });
+
+const tables = segment('c4', '00'.repeat(100));
+const bounded: [hex: string, isBounded: boolean, why: string][] = [
+  [`${start}ff${frame}${scan.repeat(32)}ffd9`, true, 'as many scans as may be'],
+  [`${start}ff${frame}${scan.repeat(33)}ffd9`, false, 'one scan more'],
+  [`${start}${segment('e1', scan.repeat(33))}ff${frame}${scan}`, false, 'scans within a segment'],
+  [`${start}ff${frame}${scan}${'ff00aa'.repeat(5000)}ffd9`, true, 'stuffed bytes in its data'],
+  [`${start}ff${frame}${scan}${'aaffd0'.repeat(5000)}ffd9`, true, 'restart markers in its data'],
+  [`${start}${`ff${frame}`.repeat(8)}${scan}`, true, 'thumbnails'],
+  [`${start}${`ff${frame}`.repeat(9)}${scan}`, false, 'very many frame headers'],
+  [`${start}${`fff7${frame.slice(2)}`.repeat(9)}${scan}`, false, 'very many of JPEG-LS'],
+  [`${start}${tables.repeat(160)}ff${frame}${scan}`, true, 'tables for each scan'],
+  [`${start}${tables.repeat(161)}ff${frame}${scan}`, false, 'more tables than 16 KiB'],
+  [`${start}${'ffc40000'.repeat(9000)}`, false, 'tables whose lengths are nonsense'],
+  ['', true, 'nothing'],
+  ['ff'.repeat(100_000), true, 'fill bytes alone'],
+];
+for (const [hex, isBounded, why] of bounded)
+  test(`a JPEG with ${why} ${isBounded ? 'may be decoded' : 'costs too much'}`, () => {
+    assert.equal(isBoundedJpeg(Buffer.from(hex, 'hex')), isBounded);
+  });

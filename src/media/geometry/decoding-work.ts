@@ -1,0 +1,43 @@
+/** Counts what an access unit of H.264 or H.265 may cost its decoder, before it is decoded. */
+import {
+  accessUnitPartsMax,
+  parameterSetsMax,
+  sliceAreasMax,
+  sliceBlocksPerByte,
+} from '../../model/media/decoding-limits.ts';
+import type { Size } from '../../model/call.ts';
+import type { NalKind } from './nal-units.ts';
+
+const blockSide = 16;
+
+/** Blocks of 16 x 16. */
+export function blocksOf({ width, height }: Size): number {
+  return Math.ceil(width / blockSide) * Math.ceil(height / blockSide);
+}
+
+export class DecodingWork {
+  #parts = 0;
+  #parameterSets = 0;
+  #slices = 0;
+  #blocksBefore = 0;
+
+  /** `blocksBefore`: blocks that a slice leaves out before its first one; 0 where that is unknown. */
+  add(kind: NalKind, blocksBefore = 0): void {
+    this.#parts += 1;
+    if (kind === 'sequence' || kind === 'parameters') this.#parameterSets += 1;
+    if (kind !== 'slice' && kind !== 'key_slice') return;
+    this.#slices += 1;
+    this.#blocksBefore += blocksBefore;
+  }
+
+  /** Checked after each unit, so that no more units are read than may be. */
+  get hasTooManyParts(): boolean {
+    return this.#parts > accessUnitPartsMax || this.#parameterSets > parameterSetsMax;
+  }
+
+  /** `blocks`: of the largest picture that a parameter set describes. `bytes`: of the access unit. */
+  exceeds(blocks: number, bytes: number): boolean {
+    const cost = this.#slices * blocks - this.#blocksBefore;
+    return cost > sliceAreasMax * blocks + sliceBlocksPerByte * bytes;
+  }
+}
