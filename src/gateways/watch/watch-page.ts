@@ -211,6 +211,7 @@ const results: Readonly<Record<MediaFrameResult, { kind: 'sent' | 'spared' | 'dr
     meaning: 'lost: what it needs could not be made: a scaler, a decoder or an encoder',
   },
   engine: { kind: 'drop', meaning: 'lost: the worker that had it is gone' },
+  overdue: { kind: 'drop', meaning: 'lost: decoding it, or one shortly before, took too long' },
   slow_leg: { kind: 'drop', meaning: 'lost: its receiver did not keep up' },
   paced: { kind: 'spared', meaning: 'left out: more a second than are shown' },
   load: { kind: 'drop', meaning: 'lost: no worker had time to convert it' },

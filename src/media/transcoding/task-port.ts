@@ -1,17 +1,23 @@
 /**
  * Tasks on their way to a transcoding thread, and their answers back, over a port of their own: the pool starts and
- * replaces the thread, and what it does for each single task would cost a small picture a tenth of its time.
+ * replaces the thread, and its own way of running a task would cost a small picture a tenth of its time.
  */
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { assert } from '../../lib/assert.ts';
 import type { FrameResult } from '../../model/media/picture.ts';
+import { ownThreadId } from './thread-time.ts';
 import type { TranscoderTasks } from './transcoder-task.ts';
 
 type TaskName = keyof TranscoderTasks;
 type TaskMessage = readonly [name: TaskName, task: unknown];
-type AnswerMessage = { readonly answer: unknown } | { readonly error: unknown };
+type AnswerMessage =
+  | { readonly answer: unknown }
+  | { readonly error: unknown }
+  /** The thread has its engine. */
+  | { readonly readyThread: number | null };
 
 interface Asked {
+  readonly name: TaskName;
   readonly answered: (answer: unknown) => void;
   readonly failed: (error: unknown) => void;
 }
@@ -23,6 +29,8 @@ export class TaskPort {
   readonly #asked: Asked[] = [];
   /** Null: there is a thread at the other end. */
   #fault: { readonly error: unknown } | null = null;
+  #isReady = false;
+  #threadId: number | null = null;
 
   constructor(port: MessagePort) {
     this.#port = port;
@@ -35,13 +43,23 @@ export class TaskPort {
     return this.#asked.length;
   }
 
+  /** The task that the thread works on; null: it has none, or still loads its engine. */
+  get current(): object | null {
+    return this.#isReady ? (this.#asked[0] ?? null) : null;
+  }
+
+  /** The kernel's number of the thread; null: unknown. */
+  get threadId(): number | null {
+    return this.#threadId;
+  }
+
   /** `moved`: buffers of the task's. Rejects with what the task threw, or why there is no thread. */
   ask(name: TaskName, task: unknown, moved: readonly Transferable[]): Promise<unknown> {
     if (this.#fault !== null) return Promise.reject(this.#fault.error);
     return new Promise((answered, failed) => {
       const message: TaskMessage = [name, task];
       this.#port.postMessage(message, moved);
-      if (this.#asked.push({ answered, failed }) === 1) this.#port.ref();
+      if (this.#asked.push({ name, answered, failed }) === 1) this.#port.ref();
     });
   }
 
@@ -52,18 +70,38 @@ export class TaskPort {
     for (const { failed } of this.#asked.splice(0)) failed(error);
   }
 
+  /** Fails what was asked, the task that the thread works on with an error of its own. The thread performs all of it. */
+  giveUp(currentError: unknown, error: unknown): void {
+    for (const [index, { name, failed }] of this.#asked.entries()) {
+      this.#asked[index] = { name, answered: ignore, failed: ignore };
+      failed(index === 0 ? currentError : error);
+    }
+  }
+
   #received(message: AnswerMessage): void {
+    if ('readyThread' in message) {
+      this.#isReady = true;
+      this.#threadId = message.readyThread;
+      return;
+    }
     const asked = this.#asked.shift();
-    // Nobody waits: the process may end.
+    // No task waits: the process may end.
     if (this.#asked.length === 0) this.#port.unref();
     if ('error' in message) asked?.failed(message.error);
     else asked?.answered(message.answer);
   }
 }
 
-/** The thread's end: does the tasks that come by `port`, one after the other. */
+function ignore(): void {
+  // Its answer was given up.
+}
+
+/** The thread's end: performs the tasks that come by `port`, one after the other. */
 export function serveTasks(tasks: TranscoderTasks, port: MessagePort): void {
-  let turn = Promise.resolve();
+  let turn = tasks.startEngine().then(() => {
+    const ready: AnswerMessage = { readyThread: ownThreadId() };
+    port.postMessage(ready);
+  });
   port.on('message', (message: TaskMessage) => {
     turn = turn.then(() => perform(tasks, port, message));
   });

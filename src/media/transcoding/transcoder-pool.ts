@@ -6,6 +6,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
+import { abandonedWorkersMax } from '../../model/media/decoding-limits.ts';
 import { soundShareFirst } from '../../model/media/sound-limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { SoundEncoding } from '../../model/media/sound.ts';
@@ -20,7 +21,9 @@ import type {
 import { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { EngineDescription } from './transcoder-task.ts';
 import { FrameSession, SoundSession } from './transcoder-session.ts';
-import { threadLookMs, TranscoderThread } from './transcoder-thread.ts';
+import { threadTimeMs } from './thread-time.ts';
+import { threadLookMs, type ThreadTime } from './task-watch.ts';
+import { TranscoderThread } from './transcoder-thread.ts';
 import { moduleBeside } from '../../lib/module-worker.ts';
 
 export interface TranscoderPoolOptions extends TranscoderSettings {
@@ -29,10 +32,12 @@ export interface TranscoderPoolOptions extends TranscoderSettings {
   readonly loadMax: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** A thread hangs in native code, or cannot be replaced: only a new process helps. Called once, with what to log. */
+  /** Too many threads hang in native code, or one cannot be replaced: only a new process helps. Called once, with what to log. */
   readonly onWedged: (sentence: string) => void;
   /** The tasks' file; a test has one that can be held up. */
   readonly workerFile?: URL;
+  /** The CPU time of a thread; a test scripts it. */
+  readonly threadTime?: ThreadTime;
 }
 
 /** Of the call by which room is told while none is carried: the larger of the two sizes that bridges ask for. */
@@ -56,6 +61,8 @@ export class TranscoderPool implements Transcoders {
       log,
       settings: { quality, maxFps, sourceMax },
       workerFile: options.workerFile ?? workerFile,
+      threadTime: options.threadTime ?? threadTimeMs,
+      mayAbandon: () => this.abandoned < abandonedWorkersMax,
     };
     this.#threads = Array.from({ length: options.threads }, () => new TranscoderThread(deps));
   }
@@ -104,6 +111,11 @@ export class TranscoderPool implements Transcoders {
       taken: thread.load,
       room: thread.roomFor(share, this.#options.loadMax),
     }));
+  }
+
+  /** Threads that were abandoned and still run. */
+  get abandoned(): number {
+    return this.#threads.reduce((sum, thread) => sum + thread.abandoned, 0);
   }
 
   /** Live native objects, by thread, once its tasks are done; null: the thread is gone. */

@@ -4,6 +4,7 @@
  * Payloads of frames and pictures are moved; packets of sound are copied, which costs less for so few bytes.
  * A worker is started with the settings of its transcoders.
  */
+import { taskTimeMsMax } from '../../model/media/decoding-limits.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
 import type { Result } from '../../lib/result.ts';
 import type {
@@ -63,3 +64,7 @@ export const lostFrame: FrameResult = {
 
 /** The result of a packet of sound whose worker is gone. */
 export const lostSound: SoundResult = { packets: [], drop: 'engine', rebuilds: 0, workMs: 0 };
+
+/** The results where the task took longer than it may: its worker was abandoned. */
+export const overdueFrame: FrameResult = { ...lostFrame, drop: 'overdue', workMs: taskTimeMsMax };
+export const overdueSound: SoundResult = { ...lostSound, drop: 'overdue', workMs: taskTimeMsMax };

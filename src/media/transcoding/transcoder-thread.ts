@@ -1,25 +1,27 @@
 /**
- * One transcoding thread, seen from the main loop, and the load of the sessions on it: it does its tasks in order, and
+ * One transcoding worker, seen from the main loop, and the load of the sessions on it: it does its tasks in order, and
  * each answer comes as it is ready. A thread that dies is replaced; its tasks are answered as lost, and the next frame of
- * each session makes it known to the new one.
+ * each session makes it known to the new one. So is a thread whose task takes longer than it may.
  */
-import { fileURLToPath } from 'node:url';
-import { MessageChannel, type Transferable } from 'node:worker_threads';
-import { Piscina } from 'piscina';
+import type { Transferable } from 'node:worker_threads';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import type { NativeCensus } from '../codec/native-census.ts';
-import { transcodersPerWorkerMax, workersStopMsMax, workerSilenceMsMax } from '../../model/limits.ts';
+import { transcodersPerWorkerMax, workersStopMsMax } from '../../model/limits.ts';
+import { taskTimeMsMax } from '../../model/media/decoding-limits.ts';
 import type { FrameResult } from '../../model/media/picture.ts';
 import type { SoundResult } from '../../model/media/sound.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { BusyWindow, type SessionLoad } from './transcoder-load.ts';
-import { TaskPort } from './task-port.ts';
+import { TaskThread } from './task-thread.ts';
+import { TaskWatch, type ThreadTime } from './task-watch.ts';
 import {
   type EngineDescription,
   lostFrame,
   lostSound,
+  overdueFrame,
+  overdueSound,
   type FrameTask,
   type SoundTask,
   type TranscoderTasks,
@@ -30,61 +32,58 @@ export interface ThreadDeps {
   readonly log: Log;
   readonly settings: TranscoderSettings;
   readonly workerFile: URL;
+  readonly threadTime: ThreadTime;
+  /** False: too many abandoned threads still run. */
+  readonly mayAbandon: () => boolean;
 }
 
-/** How often `look` is to be called: it counts its calls, so that a pause of the whole process is no silence. */
-export const threadLookMs = 1000;
 /** A frame and the end of each session, then what concerns all of them. */
 const tasksMax = transcodersPerWorkerMax * 2 + 8;
 /** One line in so long says that frames are lost, however many are. */
 const faultLogMs = 1000;
+const usualPixels = 1920 * 1080;
+
+/** Fails tasks of an abandoned thread: the one that took too long, and those behind it. */
+const overdue = new Error('a task of a transcoding thread took longer than it may');
+const abandoned = new Error('a transcoding thread was abandoned');
 
 export class TranscoderThread {
   readonly #deps: ThreadDeps;
-  readonly #pool: Piscina;
   readonly #busy: BusyWindow;
   readonly #loads = new Set<SessionLoad>();
-  #tasks: TaskPort;
+  #thread: TaskThread;
+  #abandoned = 0;
   /** Closed ones whose natives are not freed yet included. */
   #sessions = 0;
   #state: 'open' | 'gone' | 'closed' = 'open';
-  #silentLooks = 0;
+  readonly #watch: TaskWatch;
   #faultLoggedMs = -faultLogMs;
 
   constructor(deps: ThreadDeps) {
     this.#deps = deps;
+    const { width, height } = deps.settings.sourceMax;
     this.#busy = new BusyWindow(deps.clock);
-    this.#pool = new Piscina({
-      filename: fileURLToPath(deps.workerFile),
-      name: 'serve',
-      workerData: deps.settings,
-      minThreads: 1,
-      maxThreads: 1,
-      // A thread that waits by Atomics.wait never returns to its event loop, and there the memory of collected native objects
-      // is freed.
-      atomics: 'disabled',
-      recordTiming: false,
-    });
-    this.#pool.on('error', this.#onPoolError);
-    this.#tasks = this.#connect();
+    this.#thread = this.#newThread();
+    this.#watch = new TaskWatch(taskTimeMsMax * Math.max(1, (width * height) / usualPixels), deps.threadTime);
   }
 
   /** The engine, or why there is none. */
   async start(): Promise<Result<EngineDescription, string>> {
     const notStarted = fail(`a transcoding thread did not start from ${this.#deps.workerFile.href}`);
-    return this.#run<Result<EngineDescription, string>>('startEngine', undefined, notStarted);
+    return this.#run<Result<EngineDescription, string>>('startEngine', undefined, { lost: notStarted });
   }
 
   /** Never rejects; the payload's buffer is detached. */
   async take(task: FrameTask): Promise<FrameResult> {
-    const result = await this.#run('takeFrame', task, lostFrame, [task.frame.payload.buffer]);
+    const moved = [task.frame.payload.buffer];
+    const result = await this.#run('takeFrame', task, { lost: lostFrame, overdue: overdueFrame, moved });
     this.#busy.add(result.workMs);
     return result;
   }
 
   /** Never rejects. The payload is copied with all of its buffer. */
   async takeSound(task: SoundTask): Promise<SoundResult> {
-    const result = await this.#run('takeSound', task, lostSound);
+    const result = await this.#run('takeSound', task, { lost: lostSound, overdue: overdueSound });
     this.#busy.add(result.workMs);
     return result;
   }
@@ -98,7 +97,7 @@ export class TranscoderThread {
 
   /** One session that a thread alone can do is always taken, whatever `loadMax` is. */
   hasRoomFor(share: number, loadMax: number): boolean {
-    if (this.#state !== 'open' || this.#sessions >= transcodersPerWorkerMax) return false;
+    if (!this.isOpen || this.#sessions >= transcodersPerWorkerMax) return false;
     return this.load + share <= (this.#loads.size === 0 ? 1 : loadMax);
   }
 
@@ -122,79 +121,84 @@ export class TranscoderThread {
   /** Resolves when nothing of the session is left. */
   async closeSession(session: number, load: SessionLoad): Promise<void> {
     this.#loads.delete(load);
-    await this.#run('closeSession', session, undefined);
+    await this.#run('closeSession', session, { lost: undefined });
     this.#sessions -= 1;
   }
 
   /** Native objects of its sessions; null: it is gone. */
   countNatives(): Promise<NativeCensus | null> {
-    return this.#run<NativeCensus | null>('countNatives', undefined, null);
+    return this.#run<NativeCensus | null>('countNatives', undefined, { lost: null });
   }
 
-  /** False: it hangs in native code or cannot be replaced, or was closed. */
+  /** False: it cannot be replaced, or was closed. */
   get isOpen(): boolean {
-    return this.#state === 'open';
+    return this.#state === 'open' && !this.#thread.isGone;
+  }
+
+  /** Threads that were abandoned and still run. */
+  get abandoned(): number {
+    return this.#abandoned;
   }
 
   get busyShare(): number {
     return this.#busy.share();
   }
 
-  /** Every `threadLookMs`: one that has tasks and answers none for `workerSilenceMsMax` is gone. */
+  /** Every `threadLookMs`: abandons a thread whose task takes longer than it may, or that answers nothing. */
   look(): void {
-    this.#silentLooks = this.#tasks.waiting === 0 ? 0 : this.#silentLooks + 1;
-    if (this.#state === 'open' && this.#silentLooks * threadLookMs > workerSilenceMsMax) this.#state = 'gone';
+    if (this.#watch.look(this.#thread.port)) this.#abandon();
   }
 
   /** Behind what it still does. A thread that does not come to its end is left to that of the process. */
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
-    const freed = this.#run('closeAll', undefined, undefined);
-    const hangs = this.#state === 'gone' && this.#tasks.waiting > 0;
+    const freed = this.#run('closeAll', undefined, { lost: undefined });
+    const hangs = this.#state === 'gone' && this.#thread.port.waiting > 0;
     this.#state = 'closed';
-    if (!hangs && (await settlesWithin(this.#deps.clock, workersStopMsMax, freed)))
-      await this.#pool.destroy();
-    else this.#deps.log.error({}, 'a transcoding thread does not end; it goes with its process');
+    const isFree = !hangs && (await settlesWithin(this.#deps.clock, workersStopMsMax, freed));
+    if (isFree) await this.#thread.end();
+    if (!isFree || this.#abandoned > 0)
+      this.#deps.log.error({}, 'a transcoding thread does not end; it goes with its process');
   }
 
-  /** The way to the thread that there is, or that starts; when it ends, to the one in its place. */
-  #connect(): TaskPort {
-    const { port1, port2 } = new MessageChannel();
-    const tasks = new TaskPort(port1);
-    this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => tasks.fail(error));
-    // Behind the pool, which has started another one by then, or cannot.
-    this.#pool.threads[0]?.once('exit', (code) => {
-      tasks.fail(new Error(`a transcoding thread ended with ${code}`));
-      if (this.#state === 'open') this.#tasks = this.#connect();
-    });
-    return tasks;
+  #newThread(): TaskThread {
+    const { settings, workerFile } = this.#deps;
+    return new TaskThread({ settings, workerFile, onFault: (error) => this.#notifyFault(error) });
+  }
+
+  /** Where too many run already, only a new process helps. */
+  #abandon(): void {
+    if (!this.isOpen) return;
+    if (!this.#deps.mayAbandon()) {
+      this.#state = 'gone';
+      return;
+    }
+    const thread = this.#thread;
+    this.#thread = this.#newThread();
+    this.#watch.restart();
+    this.#abandoned += 1;
+    this.#deps.log.warn({}, 'a task took a transcoding thread too long; its other calls move to a new one');
+    void thread.abandon(overdue, abandoned).then(() => (this.#abandoned -= 1));
   }
 
   async #run<Answer>(
     name: keyof TranscoderTasks,
     task: unknown,
-    otherwise: Answer,
-    moved: readonly Transferable[] = [],
+    otherwise: Otherwise<Answer>,
   ): Promise<Answer> {
-    if (this.#state !== 'open' || this.#tasks.waiting >= tasksMax) return otherwise;
+    const { port } = this.#thread;
+    if (!this.isOpen || port.waiting >= tasksMax) return otherwise.lost;
     try {
-      const answer = await this.#tasks.ask(name, task, moved);
+      const answer = await port.ask(name, task, otherwise.moved ?? []);
       return answer as Answer;
     } catch (error) {
-      this.#notifyFault(error);
-      return otherwise;
+      if (error === overdue) return otherwise.overdue ?? otherwise.lost;
+      if (error !== abandoned) this.#notifyFault(error);
+      return otherwise.lost;
     } finally {
-      this.#silentLooks = 0;
+      this.#watch.answered();
     }
   }
-
-  /** Without a thread, and with none that starts, what waits for one would wait forever: `destroy` answers it. */
-  readonly #onPoolError = (error: unknown): void => {
-    this.#notifyFault(error);
-    if (this.#pool.threads.length > 0) return;
-    if (this.#state === 'open') this.#state = 'gone';
-    void this.#pool.destroy();
-  };
 
   #notifyFault(error: unknown): void {
     const nowMs = this.#deps.clock.monotonicMs();
@@ -202,4 +206,11 @@ export class TranscoderThread {
     this.#faultLoggedMs = nowMs;
     this.#deps.log.error({ err: error }, 'a transcoding thread failed; what it had is lost');
   }
+}
+
+/** What a task is answered with that its thread does not answer, and the buffers that are moved with it. */
+interface Otherwise<Answer> {
+  readonly lost: Answer;
+  readonly overdue?: Answer;
+  readonly moved?: readonly Transferable[];
 }

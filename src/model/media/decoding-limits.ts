@@ -23,3 +23,25 @@ export const jpegScansMax = 32;
 export const jpegFrameHeadersMax = 8;
 /** Bytes of Huffman tables, by the lengths of their segments: encoders make 200 bytes a scan at most. */
 export const jpegTableBytesMax = 16 * 1024;
+
+/**
+ * CPU time, in ms, of a worker for one frame, or one packet of sound, of a source up to 1920 x 1080; larger sources have more by
+ * their area. Beyond it the worker is abandoned. Where the system tells no CPU time of a thread, it counts elapsed time, and
+ * allows `elapsedPerTaskTime` times that: a loaded machine works on other things as well.
+ */
+export const taskTimeMsMax = 250;
+export const elapsedPerTaskTime = 8;
+/** Workers of a process that were abandoned and still run; one more, and the process is restarted. */
+export const abandonedWorkersMax = 8;
+/** After an overdue frame those of its call are refused for so long, and with the third one its call ends. */
+export const overdueRefusalMs = 10_000;
+export const overdueFramesMax = 3;
+/** Sessions whose overdue frames are remembered, also when their legs come again; the oldest is forgotten. */
+export const overdueSessionsMax = 4096;
+
+/**
+ * Share of a worker's time that the pictures of one direction may take while the worker's calls want more than there is, and
+ * milliseconds of it at once.
+ */
+export const pictureShareMax = 0.25;
+export const pictureBurstMs = 1000;

@@ -56,7 +56,8 @@ export interface Picture {
  * Why no picture came of a frame. `undecodable`: corrupt; `too_large`: it, or the picture to be made of it, is beyond
  * the largest size; `no_key_frame`: it
  * needs one that is missing; `too_small`: a side of the picture would be 0; `rebuild_failed`: scaler or encoder could not
- * be made; `engine`: the worker that had it is gone.
+ * be made; `engine`: the worker that had it is gone; `overdue`: its decoding took longer than it may, or that of one shortly
+ * before did.
  */
 const frameDrops = [
   'undecodable',
@@ -65,6 +66,7 @@ const frameDrops = [
   'too_small',
   'rebuild_failed',
   'engine',
+  'overdue',
 ] as const;
 export type FrameDrop = (typeof frameDrops)[number];
 

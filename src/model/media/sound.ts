@@ -90,7 +90,7 @@ export interface SoundResult {
    * Null: it was decoded. `rebuild_failed`: there is no decoder for it, or no encoder for one of the targets, which has no
    * packets; the others have theirs.
    */
-  readonly drop: 'undecodable' | 'engine' | 'rebuild_failed' | null;
+  readonly drop: 'undecodable' | 'engine' | 'overdue' | 'rebuild_failed' | null;
   /** Decoders and resamplers made anew because the source changed. */
   readonly rebuilds: number;
   /** Milliseconds the worker spent on it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
-import { threadLookMs } from '../../../../src/media/transcoding/transcoder-thread.ts';
+import { threadLookMs } from '../../../../src/media/transcoding/task-watch.ts';
 import {
   loadWindowMs,
   transcodersPerWorkerMax,
@@ -8,10 +8,20 @@ import {
   workerSilenceMsMax,
 } from '../../../../src/model/limits.ts';
 import { fail } from '../../../../src/lib/result.ts';
+import {
+  abandonedWorkersMax,
+  elapsedPerTaskTime,
+  taskTimeMsMax,
+} from '../../../../src/model/media/decoding-limits.ts';
 import type { SoundTranscoder } from '../../../../src/core/ports/transcoders.ts';
 import type { SoundResult } from '../../../../src/model/media/sound.ts';
 import { soundShareFirst } from '../../../../src/model/media/sound-limits.ts';
-import { lostFrame, lostSound } from '../../../../src/media/transcoding/transcoder-task.ts';
+import {
+  lostFrame,
+  lostSound,
+  overdueFrame,
+  overdueSound,
+} from '../../../../src/media/transcoding/transcoder-task.ts';
 import { gateFailsVariable } from '../../../support/gate.ts';
 import { noEngineVariable, scriptedFrame, type FrameScript } from '../../../support/frame-script.ts';
 import { hold, take, tenth, told, TranscoderScene } from '../../../support/transcoder-scene.ts';
@@ -258,32 +268,152 @@ test('when a worker cannot be replaced its frames are lost, nobody is taken, and
   assert.deepEqual(scene.wedged, ['1 of 1 transcoding threads hang or cannot be replaced']);
 });
 
-test('a worker that hangs takes nobody any more, and the owner is told once; its end is not waited for', async () => {
-  await scene.open({ threads: 2 });
-  const [session = assert.fail()] = scene.sessions(2);
-  const held = hold(session);
+/** Looks at the workers for so long; each adds to the CPU time of their threads, as a test has it. */
+function watch(ms: number): void {
+  for (let passed = 0; passed < ms; passed += threadLookMs) scene.clock.advance(threadLookMs);
+}
+
+/** A pool whose threads have the CPU time that the clock has, or none while `isIdle` says so. */
+async function openTimed(threads: number, isIdle: () => boolean = () => false): Promise<void> {
+  await scene.open({ threads, threadTime: () => (isIdle() ? 0 : scene.clock.monotonicMs()) });
+}
+
+test('a frame that takes its worker too long is overdue; the calls beside it go on with a new worker', async () => {
+  await openTimed(1);
+  const [offender = assert.fail(), beside = assert.fail()] = scene.sessions(2);
+  assert.equal(told(await take(beside)), '2.1');
+  const [held, behind] = [hold(offender), take(beside)];
   await scene.gate.untilHeld(1);
-  for (let look = 0; look < workerSilenceMsMax / threadLookMs; look++) scene.clock.advance(threadLookMs);
+  watch(taskTimeMsMax);
+  assert.deepEqual(scene.errors(), []);
+
+  watch(threadLookMs);
+
+  assert.deepEqual(await held, overdueFrame);
+  assert.deepEqual(await behind, lostFrame);
+  assert.equal(told(await take(beside)), '2.1');
+  assert.equal(told(await take(offender)), '1.1');
   assert.deepEqual(scene.wedged, []);
-
-  scene.clock.advance(threadLookMs);
-  scene.clock.advance(60_000);
-
-  assert.deepEqual(scene.wedged, ['1 of 2 transcoding threads hang or cannot be replaced']);
-  assert.equal(refusal(), null);
-  await scene.pool.close();
-  assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
+  assert.ok(scene.log.lines.some(({ message }) => message.includes('move to a new one')));
   scene.gate.order('go');
+});
+
+test('a packet of sound that takes its worker too long is overdue', async () => {
+  await openTimed(1);
+  const held = takeSound(soundSession(), { isHeld: true });
+  await scene.gate.untilHeld(1);
+  watch(taskTimeMsMax + threadLookMs);
+
+  assert.deepEqual(await held, overdueSound);
+  scene.gate.order('go');
+});
+
+test('a worker that waits for the machine keeps its task until it is silent for too long', async () => {
+  await openTimed(1, () => true);
+  const held = hold(scene.session());
+  await scene.gate.untilHeld(1);
+  watch(workerSilenceMsMax);
+  scene.gate.order('go');
+  assert.equal(told(await held), '1.1');
+
+  const silent = hold(scene.session());
+  await scene.gate.untilHeld(2);
+  watch(workerSilenceMsMax + threadLookMs);
+  assert.deepEqual(await silent, overdueFrame);
+  assert.deepEqual(scene.wedged, []);
+  scene.gate.order('go');
+});
+
+test('where the system tells no CPU time a task has a multiple of it, in elapsed time', async () => {
+  await scene.open({ threadTime: () => null });
+  const held = hold(scene.session());
+  await scene.gate.untilHeld(1);
+  watch(taskTimeMsMax * elapsedPerTaskTime);
+  scene.gate.order('go');
+  assert.equal(told(await held), '1.1');
+
+  const longer = hold(scene.session());
+  await scene.gate.untilHeld(2);
+  watch(taskTimeMsMax * elapsedPerTaskTime + threadLookMs);
+  assert.deepEqual(await longer, overdueFrame);
+  scene.gate.order('go');
+});
+
+test('frames of larger sources have more time, by their area', async () => {
+  await scene.open({
+    sourceMax: { width: 3840, height: 2160 },
+    threadTime: () => scene.clock.monotonicMs(),
+  });
+  const held = hold(scene.session());
+  await scene.gate.untilHeld(1);
+  watch(taskTimeMsMax * 4);
+  scene.gate.order('go');
+
   assert.equal(told(await held), '1.1');
 });
 
+test('frames that follow each other on a busy worker are not counted together', async () => {
+  await openTimed(1);
+  const sessions = scene.sessions(8);
+  const held = sessions.map(hold);
+  for (let frame = 1; frame <= sessions.length; frame++) {
+    await scene.gate.untilHeld(frame);
+    watch(taskTimeMsMax / 2);
+    scene.gate.order('go');
+    assert.notEqual(told((await held[frame - 1]) ?? lostFrame), 'overdue');
+  }
+});
+
+/** Makes a new worker busy with its first frame too long. */
+async function abandonOne(number: number): Promise<void> {
+  const session = scene.session();
+  await take(session);
+  const held = hold(session);
+  await scene.gate.untilHeld(number);
+  watch(taskTimeMsMax + threadLookMs);
+  await held;
+  session.close();
+}
+
+test('abandoned workers end when their tasks do; only more at once than may be need a new process', async () => {
+  await openTimed(1);
+  for (let number = 1; number <= abandonedWorkersMax; number++) await abandonOne(number);
+  assert.deepEqual(scene.wedged, []);
+  scene.gate.order('go');
+  while (scene.pool.abandoned > 0) await new Promise(setImmediate);
+
+  for (let number = 1; number <= abandonedWorkersMax; number++)
+    await abandonOne(abandonedWorkersMax + number);
+  assert.deepEqual(scene.wedged, []);
+  assert.equal(scene.pool.abandoned, abandonedWorkersMax);
+  const last = scene.session();
+  await take(last);
+  const held = hold(last);
+  await scene.gate.untilHeld(2 * abandonedWorkersMax + 1);
+  watch(taskTimeMsMax + 2 * threadLookMs);
+
+  assert.deepEqual(scene.wedged, ['1 of 1 transcoding threads hang or cannot be replaced']);
+  assert.equal(refusal(), 'engine');
+  scene.gate.order('go');
+  await held;
+});
+
+test('closing does not wait for a worker that was abandoned', async () => {
+  await openTimed(1);
+  await abandonOne(1);
+  await scene.pool.close();
+
+  assert.deepEqual(scene.errors(), ['a transcoding thread does not end; it goes with its process']);
+  scene.gate.order('go');
+});
+
 test('a worker that answers now and then does not hang', async () => {
-  await scene.open();
+  await openTimed(1, () => true);
   const sessions = scene.sessions(4);
   const held = sessions.map(hold);
   for (let frame = 1; frame <= sessions.length; frame++) {
     await scene.gate.untilHeld(frame);
-    scene.clock.advance(workerSilenceMsMax);
+    watch(workerSilenceMsMax - threadLookMs);
     scene.gate.order('go');
     await held[frame - 1];
   }

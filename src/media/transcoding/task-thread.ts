@@ -1,0 +1,90 @@
+/**
+ * A thread of piscina, and the port by which tasks go to it. A thread that dies is replaced. One whose task takes too long is
+ * abandoned: it is never ended within native code, which may take the process with it, but when its tasks are done.
+ */
+import { fileURLToPath } from 'node:url';
+import { MessageChannel } from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
+import { TaskPort } from './task-port.ts';
+
+export interface TaskThreadOptions {
+  readonly settings: TranscoderSettings;
+  readonly workerFile: URL;
+  readonly onFault: (error: unknown) => void;
+}
+
+export class TaskThread {
+  readonly #options: TaskThreadOptions;
+  readonly #pool: Piscina;
+  #port: TaskPort;
+  /** `gone`: no thread can be started in its place. */
+  #stage: 'open' | 'gone' | 'ending' = 'open';
+
+  constructor(options: TaskThreadOptions) {
+    this.#options = options;
+    this.#pool = new Piscina({
+      filename: fileURLToPath(options.workerFile),
+      name: 'serve',
+      workerData: options.settings,
+      minThreads: 1,
+      maxThreads: 1,
+      // A thread that waits by Atomics.wait never returns to its event loop, and there the memory of collected native objects
+      // is freed.
+      atomics: 'disabled',
+      recordTiming: false,
+    });
+    this.#pool.on('error', this.#onPoolError);
+    this.#port = this.#connect();
+  }
+
+  /** To the thread that there is, or that starts. */
+  get port(): TaskPort {
+    return this.#port;
+  }
+
+  get isGone(): boolean {
+    return this.#stage === 'gone';
+  }
+
+  /** Between tasks only. */
+  async end(): Promise<void> {
+    this.#stage = 'ending';
+    await this.#pool.destroy();
+  }
+
+  /**
+   * Fails what was asked, with `currentError` the task that the thread works on. Resolves when the thread has performed all of
+   * it, has freed what it had, and has ended.
+   */
+  async abandon(currentError: unknown, error: unknown): Promise<void> {
+    this.#stage = 'ending';
+    this.#port.giveUp(currentError, error);
+    try {
+      await this.#port.ask('closeAll', undefined, []);
+    } catch {
+      // The thread died of its task.
+    }
+    await this.end();
+  }
+
+  #connect(): TaskPort {
+    const { port1, port2 } = new MessageChannel();
+    const port = new TaskPort(port1);
+    this.#pool.run(port2, { transferList: [port2] }).catch((error: unknown) => port.fail(error));
+    // Behind the pool, which has started another one by then, or cannot.
+    this.#pool.threads[0]?.once('exit', (code) => {
+      port.fail(new Error(`a transcoding thread ended with ${code}`));
+      if (this.#stage === 'open') this.#port = this.#connect();
+    });
+    return port;
+  }
+
+  /** Without a thread, and with none that starts, what waits for one would wait forever: `destroy` answers it. */
+  readonly #onPoolError = (error: unknown): void => {
+    this.#options.onFault(error);
+    if (this.#pool.threads.length > 0) return;
+    if (this.#stage === 'open') this.#stage = 'gone';
+    void this.#pool.destroy();
+  };
+}
