@@ -765,6 +765,7 @@ class SkipsFramesBeforeTheDecoder extends Relay {
       workMs: 0,
     };
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
+      hasTimeToSpare: true,
       take: (...frame) => (frames++ % 4 === 3 ? Promise.resolve(skipped) : transcoder.take(...frame)),
       close: () => transcoder.close(),
     }));
@@ -775,6 +776,7 @@ class SkipsFramesBeforeTheDecoder extends Relay {
 class KeepsTranscoders extends Relay {
   constructor(deps: RelayDeps) {
     const transcoders = new SpoiltTranscoders(deps.transcoders, (transcoder) => ({
+      hasTimeToSpare: true,
       take: (...frame) => transcoder.take(...frame),
       close: () => undefined,
     }));

@@ -35,6 +35,7 @@ interface PictureOrder extends Omit<TakenFrame, 'shapes'> {
 export class FakeTranscoder implements Transcoder {
   readonly taken: TakenFrame[] = [];
   isClosed = false;
+  hasTimeToSpare = true;
   /** Its first picture of H.264 builds on nothing. */
   #hasCoded = false;
   #answer: ((result: FrameResult) => void) | null = null;

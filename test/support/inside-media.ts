@@ -14,7 +14,8 @@ import { DuplexPair } from './duplex-pair.ts';
 /** To them no frame can be decoded. */
 const blindTranscoders: Transcoders = {
   engine: null,
-  open: () => succeed({ take: () => Promise.resolve(undecodable), close: () => undefined }),
+  open: () =>
+    succeed({ hasTimeToSpare: true, take: () => Promise.resolve(undecodable), close: () => undefined }),
   soundEncoders: [],
   openSound: () => fail('engine'),
   refusalOf: () => null,

@@ -39,6 +39,7 @@ export interface SentMessage {
 export class FakeOutput implements LegOutput, PictureOutput {
   readonly messages: SentMessage[] = [];
   keyFramesAsked = 0;
+  callsEnded = 0;
   readonly goneWithout: string[] = [];
   #sent: (() => void) | null = null;
 
@@ -52,6 +53,10 @@ export class FakeOutput implements LegOutput, PictureOutput {
 
   sendPicture(jpeg: Uint8Array, sent: () => void): void {
     this.#take(null, jpeg, sent);
+  }
+
+  endCall(): void {
+    this.callsEnded += 1;
   }
 
   askKeyFrame(): void {
@@ -216,6 +221,7 @@ function legOutput(out: FakeOutput): LegOutput {
   return {
     send: (header, payload, sent) => out.send(header, payload, sent),
     askKeyFrame: () => out.askKeyFrame(),
+    endCall: () => out.endCall(),
     goesWithout: (what, why) => out.goneWithout.push(`${what} ${why}`),
   };
 }

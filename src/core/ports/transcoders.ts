@@ -29,11 +29,13 @@ export interface TranscodingNeed {
 
 /** The decoder, the scalers and the encoders of one session; they live on one worker. */
 export interface Transcoder {
+  /** Its worker has time for all that its sessions take at the moment. */
+  readonly hasTimeToSpare: boolean;
   /**
    * One frame at a time: the next is asked when this one is answered. The payload is moved: its buffer is detached.
    * `description`: the frame's. `isKeyWanted`: its pictures are to build on nothing before them; no, if left out.
    * Without shapes the frame is decoded only, for the sake of those behind it. Never rejects: what a dead worker had is
-   * answered with the drop `engine`.
+   * answered with the drop `engine`, and a frame that took its worker too long with `overdue`.
    */
   take(
     frame: SourceFrame,
@@ -50,7 +52,7 @@ export interface SoundTranscoder {
   /**
    * One packet at a time: the next is asked when this one is answered. `assumed`: rate and channels of formats that do not
    * tell theirs, which are A-law and PCM; of AMR the rate is a hint. Never rejects: what a dead worker had is answered with
-   * the drop `engine`.
+   * the drop `engine`, and a packet that took its worker too long with `overdue`.
    */
   take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult>;
   /** As of `Transcoder`. */

@@ -100,6 +100,10 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     this.#peer?.askKeyFrame();
   }
 
+  endCall(): void {
+    this.#open.now?.side.report({ kind: 'end', reason: 'error' });
+  }
+
   connected(): void {
     this.#isConnected = true;
     if (this.#state === 'connected') this.#tellState();

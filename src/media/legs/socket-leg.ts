@@ -56,7 +56,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   constructor(socket: FrameSocket, context: MediaListenerContext, owner: LegOwner) {
     this.#owner = owner;
     this.#socket = socket;
-    this.#outbox = new LegOutbox(socket);
+    this.#outbox = new LegOutbox(socket, () => this.#side?.leg.report({ kind: 'end', reason: 'error' }));
     this.#context = context;
     this.#allowance = new LegAllowance(context.clock.monotonicMs());
   }

@@ -124,13 +124,16 @@ export function openWebSocket(
  */
 export class LegOutbox implements LegOutput {
   readonly takes = 'frames';
+  readonly endCall: () => void;
   readonly #socket: FrameSocket;
   /** Of the frame that is on its way; 0: none is. */
   #frameBytes = 0;
   #framesSent = 0;
 
-  constructor(socket: FrameSocket) {
+  /** `endCall`: reports the end of its call as `error`. */
+  constructor(socket: FrameSocket, endCall: () => void) {
     this.#socket = socket;
+    this.endCall = endCall;
   }
 
   /** Frames that the system has taken. */

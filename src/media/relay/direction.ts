@@ -7,11 +7,18 @@ import type { FrameTally } from './session-stats.ts';
 import { type Hearer, SoundRoute } from './sound-route.ts';
 import type { KeyFrameRequest } from './source-video.ts';
 import { VideoDirection } from './video-direction.ts';
+import type { SessionOverdue } from './overdue-frames.ts';
 import type { ReservationDeps } from './transcoder-reservation.ts';
+
+export interface DirectionDeps extends ReservationDeps {
+  readonly overdue: SessionOverdue;
+}
 
 /** Of the leg that sends. */
 export interface SendingLeg {
   wantKeyFrame(): void;
+  /** Its frames took too long to decode, time after time. */
+  readonly endCall: () => void;
   /** Its sound where the packets do not tell. */
   sound(): SampleShape;
 }
@@ -22,9 +29,15 @@ export class Direction {
   readonly #tally: FrameTally;
   readonly #sender: SendingLeg;
 
-  constructor(deps: ReservationDeps, tally: FrameTally, sender: SendingLeg) {
-    this.video = new VideoDirection(deps, tally, () => sender.wantKeyFrame());
-    this.sound = new SoundRoute({ ...deps, tally, hearers: () => this.#hearers() });
+  constructor(deps: DirectionDeps, tally: FrameTally, sender: SendingLeg) {
+    const overdue = {
+      isRefused: () => deps.overdue.isRefused(),
+      add: () => {
+        if (deps.overdue.add()) sender.endCall();
+      },
+    };
+    this.video = new VideoDirection({ ...deps, overdue }, tally, () => sender.wantKeyFrame());
+    this.sound = new SoundRoute({ ...deps, overdue, tally, hearers: () => this.#hearers() });
     this.#tally = tally;
     this.#sender = sender;
   }

@@ -3,6 +3,9 @@
  * make of a frame are asked for when it is next, so that none is made for a receiver that could not take it. Source:
  * calls-and-media.md, Legs and Resolution.
  */
+import type { Clock } from '../../lib/clock.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { pictureBurstMs, pictureShareMax } from '../../model/media/decoding-limits.ts';
 import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/media/picture.ts';
 import type { Transcoder } from '../../core/ports/transcoders.ts';
 import { FramePace } from '../geometry/frame-pace.ts';
@@ -21,7 +24,7 @@ export interface PictureSource extends WaitingVideo {
 }
 
 /** `slow_leg`: also where its turn had come and nobody had room for a picture. */
-export type UnpicturedReason = VideoQueueDrop | 'paced' | 'no_receiver';
+export type UnpicturedReason = VideoQueueDrop | 'paced' | 'no_receiver' | 'load';
 
 export interface PictureAudience {
   /** The pictures that somebody has room for now, each once. */
@@ -32,6 +35,17 @@ export interface PictureAudience {
   unpictured(frame: PictureSource, why: UnpicturedReason): void;
   /** Nothing coded is decoded before a key frame. */
   wantKeyFrame(): void;
+  /** A frame took its worker too long, whatever has become of it here. */
+  overdue(): void;
+}
+
+/** Milliseconds of a worker. */
+const work: Rate = { perSecond: pictureShareMax * 1000, burst: pictureBurstMs };
+
+interface PipelineOptions {
+  readonly clock: Clock;
+  /** Of the pictures. */
+  readonly maxFps: number;
 }
 
 const noShapes: readonly PictureShape[] = [];
@@ -41,12 +55,17 @@ export class PicturePipeline {
   readonly #audience: PictureAudience;
   readonly #pace: FramePace;
   readonly #waiting: VideoQueue<PictureSource>;
+  readonly #clock: Clock;
+  /** Time of its worker that it may still take. */
+  readonly #work: TokenBucket;
   #stage: 'free' | 'working' | 'closed' = 'free';
   /** The next pictures are to build on nothing before them. */
   #isKeyDue = false;
 
-  /** The transcoder is the pipeline's from now on, and closed with it. `maxFps`: of the pictures. */
-  constructor(transcoder: Transcoder, audience: PictureAudience, maxFps: number) {
+  /** The transcoder is the pipeline's from now on, and closed with it. */
+  constructor(transcoder: Transcoder, audience: PictureAudience, { maxFps, clock }: PipelineOptions) {
+    this.#clock = clock;
+    this.#work = fullBucket(work, clock.monotonicMs());
     this.#transcoder = transcoder;
     this.#audience = audience;
     this.#pace = new FramePace(maxFps);
@@ -61,6 +80,10 @@ export class PicturePipeline {
     const isPaced = isPicture && !this.#pace.admits(source.header.timestampMs);
     const frame: PictureSource = { format, isKey, isPicture, payload, source, isPaced, isCounted };
     if (isPaced && standsAlone(format)) return this.#audience.unpictured(frame, 'paced');
+    if (isPicture && this.#isBeyondItsShare) {
+      this.#waiting.requireKey();
+      return this.#audience.unpictured(frame, 'load');
+    }
     this.#waiting.push(frame);
     if (this.#waiting.lacksKey) this.#audience.wantKeyFrame();
     this.#takeNext();
@@ -99,12 +122,20 @@ export class PicturePipeline {
     this.#isKeyDue = false;
     const { description } = frame.source;
     const result = await this.#transcoder.take(sourceFrame(frame), shapes, description, isKeyWanted);
+    takeToken(this.#work, result.workMs);
+    if (result.drop === 'overdue') this.#audience.overdue();
     if (result.pictures.every((picture) => typeof picture === 'string')) this.#isKeyDue ||= isKeyWanted;
     if (this.#isClosed) return this.#audience.unpictured(frame, 'no_receiver');
     this.#stage = 'free';
     if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();
     this.#audience.pictured(frame, shapes, result);
     this.#takeNext();
+  }
+
+  /** Of its worker's time, which the calls there want more of than there is. */
+  get #isBeyondItsShare(): boolean {
+    const waitMs = waitForToken(this.#work, work, this.#clock.monotonicMs());
+    return waitMs > 0 && !this.#transcoder.hasTimeToSpare;
   }
 
   get #isClosed(): boolean {

@@ -8,16 +8,19 @@ import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { ReservationRefusal, MediaView } from '../../model/media/picture.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, LiveOutput, PictureOutput } from './send-queue.ts';
+import { OverdueFrames } from './overdue-frames.ts';
 import { type RelayDeps, Room } from './room.ts';
 
 type Joining = Result<JoinedLeg, ReservationRefusal>;
 
 export class Relay {
   readonly #deps: RelayDeps;
+  readonly #overdue: OverdueFrames;
   readonly #rooms = new Map<SessionId, Room>();
 
   constructor(deps: RelayDeps) {
     this.#deps = deps;
+    this.#overdue = new OverdueFrames(deps.clock);
   }
 
   /** Sessions with a leg or a viewer. */
@@ -62,6 +65,7 @@ export class Relay {
   }
 
   #newRoom(sessionId: SessionId): Room {
-    return new Room(this.#deps, () => this.#rooms.delete(sessionId));
+    const deps = { ...this.#deps, overdue: this.#overdue.of(sessionId) };
+    return new Room(deps, () => this.#rooms.delete(sessionId));
   }
 }

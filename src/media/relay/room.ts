@@ -20,6 +20,7 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { isPictureCall, needsPictures, type ReservationDeps } from './transcoder-reservation.ts';
+import type { SessionOverdue } from './overdue-frames.ts';
 import { BridgeUplink } from './bridge-uplink.ts';
 import { Direction } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
@@ -32,8 +33,13 @@ export interface RelayDeps extends ReservationDeps {
   readonly telemetry: MediaTelemetry;
 }
 
+interface RoomDeps extends RelayDeps {
+  readonly overdue: SessionOverdue;
+}
+
 interface Device {
   readonly receiver: Receiver;
+  readonly endCall: () => void;
   /** That it takes; null: none. */
   sound(): SoundShape | null;
   readonly keyFrames: KeyFrameRequest;
@@ -54,23 +60,26 @@ export class Room {
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
   #askMaxFps: ((maxFps: number) => void) | null = null;
+  #endByBridge: (() => void) | null = null;
   readonly #viewers = new Viewers({
     changed: () => this.#changed(),
     wantKeyFrame: (receiver) => this.#downlink.video.wantKeyFrameFor(receiver),
   });
 
   /** `emptied`: the last leg or viewer has left, or the first was refused. */
-  constructor(deps: RelayDeps, emptied: () => void) {
+  constructor(deps: RoomDeps, emptied: () => void) {
     this.#clock = deps.clock;
     this.#emptied = emptied;
     this.#tally = new FrameTally(deps.telemetry);
     this.#output = new StreamMeter(deps.clock);
     this.#downlink = new Direction(deps, this.#tally, {
       wantKeyFrame: () => this.#bridge?.want(),
+      endCall: this.#endCall,
       sound: () => soundOfCall(this.#media),
     });
     this.#uplink = new Direction(deps, this.#tally, {
       wantKeyFrame: () => this.#device?.keyFrames.want(),
+      endCall: this.#endCall,
       sound: () => soundSent(this.#device?.sound() ?? null, soundOfCall(this.#media)),
     });
   }
@@ -103,7 +112,8 @@ export class Room {
       this.#takings[out.takes],
     );
     const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
-    const device = { receiver, sound, keyFrames: this.#keyFramesBy(ask) };
+    const endCall = out.takes === 'frames' ? () => out.endCall?.() : () => undefined;
+    const device = { receiver, sound, keyFrames: this.#keyFramesBy(ask), endCall };
     this.#device?.receiver.sendQueue.close();
     this.#device = device;
     this.#changed();
@@ -144,6 +154,7 @@ export class Room {
     this.#uplink.video.receivers = [receiver];
     this.#bridge = bridge;
     this.#askMaxFps = (maxFps) => out.askMaxFps?.(maxFps);
+    this.#endByBridge = () => out.endCall?.();
     this.#changed();
     this.#downlink.video.reservation.pipeline?.requireKey();
     if (this.#downlink.video.receivers.length > 0) bridge.want();
@@ -166,6 +177,7 @@ export class Room {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
         this.#askMaxFps = null;
+        this.#endByBridge = null;
         this.#uplink.video.receivers = [];
         sendQueue.close();
         this.#changed();
@@ -220,6 +232,9 @@ export class Room {
     this.#uplink.sound.close();
     this.#emptied();
   }
+
+  /** By whichever leg is there. */
+  readonly #endCall = (): void => (this.#endByBridge ?? this.#device?.endCall)?.();
 
   #needsPictures(): boolean {
     if (this.#viewers.takeJpegs || this.#device?.receiver.kind === 'pictures') return true;

@@ -19,6 +19,8 @@ export interface LegOutput {
   askKeyFrame(): void;
   /** The text `max_fps_wanted`; left out where there is nobody to ask. */
   askMaxFps?(maxFps: number): void;
+  /** Reports that the call ends as `error`; left out of what is no leg of the call. */
+  endCall?(): void;
   /** The text `error`: what a bridge asked for by `uplink` is not made; left out where nobody is told. */
   goesWithout?: GoesWithout;
 }

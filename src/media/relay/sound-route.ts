@@ -23,6 +23,7 @@ import {
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { describeSound, type SoundSource } from '../sound/sound-source.ts';
 import { AudioQueue } from './media-queues.ts';
+import type { OverdueReports } from './overdue-frames.ts';
 import type { GoesWithout, SendQueue } from './send-queue.ts';
 import type { FrameTally } from './session-stats.ts';
 
@@ -48,6 +49,7 @@ export interface SoundRouteDeps {
   readonly clock: Clock;
   readonly transcoders: Pick<Transcoders, 'openSound' | 'soundEncoders'>;
   readonly tally: FrameTally;
+  readonly overdue: OverdueReports;
   /** Now; what became of a packet is what became of it for the first. */
   readonly hearers: () => readonly Hearer[];
 }
@@ -109,6 +111,7 @@ export class SoundRoute {
   }
 
   #convert(packet: WaitingSound): void {
+    if (this.#deps.overdue.isRefused()) return this.#lost(packet, 'overdue');
     if (packet.payload.length > audioBytesWaitingMax) return this.#lost(packet, 'too_large');
     this.#waiting.push(packet);
     this.#takeNext();
@@ -134,6 +137,7 @@ export class SoundRoute {
     this.#stage = 'working';
     const { format, timestampMs, payload } = packet;
     const result = await transcoder.take({ format, timestampMs, payload }, packet.assumed, targets);
+    if (result.drop === 'overdue') this.#deps.overdue.add();
     if (this.#isClosed) return this.#lost(packet, 'no_receiver');
     this.#stage = 'free';
     takeToken(this.#work, result.workMs);

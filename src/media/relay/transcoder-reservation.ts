@@ -76,7 +76,7 @@ export class TranscoderReservation {
     const opened = this.#deps.transcoders.open(need);
     this.#refusal = opened.ok ? null : opened.error;
     if (!opened.ok) return opened.error;
-    this.#pipeline = new PicturePipeline(opened.value, this.#audience, this.#deps.maxFps);
+    this.#pipeline = new PicturePipeline(opened.value, this.#audience, this.#deps);
     return null;
   }
 

@@ -10,6 +10,7 @@ import type {
   VideoFrameFormat,
 } from '../../model/media/picture.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
+import type { OverdueReports } from './overdue-frames.ts';
 import type {
   PictureAudience,
   PicturePipeline,
@@ -21,6 +22,10 @@ import { type FrameTally, StreamMeter } from './session-stats.ts';
 import { type KeyFrameRequest, SourceReader, type SourceVideo } from './source-video.ts';
 import { type ReservationDeps, TranscoderReservation } from './transcoder-reservation.ts';
 
+export interface VideoDirectionDeps extends ReservationDeps {
+  readonly overdue: OverdueReports;
+}
+
 /**
  * Every frame is counted once, by what became of it for the leg that receives; while there is none, for the viewers, as
  * soon as their picture is made.
@@ -31,12 +36,12 @@ export class VideoDirection implements PictureAudience {
   readonly wantKeyFrame: () => void;
   /** The leg first. */
   receivers: readonly Receiver[] = [];
-  readonly #deps: ReservationDeps;
+  readonly #deps: VideoDirectionDeps;
   readonly #tally: FrameTally;
   readonly #reader: SourceReader;
 
   /** `wantKeyFrame`: of the leg that sends. */
-  constructor(deps: ReservationDeps, tally: FrameTally, wantKeyFrame: () => void) {
+  constructor(deps: VideoDirectionDeps, tally: FrameTally, wantKeyFrame: () => void) {
     this.source = new StreamMeter(deps.clock);
     this.reservation = new TranscoderReservation(deps, this);
     this.wantKeyFrame = wantKeyFrame;
@@ -95,6 +100,10 @@ export class VideoDirection implements PictureAudience {
     if (isCounted) this.#countPictured(source.format, fates);
   }
 
+  overdue(): void {
+    this.#deps.overdue.add();
+  }
+
   unpictured({ isCounted }: PictureSource, why: UnpicturedReason): void {
     if (isCounted) this.#tally.frame(this.receivers.length === 0 ? 'no_receiver' : why);
   }
@@ -120,9 +129,15 @@ export class VideoDirection implements PictureAudience {
       if (receiver.sendQueue.lacksKey) this.wantKeyFrame();
     }
     if (!isPictured) return this.reservation.pipeline?.requireKey();
+    if (this.#deps.overdue.isRefused()) return this.#refuse(isCounted);
     const pipeline = this.#pipelineFor(source);
     if (pipeline !== null) pipeline.take(source, passing.length > 0, isCounted);
     else this.#goWithout(source, isCounted);
+  }
+
+  #refuse(isCounted: boolean): void {
+    this.reservation.pipeline?.requireKey();
+    if (isCounted) this.#tally.frame('overdue');
   }
 
   /** How large coded video is, and so what it takes, is told by its key frames. */

@@ -89,7 +89,9 @@ export class TranscoderPool implements Transcoders {
     if (thread === null) return fail(this.#refusal());
     this.#sessions += 1;
     const load = new SessionLoad(this.#options.clock, share);
-    return succeed(new FrameSession(this.#sessions, thread, load, this.#cost));
+    return succeed(
+      new FrameSession(this.#sessions, thread, { load, cost: this.#cost, loadMax: this.#options.loadMax }),
+    );
   }
 
   openSound(): Result<SoundTranscoder, ReservationRefusal> {

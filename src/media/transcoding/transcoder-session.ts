@@ -6,21 +6,34 @@ import type { SoundTranscoder, Transcoder } from '../../core/ports/transcoders.t
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
+interface FrameSessionOptions {
+  readonly load: SessionLoad;
+  readonly cost: FrameCost;
+  /** Share of the thread's time that sessions may take. */
+  readonly loadMax: number;
+}
+
 /** Its frames go to its thread one at a time, and their cost is counted. */
 export class FrameSession implements Transcoder {
   readonly #number: number;
   readonly #thread: TranscoderThread;
   readonly #load: SessionLoad;
   readonly #cost: FrameCost;
+  readonly #loadMax: number;
   #state: 'idle' | 'working' | 'closed' = 'idle';
 
   /** `number`: one that no other session has had. It is counted on the thread from now on, with `load`. */
-  constructor(number: number, thread: TranscoderThread, load: SessionLoad, cost: FrameCost) {
+  constructor(number: number, thread: TranscoderThread, { load, cost, loadMax }: FrameSessionOptions) {
+    this.#loadMax = loadMax;
     this.#number = number;
     this.#thread = thread;
     this.#load = load;
     this.#cost = cost;
     thread.addSession(load);
+  }
+
+  get hasTimeToSpare(): boolean {
+    return this.#thread.load <= this.#loadMax;
   }
 
   async take(

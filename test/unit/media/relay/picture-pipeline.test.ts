@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pictureBurstMs, pictureShareMax } from '../../../../src/model/media/decoding-limits.ts';
 import { afterThat } from '../../../support/fake-transcoders.ts';
 import { RelayScene } from '../../../support/relay-scene.ts';
 
@@ -114,4 +115,30 @@ test('parameter sets in a message of their own do not count for the frame rate, 
   assert.deepEqual(scene.counts, { unsupported: 1 });
   await scene.transcoder.answer();
   assert.deepEqual(scene.counts, { unsupported: 1, encoded: 1 });
+});
+
+test('a call whose frames take more than its share of a busy worker loses frames until it has time again', async () => {
+  const { scene, bridge, device } = busyScene();
+  scene.transcoder.hasTimeToSpare = false;
+  await scene.transcoder.answer({ workMs: pictureBurstMs + 10 });
+  device.read();
+  bridge.video('h264', 'delta', false, 100);
+  bridge.video('mjpeg', 'picture', true, 200);
+  assert.deepEqual(textsTaken(scene), ['key']);
+  assert.deepEqual(scene.counts, { encoded: 1, load: 2 });
+  assert.equal(bridge.keyFramesAsked, 0);
+
+  scene.clock.advance(11 / pictureShareMax);
+  bridge.video('h264', 'behind', false, 300);
+  bridge.video('h264', 'next key', true, 400);
+  assert.deepEqual(textsTaken(scene), ['key', 'next key']);
+  assert.equal(bridge.keyFramesAsked, 1);
+});
+
+test('a worker with time to spare does all that a call sends', async () => {
+  const { scene, bridge } = busyScene();
+  await scene.transcoder.answer({ workMs: 2 * pictureBurstMs });
+  bridge.video('h264', 'next', false, 100);
+
+  assert.deepEqual(textsTaken(scene), ['key', 'next']);
 });

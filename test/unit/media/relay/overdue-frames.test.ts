@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import {
+  overdueFramesMax,
+  overdueRefusalMs,
+  overdueSessionsMax,
+} from '../../../../src/model/media/decoding-limits.ts';
+import { generateSessionId } from '../../../../src/model/ids.ts';
+import { OverdueFrames } from '../../../../src/media/relay/overdue-frames.ts';
+import { audioOnlyMedia } from '../../../support/call-scene.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+import { type FakeLeg, RelayScene } from '../../../support/relay-scene.ts';
+
+const overdue = { drop: 'overdue', source: null, workMs: 250 } as const;
+
+async function sendOverdue(scene: RelayScene, bridge: FakeLeg): Promise<void> {
+  bridge.video('h264', 'bomb', true);
+  await scene.transcoder.answer(overdue);
+}
+
+test('after a frame that took its worker too long nothing of its call is decoded for a while', async () => {
+  const scene = new RelayScene();
+  const [bridge] = [scene.bridge(), scene.device()];
+  await sendOverdue(scene, bridge);
+  bridge.video('h264', 'next', true);
+  bridge.video('mjpeg', 'another', true);
+  scene.clock.advance(overdueRefusalMs - 1);
+  bridge.video('h264', 'late', true);
+  assert.equal(scene.transcoder.taken.length, 1);
+  assert.deepEqual(scene.counts, { overdue: 4 });
+
+  scene.clock.advance(1);
+  bridge.video('h264', 'delta', false);
+  bridge.video('h264', 'key', true);
+  assert.deepEqual(
+    scene.transcoder.taken.map(({ frame }) => Buffer.from(frame.payload).toString()),
+    ['bomb', 'key'],
+  );
+  assert.equal(bridge.callsEnded, 0);
+});
+
+test('frames that pass untouched are passed on all the while', async () => {
+  const scene = new RelayScene();
+  const [bridge] = [scene.bridge(), scene.device()];
+  const { source } = scene.liveViewer();
+  await sendOverdue(scene, bridge);
+  bridge.video('h264', 'next', true);
+
+  assert.deepEqual(source.readAll(), ['next']);
+  assert.equal(source.texts[0], 'bomb');
+});
+
+test('with the third such frame the call ends, by its bridge, or by its device where that has gone', async () => {
+  const scene = new RelayScene();
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  for (let sent = 1; sent < overdueFramesMax; sent += 1) {
+    await sendOverdue(scene, bridge);
+    assert.equal(bridge.callsEnded, 0);
+    scene.clock.advance(overdueRefusalMs);
+  }
+  await sendOverdue(scene, bridge);
+  assert.deepEqual([bridge.callsEnded, device.callsEnded], [1, 0]);
+
+  scene.clock.advance(overdueRefusalMs);
+  bridge.video('h264', 'bomb', true);
+  bridge.leave();
+  await scene.transcoder.answer(overdue);
+  assert.deepEqual([bridge.callsEnded, device.callsEnded], [1, 1]);
+});
+
+test('legs that leave and come again change nothing of it', async () => {
+  const scene = new RelayScene();
+  for (let sent = 1; sent < overdueFramesMax; sent += 1) {
+    const [bridge, device] = [scene.bridge(), scene.device()];
+    bridge.video('h264', 'bomb', true);
+    bridge.leave();
+    device.leave();
+    await scene.transcoders.opened.at(-1)?.answer(overdue);
+    const [again, other] = [scene.bridge(), scene.device()];
+    again.video('h264', 'at once', true);
+    assert.equal(scene.transcoder.taken.length, 0);
+    again.leave();
+    other.leave();
+    scene.clock.advance(overdueRefusalMs);
+  }
+  const [bridge] = [scene.bridge(), scene.device()];
+  await sendOverdue(scene, bridge);
+
+  assert.equal(bridge.callsEnded, 1);
+});
+
+test('a packet of sound that took its worker too long counts as well', async () => {
+  const scene = new RelayScene(audioOnlyMedia);
+  const [bridge] = [scene.bridge(), scene.device()];
+  for (let sent = 1; sent <= overdueFramesMax; sent += 1) {
+    bridge.audio('bomb', sent * 20, 'opus');
+    await scene.soundTranscoder.answer({ drop: 'overdue' });
+    bridge.audio('next', sent * 20 + 10, 'opus');
+    scene.clock.advance(overdueRefusalMs);
+  }
+
+  assert.equal(scene.soundTranscoder.taken.length, overdueFramesMax);
+  assert.deepEqual(scene.counts, { overdue: 2 * overdueFramesMax });
+  assert.equal(bridge.callsEnded, 1);
+});
+
+test('so many sessions are remembered, those that were overdue last', () => {
+  const frames = new OverdueFrames(new DrivenClock());
+  const sessions = Array.from({ length: overdueSessionsMax + 1 }, () => frames.of(generateSessionId()));
+  for (const session of sessions) session.add();
+
+  assert.deepEqual(
+    [sessions[0], sessions[1], sessions.at(-1)].map((session) => session?.isRefused()),
+    [false, true, true],
+  );
+});
