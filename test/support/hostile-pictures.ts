@@ -83,6 +83,27 @@ export function h264OfSlices(frameNumber: number, begins: readonly number[], ...
   return sourceFrame('h264', Buffer.concat([...more, ...slices]));
 }
 
+/**
+ * Slices that each predict the picture both ways, from a macroblock to the end: as many as the limits allow a frame of 1 MiB,
+ * which bytes that say nothing fill up. Within the limits it costs a decoder a second or so.
+ */
+export function h264Overdue(frameNumber: number): SourceFrame {
+  const slices = Array.from({ length: 760 }, (_, n) => {
+    const bits = new BitWriter()
+      .unsigned(n * 10, 1, 0)
+      .fixed(frameNumber, 8)
+      .fixed(0b1000, 4);
+    return bits
+      .signed(0)
+      .unsigned(0)
+      .signed(0, 0)
+      .unsigned(macroblockCount - n * 10)
+      .nalUnit([0x01]);
+  });
+  const filler = Buffer.concat([Buffer.of(0, 0, 1), Buffer.alloc(1_020_000, 0x46)]);
+  return sourceFrame('h264', Buffer.concat([...slices, filler]));
+}
+
 export const tinyH264Set = h264ParameterSet({ macroblocks: [1, 1], id: 1 });
 /** Bits of a sequence parameter set of H.265 before its id. */
 const bitsBeforeId = 104;

@@ -20,9 +20,8 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { isPictureCall, needsPictures, type ReservationDeps } from './transcoder-reservation.ts';
-import type { SessionOverdue } from './overdue-frames.ts';
 import { BridgeUplink } from './bridge-uplink.ts';
-import { Direction } from './direction.ts';
+import { Direction, type DirectionDeps } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
 import { Receiver, type ReceiverKind, nothingTaken, takingsOf } from './receiver.ts';
@@ -33,13 +32,9 @@ export interface RelayDeps extends ReservationDeps {
   readonly telemetry: MediaTelemetry;
 }
 
-interface RoomDeps extends RelayDeps {
-  readonly overdue: SessionOverdue;
-}
-
 interface Device {
   readonly receiver: Receiver;
-  readonly endCall: () => void;
+  readonly out: Partial<LegOutput>;
   /** That it takes; null: none. */
   sound(): SoundShape | null;
   readonly keyFrames: KeyFrameRequest;
@@ -59,15 +54,14 @@ export class Room {
   #device: Device | null = null;
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
-  #askMaxFps: ((maxFps: number) => void) | null = null;
-  #endByBridge: (() => void) | null = null;
+  #bridgeOut: LegOutput | null = null;
   readonly #viewers = new Viewers({
     changed: () => this.#changed(),
     wantKeyFrame: (receiver) => this.#downlink.video.wantKeyFrameFor(receiver),
   });
 
   /** `emptied`: the last leg or viewer has left, or the first was refused. */
-  constructor(deps: RoomDeps, emptied: () => void) {
+  constructor(deps: RelayDeps & DirectionDeps, emptied: () => void) {
     this.#clock = deps.clock;
     this.#emptied = emptied;
     this.#tally = new FrameTally(deps.telemetry);
@@ -111,9 +105,8 @@ export class Room {
       { kind: out.takes, isLeg: true, sendQueue, hears: sound },
       this.#takings[out.takes],
     );
-    const ask = out.takes === 'frames' ? () => out.askKeyFrame() : () => undefined;
-    const endCall = out.takes === 'frames' ? () => out.endCall?.() : () => undefined;
-    const device = { receiver, sound, keyFrames: this.#keyFramesBy(ask), endCall };
+    const own: Partial<LegOutput> = out.takes === 'frames' ? out : {};
+    const device = { receiver, sound, keyFrames: this.#keyFramesBy(() => own.askKeyFrame?.()), out: own };
     this.#device?.receiver.sendQueue.close();
     this.#device = device;
     this.#changed();
@@ -128,7 +121,7 @@ export class Room {
         if (this.#device === device) this.#downlink.video.wantKeyFrameFor(receiver);
       },
       wantMaxFps: (maxFps) => {
-        if (this.#device === device) this.#askMaxFps?.(maxFps);
+        if (this.#device === device) this.#bridgeOut?.askMaxFps?.(maxFps);
       },
       leave: () => {
         if (this.#device !== device) return;
@@ -153,8 +146,7 @@ export class Room {
     this.#uplink.video.leg?.sendQueue.close();
     this.#uplink.video.receivers = [receiver];
     this.#bridge = bridge;
-    this.#askMaxFps = (maxFps) => out.askMaxFps?.(maxFps);
-    this.#endByBridge = () => out.endCall?.();
+    this.#bridgeOut = out;
     this.#changed();
     this.#downlink.video.reservation.pipeline?.requireKey();
     if (this.#downlink.video.receivers.length > 0) bridge.want();
@@ -176,8 +168,7 @@ export class Room {
       leave: () => {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
-        this.#askMaxFps = null;
-        this.#endByBridge = null;
+        this.#bridgeOut = null;
         this.#uplink.video.receivers = [];
         sendQueue.close();
         this.#changed();
@@ -234,7 +225,7 @@ export class Room {
   }
 
   /** By whichever leg is there. */
-  readonly #endCall = (): void => (this.#endByBridge ?? this.#device?.endCall)?.();
+  readonly #endCall = (): void => (this.#bridgeOut ?? this.#device?.out)?.endCall?.();
 
   #needsPictures(): boolean {
     if (this.#viewers.takeJpegs || this.#device?.receiver.kind === 'pictures') return true;
