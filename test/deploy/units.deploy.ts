@@ -4,6 +4,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { descriptorsReserved, frontEndReadBytes } from '../../src/model/limits.ts';
+import { mediaHeapMebibytesMax } from '../../src/model/media/decoding-limits.ts';
 import { sleepAcceptBacklog } from '../../src/model/sleep.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
@@ -107,4 +108,18 @@ test('the kernel may be asked for what the server asks for', () => {
   assert.ok(Number(value('net.ipv4.tcp_rmem').split(' ').at(-1)) < frontEndReadBytes);
   const descriptors = Number(lastOf(server, 'Service.LimitNOFILE'));
   assert.ok(Number(value('fs.nr_open')) >= descriptors && descriptors > 1_000_000 + descriptorsReserved);
+});
+
+test('memory that is spent ends the media process and not the server, and neither takes all of the machine', () => {
+  const slice = parseUnit(readDeployed('systemd/reveille.slice'));
+  const percent = (value: string | null): number => Number(/^(\d+)%$/.exec(value ?? '')?.[1]);
+  assert.ok(percent(lastOf(slice, 'Slice.MemoryMax')) < 100);
+  assert.ok(percent(lastOf(media, 'Service.MemoryMax')) <= 50);
+  for (const unit of [server, media]) {
+    assert.equal(lastOf(unit, 'Service.OOMPolicy'), 'continue');
+    assert.equal(lastOf(unit, 'Service.Slice'), 'reveille.slice');
+  }
+  assert.ok(Number(lastOf(media, 'Service.OOMScoreAdjust')) > 0);
+  const options = media.get('Service.Environment') ?? [];
+  assert.ok(options.includes(`NODE_OPTIONS=--max-old-space-size=${mediaHeapMebibytesMax}`));
 });

@@ -5,6 +5,7 @@
 import { fileURLToPath } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
+import { transcoderHeapMebibytesMax } from '../../model/media/decoding-limits.ts';
 import type { TranscoderSettings } from '../codec/frame-transcoder.ts';
 import { TaskPort } from './task-port.ts';
 
@@ -27,6 +28,7 @@ export class TaskThread {
       filename: fileURLToPath(options.workerFile),
       name: 'serve',
       workerData: options.settings,
+      resourceLimits: { maxOldGenerationSizeMb: transcoderHeapMebibytesMax },
       minThreads: 1,
       maxThreads: 1,
       // A thread that waits by Atomics.wait never returns to its event loop, and there the memory of collected native objects

@@ -1,6 +1,7 @@
 /**
- * Limits of the work that one frame may cost its decoder. A frame beyond them is dropped as undecodable, before a decoder
- * gets it. Source: calls-and-media.md, The media process.
+ * Limits of the work that one frame may cost its decoder, of the time that workers spend, and of the memory of media processes. A
+ * frame beyond the limits of work is dropped as undecodable, before a decoder gets it. Source: calls-and-media.md, The media
+ * process.
  */
 
 /** NAL units of an access unit; 1 MiB in slices of 1200 bytes has 874. */
@@ -45,3 +46,9 @@ export const overdueSessionsMax = 4096;
  */
 export const pictureShareMax = 0.25;
 export const pictureBurstMs = 1000;
+
+/** JavaScript heap of a media process, and of each of its transcoding threads; frames are not in it. Beyond it either ends. */
+export const mediaHeapMebibytesMax = 1024;
+export const transcoderHeapMebibytesMax = 256;
+/** Writable memory of a media process that is a child, as a share of the memory of the machine or container. */
+export const mediaMemoryShareMax = 0.5;

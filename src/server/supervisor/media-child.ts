@@ -3,9 +3,11 @@
  * calls-and-media.md, The media process.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { totalmem } from 'node:os';
 import type { Duplex, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { moduleBeside } from '../../lib/module-worker.ts';
+import { mediaHeapMebibytesMax, mediaMemoryShareMax } from '../../model/media/decoding-limits.ts';
 import type { Child } from './child.ts';
 
 /** A media process that is there, or is being started. */
@@ -14,6 +16,8 @@ export interface MediaCarrier extends Child {
 }
 
 const linkDescriptor = 3;
+/** As in deploy/systemd/reveille-media.service. */
+const oomScore = 500;
 /** Of what the child prints. */
 const lastWordsCharactersMax = 1000;
 
@@ -24,7 +28,8 @@ const lastWordsCharactersMax = 1000;
  */
 export function startMediaChild(): MediaCarrier {
   const file = fileURLToPath(moduleBeside('../../media/process/main', import.meta.url));
-  const child = spawn(process.execPath, [...process.execArgv, file], {
+  const [command, args] = boundedCommand(file);
+  const child = spawn(command, args, {
     env: environmentOfChild(),
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     // Out of the terminal's reach: what Ctrl-C ends, and in which order, is the server's affair.
@@ -37,6 +42,25 @@ export function startMediaChild(): MediaCarrier {
   // Until its owner listens to it; an end that comes so early still shows on the stream itself.
   link.on('error', () => undefined);
   return { link: link as Duplex, pid: child.pid ?? null, ended, kill: () => void child.kill('SIGKILL') };
+}
+
+/**
+ * The heap has a bound, and on Linux the writable memory, which a shell sets before it becomes Node: Node cannot bound itself.
+ * A bound of the whole address space would say nothing, since V8 reserves 76 GB that it never writes. Where memory is short
+ * all the same, the kernel is to end this process and not the server. Limits of the operator's own are kept if they are less.
+ */
+function boundedCommand(file: string): [command: string, args: string[]] {
+  const args = [`--max-old-space-size=${mediaHeapMebibytesMax}`, ...process.execArgv, file];
+  if (process.platform !== 'linux') return [process.execPath, args];
+  const kibibytesMax = Math.floor((memoryBytes() * mediaMemoryShareMax) / 1024);
+  const script = `unset PWD OLDPWD SHLVL _; echo ${oomScore} 2>/dev/null >/proc/self/oom_score_adj
+ulimit -d ${kibibytesMax} 2>/dev/null; exec "$0" "$@"`;
+  return ['/bin/sh', ['-c', script, process.execPath, ...args]];
+}
+
+/** Of the machine, or of the container that this process runs in. */
+function memoryBytes(): number {
+  return Math.min(totalmem(), process.constrainedMemory() || Infinity);
 }
 
 /**
