@@ -220,7 +220,7 @@ export const sourceSideMax = 4096;
 export const transcodersPerWorkerMax = 256;
 /** Over how long the load of workers and sessions is measured. */
 export const loadWindowMs = 5000;
-/** A worker that has frames and answers none of them for so long hangs in native code: its process has to be ended. */
+/** A worker that has frames and answers none of them for so long hangs in native code and is abandoned. */
 export const workerSilenceMsMax = 10_000;
 /** The end of the workers waits so long for what they still do. */
 export const workersStopMsMax = 3000;
