@@ -42,15 +42,14 @@ test('a media process without memory ends alone, and calls go on in the next one
   const { pid } = await mediaChild(scene.server);
   const { device, bridge } = await openLegs(scene);
   await showFrame(device, bridge);
-  let isGone = false;
-  const next = mediaChild(scene.server, 2).finally(() => (isGone = true));
+  const next = mediaChild(scene.server, 2);
 
   limitProcess(pid, 'data', 1);
   const legs = [];
-  while (!isGone) {
+  for (let found = null; found === null;) {
     legs.push(openLegs(scene).catch(() => undefined));
-    await pause(20);
     await answers(scene);
+    found = await Promise.race([next, pause(20, null)]);
   }
   await Promise.all(legs);
 

@@ -17,6 +17,7 @@ const breakages: readonly Breakage[] = [
   (frame, chance) => flipBits(frame, chance),
   (frame, chance) => takeOut(frame, chance),
   (frame, chance) => repeat(frame, chance),
+  (frame, chance) => multiply(frame, chance),
   (frame) => withBytes(frame, new Uint8Array(0)),
   (frame, chance) => withBytes(frame, noise(chance.below(5000), chance)),
   (frame, chance) => ({ ...frame, format: videoFrameFormats[chance.below(4)] ?? 'h264' }),
@@ -74,6 +75,17 @@ function takeOut(frame: SourceFrame, chance: Chance): SourceFrame {
 function repeat(frame: SourceFrame, chance: Chance): SourceFrame {
   const at = chance.below(frame.payload.length + 1);
   return withBytes(frame, joined(frame.payload, frame.payload.subarray(at)));
+}
+
+/** A piece of it, such as a scan or a slice, many times. */
+function multiply(frame: SourceFrame, chance: Chance): SourceFrame {
+  const at = chance.below(frame.payload.length + 1);
+  const piece = Buffer.from(frame.payload.subarray(at, at + 1 + chance.below(100)));
+  const pieces = Array<Buffer>(piece.length === 0 ? 0 : chance.below(500)).fill(piece);
+  return withBytes(
+    frame,
+    joined(frame.payload.subarray(0, at), joined(Buffer.concat(pieces), frame.payload.subarray(at))),
+  );
 }
 
 /** As large as can come, once in a while. */
