@@ -2,6 +2,7 @@
 import {
   accessUnitPartsMax,
   parameterSetsMax,
+  sliceAreaBlocksMin,
   sliceAreasMax,
   sliceBlocksPerByte,
 } from '../../model/media/decoding-limits.ts';
@@ -38,6 +39,7 @@ export class DecodingWork {
   /** `blocks`: of the largest picture that a parameter set describes. `bytes`: of the access unit. */
   exceeds(blocks: number, bytes: number): boolean {
     const cost = this.#slices * blocks - this.#blocksBefore;
-    return cost > sliceAreasMax * blocks + sliceBlocksPerByte * bytes;
+    const area = Math.max(blocks, sliceAreaBlocksMin);
+    return cost > sliceAreasMax * area + sliceBlocksPerByte * bytes;
   }
 }

@@ -4,17 +4,18 @@
  * process.
  */
 
-/** NAL units of an access unit; 1 MiB in slices of 1200 bytes has 874. */
-export const accessUnitPartsMax = 1024;
+/** NAL units of an access unit: a message of 1 MiB in slices of 1200 bytes or a little less. */
+export const accessUnitPartsMax = 1280;
 /** Parameter sets of an access unit: a decoder makes tables of the picture's size for each. */
 export const parameterSetsMax = 32;
 /**
- * A slice may cost all blocks from its first one to the end of the picture. All slices of an access unit may cost so many
- * times the picture, as 80 slices of equal size do, and so many blocks of 16 x 16 more for each byte: slices of 1200 bytes
- * are always few enough.
+ * A slice may cost all blocks of 16 x 16 from its first one to the end of the picture. All slices of an access unit may cost so many
+ * times the picture, as 80 slices of equal size do, a small picture counted as one of 1920 x 1088; and so many blocks more for
+ * each byte, so that slices of 1000 bytes are never too many.
  */
 export const sliceAreasMax = 40;
-export const sliceBlocksPerByte = 3;
+export const sliceAreaBlocksMin = 8160;
+export const sliceBlocksPerByte = 4;
 /** Blocks of 16 x 16 in the pictures that a decoder keeps for reference: as many as level 5.1 of H.265 allows, 80 MB. */
 export const referenceBlocksMax = 208_896;
 

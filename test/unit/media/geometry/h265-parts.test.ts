@@ -75,7 +75,7 @@ test('a sender that slices by bytes, each picture anew, is taken at its word', (
 
 test('more slices than a picture has at any level are damage, and are not compared with each other', () => {
   const large = h265ParameterSet({ coded: [512, 512], blockSide: 16 });
-  const slices = Array.from({ length: 602 }, (_, n) => slice(n, { placeBits: 10, dataBytes: 400 }));
+  const slices = Array.from({ length: 602 }, (_, n) => slice(n, { placeBits: 10, dataBytes: 100 }));
   assert.deepEqual(judged([large, pictureParameters(), ...slices.slice(0, 601)], slices), [true, false]);
 });
 
@@ -120,30 +120,35 @@ test('each slice is placed by the parameter set that it goes by, whatever other 
   assert.deepEqual(judged(key, [tiny, ...overlapping], [tiny, ...whole]), [true, false, true]);
 });
 
-/** Pictures of 80 rows of blocks, and slices that begin in every `step`th of them. */
-function rows(step: number, dataBytes: number): Buffer[] {
-  const tall = h265ParameterSet({ coded: [160, 1280], blockSide: 16 });
-  const slices = Array.from({ length: Math.ceil(800 / step) }, (_, n) =>
-    slice(n * step, { placeBits: 10, dataBytes }),
+/** 120 by 68 blocks, and slices that begin at every `step`th of them. */
+function sliced(step: number, dataBytes: number): Buffer[] {
+  const large = h265ParameterSet({ coded: [1920, 1088], blockSide: 16 });
+  const slices = Array.from({ length: Math.ceil(8160 / step) }, (_, n) =>
+    slice(n * step, { placeBits: 13, dataBytes }),
   );
-  return [tall, pictureParameters(), ...slices];
+  return [large, pictureParameters(), ...slices];
 }
 
 test('slices may cost so many pictures as one for every row costs, and more only where they have the bytes', () => {
-  assert.deepEqual(judged(rows(10, 2)), [true]);
-  assert.deepEqual(judged(rows(2, 2)), [false]);
-  assert.deepEqual(judged(rows(2, 200)), [true]);
+  assert.deepEqual(judged(sliced(120, 2)), [true]);
+  assert.deepEqual(judged(sliced(60, 2)), [false]);
+  assert.deepEqual(judged(sliced(60, 450)), [true]);
 });
 
 test('slices whose places cannot be told cost whole pictures', () => {
-  const broken = h265ParameterSet({ coded: [160, 1280], blockSide: 8 });
+  const broken = h265ParameterSet({ coded: [1920, 1088], blockSide: 8 });
   const slices = Array.from({ length: 80 }, () => slice(40));
   assert.deepEqual(judged([broken, pictureParameters(), ...slices]), [false]);
   assert.deepEqual(judged([broken, pictureParameters(), ...slices.slice(40)]), [true]);
 });
 
+test('a small picture may have as many slices as it has blocks', () => {
+  const slices = Array.from({ length: 80 }, (_, n) => slice(n));
+  assert.deepEqual(judged([sequence, pictureParameters(), ...slices]), [true]);
+});
+
 test('a frame of very many units or parameter sets is refused, and so is one whose pictures need too much memory', () => {
-  const messages = Array.from({ length: 1025 }, () => unit(types.message, new BitWriter().fixed(1, 8)));
+  const messages = Array.from({ length: 1281 }, () => unit(types.message, new BitWriter().fixed(1, 8)));
   const sets = Array.from({ length: 33 }, () => pictureParameters());
   const large = h265ParameterSet({ coded: [4096, 4096], blockSide: 16, references: 4 });
   const kept = h265ParameterSet({ coded: [4096, 4096], blockSide: 16, references: 3 });
