@@ -80,7 +80,7 @@ export class PicturePipeline {
     const isPaced = isPicture && !this.#pace.admits(source.header.timestampMs);
     const frame: PictureSource = { format, isKey, isPicture, payload, source, isPaced, isCounted };
     if (isPaced && standsAlone(format)) return this.#audience.unpictured(frame, 'paced');
-    if (isPicture && this.#isBeyondItsShare) {
+    if (this.#isBeyondItsShare) {
       this.#waiting.requireKey();
       return this.#audience.unpictured(frame, 'load');
     }
