@@ -1,5 +1,5 @@
 /**
- * One call whose pictures cost its worker too much, and another one beside it on the same worker: only the first loses
+ * One call whose pictures cost its worker too much, and another call on the same worker: only the first loses
  * more than a moment. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
@@ -74,7 +74,7 @@ const hostile: readonly [name: string, frames: (engine: Engine) => readonly Sour
 ];
 
 engineTest(
-  'frames that would cost a worker seconds are dropped, and a call beside them sees nothing',
+  'frames that would cost a worker seconds are dropped, and another call is not affected',
   async (engine, t) => {
     const film = jpegFilm(engine, size, 1);
     const beside = await placeWireCall(t, server, { device_id: 'SLEEPING01' });
@@ -91,7 +91,7 @@ engineTest(
 );
 
 engineTest(
-  'a call whose frames overrun their time three times ends as error; the one beside it goes on',
+  'a call whose frames overrun their time three times ends as error; another one continues',
   async (engine, t) => {
     const film = jpegFilm(engine, size, 1);
     const beside = await placeWireCall(t, server, { device_id: 'SLEEPING01' });

@@ -141,7 +141,7 @@ function h265SliceFrom(whole: Uint8Array, from: number): Buffer {
   return nalUnitOf(whole, from === 0 ? bits : `01${from.toString(2).padStart(8, '0')}${bits.slice(2)}`);
 }
 
-/** Of a NAL unit behind its header, without what prevents start codes. */
+/** Bits of a NAL unit behind its header, without the bytes that prevent start codes. */
 function rawBits(unit: Uint8Array): string {
   const isKept = (byte: number, at: number): boolean => byte !== 3 || unit[at] !== 0 || unit[at + 1] !== 0;
   return Array.from(unit.subarray(2), (byte, at) =>

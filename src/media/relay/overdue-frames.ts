@@ -38,7 +38,7 @@ export class OverdueFrames {
   }
 }
 
-/** What a direction reports of its frames. */
+/** Reports of a direction about its frames. */
 export interface OverdueReports extends Pick<SessionOverdue, 'isRefused'> {
   add(): void;
 }

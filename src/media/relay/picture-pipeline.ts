@@ -44,7 +44,7 @@ const work: Rate = { perSecond: pictureShareMax * 1000, burst: pictureBurstMs };
 
 interface PipelineOptions {
   readonly clock: Clock;
-  /** Of the pictures. */
+  /** Frame rate of the pictures. */
   readonly maxFps: number;
 }
 
@@ -132,7 +132,7 @@ export class PicturePipeline {
     this.#takeNext();
   }
 
-  /** Of its worker's time, which the calls there want more of than there is. */
+  /** It took more than its share of its worker's time, and the calls there want more than there is. */
   get #isBeyondItsShare(): boolean {
     const waitMs = waitForToken(this.#work, work, this.#clock.monotonicMs());
     return waitMs > 0 && !this.#transcoder.hasTimeToSpare;

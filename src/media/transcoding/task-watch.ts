@@ -3,7 +3,7 @@ import { elapsedPerTaskTime } from '../../model/media/decoding-limits.ts';
 import { workerSilenceMsMax } from '../../model/limits.ts';
 import type { TaskPort } from './task-port.ts';
 
-/** How often `look` is to be called: it counts its calls, so that a pause of the whole process is no time of a task. */
+/** Interval of `look`, which counts its calls: a pause of the whole process is no time of a task. */
 export const threadLookMs = 50;
 
 /** The CPU time of a thread, in ms, by the kernel's number; null: unknown. */

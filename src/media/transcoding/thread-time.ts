@@ -14,7 +14,7 @@ export function ownThreadId(): number | null {
   }
 }
 
-/** Of a thread of this process; null: unknown, or it has ended. */
+/** CPU time of a thread of this process; null: unknown, or it has ended. */
 export function threadTimeMs(threadId: number): number | null {
   try {
     const [nanoseconds] = readFileSync(`/proc/self/task/${threadId}/schedstat`, 'latin1').split(' ');

@@ -166,7 +166,7 @@ export class TranscoderThread {
     return new TaskThread({ settings, workerFile, onFault: (error) => this.#notifyFault(error) });
   }
 
-  /** Where too many run already, only a new process helps. */
+  /** Only a new process helps when too many run already. */
   #abandon(): void {
     if (!this.isOpen) return;
     if (!this.#deps.mayAbandon()) {
@@ -208,7 +208,7 @@ export class TranscoderThread {
   }
 }
 
-/** What a task is answered with that its thread does not answer, and the buffers that are moved with it. */
+/** Answers to a task that its thread does not answer, and the buffers that are moved with it. */
 interface Otherwise<Answer> {
   readonly lost: Answer;
   readonly overdue?: Answer;

@@ -58,7 +58,7 @@ ulimit -d ${kibibytesMax} 2>/dev/null; exec "$0" "$@"`;
   return ['/bin/sh', ['-c', script, process.execPath, ...args]];
 }
 
-/** Of the machine, or of the container that this process runs in. */
+/** Memory of the machine, or of the container that this process runs in. */
 function memoryBytes(): number {
   return Math.min(totalmem(), process.constrainedMemory() || Infinity);
 }

@@ -278,7 +278,7 @@ async function openTimed(threads: number, isIdle: () => boolean = () => false): 
   await scene.open({ threads, threadTime: () => (isIdle() ? 0 : scene.clock.monotonicMs()) });
 }
 
-test('a frame that takes its worker too long is overdue; the calls beside it go on with a new worker', async () => {
+test('a frame that takes its worker too long is overdue; other calls continue on a new worker', async () => {
   await openTimed(1);
   const [offender = assert.fail(), beside = assert.fail()] = scene.sessions(2);
   assert.equal(told(await take(beside)), '2.1');
