@@ -55,6 +55,7 @@ test('a backup taken under load has all that was shown before; the server restor
     `registry.file=${registry}`,
     'webhooks.allow_local=true',
     'wakeup.device_per_second=100000',
+    'limits.device_logins_per_second=1000',
     'wakeup.application_per_second=100000',
   ];
   const server = await startServerProcess(t, [...overrides, `data.dir=${data}`]);

@@ -184,10 +184,12 @@ function openDescriptors(): number {
 
 test('raw bytes cost no listener its work, no session its life and no descriptor', async (t) => {
   t.diagnostic(`FUZZ_SEED=${seed}`);
-  const server = await startTestServer();
+  // The check after each exchange logs one device in.
+  const rate = 'limits.device_logins_per_second=1000';
+  const server = await startTestServer({ overrides: [rate] });
   t.after(() => server.stop());
   const behindProxy = await startTestServer({
-    overrides: ['sleep.proxy_protocol=true', 'media.process=none'],
+    overrides: ['sleep.proxy_protocol=true', 'media.process=none', rate],
   });
   t.after(() => behindProxy.stop());
   const targets = [...targetsOf(server), proxiedTarget(behindProxy), await linkTarget(t)];

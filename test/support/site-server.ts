@@ -63,6 +63,7 @@ export class SiteServer {
       `data.dir=${directory}`,
       'wakeup.device_per_second=1000',
       'wakeup.application_per_second=100000',
+      'limits.device_logins_per_second=1000',
       ...settings,
     ];
     this.#options = options;
