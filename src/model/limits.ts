@@ -359,9 +359,9 @@ export const memberSearchMsMax = 500;
 export const memberSearchesPerSecondMax = 1000;
 export const memberSearchesBurstMax = 2000;
 export const memberSearchesMax = 1000;
-/** A wakeup that nobody knows is sought again so often, for so long: what was answered just now is not written yet. */
+/** An unknown wakeup is looked up again so often, for so long: another member may have answered it, and not committed it yet. */
 export const wakeupRecallEveryMs = 25;
-export const wakeupRecallMsMax = 250;
+export const wakeupRecallMsMax = 1000;
 /** A message's acknowledgement comes within `messageAckMsMax`; its way there and back has this beside it. */
 export const peerHopMsMax = 500;
 /** Between members. One message; questions of one member that are not answered yet, beyond them `unsent`. */
