@@ -113,7 +113,7 @@ export class OpsListener {
 
   #handle(response: HttpResponse, request: HttpRequest): void {
     const { connections, progress, readiness } = this.#deps;
-    connections.reached(response);
+    if (!connections.reached(response)) return;
     progress.advance();
     // The front end lowers the case in place once asked for the other method.
     const method = request.getCaseSensitiveMethod();

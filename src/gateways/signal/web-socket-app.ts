@@ -29,8 +29,7 @@ export function furnishWebSocketApp(app: TemplatedApp, deps: WebSocketAppDeps): 
     .watch(app)
     .ws('/*', behavior(deps))
     .any('/*', (response, request) => {
-      deps.connections.reached(response);
-      upgradeHandler.refuse(response, request);
+      if (deps.connections.reached(response)) upgradeHandler.refuse(response, request);
     });
 }
 
@@ -44,8 +43,7 @@ function behavior(deps: WebSocketAppDeps): WebSocketBehavior<SocketTag> {
     sendPingsAutomatically: false,
     compression: 0,
     upgrade: (response, request, context) => {
-      deps.connections.reached(response);
-      deps.upgradeHandler.upgrade(response, request, context);
+      if (deps.connections.reached(response)) deps.upgradeHandler.upgrade(response, request, context);
     },
     open: (socket) => deps.opened(socket, socket.getUserData()),
     message: onMessage,

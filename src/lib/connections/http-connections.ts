@@ -102,10 +102,15 @@ export class HttpConnections {
 
   /**
    * To be called first by the handler of a request: from then on the kept object of its connection may be freed without
-   * notice, and which one that is of its address is unknown.
+   * notice, and which one that is of its address is unknown. False: the peer has reset the connection, whose address is unknown
+   * since then; it was closed, and the handler returns.
    */
-  reached(response: HttpResponse): void {
-    if (this.#silent.size > 0) this.#silent.deleteAddress(addressKey(remoteAddress(response)));
+  reached(response: HttpResponse): boolean {
+    if (this.#silent.size === 0) return true;
+    const address = remoteAddress(response);
+    if (address === '') response.close();
+    else this.#silent.deleteAddress(addressKey(address));
+    return address !== '';
   }
 
   /** A connection was upgraded, and is counted elsewhere. `address` is an address key. */

@@ -96,8 +96,7 @@ export class Api {
     this.#readers = readers;
     this.#apps = new ListeningApps({ ...this.#listen, tls: tlsFiles(settings.api), sharesPort }, (app) => {
       connections.api.watch(app).any('/*', (response, request) => {
-        connections.api.reached(response);
-        this.#relay.handle(response, request);
+        if (connections.api.reached(response)) this.#relay.handle(response, request);
       });
     });
   }

@@ -5,7 +5,7 @@ import type { HttpResponse, TemplatedApp } from '../../../src/lib/uws.ts';
 
 /** One connection as the library shows it: its kept object may not be touched once a request of it reached a handler. */
 class Connection {
-  readonly address: string;
+  address: string;
   isOpen = true;
   #reached = false;
   #aborted: () => void = () => undefined;
@@ -29,7 +29,7 @@ class Connection {
   }
 
   reach(connections: HttpConnections): void {
-    connections.reached(this.response);
+    if (!connections.reached(this.response)) return;
     this.#reached = true;
     this.#aborted = () => undefined;
   }
@@ -219,4 +219,15 @@ test('while a listener is nearly full, the answers that leave a connection of an
   assert.deepEqual([keep('busy', 500), keep('other', 500), keep('quiet', 10)], [0, 5, 10]);
   scene.age();
   assert.equal(keep('busy', 10), 10);
+});
+
+test('a request whose peer has reset its connection is dropped, and its kept object is closed exactly', () => {
+  const scene = new Scene(4, 0);
+  for (let i = 0; i < 2; i++) scene.prove('192.0.2.1');
+  const [reset, other] = [scene.open('192.0.2.2'), scene.open('192.0.2.2')];
+  reset.address = '';
+  assert.equal(scene.connections.reached(reset.response), false);
+  assert.deepEqual([reset.isOpen, other.isOpen, scene.connections.count], [false, true, 3]);
+  for (let i = 3; i <= 4; i++) assert.ok(scene.connect(`192.0.2.${i}`));
+  assert.equal(other.isOpen, false, 'the others of its address still yield');
 });
