@@ -7,7 +7,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
 import { silentConnection } from '../support/floods.ts';
-import { signRequest, type UnsignedRequest } from '../../src/protocol/tgv1/sign-request.ts';
+import { encodeRequest, statusOf, wrongRequest } from '../support/raw-requests.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
 const hostile = ['127.0.3.1', '127.0.3.2', '127.0.3.3'];
@@ -105,45 +105,13 @@ test('signal: a silent crowd of three addresses yields to controllers', async ()
   await controller.close();
 });
 
-/** The bytes of a signed request. */
-function encodeRequest(signed: Omit<UnsignedRequest, 'headerSet' | 'atMs'>): Buffer {
-  const { method, path, rawQuery, body } = signed;
-  const headers = signRequest({ ...signed, headerSet: 'short', atMs: Date.now() });
-  const length = body === null ? {} : { 'Content-Length': `${body.length}` };
-  const lines = Object.entries({ Host: 'a', ...length, ...headers }).map(
-    ([name, value]) => `${name}: ${value}\r\n`,
-  );
-  const target = rawQuery === '' ? path : `${path}?${rawQuery}`;
-  return Buffer.concat([
-    Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines.join('')}\r\n`),
-    body ?? Buffer.alloc(0),
-  ]);
-}
-
-function queryOfOther(): Buffer {
-  const path = '/v1/device/connectivity';
-  const credential = testCredentials.other;
-  return encodeRequest({ credential, method: 'GET', path, rawQuery: 'device_id=FOREIGN01', body: null });
-}
-
-/** A request of 60 kB whose signature has the right form and is wrong. */
-function wrongRequest(n: number): Buffer {
-  const credential = { ...testCredentials.other, secretKey: `not the secret ${n}` };
-  const body = Buffer.alloc(60_000, `${n} `);
-  return encodeRequest({
-    credential,
-    method: 'POST',
-    path: '/v1/device/wakeup-request',
-    rawQuery: '',
-    body,
-  });
-}
-
 /** A connection with one answered query, kept open as long as the server keeps it. */
 async function keepOne(server: TestServer): Promise<void> {
   const socket = connect({ port: server.ports.api, host: '127.0.0.1', localAddress: '127.0.3.1' });
   endings.push(() => socket.destroy());
-  socket.on('error', () => undefined).write(queryOfOther());
+  socket
+    .on('error', () => undefined)
+    .write(encodeRequest({ credential: testCredentials.other, rawQuery: 'device_id=FOREIGN01' }));
   await new Promise((answered) => socket.once('data', answered).once('close', answered));
 }
 
@@ -159,19 +127,10 @@ test('api: connections that one application keeps leave places for others', asyn
   assert.notEqual(answers[0]?.headers.connection, 'close', 'another application keeps its connection');
 });
 
-/** The status of the answer; null: none came. */
-async function statusOf(port: number, localAddress: string, bytes: Buffer): Promise<string | null> {
-  const socket = connect({ port, host: '127.0.0.1', localAddress }, () => socket.write(bytes));
-  let text = '';
-  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-  await new Promise((closed) => socket.on('error', () => undefined).on('close', closed));
-  return /^HTTP\/1.1 (\d+)/.exec(text)?.[1] ?? null;
-}
-
 for (const verification of ['pool', 'inline'])
   test(`api: wrong signatures over large bodies cost nobody else an answer (${verification})`, async () => {
     const server = await start(`auth.verification=${verification}`);
-    const requests = Array.from({ length: 100 }, (_, n) => wrongRequest(n));
+    const requests = Array.from({ length: 100 }, (_, n) => wrongRequest(testCredentials.other, n));
     const statuses = new Map<string | null, number>();
     const attacks = Array.from({ length: 300 }, async (_, client) => {
       for (let i = 0; i < 5; i++) {

@@ -1,0 +1,89 @@
+/** Once a second somebody new comes to every listener, each time from another address, and must be served. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import { SignalController } from '../../../src/tools/simulator/signal-controller.ts';
+import { SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts';
+import { plainRequest } from '../../support/media-peer.ts';
+import { encodeRequest, statusOf } from '../../support/raw-requests.ts';
+import type { ListenerPorts } from '../../support/server-process.ts';
+import { credential, newcomerDevices, secretOf, sleepingDevice } from './registry.ts';
+
+/** Time to connect again, too: a machine may be busy. */
+const servedMsMax = 10_000;
+const againMs = 100;
+/** Of all visits: so many connections may be closed before they are served. */
+const repeatedShareMax = 0.1;
+
+export class Newcomers {
+  came = 0;
+  readonly #complaints: string[] = [];
+  readonly #ports: ListenerPorts;
+  readonly #clock = new SystemClock();
+  #visits = 0;
+  #repeated = 0;
+  #slowestMs: Record<string, number> = {};
+
+  constructor(ports: ListenerPorts) {
+    this.#ports = ports;
+  }
+
+  /** Resolves when each has been served, or has failed. */
+  async come(): Promise<void> {
+    this.came += 1;
+    const from = `127.1.${1 + (Math.floor(this.came / 250) % 250)}.${1 + (this.came % 250)}`;
+    const deviceId = newcomerDevices[this.came % newcomerDevices.length] ?? '';
+    const device = { deviceId, secret: secretOf(deviceId), localAddress: from };
+    const query = encodeRequest({ credential, rawQuery: `device_id=${sleepingDevice(1)}` });
+    await Promise.all([
+      this.#serve('api', () => this.#ask('api', from, query, '200')),
+      this.#serve('ops', () => this.#ask('ops', from, plainRequest('GET /livez'), '200')),
+      this.#serve('media', () => this.#ask('media', from, plainRequest('POST /media/v1/whip'), '401')),
+      this.#serve('sleep', async () => (await SleepingModule.connect(this.#ports.sleep, device)).close()),
+      this.#serve('signal', async () => {
+        const url = `ws://127.0.0.1:${this.#ports.signal}`;
+        await (await SignalController.connect({ url, ...device, clock: this.#clock })).close();
+      }),
+    ]);
+  }
+
+  /** Of the time since it was asked before. */
+  figures(): object {
+    const newcomerSlowestMs = this.#slowestMs;
+    this.#slowestMs = {};
+    return { newcomers: this.came, newcomersRepeated: this.#repeated, newcomerSlowestMs };
+  }
+
+  judge(): readonly string[] {
+    const isOften = this.#repeated > this.#visits * repeatedShareMax;
+    const often = isOften ? [`newcomers were closed ${this.#repeated} times in ${this.#visits} visits`] : [];
+    return [...this.#complaints, ...often];
+  }
+
+  async #serve(listener: string, visit: () => Promise<unknown>): Promise<void> {
+    const startMs = performance.now();
+    const elapsedMs = (): number => Math.round(performance.now() - startMs);
+    this.#visits += 1;
+    for (;;) {
+      const failure = await Promise.race([
+        visit().then(
+          () => null,
+          (error: unknown) => String(error),
+        ),
+        sleep(servedMsMax, 'no answer', { ref: false }),
+      ]);
+      if (failure === null) break;
+      if (elapsedMs() >= servedMsMax) {
+        this.#complaints.push(`newcomer ${this.came} was not served at ${listener}: ${failure}`);
+        break;
+      }
+      this.#repeated += 1;
+      await sleep(againMs);
+    }
+    this.#slowestMs[listener] = Math.max(this.#slowestMs[listener] ?? 0, elapsedMs());
+  }
+
+  async #ask(listener: 'api' | 'ops' | 'media', from: string, bytes: string | Buffer, expected: string) {
+    const status = await statusOf(this.#ports[listener], from, bytes);
+    if (status !== expected) throw new Error(`was answered ${status ?? 'nothing'}`);
+  }
+}

@@ -1,0 +1,100 @@
+/** One call beside the attacks: H.264 pictures that the media process converts for the device, and converted sound both ways. */
+import assert from 'node:assert/strict';
+import { ReveilleClient } from '../../../src/client/reveille-client.ts';
+import { openEngine } from '../../../src/media/codec/engine.ts';
+import type { ListenerPorts } from '../../support/server-process.ts';
+import { chanceFrom } from '../../support/seeded-random.ts';
+import { framesPerSecond, SoakCall } from '../media-call.ts';
+import { makeFilms } from '../media-films.ts';
+import { kindOf } from '../media-kinds.ts';
+import { issueCall } from '../media-server.ts';
+import { packetsPerSecond, Sounds } from '../media-sounds.ts';
+import { bridgeKey, credential, watchedDevice } from './registry.ts';
+
+const gapMsMax = 5000;
+
+/** The longest time in which a count did not change. */
+class Gap {
+  longestMs = 0;
+  #count = 0;
+  #changedMs = performance.now();
+
+  observe(count: number): void {
+    const nowMs = performance.now();
+    this.longestMs = Math.max(this.longestMs, Math.round(nowMs - this.#changedMs));
+    if (count !== this.#count) this.#changedMs = nowMs;
+    this.#count = count;
+  }
+}
+
+export class WatchedCall {
+  readonly #call: SoakCall;
+  readonly #client: ReveilleClient;
+  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #gaps = { pictures: new Gap(), sound: new Gap(), uplinkSound: new Gap() };
+  #picturesBefore = 0;
+  #beforeMs = performance.now();
+
+  static async begin(ports: ListenerPorts): Promise<WatchedCall> {
+    const engine = await openEngine();
+    assert(engine.ok);
+    const client = new ReveilleClient({ origin: `http://127.0.0.1:${ports.api}`, credential });
+    const place = { url: `ws://127.0.0.1:${ports.media}`, bridgeKey, deviceId: watchedDevice, index: 0 };
+    const call = new SoakCall({
+      kind: kindOf(place.index),
+      films: makeFilms(engine.value),
+      sounds: new Sounds(engine.value),
+      chance: chanceFrom(1),
+      issue: () => issueCall(client, { ...place, room: 'watched' }),
+    });
+    await call.begin();
+    return new WatchedCall(call, client);
+  }
+
+  private constructor(call: SoakCall, client: ReveilleClient) {
+    this.#call = call;
+    this.#client = client;
+    this.#timers = [
+      setInterval(() => call.show(), 1000 / framesPerSecond),
+      setInterval(() => this.#say(), 1000 / packetsPerSecond),
+    ];
+  }
+
+  /** Of the time since it was asked before; gaps are the longest of all. */
+  figures(): object {
+    const nowMs = performance.now();
+    const pictures = this.#call.pictures.down - this.#picturesBefore;
+    const picturesPerSecond = Math.round((pictures * 1000) / (nowMs - this.#beforeMs));
+    [this.#picturesBefore, this.#beforeMs] = [this.#call.pictures.down, nowMs];
+    const { pictures: seen, sound, uplinkSound } = this.#gaps;
+    return {
+      picturesPerSecond,
+      pictureGapMs: seen.longestMs,
+      soundGapMs: Math.max(sound.longestMs, uplinkSound.longestMs),
+    };
+  }
+
+  judge(): readonly string[] {
+    const gaps = Object.entries(this.#gaps).filter(([, { longestMs }]) => longestMs > gapMsMax);
+    return [
+      ...gaps.map(([what, { longestMs }]) => `the call had a gap of ${longestMs} ms: ${what}`),
+      ...this.#call.complaints.slice(0, 1),
+      ...this.#call.ears.flatMap(({ complaints }) => complaints.slice(0, 1)),
+    ];
+  }
+
+  async end(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#call.hangUp();
+    this.#client.close();
+  }
+
+  #say(): void {
+    this.#call.say();
+    const { pictures, sound, uplinkSound } = this.#gaps;
+    const [device, bridge] = this.#call.ears;
+    pictures.observe(this.#call.pictures.down);
+    sound.observe(device?.packets ?? 0);
+    uplinkSound.observe(bridge?.packets ?? 0);
+  }
+}
