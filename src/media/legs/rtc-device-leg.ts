@@ -45,7 +45,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     this.#peer = peer;
     const side = service.openDeviceLeg(admission, this);
     if (side === null || this.#open.isClosed) return 'session_ended';
-    const joined = context.relay.joinDevice(admission.sessionId, admission.media, this);
+    const joined = context.relay.joinDevice(admission.sessionId, admission.media, this, admission.appId);
     if (!joined.ok) {
       this.#open.close();
       side.gone();

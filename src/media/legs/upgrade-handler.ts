@@ -160,7 +160,7 @@ export class UpgradeHandler {
     this.#upgrade(request, legOwnerOf(admission), (leg) => {
       const opened = service.openDeviceLeg(admission, leg);
       if (opened === null) return null;
-      leg.carry((out) => context.relay.joinDevice(sessionId, media, out));
+      leg.carry((out) => context.relay.joinDevice(sessionId, media, out, admission.appId));
       return { kind: 'device', leg: opened };
     });
   }
@@ -192,7 +192,7 @@ export class UpgradeHandler {
     this.#stream(request, partsForDevices(), 'session_ended', {
       owner: legOwnerOf(admission),
       open: (leg) => service.openDeviceLeg(admission, leg),
-      join: (out) => context.relay.joinDevice(sessionId, media, out),
+      join: (out) => context.relay.joinDevice(sessionId, media, out, admission.appId),
     });
   }
 

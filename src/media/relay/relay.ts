@@ -16,6 +16,8 @@ type Joining = Result<JoinedLeg, ReservationRefusal>;
 export class Relay {
   readonly #deps: RelayDeps;
   readonly #overdue: OverdueFrames;
+  /** Of the devices in the rooms. */
+  readonly #applications = new Map<SessionId, string>();
   readonly #rooms = new Map<SessionId, Room>();
 
   constructor(deps: RelayDeps) {
@@ -34,8 +36,10 @@ export class Relay {
   }
 
   /** Takes the place of the device that is there. A call whose downlink is pictures is refused where none can be made. */
-  joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput): Joining {
-    return this.#enter(sessionId).joinDevice(media, out);
+  joinDevice(sessionId: SessionId, media: CallMedia, out: DeviceOutput, application = ''): Joining {
+    const room = this.#enter(sessionId);
+    this.#applications.set(sessionId, application);
+    return room.joinDevice(media, out);
   }
 
   /** Takes the place of the bridge that is there. Refused as above. */
@@ -65,7 +69,10 @@ export class Relay {
   }
 
   #newRoom(sessionId: SessionId): Room {
-    const deps = { ...this.#deps, overdue: this.#overdue.of(sessionId) };
-    return new Room(deps, () => this.#rooms.delete(sessionId));
+    const overdue = this.#overdue.of(sessionId, () => this.#applications.get(sessionId) ?? '');
+    return new Room({ ...this.#deps, overdue }, () => {
+      this.#rooms.delete(sessionId);
+      this.#applications.delete(sessionId);
+    });
   }
 }

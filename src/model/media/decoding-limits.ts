@@ -35,7 +35,10 @@ export const taskTimeMsMax = 250;
 export const elapsedPerTaskTime = 8;
 /** Workers of a process that were abandoned and still run; one more, and the process is restarted. */
 export const abandonedWorkersMax = 8;
-/** After an overdue frame those of its call are refused for so long, and with the third one its call ends. */
+/**
+ * After an overdue frame those of its call are refused for so long, and with the third one its call ends. With the third of one
+ * application within that time those of all of its calls are refused, by so much longer for each further one.
+ */
 export const overdueRefusalMs = 10_000;
 export const overdueFramesMax = 3;
 /** Sessions whose overdue frames are remembered, also when their legs come again; the oldest is forgotten. */

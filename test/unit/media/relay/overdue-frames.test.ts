@@ -114,3 +114,19 @@ test('so many sessions are remembered, those that were overdue last', () => {
     [false, true, true],
   );
 });
+
+test('overdue frames of several calls of one application refuse all of its calls for a while, and no other', () => {
+  const clock = new DrivenClock();
+  const frames = new OverdueFrames(clock);
+  const call = (application: string) => frames.of(generateSessionId(), () => application);
+  const [innocent, other] = [call('one'), call('another')];
+  for (let calls = 1; calls < overdueFramesMax; calls += 1) call('one').add();
+  assert.equal(innocent.isRefused(), false);
+  call('one').add();
+  assert.deepEqual([innocent.isRefused(), call('one').isRefused(), other.isRefused()], [true, true, false]);
+  clock.advance(overdueRefusalMs);
+  assert.equal(innocent.isRefused(), false);
+  call('one').add();
+  clock.advance(overdueRefusalMs);
+  assert.equal(innocent.isRefused(), true, 'the next time takes longer');
+});
