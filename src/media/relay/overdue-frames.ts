@@ -5,7 +5,12 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import type { SessionId } from '../../model/ids.ts';
-import { overdueFramesMax, overdueRefusalMs, overdueSessionsMax } from '../../model/media/decoding-limits.ts';
+import {
+  overdueFramesMax,
+  overdueFramesOfApplicationMax,
+  overdueRefusalMs,
+  overdueSessionsMax,
+} from '../../model/media/decoding-limits.ts';
 
 interface Remembered {
   count: number;
@@ -46,7 +51,7 @@ export class OverdueFrames {
     const knownUntilMs = Math.max(known?.sinceMs ?? 0, known?.refusedUntilMs ?? 0) + overdueRefusalMs;
     const isRecent = known !== undefined && nowMs < knownUntilMs;
     const { count, sinceMs } = isRecent ? known : { count: 0, sinceMs: nowMs };
-    const excess = Math.max(0, count + 2 - overdueFramesMax);
+    const excess = Math.max(0, count + 2 - overdueFramesOfApplicationMax);
     const refusedUntilMs = excess === 0 ? 0 : nowMs + excess * overdueRefusalMs;
     this.#owners.delete(owner);
     this.#owners.set(owner, { count: count + 1, sinceMs, refusedUntilMs });

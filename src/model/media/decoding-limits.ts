@@ -36,11 +36,13 @@ export const elapsedPerTaskTime = 8;
 /** Workers of a process that were abandoned and still run; one more, and the process is restarted. */
 export const abandonedWorkersMax = 8;
 /**
- * After an overdue frame those of its call are refused for so long, and with the third one its call ends. With the third of one
- * application within that time those of all of its calls are refused, by so much longer for each further one.
+ * After an overdue frame those of its call are refused for so long, and with the third one its call ends. With the eighth of one
+ * application within that time those of all of its calls are refused, by so much longer for each further one: by then the
+ * workers that it costs keep its own other calls from pictures as well.
  */
 export const overdueRefusalMs = 10_000;
 export const overdueFramesMax = 3;
+export const overdueFramesOfApplicationMax = 8;
 /** Sessions whose overdue frames are remembered, also when their legs come again; the oldest is forgotten. */
 export const overdueSessionsMax = 4096;
 

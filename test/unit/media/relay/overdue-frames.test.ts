@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {
   overdueFramesMax,
+  overdueFramesOfApplicationMax,
   overdueRefusalMs,
   overdueSessionsMax,
 } from '../../../../src/model/media/decoding-limits.ts';
@@ -120,7 +121,7 @@ test('overdue frames of several calls of one application refuse all of its calls
   const frames = new OverdueFrames(clock);
   const call = (application: string) => frames.of(generateSessionId(), () => application);
   const [innocent, other] = [call('one'), call('another')];
-  for (let calls = 1; calls < overdueFramesMax; calls += 1) call('one').add();
+  for (let calls = 1; calls < overdueFramesOfApplicationMax; calls += 1) call('one').add();
   assert.equal(innocent.isRefused(), false);
   call('one').add();
   assert.deepEqual([innocent.isRefused(), call('one').isRefused(), other.isRefused()], [true, true, false]);
