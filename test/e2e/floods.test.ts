@@ -11,7 +11,7 @@ import { startTestSite } from '../support/test-site.ts';
 /** Far more than any bound of the server's, and than it reads while a close is on its way. */
 const bytesMax = 256 * 1024 * 1024;
 
-const site = await startTestSite({ after });
+const site = await startTestSite({ after }, 'limits.device_logins_per_second=1');
 const api = site.api;
 const module = await site.module('SLEEPING01');
 const targets = { ...site.ports, deviceId: 'TESTDEVICE01', secret: 'secret of TESTDEVICE01' };
