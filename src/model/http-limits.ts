@@ -8,5 +8,5 @@ export const readersPerApplicationShareMax = 0.125;
 export const smallBodyBytesMax = 2 * 1024;
 /** Larger bodies without a verdict on their signature; beyond it the oldest of the address with the most is answered 50301. */
 export const unprovedBodiesBytesMax = 32 * 1024 * 1024;
-/** Those of them that are verified at the same time, so that most batches are left to other requests; the others wait. */
+/** Bytes of them that are verified at the same time, so that most batches are left to other requests; the others wait. */
 export const bodiesVerifyingBytesMax = 2 * 1024 * 1024;

@@ -145,8 +145,8 @@ export function isMaskedUrl(text: string): boolean {
 }
 
 /**
- * Those that a URL names: those that have it, else those whose URL is shown so. `appId` null: of any application. Callers
- * reject more than one.
+ * Finds the webhooks that a URL names: those that have it, else those whose URL is shown so. `appId` null: of any application.
+ * Callers reject more than one.
  */
 export function findNamed(webhooks: Iterable<Webhook>, url: string, appId: string | null): Webhook[] {
   const own = Array.from(webhooks).filter((webhook) => appId === null || webhook.appId === appId);

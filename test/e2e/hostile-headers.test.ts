@@ -15,7 +15,7 @@ const requestsOfKind = 40;
 const requestsAtOnce = 10;
 /** An expression that backtracks takes twenty times as much as a plain request. */
 const cpuFactorMax = 5;
-/** Of garbage collection and of the server's own timers, which have nothing to do with the requests. */
+/** CPU time of garbage collection and of the server's own timers, which have nothing to do with the requests. */
 const cpuMsOfOthers = 150;
 
 let server: TestServer;

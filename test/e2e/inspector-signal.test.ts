@@ -29,7 +29,7 @@ function openSockets(pid: number): Set<string> {
   return new Set(links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []));
 }
 
-/** Those of the process that listen, by TCP of either version. */
+/** Sockets of the process that listen, by TCP of either version. */
 function listening(pid: number): string[] {
   const own = openSockets(pid);
   const rows = ['tcp', 'tcp6'].flatMap((file) =>

@@ -147,7 +147,7 @@ function heartbeat(modules: readonly SleepingModule[]): () => void {
   return () => clearInterval(timer);
 }
 
-/** Of the least of each half: between two collections the heap grows. */
+/** Growth of the least of each half: between two collections the heap grows. */
 function growth(samples: readonly number[]): number {
   const half = Math.floor(samples.length / 2);
   return Math.min(...samples.slice(half)) - Math.min(...samples.slice(0, half));

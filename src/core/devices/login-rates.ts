@@ -1,5 +1,5 @@
 /**
- * How often a device may log in at a port. A device that logs out does not get its logins back: the rate is kept here, not in
+ * The rate of logins of each device at a port. A device that logs out does not get its logins back: the rate is kept here, not in
  * its actor. Only devices whose burst is not full again are kept, so the table has those of the last seconds.
  * Source: docs/events.md, Two that share an id.
  */

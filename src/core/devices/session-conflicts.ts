@@ -24,9 +24,9 @@ export interface SessionConflictsDeps {
 export interface Replacement {
   readonly connection: ConnectionKind;
   readonly deviceId: DeviceId;
-  /** Of the session that replaced the other. */
+  /** The epoch of the session that replaced the other. */
   readonly epoch: number;
-  /** Of its peer; empty: it is gone already. */
+  /** The address of its peer; empty: the peer is gone already. */
   readonly address: string;
 }
 

@@ -9,7 +9,7 @@ import type { DeviceChange } from '../../model/state/registry-event.ts';
 export interface DeviceReads {
   findDevice(deviceId: DeviceId): Device | null;
   findProduct(productId: ProductId): Product | null;
-  /** Of all products of the application. */
+  /** Counts the devices in all products of the application. */
   countDevices(appId: ApplicationId): number;
 }
 

@@ -8,7 +8,7 @@ import { Crowd } from '../../lib/connections/crowd.ts';
 
 export interface UnprovedBodiesLimits {
   readonly bytesMax: number;
-  /** Of those being verified at the same time. */
+  /** Bytes of the bodies that are verified at the same time. */
   readonly verifyingBytesMax: number;
 }
 
@@ -24,9 +24,9 @@ export interface UnprovedBody {
 
 export class UnprovedBodies {
   readonly #limits: UnprovedBodiesLimits;
-  /** Those that are read, and those that wait for a verifier. */
+  /** Bodies that are being read or wait for a verifier. */
   readonly #crowd = new Crowd<UnprovedBody>();
-  /** Those that wait, by address. */
+  /** Bodies that wait for a verifier, by address. */
   readonly #lines = new Map<string, Set<UnprovedBody>>();
   #bytes = 0;
   #verifyingBytes = 0;

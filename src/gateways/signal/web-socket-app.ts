@@ -18,7 +18,7 @@ import { type SignalClose, encodeBye } from '../../protocol/signal/server-messag
 
 export interface WebSocketAppDeps {
   readonly upgradeHandler: UpgradeHandler;
-  /** Those that are not upgraded. */
+  /** Connections that are not upgraded. */
   readonly connections: HttpConnections;
   opened(socket: FrameSocket, tag: SocketTag): void;
 }

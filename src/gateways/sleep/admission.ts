@@ -171,7 +171,7 @@ export class Admission {
     });
   }
 
-  /** Where the rate does not allow another handshake now, arms the retry. */
+  /** Arms the retry where the rate does not allow another handshake now. */
   #hasToken(): boolean {
     if (this.#isClosed) return false;
     const nowMs = this.#clock.monotonicMs();

@@ -8,7 +8,7 @@ import { RecentCounts } from './recent-counts.ts';
 export interface HttpConnectionLimits {
   /** Connections at once. */
   max(): number;
-  /** Of one address, without a credential; 0: no such bound, as it must be behind a proxy. */
+  /** Unproved connections of one address; 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
   /** True: that bound holds from the first connection on, not only when half of the places are taken. */
   readonly isStrict?: boolean;
@@ -25,7 +25,7 @@ const idleMsMax = 12_000;
 const crowdedPart = 0.5;
 /** An address may have this part of the maximum at most, whatever its bound. */
 const addressPart = 0.25;
-/** Of the places that are left an address of strangers takes this part, so that one address after the other leaves some. */
+/** An address of strangers takes this part of the places that are left, so that one address after the other leaves some. */
 const leftPart = 1 / 16;
 /** This part of the maximum is reserved for addresses that have proved a credential, once there is one. */
 const reservedPart = 0.125;
@@ -70,12 +70,12 @@ export class HttpConnections {
     return this.#count;
   }
 
-  /** Those that were closed as soon as they came, since the start. */
+  /** Number of connections that were closed when they arrived, since the start. */
   get refused(): number {
     return this.#refused;
   }
 
-  /** Those that were closed for a newcomer, since the start. */
+  /** Number of connections that were closed for a newcomer, since the start. */
   get evicted(): number {
     return this.#evicted;
   }

@@ -7,7 +7,7 @@ import { Crowd } from './crowd.ts';
 export interface PendingLimits {
   /** For TLS and the request together, however they are sent. */
   readonly waitMs: number;
-  /** Of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
+  /** Connections of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
   /** Connections that have proved nothing, at present. */
   max(): number;

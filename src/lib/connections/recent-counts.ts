@@ -9,7 +9,7 @@ export class RecentCounts {
   #keys = 0;
   #total = 0;
 
-  /** What is noted counts for `ticks` turns, at most one less. Beyond `keysMax` entries nothing more is noted. */
+  /** Each event counts for `ticks` turns, at most one less. Beyond `keysMax` entries no more are counted. */
   constructor(ticks: number, keysMax: number) {
     this.#slots = Array.from({ length: ticks }, () => new Map());
     this.#keysMax = keysMax;

@@ -41,7 +41,7 @@ export interface MediaListenerContext {
   readonly legs: Crowd<LegConnection>;
   /** The same of those by WebRTC, which hold no connection of the listener. */
   readonly rtcLegs: Crowd<LegConnection>;
-  /** Those of `legs` that are bridges without a call. */
+  /** The bridges among `legs` that have no call. */
   readonly idleBridges: Crowd<IdleLeg>;
   /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;

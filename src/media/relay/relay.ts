@@ -16,7 +16,7 @@ type Joining = Result<JoinedLeg, ReservationRefusal>;
 export class Relay {
   readonly #deps: RelayDeps;
   readonly #overdue: OverdueFrames;
-  /** Of the devices in the rooms. */
+  /** The applications of the devices in the rooms. */
   readonly #applications = new Map<SessionId, string>();
   readonly #rooms = new Map<SessionId, Room>();
 

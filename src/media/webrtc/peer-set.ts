@@ -71,7 +71,7 @@ export class PeerSet implements RtcPeers {
   readonly #ports: UdpPorts | null;
   readonly #feedback: SharedFeedback;
   readonly #peers = new Set<MediaPeer>();
-  /** Those that are not connected yet. */
+  /** Peers that are not connected yet. */
   readonly #connecting = new Crowd<MediaPeer>();
   #stopTicking: Cancel = () => undefined;
 

@@ -18,7 +18,7 @@ export interface OfferedCodec {
   readonly name: string;
   readonly clockRate: number;
   readonly channels: number;
-  /** Those in `parametersUsed`; names are in lower case. */
+  /** The parameters in `parametersUsed`; names are in lower case. */
   readonly parameters: ReadonlyMap<string, string>;
   /** Names in `feedbackUsed`. */
   readonly feedback: ReadonlySet<string>;

@@ -1,4 +1,4 @@
-/** How often applications may call and devices log in, and how many devices an application may have. Source: decisions.md, Limits. */
+/** Limits of the calls of applications, of the logins of devices, and of the devices of an application. Source: decisions.md, Limits. */
 import type { z } from 'zod';
 import { deviceLoginsBurst } from '../../core/devices/login-rates.ts';
 import { burst, rate, section, setting, wholeNumber } from '../../model/settings-values.ts';
@@ -19,7 +19,7 @@ const eventReads = 'Reads of the event log';
 const provisionings = 'Requests that list or change devices of the registry';
 
 /**
- * How often one application may call the API, by what it asks for. Off until it is set: a deployment that is shared by
+ * Rates at which one application may call the API, by what it asks for. Off until it is set: a deployment that is shared by
  * several applications sets it so that none is slowed down by another.
  */
 export const limitsSection = section({

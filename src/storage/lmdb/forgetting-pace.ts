@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 
 export class ForgettingPace {
   readonly #clock: Clock;
-  /** Of the entries that there were when forgetting began; a short-lived log has to forget more than the usual share. */
+  /** Share of the entries that there were when forgetting began; a short-lived log forgets more than the usual share. */
   readonly #sharePerMinute: number;
   #entries = 0;
   #allowed = 1;

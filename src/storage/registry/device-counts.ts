@@ -1,4 +1,4 @@
-/** How many devices each product has, kept in the transaction of every change, so that a limit need not count them. */
+/** The number of devices of each product, kept in the transaction of every change, so that a limit need not count them. */
 import { unpackOwn } from '../../lib/plain-msgpack.ts';
 import type { ProductId } from '../../model/ids.ts';
 import { countEntries, type Environment, type Table } from '../lmdb/environment.ts';

@@ -58,7 +58,7 @@ export class EntryReader {
     return Object.hasOwn(this.#entry, field);
   }
 
-  /** Of a webhook: it may have credentials in it. */
+  /** The URL of a webhook may have credentials in it. */
   url(field: string, parse: (text: string) => string | null, form: string): string {
     const url = this.id(field, parse, form);
     if (isMaskedUrl(url)) this.#refuse(field, isMasked);

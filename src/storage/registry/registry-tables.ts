@@ -99,7 +99,7 @@ export class RegistryTables {
     return stored === null ? 'added' : 'changed';
   }
 
-  /** Of all products of the application. */
+  /** Counts the devices in all products of the application. */
   countDevices(appId: ApplicationId): number {
     let count = 0;
     for (const { productId, appIds } of this.entries('product'))

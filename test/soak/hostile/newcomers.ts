@@ -11,7 +11,7 @@ import { credential, newcomerDevices, secretOf, sleepingDevice } from './registr
 /** Time to connect again, too: a machine may be busy. */
 const servedMsMax = 10_000;
 const againMs = 100;
-/** Of all visits: so many connections may be closed before they are served. */
+/** Share of all visits: so many connections may be closed before they are served. */
 const repeatedShareMax = 0.1;
 
 export class Newcomers {
@@ -46,7 +46,7 @@ export class Newcomers {
     ]);
   }
 
-  /** Of the time since it was asked before. */
+  /** Figures of the time since it was asked before. */
   figures(): object {
     const newcomerSlowestMs = this.#slowestMs;
     this.#slowestMs = {};

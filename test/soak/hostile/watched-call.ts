@@ -60,7 +60,7 @@ export class WatchedCall {
     ];
   }
 
-  /** Of the time since it was asked before; gaps are the longest of all. */
+  /** Figures of the time since it was asked before; gaps are the longest of all. */
   figures(): object {
     const nowMs = performance.now();
     const pictures = this.#call.pictures.down - this.#picturesBefore;

@@ -83,7 +83,7 @@ test('a device that loses its connection four times a minute has no conflict', (
   assert.equal(eventsOf(scene, 'device.conflict').length, 0);
 });
 
-test('a conflict that goes on is reported each minute with its number, and one that begins again after a pause anew', () => {
+test('a conflict that goes on is reported each minute with its number, and one that starts again after a pause is counted from zero', () => {
   const clock = new DrivenClock();
   const events: EventDraft[] = [];
   const append = (event: EventDraft): void => void events.push(event);
