@@ -35,6 +35,13 @@ export function takeToken(bucket: TokenBucket, tokens = 1): void {
   bucket.tokens -= tokens;
 }
 
+/** Both in one: 0 when the tokens are acquired, else the milliseconds until they are there, and none is acquired. */
+export function acquireTokens(bucket: TokenBucket, rate: Rate, nowMs: number, tokens = 1): number {
+  const waitMs = waitForToken(bucket, rate, nowMs, tokens);
+  if (waitMs === 0) takeToken(bucket, tokens);
+  return waitMs;
+}
+
 export class TurnBudget {
   readonly #max: number;
   #spent = 0;

@@ -4,7 +4,7 @@
  */
 import { wallSeconds, wholeMsIn } from '../../lib/clock.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   controllerReportsBurstMax,
   controllerReportsPerSecondMax,
@@ -185,12 +185,9 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
 
   /** False: it came too fast, and the connection is closed: the library hands over all it sends without a pause. */
   #spend(bucket: TokenBucket, rate: Rate): boolean {
-    if (waitForToken(bucket, rate, this.#context.clock.monotonicMs()) > 0) {
-      this.end('flood');
-      return false;
-    }
-    takeToken(bucket);
-    return true;
+    if (acquireTokens(bucket, rate, this.#context.clock.monotonicMs()) === 0) return true;
+    this.end('flood');
+    return false;
   }
 
   /** The hot path: two stores; the wheel finds the new deadline when it comes by. */

@@ -1,6 +1,6 @@
 /**
- * How often something happened of late, by key, where nobody tells when it is over: each count is forgotten after a
- * while. A ring of slots, one a tick; the oldest goes when the ring turns.
+ * Counts recent events by key, where their end is not reported: each count expires. A ring of slots, one a tick; the oldest
+ * goes when the ring turns.
  */
 export class RecentCounts {
   readonly #slots: Map<string, number>[];

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../lib/clock.ts';
 import { addressKey } from '../../lib/connections/address-key.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   rtcAddressOffersBurstMax,
   rtcAddressOffersPerSecondMax,
@@ -56,7 +56,7 @@ export class RtcRates {
   }
 
   countOffer(): number {
-    return countIn(this.#offers, allOffers, this.#clock.monotonicMs());
+    return acquireTokens(this.#offers, allOffers, this.#clock.monotonicMs());
   }
 }
 
@@ -72,12 +72,6 @@ class KeyedRate {
   count(key: string, nowMs: number): number {
     const bucket = this.#buckets.get(key) ?? fullBucket(this.#rate, nowMs);
     this.#buckets.set(key, bucket);
-    return countIn(bucket, this.#rate, nowMs);
+    return acquireTokens(bucket, this.#rate, nowMs);
   }
-}
-
-function countIn(bucket: TokenBucket, rate: Rate, nowMs: number): number {
-  const waitMs = waitForToken(bucket, rate, nowMs);
-  if (waitMs === 0) takeToken(bucket);
-  return waitMs;
 }

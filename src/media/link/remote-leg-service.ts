@@ -7,7 +7,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { OpenAsks } from '../../lib/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import { legAdmissionMsMax, legRequestBytesMax, linkQuestionsMax } from '../../model/limits.ts';
@@ -143,9 +143,7 @@ export class RemoteLegService implements LegService {
 
   /** The server has a new key before this end: it is asked, but not by strangers as often as they like. */
   #mayAskOfKey(): boolean {
-    if (waitForToken(this.#keyAsks, keyAsks, this.#deps.clock.monotonicMs()) > 0) return false;
-    takeToken(this.#keyAsks);
-    return true;
+    return acquireTokens(this.#keyAsks, keyAsks, this.#deps.clock.monotonicMs()) === 0;
   }
 
   async #ask<Kind extends keyof Admissions>(

@@ -3,7 +3,14 @@
  * of video that are sent again, of one client and of all. What is beyond a limit is passed over, and nobody is closed for
  * it: a client repeats what still matters. The rates are in model/media/rtc-limits.ts.
  */
-import { fullBucket, takeToken, TurnBudget, waitForToken, type Rate } from '../../lib/token-bucket.ts';
+import {
+  acquireTokens,
+  fullBucket,
+  takeToken,
+  TurnBudget,
+  waitForToken,
+  type Rate,
+} from '../../lib/token-bucket.ts';
 import { keyFrameAskMsMin } from '../../model/limits.ts';
 import {
   rtcFeedbackBurstMax,
@@ -36,9 +43,7 @@ export class SharedFeedback {
   }
 
   acquireResend(bytes: number, nowMs: number): boolean {
-    if (waitForToken(this.#resends, resendsOfAll, nowMs, bytes) > 0) return false;
-    takeToken(this.#resends, bytes);
-    return true;
+    return acquireTokens(this.#resends, resendsOfAll, nowMs, bytes) === 0;
   }
 }
 

@@ -4,7 +4,7 @@
  * frame, which is asked for.
  */
 import { keyFrameAskMsMin, mediaMessageBytesMax } from '../../model/limits.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { rtcReorderMsMax, rtcSourcesBurstMax, rtcSourcesPerSecondMax } from '../../model/media/rtc-limits.ts';
 import { H264Assembler } from '../../protocol/rtp/h264-payload.ts';
 import {
@@ -110,8 +110,7 @@ export class IncomingStream {
   /** Null: its source changes too often. */
   #begin(ssrc: number, nowMs: number): Source | null {
     this.#sources ??= fullBucket(sourceRate, nowMs);
-    if (waitForToken(this.#sources, sourceRate, nowMs) > 0) return null;
-    takeToken(this.#sources);
+    if (acquireTokens(this.#sources, sourceRate, nowMs) > 0) return null;
     const { kind, clockRate, makeSink } = this.#deps;
     const window = new ReorderWindow(rtcReorderMsMax[kind]);
     const reception = new Reception(ssrc, clockRate);

@@ -3,7 +3,7 @@
  * have been waited for long enough. Duplicates and what comes too late are dropped. Packets that are missing are named, so
  * that they can be asked for again.
  */
-import { fullBucket, takeToken, waitForToken, type Rate } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket, type Rate } from '../../lib/token-bucket.ts';
 import {
   rtcMissingBurstMax,
   rtcMissingPerSecondMax,
@@ -80,9 +80,7 @@ export class ReorderWindow {
   /** False: more packets are missing than may be waited for. */
   #acquireGap(sequence: number, nowMs: number): boolean {
     const gap = Math.max(0, sequenceDistance(this.#end, sequence));
-    if (waitForToken(this.#mayMiss, missingRate, nowMs, gap) > 0) return false;
-    takeToken(this.#mayMiss, gap);
-    return true;
+    return acquireTokens(this.#mayMiss, missingRate, nowMs, gap) === 0;
   }
 
   /** Those that were passed over by one higher than all before. Newest last, by the map's order. */
