@@ -1,12 +1,22 @@
 /**
- * The part of an offer that is taken: for each direction at most one section of video and of sound, with one codec, and one of data
- * channels. Opus is preferred to A-law, and of H.264 the plainest profile, which every decoder has. Source: RFC 7742, 6.2;
- * RFC 7874, 3; RFC 6184, 8.1.
+ * The part of an offer that is accepted: for each direction at most one section of video and of sound, with one codec, and one
+ * of data channels, all on one transport. Opus is preferred to A-law, and of H.264 the plainest profile, which every decoder
+ * has. Source: RFC 9429, 5.1.2 and 5.3.1; RFC 9143, 7.3; RFC 7742, 6.2; RFC 7874, 3; RFC 6184, 8.1.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { rtcCompatibleReportMs, rtcReportMs } from '../../model/media/rtc-limits.ts';
+import { sdpSectionsShownMax } from '../../model/media/sdp-limits.ts';
 import type { SoundShape } from '../../model/media/sound.ts';
-import type { AnswerSection } from '../../protocol/sdp/media-answer.ts';
-import type { MediaOffer, OfferedCodec, OfferedSection } from '../../protocol/sdp/media-offer.ts';
+import type { AcceptedOffer, AnswerSection } from '../../protocol/sdp/media-answer.ts';
+import type {
+  MediaOffer,
+  OfferedBundle,
+  OfferedChannels,
+  OfferedCodec,
+  OfferedSection,
+} from '../../protocol/sdp/media-offer.ts';
+import { readTransport } from '../../protocol/sdp/offered-transport.ts';
+import { refuseLine } from '../../protocol/sdp/session-description.ts';
 
 interface AgreedCodecs {
   videoDown: OfferedCodec | null;
@@ -16,52 +26,130 @@ interface AgreedCodecs {
 }
 
 export interface Agreement extends Readonly<AgreedCodecs> {
-  /** One for each of the offer, in its order. */
-  readonly sections: readonly AnswerSection[];
-  /** The section of data channels. */
-  readonly channels: OfferedSection | null;
+  readonly channels: OfferedChannels | null;
+  /** Between reports of RTCP. */
+  readonly reportMs: number;
 }
 
-const mediaProtocol = /^(?:UDP|TCP)\/TLS\/RTP\/SAVPF?$/;
-const channelProtocol = /^(?:UDP\/|TCP\/)?DTLS\/SCTP$/;
+/** The server's carried media and its answer. */
+export type AgreedOffer = Agreement & AcceptedOffer;
+
+/** The profiles that an answerer accepts; all mean SRTP with keys of DTLS. Source: RFC 9429, 5.1.2. */
+const mediaProtocols: ReadonlySet<string> = new Set([
+  'RTP/AVP',
+  'RTP/AVPF',
+  'RTP/SAVP',
+  'RTP/SAVPF',
+  'TCP/DTLS/RTP/SAVP',
+  'TCP/DTLS/RTP/SAVPF',
+  'UDP/TLS/RTP/SAVP',
+  'UDP/TLS/RTP/SAVPF',
+]);
+const channelProtocols: ReadonlySet<string> = new Set(['UDP/DTLS/SCTP', 'TCP/DTLS/SCTP', 'DTLS/SCTP']);
+
+type Choice = Result<OfferedCodec | OfferedChannels, string>;
+type Choices = ReadonlyMap<OfferedSection, Choice>;
 
 /** The error is a sentence for the client. */
-export function agree(offer: MediaOffer): Result<Agreement, string> {
+export function agree(offer: MediaOffer): Result<AgreedOffer, string> {
+  const choices = new Map(offer.sections.map((section) => [section, choose(section)]));
+  for (const bundle of offer.bundles) {
+    const tagged = [...bundle.sections].find(
+      (section) => choices.get(section)?.ok === true && section.port === 'on' && isMuxed(section),
+    );
+    const agreed = tagged === undefined ? null : acceptBundle(offer, bundle, tagged, choices);
+    if (agreed !== null) return agreed;
+  }
+  const named = offer.sections
+    .slice(0, sdpSectionsShownMax)
+    .map((section) => refuseLine(section.line, faultOf(section, choices.get(section))).error);
+  return fail(`nothing of the offer is carried here: ${named.join('; ')}`);
+}
+
+/** The codec of a section whose transport is not looked at yet, or its data channels. The error: the reason to reject it. */
+function choose({ kind, protocol, codecs, channels }: OfferedSection): Choice {
+  if (kind === 'application')
+    return channelProtocols.has(protocol) && channels !== null
+      ? succeed(channels)
+      : fail('offer data channels as UDP/DTLS/SCTP webrtc-datachannel');
+  if (kind !== 'audio' && kind !== 'video') return fail('offer audio, video or data channels');
+  if (!mediaProtocols.has(protocol)) return fail('offer it as UDP/TLS/RTP/SAVPF');
+  const codec = kind === 'audio' ? findSound(codecs) : findVideo(codecs);
+  if (codec !== null) return succeed(codec);
+  return fail(kind === 'audio' ? 'offer Opus or PCMA' : 'offer H.264 with packetization-mode=1');
+}
+
+function isMuxed(section: OfferedSection): boolean {
+  return section.kind === 'application' || section.isMuxed;
+}
+
+function faultOf(section: OfferedSection, choice: Choice | undefined): string {
+  if (choice?.ok === false) return choice.error;
+  if (section.port === 'off') return 'it is off, since its port is 0';
+  if (section.port === 'bundled') return 'it is bundle-only, and no other section of its group is carried';
+  return isMuxed(section) ? 'it is inactive' : 'offer it with a=rtcp-mux';
+}
+
+/** `tagged`: its transport is that of the bundle. Null: nothing would flow. */
+function acceptBundle(
+  offer: MediaOffer,
+  bundle: OfferedBundle,
+  tagged: OfferedSection,
+  choices: Choices,
+): Result<AgreedOffer, string> | null {
   const codecs: AgreedCodecs = { videoDown: null, videoUp: null, audioDown: null, audioUp: null };
-  let channels: OfferedSection | null = null;
-  const sections = offer.sections.map((section): AnswerSection => {
-    const refused = { section, codec: null, sends: false, receives: false };
-    if (!section.isUsable) return refused;
-    if (isChannels(section) && channels === null) {
-      channels = section;
-      return { ...refused, receives: true };
+  const payloadTypes = new Map<number, string>();
+  let channels: OfferedChannels | null = null;
+  const accept = (section: OfferedSection): AnswerSection => {
+    const rejected = { section, accepted: null, sends: false, receives: false };
+    const choice = choices.get(section);
+    const isBundled = bundle.sections.has(section) && section.port !== 'off';
+    if (choice?.ok !== true || !isBundled || !(isMuxed(section) || tagged.isMuxed)) return rejected;
+    const accepted = choice.value;
+    if ('sctpPort' in accepted) {
+      if (channels !== null) return rejected;
+      channels = accepted;
+      return { ...rejected, accepted };
     }
-    const codec = findCodec(section);
-    if (codec === null) return refused;
+    const { payloadType, name } = accepted;
+    if ((payloadTypes.get(payloadType) ?? name) !== name) return rejected;
     const [down, up] =
       section.kind === 'video' ? (['videoDown', 'videoUp'] as const) : (['audioDown', 'audioUp'] as const);
     const sends = section.receives && codecs[down] === null;
     const receives = section.sends && codecs[up] === null;
-    if (sends) codecs[down] = codec;
-    if (receives) codecs[up] = codec;
-    return { section, codec, sends, receives };
+    if (!sends && !receives && (section.sends || section.receives)) return rejected;
+    payloadTypes.set(payloadType, name);
+    if (sends) codecs[down] = accepted;
+    if (receives) codecs[up] = accepted;
+    return { section, accepted, sends, receives };
+  };
+  const first = accept(tagged);
+  const sections = offer.sections.map((section) => (section === tagged ? first : accept(section)));
+  if (channels === null && Object.values(codecs).every((codec) => codec === null)) return null;
+  const transport = readTransport([tagged.attributes, offer.attributes], tagged.line);
+  if (!transport.ok) return transport;
+  const accepted = new Set(
+    sections.filter((answer) => answer.accepted !== null).map((answer) => answer.section),
+  );
+  const group = bundle.isGroup ? [...bundle.sections].filter((section) => accepted.has(section)) : [];
+  return succeed({
+    ...codecs,
+    channels,
+    reportMs: [...accepted].some(({ hasEarlyFeedback }) => hasEarlyFeedback)
+      ? rtcReportMs
+      : rtcCompatibleReportMs,
+    sections,
+    tagged,
+    group: group.map(({ mid }) => mid ?? ''),
+    transport: transport.value,
   });
-  if (sections.every(({ sends, receives }) => !sends && !receives)) return fail(nothingTaken);
-  return succeed({ sections, ...codecs, channels });
 }
 
-const nothingTaken =
-  'nothing of the offer is carried here: offer Opus or PCMA, H.264 with packetization-mode 1, or data channels, ' +
-  'all in one BUNDLE and with rtcp-mux';
-
-function isChannels({ kind, protocol, formats }: OfferedSection): boolean {
-  return kind === 'application' && channelProtocol.test(protocol) && formats[0] === 'webrtc-datachannel';
+function findSound(codecs: readonly OfferedCodec[]): OfferedCodec | null {
+  return codecs.find(isOpus) ?? codecs.find(isAlaw) ?? null;
 }
 
-function findCodec({ kind, protocol, codecs }: OfferedSection): OfferedCodec | null {
-  if (!mediaProtocol.test(protocol)) return null;
-  if (kind === 'audio') return codecs.find(isOpus) ?? codecs.find(isAlaw) ?? null;
-  if (kind !== 'video') return null;
+function findVideo(codecs: readonly OfferedCodec[]): OfferedCodec | null {
   const ranked = codecs
     .filter(isH264)
     .map((codec) => ({ codec, rank: profileRank(codec) }))
@@ -82,11 +170,11 @@ function isH264({ name, clockRate, parameters }: OfferedCodec): boolean {
   return name === 'h264' && clockRate === 90_000 && parameters.get('packetization-mode') === '1';
 }
 
-/** Constrained baseline, baseline, main, high; what says nothing is baseline. −1: none of them. */
+/** Constrained baseline, baseline, main, high; the default is baseline (RFC 6184, 8.1). −1: none of them. */
 function profileRank({ parameters }: OfferedCodec): number {
-  const profile = (parameters.get('profile-level-id') ?? '420010').toLowerCase();
+  const profile = (parameters.get('profile-level-id') ?? '42000a').toLowerCase();
   const ranks = [/^42[4-7c-f]/, /^42/, /^4d/, /^64/];
-  return ranks.findIndex((rank) => rank.test(profile));
+  return /^[0-9a-f]{6}$/.test(profile) ? ranks.findIndex((rank) => rank.test(profile)) : -1;
 }
 
 /** Null: there is no sound in this direction. Of Opus as many channels as its receiver prefers. */

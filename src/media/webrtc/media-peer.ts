@@ -8,8 +8,9 @@ import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { rtcChannelsMax, rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/media/rtc-limits.ts';
 import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
-import { readOffer, type IceCredentials, type MediaOffer } from '../../protocol/sdp/media-offer.ts';
-import { agree, soundShapeOf, type Agreement } from './agreement.ts';
+import { readOffer } from '../../protocol/sdp/media-offer.ts';
+import type { IceCredentials } from '../../protocol/sdp/offered-transport.ts';
+import { agree, soundShapeOf, type AgreedOffer, type Agreement } from './agreement.ts';
 import { advertised } from './candidates.ts';
 import { ClientAllowance } from './client-allowance.ts';
 import type { SharedFeedback } from './feedback-allowance.ts';
@@ -84,7 +85,7 @@ export class MediaPeer implements RtcPeer {
     const agreement = agree(offer.value);
     if (!agreement.ok) return refused(agreement.error);
     try {
-      return succeed(await this.#connect(offer.value, agreement.value));
+      return succeed(await this.#connect(agreement.value));
     } catch (error) {
       const sentence = `the connection cannot be made: ${messageOf(error)}`;
       this.end(sentence, 'unmade');
@@ -147,7 +148,7 @@ export class MediaPeer implements RtcPeer {
     this.#deps.owner.gone(why, trouble);
   }
 
-  async #connect(offer: MediaOffer, agreement: Agreement): Promise<string> {
+  async #connect(agreement: AgreedOffer): Promise<string> {
     const { clock, engine, advertise, owner, feedback } = this.#deps;
     const sourceName = randomUUID();
     const connection = new RtcConnection(engine, await this.#takePort(), {
@@ -166,15 +167,14 @@ export class MediaPeer implements RtcPeer {
     });
     this.#streams = streams;
     const local = await connection.start({
-      ice: offer.ice,
-      dtls: offer.dtls,
+      ...agreement.transport,
       hasMedia: agreement.sections.some(
-        ({ codec, sends, receives }) => codec !== null && (sends || receives),
+        ({ accepted }) => accepted !== null && accepted !== agreement.channels,
       ),
       channels: agreement.channels,
     });
     this.#openChannels(connection, agreement);
-    this.#ice = offer.ice;
+    this.#ice = agreement.transport.ice;
     this.#agreed = {
       audioDown: soundShapeOf(agreement.audioDown),
       audioUp: soundShapeOf(agreement.audioUp),
@@ -183,7 +183,7 @@ export class MediaPeer implements RtcPeer {
       pictures: agreement.channels !== null,
     };
     return writeAnswer({
-      sections: agreement.sections,
+      accepted: agreement,
       transport: { ...local, candidates: advertised(local.candidates, advertise) },
       ssrcs: streams.ssrcs,
       sourceName,

@@ -3,12 +3,7 @@
  * the reports and feedback of both. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
  */
 import type { Clock } from '../../lib/clock.ts';
-import {
-  rtcAlignMsMax,
-  rtcPayloadBytesMax,
-  rtcReportMs,
-  rtcVideoBitrateMax,
-} from '../../model/media/rtc-limits.ts';
+import { rtcAlignMsMax, rtcPayloadBytesMax, rtcVideoBitrateMax } from '../../model/media/rtc-limits.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import { packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
 import {
@@ -127,7 +122,7 @@ export class MediaStreams {
       const feedback = stream.tick(nowMs);
       if (feedback !== null) this.#feedBack(feedback);
     }
-    if (nowMs - this.#reportedMs >= rtcReportMs) this.#report(nowMs);
+    if (nowMs - this.#reportedMs >= this.#agreement.reportMs) this.#report(nowMs);
   }
 
   close(): void {

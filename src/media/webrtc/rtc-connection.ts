@@ -5,9 +5,9 @@
  * the server's candidates and is answered where it came from, so nobody can make the server send anywhere else.
  */
 import type { DataChannel, PeerConnection, Track } from 'node-datachannel';
-import type { DtlsParameters, IceCredentials } from '../../protocol/sdp/media-offer.ts';
 import type { LocalTransport } from '../../protocol/sdp/media-answer.ts';
-import { attributeOf, parseSessionDescription } from '../../protocol/sdp/session-description.ts';
+import type { DtlsParameters, IceCredentials } from '../../protocol/sdp/offered-transport.ts';
+import { attributesOf, parseSessionDescription, valueOf } from '../../protocol/sdp/session-description.ts';
 import { closeConnection, makeConnection, type RtcEngine } from './rtc-engine.ts';
 import type { UdpPort } from './udp-ports.ts';
 
@@ -178,9 +178,16 @@ function readLocal(text: string): LocalTransport | null {
   const parsed = parseSessionDescription(text);
   const section = parsed.ok ? parsed.value.sections[0] : undefined;
   if (!parsed.ok || section === undefined) return null;
-  const find = (name: string): string | null =>
-    attributeOf(section.attributes, name) ?? attributeOf(parsed.value.attributes, name);
-  const [ufrag, password, fingerprint, setup] = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup'].map(find);
+  const levels = [section.attributes, parsed.value.attributes];
+  const [ufrag, password, fingerprint, setup] = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup'].map((name) =>
+    valueOf(levels, name),
+  );
   if (!ufrag || !password || !fingerprint || !setup) return null;
-  return { ufrag, password, fingerprint, setup, candidates: section.attributes.get('candidate') ?? [] };
+  return {
+    ufrag,
+    password,
+    fingerprint,
+    setup,
+    candidates: attributesOf(levels, 'candidate').map(({ value }) => value),
+  };
 }

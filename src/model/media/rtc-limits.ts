@@ -105,8 +105,9 @@ export const rtcAlignMsMax = 1000;
 export const rtcAlignStepMsMax = 5;
 /** Timers of all connections run so often: packets that are missing, and those that wait for their turn. */
 export const rtcTickMs = 20;
-/** Reports of both sides. */
+/** Reports of both sides; the longer interval where the client offers no early feedback (RFC 9429, 5.1.2). */
 export const rtcReportMs = 1000;
+export const rtcCompatibleReportMs = 4000;
 /** Video leaves no faster than this, so that a large picture is no burst that a router drops. */
 export const rtcPaceBytesPerSecond = 1024 * 1024;
 export const rtcPaceBytesBurst = 32 * 1024;

@@ -8,6 +8,11 @@ export const sdpLineCharactersMax = 16_384;
 /** Lines of a fragment of candidates. */
 export const sdpFragmentLinesMax = 1024;
 export const sdpSectionsMax = 64;
+/** Of the name of a media section, `a=mid`. Its item in RTCP has no room for more: RFC 9143, 15. */
+export const sdpMidCharactersMax = 255;
+/** Of a line that a refusal shows, and media sections that one refusal names; the rest is cut. */
+export const sdpShownCharactersMax = 80;
+export const sdpSectionsShownMax = 4;
 /** In one media section. RTP has 128 payload types. */
 export const sdpFormatsMax = 128;
 /** In one media section, or before the first; in all they are lines. */

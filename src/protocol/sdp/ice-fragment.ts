@@ -1,20 +1,19 @@
 /** A fragment of a session description that a client of WHIP sends by PATCH. Source: RFC 8840, 9; RFC 9725, 4.3. */
-import { fail, succeed, type Result } from '../../lib/result.ts';
+import { succeed, type Result } from '../../lib/result.ts';
 import { sdpFragmentLinesMax } from '../../model/media/sdp-limits.ts';
-import { readIce, type IceCredentials } from './media-offer.ts';
-import { splitLines } from './session-description.ts';
+import { readIce, type IceCredentials } from './offered-transport.ts';
+import { refuseLine, splitLines, type SdpAttribute } from './session-description.ts';
 
-/** The credentials that its candidates belong to; null: it names none. The error says what is wrong with it. */
+/** The credentials that its candidates belong to; null: it names none. */
 export function readIceFragment(text: string): Result<IceCredentials | null, string> {
-  const attributes = new Map<string, string[]>();
+  const attributes = new Map<string, SdpAttribute[]>();
   const lines = splitLines(text, sdpFragmentLinesMax);
   if (!lines.ok) return lines;
   for (const line of lines.value) {
-    if (!/^[am]=/.test(line)) return fail('each line of a fragment begins with a= or m=');
-    const [, name, value = ''] = /^a=(ice-ufrag|ice-pwd):(.*)$/.exec(line) ?? [];
-    if (name !== undefined && !attributes.has(name)) attributes.set(name, [value]);
+    if (!/^[am]=/.test(line.text)) return refuseLine(line, 'each line of a fragment begins with a= or m=');
+    const [, name, value = ''] = /^a=(ice-ufrag|ice-pwd):(.*)$/.exec(line.text) ?? [];
+    if (name !== undefined && !attributes.has(name)) attributes.set(name, [{ ...line, value }]);
   }
-  if (attributes.size === 0) return succeed(null);
-  const ice = readIce([attributes]);
-  return ice === null ? fail('a fragment names both ice-ufrag and ice-pwd') : succeed(ice);
+  const [first] = [...attributes.values()].flat();
+  return first === undefined ? succeed(null) : readIce([attributes], first);
 }

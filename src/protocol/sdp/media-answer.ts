@@ -1,16 +1,29 @@
 /**
- * The answer to an offer, as text: each section of it in its order, refused or with one codec. Source: RFC 8829, 5.3;
- * RFC 8839; RFC 8841; RFC 8843, 7.3.
+ * The answer to an offer, as text: each section of it in its order, rejected or with one codec. Each accepted section repeats
+ * the transport, as browsers do: some clients read it in their own section. Source: RFC 9429, 5.3.1; RFC 8839; RFC 8841;
+ * RFC 9143, 7.3.
  */
-import { feedbackUsed, type OfferedCodec, type OfferedSection } from './media-offer.ts';
+import { feedbackUsed, type OfferedChannels, type OfferedCodec, type OfferedSection } from './media-offer.ts';
+import type { OfferedTransport } from './offered-transport.ts';
 
 export interface AnswerSection {
   readonly section: OfferedSection;
-  /** Null: refused, or data channels. */
-  readonly codec: OfferedCodec | null;
-  /** Of this server; a section that does neither is refused. */
+  /** Null: it is rejected. */
+  readonly accepted: OfferedCodec | OfferedChannels | null;
+  /** Of this server, in RTP. */
   readonly sends: boolean;
   readonly receives: boolean;
+}
+
+/** The part of an offer that is accepted. */
+export interface AcceptedOffer {
+  /** One for each of the offer, in its order. */
+  readonly sections: readonly AnswerSection[];
+  /** Its transport is that of all. Source: RFC 9143, 7.3.1. */
+  readonly tagged: OfferedSection;
+  /** The accepted sections by name, in the order of the offer's BUNDLE group; empty: there is no group. */
+  readonly group: readonly string[];
+  readonly transport: OfferedTransport;
 }
 
 /** This server's end of the transport. */
@@ -24,7 +37,7 @@ export interface LocalTransport {
 }
 
 export interface AnswerTerms {
-  readonly sections: readonly AnswerSection[];
+  readonly accepted: AcceptedOffer;
   readonly transport: LocalTransport;
   /** The streams of this server, by kind. */
   readonly ssrcs: Readonly<Record<'audio' | 'video', number>>;
@@ -33,75 +46,84 @@ export interface AnswerTerms {
   readonly messageBytesMax: number;
 }
 
+/** Of the library, whatever the port of the client. */
+const sctpPort = '5000';
+
 export function writeAnswer(terms: AnswerTerms): string {
-  const accepted = terms.sections.filter(isAccepted);
+  const { sections, group, transport } = terms.accepted;
+  const iceOptions = ['ice2', 'trickle'].filter((option) => transport.iceOptions.has(option));
   const lines = [
     'v=0',
     `o=- ${terms.ssrcs.audio} 1 IN IP4 127.0.0.1`,
     's=-',
     't=0 0',
-    `a=group:BUNDLE ${accepted.map(({ section }) => section.mid).join(' ')}`,
-    'a=ice-options:trickle',
+    ...(group.length === 0 ? [] : [`a=group:BUNDLE ${group.join(' ')}`]),
+    ...(iceOptions.length === 0 ? [] : [`a=ice-options:${iceOptions.join(' ')}`]),
     'a=msid-semantic: WMS *',
-    ...terms.sections.flatMap((section) =>
-      isAccepted(section) ? acceptedLines(section, terms, section === accepted[0]) : refusedLines(section),
-    ),
+    ...sections.flatMap((section) => sectionLines(section, terms)),
   ];
   return lines.map((line) => `${line}\r\n`).join('');
 }
 
-function isAccepted({ sends, receives }: AnswerSection): boolean {
-  return sends || receives;
-}
-
-function refusedLines({ section }: AnswerSection): string[] {
+function sectionLines(answer: AnswerSection, terms: AnswerTerms): string[] {
+  const { section, accepted } = answer;
   const { kind, protocol, formats, mid } = section;
-  const lines = [`m=${kind} 0 ${protocol} ${formats.join(' ')}`, 'c=IN IP4 0.0.0.0', 'a=inactive'];
-  return mid === '' ? lines : [...lines, `a=mid:${mid}`];
+  const head = (port: number, format: string): string[] => [
+    `m=${kind} ${port} ${protocol} ${format}`,
+    'c=IN IP4 0.0.0.0',
+    ...(mid === null ? [] : [`a=mid:${mid}`]),
+  ];
+  if (accepted === null) return [...head(0, formats.join(' ')), 'a=inactive'];
+  if ('sctpPort' in accepted)
+    return [
+      ...head(9, accepted.isMapped ? sctpPort : 'webrtc-datachannel'),
+      ...transportLines(section, terms),
+      accepted.isMapped ? `a=sctpmap:${sctpPort} webrtc-datachannel 1024` : `a=sctp-port:${sctpPort}`,
+      `a=max-message-size:${terms.messageBytesMax}`,
+    ];
+  return [
+    ...head(9, String(accepted.payloadType)),
+    ...transportLines(section, terms),
+    ...codecLines(answer, accepted, terms),
+  ];
 }
 
-function acceptedLines(answer: AnswerSection, terms: AnswerTerms, isFirst: boolean): string[] {
-  const { section, codec } = answer;
-  const { ufrag, password, fingerprint, setup, candidates } = terms.transport;
-  const format = codec === null ? 'webrtc-datachannel' : String(codec.payloadType);
+function transportLines(section: OfferedSection, { accepted, transport, sourceName }: AnswerTerms): string[] {
+  const { ufrag, password, fingerprint, setup, candidates } = transport;
+  const isTagged = section === accepted.tagged;
   return [
-    `m=${section.kind} 9 ${section.protocol} ${format}`,
-    'c=IN IP4 0.0.0.0',
-    `a=mid:${section.mid}`,
     `a=ice-ufrag:${ufrag}`,
     `a=ice-pwd:${password}`,
     `a=fingerprint:${fingerprint}`,
     `a=setup:${setup}`,
-    ...(codec === null ? channelLines(terms) : codecLines(answer, codec, terms)),
-    ...(isFirst ? [...candidates.map((candidate) => `a=candidate:${candidate}`), 'a=end-of-candidates'] : []),
+    ...(accepted.transport.hasTlsId ? [`a=tls-id:${sourceName}`] : []),
+    ...(isTagged
+      ? [...candidates.map((candidate) => `a=candidate:${candidate}`), 'a=end-of-candidates']
+      : []),
   ];
 }
 
-function channelLines({ messageBytesMax }: AnswerTerms): string[] {
-  return ['a=sctp-port:5000', `a=max-message-size:${messageBytesMax}`];
-}
-
 function codecLines(
-  answer: AnswerSection,
+  { sends, receives, section }: AnswerSection,
   codec: OfferedCodec,
   { ssrcs, sourceName }: AnswerTerms,
 ): string[] {
-  const { sends, receives, section } = answer;
   const { payloadType, name, clockRate, channels, feedback } = codec;
   const kind = section.kind === 'audio' ? 'audio' : 'video';
   const map = `${name === 'opus' ? name : name.toUpperCase()}/${clockRate}${channels > 1 ? `/${channels}` : ''}`;
   const parameters = parametersOf(codec);
   return [
-    `a=${sends && receives ? 'sendrecv' : sends ? 'sendonly' : 'recvonly'}`,
+    `a=${sends && receives ? 'sendrecv' : sends ? 'sendonly' : receives ? 'recvonly' : 'inactive'}`,
     'a=rtcp-mux',
+    ...(section.isReducedSize ? ['a=rtcp-rsize'] : []),
     `a=rtpmap:${payloadType} ${map}`,
     ...(parameters === null ? [] : [`a=fmtp:${payloadType} ${parameters}`]),
-    ...feedbackUsed.filter((name) => feedback.has(name)).map((name) => `a=rtcp-fb:${payloadType} ${name}`),
+    ...feedbackUsed.filter((used) => feedback.has(used)).map((used) => `a=rtcp-fb:${payloadType} ${used}`),
     ...(sends ? [`a=msid:reveille ${kind}`, `a=ssrc:${ssrcs[kind]} cname:${sourceName}`] : []),
   ];
 }
 
-/** H.264 has those of the offer, which a level apart must be the same; Opus those of a voice. */
+/** H.264 has those of the offer, which except for a level must be the same; Opus those of a voice. */
 function parametersOf({ name, parameters }: OfferedCodec): string | null {
   if (name === 'opus') return 'minptime=20;useinbandfec=1';
   if (name !== 'h264') return null;

@@ -1,15 +1,18 @@
 /**
- * An offer of WebRTC read for what this server carries: credentials of ICE and DTLS, and of each media section its
- * directions and codecs. Source: RFC 8829, 5.8; RFC 8839; RFC 8842; RFC 8843; RFC 8841 (data channels).
+ * A WebRTC offer parsed for what this server carries: of each media section its directions and codecs, and the sections that
+ * share a transport. Source: RFC 9429, 5.8; RFC 9143; RFC 8841 (data channels).
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { sdpSectionsMax } from '../../model/media/sdp-limits.ts';
+import { sdpMidCharactersMax, sdpSectionsMax } from '../../model/media/sdp-limits.ts';
 import {
-  attributeOf,
+  attributesOf,
   parseSessionDescription,
+  refuseLine,
+  tokenForm,
+  valueOf,
   type SdpAttributes,
+  type SdpLine,
   type SdpSection,
-  type SessionDescription,
 } from './session-description.ts';
 
 export interface OfferedCodec {
@@ -24,143 +27,139 @@ export interface OfferedCodec {
   readonly feedback: ReadonlySet<string>;
 }
 
+export interface OfferedChannels {
+  readonly sctpPort: number;
+  /** Of a message. 0: of any length. */
+  readonly messageBytesMax: number;
+  /** The format is the SCTP port, as before RFC 8841. */
+  readonly isMapped: boolean;
+}
+
 export interface OfferedSection {
+  /** The media line. */
+  readonly line: SdpLine;
   readonly kind: string;
   readonly protocol: string;
   readonly formats: readonly string[];
-  /** Empty: it has none, and is refused. */
-  readonly mid: string;
-  /** It may be accepted: not switched off, of the bundle and with RTCP beside RTP. */
-  readonly isUsable: boolean;
+  /** Null: it has none. */
+  readonly mid: string | null;
+  /** `bundled`: it has no address of its own. `off`: the client has switched it off. */
+  readonly port: 'on' | 'bundled' | 'off';
+  readonly isMuxed: boolean;
+  /** RTCP without the report before it may be sent. */
+  readonly isReducedSize: boolean;
+  /** RTCP feedback may be sent at once, not only in the intervals of reports. */
+  readonly hasEarlyFeedback: boolean;
   /** Of the client. */
   readonly sends: boolean;
   readonly receives: boolean;
-  /** Empty where it is not usable. */
   readonly codecs: readonly OfferedCodec[];
-  /** Of a message on a data channel. */
-  readonly messageBytesMax: number;
-  /** Of data channels. */
-  readonly sctpPort: number;
+  /** Null: it is no section of data channels. */
+  readonly channels: OfferedChannels | null;
+  readonly attributes: SdpAttributes;
 }
 
-export interface IceCredentials {
-  readonly ufrag: string;
-  readonly password: string;
-}
-
-export interface DtlsParameters {
-  readonly fingerprintAlgorithm: string;
-  readonly fingerprint: string;
-  readonly setup: 'active' | 'passive' | 'actpass';
+/** Media sections that share one transport, in the order of preference for its owner. A lone section is a bundle, too. */
+export interface OfferedBundle {
+  readonly isGroup: boolean;
+  readonly sections: ReadonlySet<OfferedSection>;
 }
 
 export interface MediaOffer {
-  readonly ice: IceCredentials;
-  readonly dtls: DtlsParameters;
+  /** Of the session: defaults of all sections. */
+  readonly attributes: SdpAttributes;
   readonly sections: readonly OfferedSection[];
+  /** In the order of their first media lines. */
+  readonly bundles: readonly OfferedBundle[];
 }
 
 /** Feedback that this server answers, and sends. */
 export const feedbackUsed = ['nack', 'nack pli', 'ccm fir', 'goog-remb'] as const;
 const parametersUsed: ReadonlySet<string> = new Set(['packetization-mode', 'profile-level-id', 'stereo']);
-/** What RFC 8841 takes for said where nothing is. */
+/** Default of RFC 8841. */
 const messageBytesDefault = 65_536;
+/** The port of every known stack, for a client that names none. */
 const sctpPortDefault = 5000;
-const directions: Readonly<Record<string, { readonly sends: boolean; readonly receives: boolean }>> = {
+const directions = {
   sendrecv: { sends: true, receives: true },
   sendonly: { sends: true, receives: false },
   recvonly: { sends: false, receives: true },
   inactive: { sends: false, receives: false },
-};
+} as const;
+const directionNames = ['sendrecv', 'sendonly', 'recvonly', 'inactive'] as const;
 
 /** The error is a sentence for the client. */
 export function readOffer(text: string): Result<MediaOffer, string> {
   const description = parseSessionDescription(text);
   if (!description.ok) return fail(`the offer is no session description: ${description.error}`);
-  const { sections } = description.value;
-  const bundle = bundleOf(description.value);
-  const first =
-    sections.find(({ attributes }) => bundle.has(attributeOf(attributes, 'mid') ?? '')) ?? sections[0];
-  if (first === undefined) return fail('the offer has no media section');
-  const ice = readIce([first.attributes, description.value.attributes]);
-  if (ice === null) return fail('the offer has no ice-ufrag and ice-pwd, of 4 and 22 characters at least');
-  const dtls = readDtls([first.attributes, description.value.attributes]);
-  if (dtls === null)
-    return fail(
-      'the offer has no fingerprint of sha-256, sha-384 or sha-512, or a setup that is no role of an offer',
-    );
-  return succeed({
-    ice,
-    dtls,
-    sections: sections.map((section) => readSection(section, bundle, sections.length)),
-  });
-}
-
-/** The sections that share one transport; a lone section is a bundle of its own. */
-function bundleOf({ attributes }: SessionDescription): ReadonlySet<string> {
-  const [, ...mids] =
-    attributes
-      .get('group')
-      ?.find((group) => /^BUNDLE(?: |$)/.test(group))
-      ?.split(' ', 1 + sdpSectionsMax) ?? [];
-  return new Set(mids);
-}
-
-/** From the first of the levels that has both. Null: none has, or they are not as the grammar wants them. */
-export function readIce(levels: readonly SdpAttributes[]): IceCredentials | null {
-  const ufrag = valueOf(levels, 'ice-ufrag');
-  const password = valueOf(levels, 'ice-pwd');
-  const isGood = /^[A-Za-z0-9+/]{4,256}$/.test(ufrag) && /^[A-Za-z0-9+/]{22,256}$/.test(password);
-  return isGood ? { ufrag, password } : null;
-}
-
-function readDtls(levels: readonly SdpAttributes[]): DtlsParameters | null {
-  const setup = valueOf(levels, 'setup');
-  if (setup !== 'active' && setup !== 'passive' && setup !== 'actpass') return null;
-  for (const value of levels.flatMap((attributes) => attributes.get('fingerprint') ?? [])) {
-    const match = /^(sha-(?:256|384|512)) ((?:[0-9a-f]{2}:){31,63}[0-9a-f]{2})$/i.exec(value);
-    const [, algorithm = '', fingerprint = ''] = match ?? [];
-    if (match === null || fingerprint.length !== (Number(algorithm.slice(4)) / 8) * 3 - 1) continue;
-    return { fingerprintAlgorithm: algorithm.toLowerCase(), fingerprint: fingerprint.toUpperCase(), setup };
+  const { attributes } = description.value;
+  if (description.value.sections.length === 0) return fail('the offer has no media section');
+  const sections = description.value.sections.map((section) => readSection(section, attributes));
+  const mids = new Set<string>();
+  for (const { mid, attributes: own } of sections) {
+    const [line] = own.get('mid') ?? [];
+    if (mid === null || line === undefined) continue;
+    if (!tokenForm.test(mid) || mid.length > sdpMidCharactersMax)
+      return refuseLine(line, `a mid is a token of at most ${sdpMidCharactersMax} characters`);
+    if (mids.has(mid)) return refuseLine(line, 'another media section has the same mid');
+    mids.add(mid);
   }
-  return null;
+  return succeed({ attributes, sections, bundles: readBundles(sections, attributes) });
 }
 
-function valueOf(levels: readonly SdpAttributes[], name: string): string {
-  for (const attributes of levels) {
-    const value = attributeOf(attributes, name);
-    if (value !== null) return value;
+/** A section belongs to the first group that names it. Names without a section are ignored. */
+function readBundles(sections: readonly OfferedSection[], session: SdpAttributes): OfferedBundle[] {
+  const byMid = new Map(sections.map((section) => [section.mid, section]));
+  const bundles = new Map<OfferedSection, OfferedBundle>();
+  for (const { value } of session.get('group') ?? []) {
+    const [semantics, ...mids] = value.split(/ +/, 1 + sdpSectionsMax);
+    if (semantics !== 'BUNDLE') continue;
+    const named = mids.flatMap((mid) => byMid.get(mid) ?? []).filter((section) => !bundles.has(section));
+    const bundle = { isGroup: true, sections: new Set(named) };
+    for (const section of named) bundles.set(section, bundle);
   }
-  return '';
+  const lone = (section: OfferedSection) => ({ isGroup: false, sections: new Set([section]) });
+  return [...new Set(sections.map((section) => bundles.get(section) ?? lone(section)))];
 }
 
-function readSection(section: SdpSection, bundle: ReadonlySet<string>, sectionCount: number): OfferedSection {
-  const { kind, port, protocol, formats, attributes } = section;
-  const mid = attributeOf(attributes, 'mid') ?? '';
-  const isOn = port !== 0 || attributes.has('bundle-only');
-  const isBundled = bundle.has(mid) || (sectionCount === 1 && bundle.size === 0);
-  const isMixed = kind === 'application' || attributes.has('rtcp-mux');
-  const direction = Object.keys(directions).find((name) => attributes.has(name)) ?? 'sendrecv';
-  const isUsable = isOn && isBundled && isMixed && /^[\w.+-]{1,64}$/.test(mid);
+function readSection(section: SdpSection, session: SdpAttributes): OfferedSection {
+  const { line, kind, port, protocol, formats, attributes } = section;
+  const levels = [attributes, session];
+  const has = (name: string): boolean => attributesOf(levels, name).length > 0;
+  const direction = levels.flatMap((level) => directionNames.find((name) => level.has(name)) ?? [])[0];
   return {
+    line,
     kind,
     protocol,
     formats,
-    mid,
-    isUsable,
-    ...(directions[direction] ?? { sends: false, receives: false }),
-    codecs: isUsable ? readCodecs(formats, attributes) : [],
-    messageBytesMax: readNumber(attributes, 'max-message-size', messageBytesDefault),
-    sctpPort: readNumber(attributes, 'sctp-port', sctpPortDefault),
+    mid: valueOf([attributes], 'mid'),
+    port: port !== 0 ? 'on' : attributes.has('bundle-only') ? 'bundled' : 'off',
+    isMuxed: has('rtcp-mux') || has('rtcp-mux-only'),
+    isReducedSize: has('rtcp-rsize'),
+    hasEarlyFeedback: protocol.endsWith('AVPF') || attributes.has('rtcp-fb'),
+    ...directions[direction ?? 'sendrecv'],
+    codecs: readCodecs(formats, attributes),
+    channels: kind === 'application' ? readChannels(formats, attributes) : null,
+    attributes,
   };
 }
 
-function readNumber(attributes: SdpAttributes, name: string, otherwise: number): number {
-  const value = attributeOf(attributes, name) ?? '';
-  return /^\d{1,10}$/.test(value) ? Number(value) : otherwise;
+/** `webrtc-datachannel` as the format, or mapped from an SCTP port as before RFC 8841. */
+function readChannels(formats: readonly string[], attributes: SdpAttributes): OfferedChannels | null {
+  const [format = ''] = formats;
+  const map = valueOf([attributes], 'sctpmap')?.split(' ') ?? [];
+  const isMapped = map[0] === format && map[1] === 'webrtc-datachannel';
+  if (format !== 'webrtc-datachannel' && !isMapped) return null;
+  const sctpPort = parseNumber(isMapped ? format : valueOf([attributes], 'sctp-port'), sctpPortDefault);
+  const messageBytesMax = parseNumber(valueOf([attributes], 'max-message-size'), messageBytesDefault);
+  return sctpPort > 0 && sctpPort <= 65_535 ? { sctpPort, messageBytesMax, isMapped } : null;
 }
 
-/** Payload types that stand for a codec without being told. Source: RFC 3551, 6. */
+function parseNumber(text: string | null, otherwise: number): number {
+  return text !== null && /^\d{1,10}$/.test(text) ? Number(text) : otherwise;
+}
+
+/** Payload types that need no `a=rtpmap`. Source: RFC 3551, 6. */
 const staticCodecs: ReadonlyMap<string, string> = new Map([['8', 'PCMA/8000']]);
 
 /** Each attribute is read once, whatever the number of formats. */
@@ -200,7 +199,7 @@ function feedbackByFormat(attributes: SdpAttributes): ReadonlyMap<string, Readon
 
 /** The values of an attribute, each as the format that it is about and the rest. */
 function ofFormats(attributes: SdpAttributes, name: string): [string, string][] {
-  return (attributes.get(name) ?? []).map((value) => {
+  return (attributes.get(name) ?? []).map(({ value }) => {
     const space = value.indexOf(' ');
     return space === -1 ? [value, ''] : [value.slice(0, space), value.slice(space + 1).trim()];
   });

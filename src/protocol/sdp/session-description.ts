@@ -1,8 +1,9 @@
 /**
- * A session description as lines: what stands before the media sections, and each of these with its attributes. What the
- * attributes mean is read elsewhere. One pass, whose counts are bounded before the work. Source: RFC 8866, 5 and 9.
+ * A session description as lines: those before the media sections, and each section with its attributes. The meaning of
+ * attributes is parsed elsewhere. One pass, whose counts are bounded before the work. Source: RFC 8866, 5 and 9.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
+import { showable } from '../../lib/showable-text.ts';
 import {
   sdpAttributesMax,
   sdpFormatsMax,
@@ -10,9 +11,23 @@ import {
   sdpLinesMax,
   sdpRepeatsMax,
   sdpSectionsMax,
+  sdpShownCharactersMax,
 } from '../../model/media/sdp-limits.ts';
 
+export interface SdpLine {
+  /** From 1; empty lines count. */
+  readonly number: number;
+  readonly text: string;
+}
+
+export interface SdpAttribute extends SdpLine {
+  /** Empty: a flag. */
+  readonly value: string;
+}
+
 export interface SdpSection {
+  /** The media line. */
+  readonly line: SdpLine;
   /** `audio`, `video`, `application` and others. */
   readonly kind: string;
   readonly port: number;
@@ -21,80 +36,127 @@ export interface SdpSection {
   readonly attributes: SdpAttributes;
 }
 
-/** By name, in their order; of a flag the value is empty. */
-export type SdpAttributes = ReadonlyMap<string, readonly string[]>;
+/** By name, in their order. */
+export type SdpAttributes = ReadonlyMap<string, readonly SdpAttribute[]>;
 
 export interface SessionDescription {
   readonly attributes: SdpAttributes;
   readonly sections: readonly SdpSection[];
 }
 
-/** The lines that are not empty. The error names the limit that is exceeded. */
-export function splitLines(text: string, linesMax: number): Result<readonly string[], string> {
-  // Beyond the limit nothing more is split: an empty line counts, too.
-  const lines = text.split(/\r\n|\n|\r/, linesMax + 2);
-  if (lines.length > linesMax + 1) return fail(`it has at most ${linesMax} lines`);
-  const long = lines.findIndex((line) => line.length > sdpLineCharactersMax);
-  if (long !== -1) return fail(`a line has at most ${sdpLineCharactersMax} characters: line ${long + 1}`);
-  return succeed(lines.filter((line) => line !== ''));
+type LineRefusal = ReturnType<typeof fail<string>>;
+
+/** The grammar of `token`. Source: RFC 8866, 9. */
+export const tokenForm = /^[!#-'*+\-.0-9A-Z^-~]+$/;
+const portForm = /^(\d{1,5})(?:\/\d{1,5})?$/;
+
+/** Each letter that begins a line, the form of its value and the form in words. Source: RFC 8866, 5. */
+const lineForms: ReadonlyMap<string, readonly [RegExp, string]> = new Map<string, readonly [RegExp, string]>([
+  ['v', [/^0$/, 'the version is 0']],
+  ['o', [/^\S+ \S+ \S+ IN IP[46] \S+$/, 'an origin is a name, two numbers, IN, IP4 or IP6, and an address']],
+  ['c', [/^IN IP[46] \S+$/, 'a connection is IN, IP4 or IP6, and an address']],
+  ['b', [/^[\w-]+:\d+$/, 'a bandwidth is a name, a colon and a number']],
+  ['t', [/^\d+ \d+$/, 'a time is two numbers']],
+  ...'siueprzkam'.split('').map((letter) => [letter, [/^/, '']] as const),
+]);
+
+/** The error names the line. */
+export function refuseLine({ number, text }: SdpLine, sentence: string): LineRefusal {
+  const cut = text.length > sdpShownCharactersMax ? '...' : '';
+  return fail(`line ${number}, ${showable(text.slice(0, sdpShownCharactersMax))}${cut}: ${sentence}`);
 }
 
-/** The error says what is wrong with it. `text`: bounded by the caller. */
+/** The lines that are not empty, without spaces at their ends. The error names the limit that is exceeded. */
+export function splitLines(text: string, linesMax: number): Result<readonly SdpLine[], string> {
+  // Beyond the limit nothing more is split: an empty line counts, too.
+  const lines = text.split(/\r\n|\n|\r/, linesMax + 2);
+  if (lines.length > linesMax + 1) return fail(`line ${linesMax + 1}: it has at most ${linesMax} lines`);
+  const numbered = lines.map((line, index) => ({ number: index + 1, text: line }));
+  const long = numbered.find((line) => line.text.length > sdpLineCharactersMax);
+  if (long !== undefined) return refuseLine(long, `a line has at most ${sdpLineCharactersMax} characters`);
+  return succeed(
+    numbered
+      .map((line) => ({ number: line.number, text: line.text.trimEnd() }))
+      .filter((line) => line.text !== ''),
+  );
+}
+
+/** `text`: bounded by the caller. */
 export function parseSessionDescription(text: string): Result<SessionDescription, string> {
   const lines = splitLines(text, sdpLinesMax);
   if (!lines.ok) return lines;
-  if (lines.value[0] !== 'v=0') return fail('it begins with v=0');
+  const [first = { number: 1, text: '' }] = lines.value;
+  if (first.text !== 'v=0') return refuseLine(first, 'a session description begins with v=0');
   const session = new AttributeList();
   const sections: SdpSection[] = [];
   let current = session;
   for (const line of lines.value) {
-    if (!/^[a-z]=/.test(line)) return fail('each line is a letter, = and a value');
-    const value = line.slice(2);
-    if (line.startsWith('m=')) {
-      if (sections.length === sdpSectionsMax) return fail(`it has at most ${sdpSectionsMax} media sections`);
+    const [letter = '', equals] = line.text;
+    const form = lineForms.get(letter);
+    if (form === undefined || equals !== '=')
+      return refuseLine(
+        line,
+        `a line is one of the letters ${[...lineForms.keys()].join('')}, = and a value`,
+      );
+    if (!form[0].test(line.text.slice(2))) return refuseLine(line, form[1]);
+    if (letter === 'm') {
+      if (sections.length === sdpSectionsMax)
+        return refuseLine(line, `a session description has at most ${sdpSectionsMax} media sections`);
       current = new AttributeList();
-      const section = parseMediaLine(value, current.attributes);
+      const section = parseMediaLine(line, current.attributes);
       if (!section.ok) return section;
       sections.push(section.value);
-    } else if (line.startsWith('a=')) {
-      const fault = current.add(value);
-      if (fault !== null) return fail(fault);
+    } else if (letter === 'a') {
+      const fault = current.add(line);
+      if (fault !== null) return refuseLine(line, fault);
     }
   }
   return succeed({ attributes: session.attributes, sections });
 }
 
-function parseMediaLine(value: string, attributes: SdpAttributes): Result<SdpSection, string> {
-  const [kind = '', port = '', protocol = '', ...formats] = value.split(' ', 3 + sdpFormatsMax + 1);
-  if (!/^[a-z]+$/.test(kind) || !/^\d{1,5}$/.test(port) || formats.length === 0)
-    return fail('a media line is a kind, a port, a protocol and formats');
-  if (formats.length > sdpFormatsMax) return fail(`a media section has at most ${sdpFormatsMax} formats`);
-  return succeed({ kind, port: Number(port), protocol, formats, attributes });
+function parseMediaLine(line: SdpLine, attributes: SdpAttributes): Result<SdpSection, string> {
+  const fields = line.text.slice(2).split(/ +/, 3 + sdpFormatsMax + 1);
+  const [kind = '', port = '', protocol = '', ...formats] = fields;
+  const number = Number(portForm.exec(port)?.[1] ?? NaN);
+  const tokens = [kind, ...protocol.split('/'), ...formats];
+  if (formats.length === 0 || !(number <= 65_535) || !tokens.every((token) => tokenForm.test(token)))
+    return refuseLine(line, 'a media line is a kind, a port, a protocol and formats');
+  if (formats.length > sdpFormatsMax)
+    return refuseLine(line, `a media section has at most ${sdpFormatsMax} formats`);
+  return succeed({ line, kind, port: number, protocol, formats, attributes });
 }
 
 /** The attributes of one media section, or those before the first. */
 class AttributeList {
-  readonly attributes = new Map<string, string[]>();
+  readonly attributes = new Map<string, SdpAttribute[]>();
   #count = 0;
 
   /** Null: it is added. Else the limit that it exceeds, in a sentence. */
-  add(text: string): string | null {
+  add({ number, text }: SdpLine): string | null {
     const colon = text.indexOf(':');
-    const name = colon === -1 ? text : text.slice(0, colon);
-    const value = colon === -1 ? '' : text.slice(colon + 1);
+    const name = colon === -1 ? text.slice(2) : text.slice(2, colon);
+    const attribute = { number, text, value: colon === -1 ? '' : text.slice(colon + 1) };
     this.#count += 1;
     if (this.#count > sdpAttributesMax) return `a media section has at most ${sdpAttributesMax} attributes`;
-    const values = this.attributes.get(name);
-    if (values === undefined) this.attributes.set(name, [value]);
-    else values.push(value);
+    const attributes = this.attributes.get(name);
+    if (attributes === undefined) this.attributes.set(name, [attribute]);
+    else attributes.push(attribute);
     const repeatsMax = sdpRepeatsMax.get(name) ?? Infinity;
-    return (values?.length ?? 1) > repeatsMax
+    return (attributes?.length ?? 1) > repeatsMax
       ? `a media section has at most ${repeatsMax} of a=${name}`
       : null;
   }
 }
 
+/**
+ * The attributes of a name, of the first level that has them: those of a media section override those of the session.
+ * Source: RFC 8866, 5.
+ */
+export function attributesOf(levels: readonly SdpAttributes[], name: string): readonly SdpAttribute[] {
+  return levels.find((attributes) => attributes.has(name))?.get(name) ?? [];
+}
+
 /** The first value; null: there is no such attribute. */
-export function attributeOf(attributes: SdpAttributes, name: string): string | null {
-  return attributes.get(name)?.[0] ?? null;
+export function valueOf(levels: readonly SdpAttributes[], name: string): string | null {
+  return attributesOf(levels, name)[0]?.value ?? null;
 }

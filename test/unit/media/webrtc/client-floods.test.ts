@@ -36,7 +36,7 @@ const h264: OfferedCodec = {
 };
 const opus = { ...h264, payloadType: 111, name: 'opus', clockRate: 48_000 };
 const agreement = {
-  sections: [],
+  reportMs: 1000,
   videoDown: h264,
   videoUp: h264,
   audioDown: opus,

@@ -21,7 +21,7 @@ const codec = (payloadType: number, name: string, clockRate: number): OfferedCod
 const h264 = codec(96, 'h264', 90_000);
 const opus = codec(111, 'opus', 48_000);
 const agreement: Agreement = {
-  sections: [],
+  reportMs: 1000,
   videoDown: h264,
   videoUp: h264,
   audioDown: opus,
