@@ -131,7 +131,7 @@ function acceptBundle(
   const accepted = new Set(
     sections.filter((answer) => answer.accepted !== null).map((answer) => answer.section),
   );
-  const group = bundle.isGroup ? [...bundle.sections].filter((section) => accepted.has(section)) : [];
+  const named = bundle.isGroup ? [...new Set([tagged, ...bundle.sections])] : [];
   return succeed({
     ...codecs,
     channels,
@@ -140,7 +140,7 @@ function acceptBundle(
       : rtcCompatibleReportMs,
     sections,
     tagged,
-    group: group.map(({ mid }) => mid ?? ''),
+    group: named.filter((section) => accepted.has(section)).map(({ mid }) => mid ?? ''),
     transport: transport.value,
   });
 }

@@ -21,7 +21,7 @@ export interface AcceptedOffer {
   readonly sections: readonly AnswerSection[];
   /** Its transport is that of all. Source: RFC 9143, 7.3.1. */
   readonly tagged: OfferedSection;
-  /** The accepted sections by name, in the order of the offer's BUNDLE group; empty: there is no group. */
+  /** The accepted sections by name, the tagged one first, then in the order of the offer's group; empty: there is no group. */
   readonly group: readonly string[];
   readonly transport: OfferedTransport;
 }
