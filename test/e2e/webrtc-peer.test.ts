@@ -1,5 +1,6 @@
 /** A WebRTC peer with a client of another stack on real sockets: pictures, sound, channels, what is lost, and the end. */
 import assert from 'node:assert/strict';
+import { createHash, X509Certificate } from 'node:crypto';
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { test, type TestContext } from 'node:test';
@@ -101,6 +102,58 @@ test('a client of data channels alone is answered, and when it closes the peer i
   await owner.until('gone: the client has ended the connection, or does not answer');
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
+
+/** Lines of a transport before the first section, a profile without feedback, other line ends and another order of the group. */
+function rewritten(offer: string, role: string): string {
+  const transport = /^a=(?:ice-ufrag|ice-pwd|fingerprint|setup|ice-options|candidate|end-of-candidates)\b/;
+  const [head = '', ...sections] = offer.split(/(?=^m=)/m);
+  const shared = (sections[0] ?? '').split('\r\n').filter((line) => /^a=(?:ice-|fingerprint)/.test(line));
+  const bare = sections.map((section) =>
+    section
+      .split('\r\n')
+      .filter((line) => !transport.test(line))
+      .join('\n'),
+  );
+  const mids = sections.map((section) => /^a=mid:(.*)$/m.exec(section)?.[1]).reverse();
+  const session = head
+    .replaceAll('\r\n', '\n')
+    .replace(/^a=group:BUNDLE.*$/m, `a=group:BUNDLE ${mids.join(' ')}`);
+  return `${session}${shared.join('\n')}\na=setup:${role}\n${bare.join('')}`.replaceAll('SAVPF', 'SAVP');
+}
+
+for (const role of ['actpass', 'active', 'passive'])
+  test(`RFC 9429, 5.3.1: a transport of the session connects, with the setup ${role}`, async (t) => {
+    const peers = await openPeers(t);
+    const owner = new KeptOwner();
+    const client = await RtcClient.open(t);
+    const peer = openPeer(peers, owner);
+    const answer = await peer.answer(rewritten(await client.offer(), role));
+    assert(answer.ok, answer.ok ? '' : answer.error.sentence);
+    await client.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
+    await owner.until('connected');
+    peer.sendAudio(Buffer.from('f8aa', 'hex'), 0);
+    await client.until('audio f8aa');
+    client.sendVideo(1, 1000, Buffer.from('6588', 'hex'));
+    await owner.until('video 000000016588 key');
+  });
+
+for (const hash of ['sha-384', 'sha-512'])
+  test(`RFC 8122, 5: a client is known by a fingerprint of ${hash}`, async (t) => {
+    const peers = await openPeers(t);
+    const owner = new KeptOwner();
+    const client = await RtcClient.open(t);
+    const peer = openPeer(peers, owner);
+    const offer = await client.offer();
+    const certificate = new X509Certificate(
+      client.connection.dtlsTransports[0]?.localCertificate?.certPem ?? '',
+    );
+    const digest = createHash(hash.replace('-', '')).update(certificate.raw).digest('hex');
+    const fingerprint = `a=fingerprint:${hash} ${digest.match(/../g)?.join(':') ?? ''}`;
+    const answer = await peer.answer(offer.replaceAll(/^a=fingerprint:.*$/gm, fingerprint));
+    assert(answer.ok, answer.ok ? '' : answer.error.sentence);
+    await client.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
+    await owner.until('connected');
+  });
 
 test('a client that asks for what it missed is sent it again, and one that lost a picture is heard', async (t) => {
   const peers = await openPeers(t);

@@ -390,7 +390,7 @@ const tokenCharacters = "!#$%&'*+-.0123456789ABCXYZ^_`abcxyz{|}~";
 
 test('RFC 8866, 9: a mid is any token', () => {
   const mids = [
-    ...tokenCharacters,
+    ...tokenCharacters.split(''),
     tokenCharacters,
     'x'.repeat(sdpMidCharactersMax),
     '{8bd2-45c5}',

@@ -23,6 +23,7 @@ function text(lines: readonly string[], end = '\r\n'): string {
   return lines.map((line) => line + end).join('');
 }
 
+const activeTransport = [ufrag, password, dtls, 'a=setup:active'];
 const h264 = 'level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=42e01f';
 
 export const stackOffers: ReadonlyMap<string, StackOffer> = new Map<string, StackOffer>([
@@ -403,18 +404,18 @@ export const stackOffers: ReadonlyMap<string, StackOffer> = new Map<string, Stac
           'a=mid:0',
           'c=IN IP4 0.0.0.0',
           'a=rtcp-mux',
-          ...[ufrag, password, dtls, 'a=setup:active'],
+          ...activeTransport,
           'm=audio 9 UDP/TLS/RTP/SAVP 8',
           'a=ssrc:4 cname:esp-webrtc',
           'a=mid:1',
           'c=IN IP4 0.0.0.0',
           'a=rtcp-mux',
-          ...[ufrag, password, dtls, 'a=setup:active'],
+          ...activeTransport,
           'm=application 50712 DTLS/SCTP 5000',
           'a=mid:2',
           'a=sctpmap:5000 webrtc-datachannel 1024',
           'c=IN IP4 0.0.0.0',
-          ...[ufrag, password, dtls, 'a=setup:active'],
+          ...activeTransport,
         ],
         '\n',
       ),
