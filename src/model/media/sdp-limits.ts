@@ -8,9 +8,9 @@ export const sdpLineCharactersMax = 16_384;
 /** Lines of a fragment of candidates. */
 export const sdpFragmentLinesMax = 1024;
 export const sdpSectionsMax = 64;
-/** Of the name of a media section, `a=mid`. Its item in RTCP has no room for more: RFC 9143, 15. */
+/** Maximum length of `a=mid`: its item in RTCP has no room for more (RFC 9143, 15). Beyond it an offer is refused. */
 export const sdpMidCharactersMax = 255;
-/** Of a line that a refusal shows, and media sections that one refusal names; the rest is cut. */
+/** Characters of a line that a refusal shows, and media lines that one refusal names; the rest is cut. */
 export const sdpShownCharactersMax = 80;
 export const sdpSectionsShownMax = 4;
 /** In one media section. RTP has 128 payload types. */

@@ -10,7 +10,7 @@ export interface AnswerSection {
   readonly section: OfferedSection;
   /** Null: it is rejected. */
   readonly accepted: OfferedCodec | OfferedChannels | null;
-  /** Of this server, in RTP. */
+  /** Directions of this server. */
   readonly sends: boolean;
   readonly receives: boolean;
 }
@@ -42,11 +42,11 @@ export interface AnswerTerms {
   /** The streams of this server, by kind. */
   readonly ssrcs: Readonly<Record<'audio' | 'video', number>>;
   readonly sourceName: string;
-  /** Of a message on a data channel that may come. */
+  /** Maximum size of a client's message on a data channel. */
   readonly messageBytesMax: number;
 }
 
-/** Of the library, whatever the port of the client. */
+/** The library's own port, whatever the port of the client. */
 const sctpPort = '5000';
 
 export function writeAnswer(terms: AnswerTerms): string {

@@ -29,7 +29,7 @@ export interface OfferedCodec {
 
 export interface OfferedChannels {
   readonly sctpPort: number;
-  /** Of a message. 0: of any length. */
+  /** 0: no limit. */
   readonly messageBytesMax: number;
   /** The format is the SCTP port, as before RFC 8841. */
   readonly isMapped: boolean;
@@ -50,7 +50,7 @@ export interface OfferedSection {
   readonly isReducedSize: boolean;
   /** RTCP feedback may be sent at once, not only in the intervals of reports. */
   readonly hasEarlyFeedback: boolean;
-  /** Of the client. */
+  /** Directions of the client. */
   readonly sends: boolean;
   readonly receives: boolean;
   readonly codecs: readonly OfferedCodec[];
@@ -66,7 +66,7 @@ export interface OfferedBundle {
 }
 
 export interface MediaOffer {
-  /** Of the session: defaults of all sections. */
+  /** Attributes of the session: defaults of all sections. */
   readonly attributes: SdpAttributes;
   readonly sections: readonly OfferedSection[];
   /** In the order of their first media lines. */
