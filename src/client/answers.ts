@@ -270,7 +270,7 @@ export interface CallCredentialsBody {
   readonly device_id: string;
   readonly msg_model_id: string;
   readonly msg_payload?: string | undefined;
-  /** Seconds, 1-3600, a fraction rounded up; 30 when left out. */
+  /** Seconds, above 0 and at most 3600, a fraction rounded up; 30 when left out. */
   readonly calling_timeout_sec?: number | undefined;
   /** True: audio-only. */
   readonly no_video?: boolean | undefined;

@@ -40,7 +40,10 @@ const changes = fc.dictionary(
 const plausible = fc.record(
   {
     msg_payload: fc.string(),
-    calling_timeout_sec: fc.integer({ min: 1, max: 3601 }),
+    calling_timeout_sec: fc.oneof(
+      fc.integer({ min: -1, max: 3601 }),
+      fc.double({ min: -1, max: 3602, noNaN: true }),
+    ),
     no_video: fc.boolean(),
     video_mt: fc.constantFrom('h264', 'mjpeg', 'none', ''),
     up_video_mt: fc.constantFrom('h264', 'h265', 'mjpeg', 'none', null),

@@ -76,7 +76,7 @@ export const callCredentialsSchema = z
     ),
     msg_payload: optionalText(callPayloadBytesMax).describe('Passed through to the bridge.'),
     calling_timeout_sec: optionalSeconds(callingTimeoutSecondsMax, callingTimeoutSecondsDefault).describe(
-      'Seconds that it may ring; a fraction is rounded up.',
+      'Seconds that it may ring, above 0; a fraction is rounded up.',
     ),
     no_video: optionalChoice([true, false], false).describe(
       'True: audio only, whatever the video formats say.',
@@ -164,8 +164,8 @@ function optionalChoice<const Choice extends Scalar, const Otherwise extends Cho
 
 /** Left out, it is `otherwise`. A fraction is rounded up. */
 function optionalSeconds(max: number, otherwise: number) {
-  const params = mustBe(`a number from 1 to ${max}`);
-  const seconds = z.number(params).min(1, params).max(max, params);
+  const params = mustBe(`a number above 0, at most ${max}`);
+  const seconds = z.number(params).gt(0, params).max(max, params);
   return orElse(z.union([seconds, z.literal(['', null])], params), otherwise).transform(Math.ceil);
 }
 

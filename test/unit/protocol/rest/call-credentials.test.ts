@@ -103,9 +103,12 @@ for (const [field, texts] of rightTexts)
     });
 
 const rightValues: readonly (readonly [CallBodyField, string, unknown])[] = [
+  ['calling_timeout_sec', '0.5', 1],
+  ['calling_timeout_sec', '1e-9', 1],
   ['calling_timeout_sec', '1', 1],
   ['calling_timeout_sec', '3600', 3600],
   ['calling_timeout_sec', '30.2', 31],
+  ['calling_timeout_sec', '3599.2', 3600],
   ['calling_timeout_sec', '3599.5', 3600],
   ['calling_timeout_sec', '45.0', 45],
   ['calling_timeout_sec', '6e1', 60],
@@ -190,8 +193,8 @@ const wrong: readonly (readonly [CallBodyField, string, readonly string[]])[] = 
   ],
   [
     'calling_timeout_sec',
-    'must be a number from 1 to 3600',
-    ['0', '3601', '-30', '0.5', '3600.5', '1e999', '"30"', 'true', '[30]', '{}'],
+    'must be a number above 0, at most 3600',
+    ['0', '-0', '-0.5', '3601', '-30', '3600.5', '3600.000001', '1e999', '"30"', 'true', '[30]', '{}'],
   ],
   ['no_video', 'must be one of true, false', ['"true"', '"false"', '1', '0', '[]', '{}']],
   ['video_mt', 'must be one of h264, mjpeg, none', ['"h265"', '"H264"', '"vp8"', '" "', '1', '["h264"]']],

@@ -193,7 +193,7 @@ const wrong: readonly (readonly [object, field: string, rule: string])[] = [
   [JSON.parse('{"__proto__":1}') as object, '__proto__', 'is not a field of a media profile'],
   [{ down_video_mt: 'h265' }, 'down_video_mt', 'must be one of h264, mjpeg, none'],
   [{ audio_rate: '8000' }, 'audio_rate', 'must be one of 8000, 16000'],
-  [{ calling_timeout_sec: 0 }, 'calling_timeout_sec', 'must be a number from 1 to 3600'],
+  [{ calling_timeout_sec: 0 }, 'calling_timeout_sec', 'must be a number above 0, at most 3600'],
   [{ screen_width: 'wide' }, 'screen_width', 'must be an integer from 1 to 16384'],
   [{ screen_width: 1.5 }, 'screen_width', 'must be an integer from 1 to 16384'],
   [
