@@ -178,7 +178,7 @@ export interface NewDevice {
   readonly product_id: string;
   /** 16 characters or more; one is made, and told once, when it is left out. */
   readonly secret?: string | undefined;
-  /** Unix seconds; null: never. */
+  /** Unix seconds, at most 253402300799; null: never. */
   readonly expires_at?: number | null | undefined;
   readonly disabled?: boolean | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;

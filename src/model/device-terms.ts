@@ -6,6 +6,7 @@ import {
   labelValueBytesMax,
   secretBytesMax,
   secretCharactersMin,
+  unixSecondsMax,
 } from './provisioning-limits.ts';
 import type { Labels } from './registry.ts';
 
@@ -20,6 +21,14 @@ export function secretFault(secret: string, allowShort: boolean): string | null 
   const bytes = utf8Length(secret);
   if (bytes < 1 || bytes > secretBytesMax) return `must be 1-${secretBytesMax} bytes of UTF-8`;
   return !allowShort && isShortSecret(secret) ? `must have ${secretCharactersMin} characters or more` : null;
+}
+
+export const momentTooFar = `must be at most ${unixSecondsMax}, the end of the year 9999: it is Unix seconds, not milliseconds`;
+
+/** Why a value is no moment of the registry, as the end of a sentence that does not quote it; null: it is one. */
+export function secondsFault(value: unknown): string | null {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) return 'must be whole Unix seconds or null';
+  return Number(value) > unixSecondsMax ? momentTooFar : null;
 }
 
 const labelKeyForm = /^[a-z0-9_.-]+$/;

@@ -4,6 +4,12 @@
 export const secretBytesMax = 1024;
 export const secretCharactersMin = 16;
 
+/**
+ * `expires_at`, `not_before` and `not_after`: the end of the year 9999, the last that a date of four digits can show. Larger values are
+ * refused: they are milliseconds.
+ */
+export const unixSecondsMax = 253_402_300_799;
+
 /** Labels of one device, and what each is. */
 export const deviceLabelsMax = 16;
 export const labelKeyCharactersMax = 64;

@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { batchEntryCodes, codeTexts, deviceCodes, endpointCodes } from '../../src/model/codes.ts';
 import { eventTypes } from '../../src/model/events.ts';
 import { batchDevicesMax, deviceIdBytesMax, requestIdBytesMax } from '../../src/model/limits.ts';
+import { unixSecondsMax } from '../../src/model/provisioning-limits.ts';
 import {
   callCredentialsRoute,
   callEndRoute,
@@ -121,6 +122,14 @@ test('the stable messages of a 401 are documented, and no other text is one', ()
   ];
   for (const message of stable) assert.ok(accepts('AuthenticationMessage', message), message);
   assert.ok(!accepts('AuthenticationMessage', 'Signature mismatch'));
+});
+
+test('the latest expiry of a device is that of the code', () => {
+  const moments = [-1, 0, unixSecondsMax, unixSecondsMax + 1];
+  assert.deepEqual(
+    moments.map((moment) => apiContract.compile({ $ref: '#/components/schemas/DeviceExpiry' })(moment)),
+    [false, true, true, false],
+  );
 });
 
 test('limits are those of the code', () => {

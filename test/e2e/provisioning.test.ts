@@ -255,6 +255,19 @@ test('labels that are laid over others are not more than a device may have', asy
   assert.deepEqual([status, json.code, json['message']], [400, 40003, 'labels must be at most 16']);
 });
 
+test('an expiry in milliseconds is refused, where a device is added and where it is changed', async () => {
+  const reason = /^expires_at must be at most 253402300799.* not milliseconds$/;
+  const devices = [{ device_id: 'MILLIS', ...doorbell, expires_at: 1_795_163_400_000 }];
+  const added = await server.api.call({ method: 'POST', path, body: JSON.stringify({ devices }) });
+  const [entry] = (added.json.data?.['devices'] ?? []) as readonly { code: number; message: string }[];
+  assert.equal(entry?.code, 40003);
+  assert.match(entry.message, reason);
+  await addOne({ device_id: 'MILLIS', ...doorbell, expires_at: 253_402_300_799 });
+  const { status, json } = await change({ device_id: 'MILLIS', expires_at: 253_402_300_800 });
+  assert.deepEqual([status, json.code], [400, 40003]);
+  assert.match(String(json['message']), reason);
+});
+
 test('a new secret is told once, and ends the session that was proven with the old one', async () => {
   const { secret = '' } = await addOne({ device_id: 'ROTATED', ...doorbell });
   const controller = await server.controller('ROTATED', { secret });

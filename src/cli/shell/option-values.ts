@@ -3,14 +3,17 @@ import { InvalidArgumentError } from 'commander';
 import { showable } from '../../lib/showable-text.ts';
 import { usageError } from './command-error.ts';
 import { parseDeviceId, parseRequestId } from '../../model/ids.ts';
+import { unixSecondsMax } from '../../model/provisioning-limits.ts';
 
 /** Whole Unix seconds, or an ISO 8601 moment such as 2027-01-31 or 2027-01-31T12:00:00Z. Throws InvalidArgumentError. */
 export function parseMoment(text: string): number {
-  if (/^\d{1,15}$/.test(text)) return Number(text);
   const ms = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(ms))
+  const seconds = /^\d{1,15}$/.test(text) ? Number(text) : Math.floor(ms / 1000);
+  if (Number.isNaN(seconds))
     throw new InvalidArgumentError('Expected Unix seconds or a moment like 2027-01-31T12:00:00Z.');
-  return Math.floor(ms / 1000);
+  if (seconds > unixSecondsMax)
+    throw new InvalidArgumentError('Expected Unix seconds up to the year 9999; are these milliseconds?');
+  return seconds;
 }
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

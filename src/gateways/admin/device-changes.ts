@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { modify } from '../../core/devices/decide-device.ts';
 import type { Result } from '../../lib/result.ts';
-import { tooManyLabels } from '../../model/device-terms.ts';
+import { momentTooFar, tooManyLabels } from '../../model/device-terms.ts';
 import { parseDeviceId, parseProductId, type DeviceId, type ProductId } from '../../model/ids.ts';
+import { unixSecondsMax } from '../../model/provisioning-limits.ts';
 import type { Device } from '../../model/registry.ts';
 import { decodeModification } from '../../protocol/rest/provisioning.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
@@ -53,7 +54,7 @@ const deviceBody = z.strictObject({
   device_id: deviceIdField,
   product_id: z.string().min(1),
   secret: z.string().min(1).optional(),
-  expires_at: z.number().int().nonnegative().nullable().default(null),
+  expires_at: z.number().int().nonnegative().max(unixSecondsMax, momentTooFar).nullable().default(null),
   disabled: z.boolean().default(false),
 });
 const disableBody = z.strictObject({ device_id: deviceIdField, disabled: z.boolean().default(true) });

@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
+import { momentTooFar } from '../../model/device-terms.ts';
+import { unixSecondsMax } from '../../model/provisioning-limits.ts';
 import { permissions, type Credential } from '../../model/registry.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
@@ -29,7 +31,7 @@ export interface RegistryChangeDeps extends DeviceChangeDeps, EntryChangeDeps {
 }
 
 const accessKeyId = z.string().min(1) as unknown as z.ZodType<AccessKeyId>;
-const unixSeconds = z.number().int().nonnegative().nullable().default(null);
+const unixSeconds = z.number().int().nonnegative().max(unixSecondsMax, momentTooFar).nullable().default(null);
 const grants = z
   .array(z.enum([...permissions, '*']))
   .min(1)
@@ -112,7 +114,7 @@ async function rotateCredential(
   deps: RegistryChangeDeps,
   body: z.output<typeof rotateBody>,
 ): Promise<AdminReply> {
-  const oldNotAfter = wallSeconds(deps.clock) + body.grace_s;
+  const oldNotAfter = Math.min(wallSeconds(deps.clock) + body.grace_s, unixSecondsMax);
   const rotated = await deps.writer.rotateCredential(body.access_key_id, oldNotAfter);
   return credentialReply(deps, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
 }

@@ -4,7 +4,7 @@
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { codeTexts } from '../../model/codes.ts';
-import { labelsFault, labelsOf, secretFault } from '../../model/device-terms.ts';
+import { labelsFault, labelsOf, secondsFault, secretFault } from '../../model/device-terms.ts';
 import { parseProductId, parseDeviceId, type DeviceId, type ProductId } from '../../model/ids.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { deviceIdBytesMax } from '../../model/limits.ts';
@@ -147,8 +147,8 @@ function decodeTerms(fields: JsonObject, rules: SecretRules): Result<Terms, stri
     terms.secret = secret;
   }
   if (expiresAt !== undefined) {
-    if (expiresAt !== null && !(Number.isSafeInteger(expiresAt) && Number(expiresAt) >= 0))
-      return fail('expires_at must be whole Unix seconds or null');
+    const fault = expiresAt === null ? null : secondsFault(expiresAt);
+    if (fault !== null) return fail(`expires_at ${fault}`);
     terms.expiresAt = expiresAt as number | null;
   }
   if (disabled !== undefined) {

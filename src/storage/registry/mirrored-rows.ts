@@ -65,8 +65,8 @@ function checkRow(kind: KindName, id: string, bytes: Uint8Array): Result<Buffer,
 }
 
 function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
-  // Whether a secret may be short was decided where the entry came in.
-  const rules = { allowShortSecrets: true };
+  // The node that accepted the entry has applied the rules.
+  const rules = { allowShortSecrets: true, isStored: true } as const;
   const entry = parseEntry(kind, writeEntry(kind, decodeRow(kind, id, row)), rules);
   if (!entry.ok) return fail(`${entry.error.field} ${entry.error.reason}`);
   if (idOf(kind, entry.value) !== id) return fail('its row is of another entry');

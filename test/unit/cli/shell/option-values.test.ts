@@ -19,6 +19,13 @@ test('a moment is Unix seconds or ISO 8601', () => {
     assert.throws(() => parseMoment(wrong), InvalidArgumentError, wrong);
 });
 
+test('a moment in milliseconds, after the year 9999, is refused with that guess', () => {
+  assert.equal(parseMoment('253402300799'), 253_402_300_799);
+  assert.equal(parseMoment('9999-12-31T23:59:59Z'), 253_402_300_799);
+  for (const wrong of ['253402300800', '1795163400000', '9999-12-31T23:59:59-01:00'])
+    assert.throws(() => parseMoment(wrong), /year 9999; are these milliseconds/, wrong);
+});
+
 test('a moment is shown in UTC, and none as what never means', () => {
   assert.equal(formatMoment(1_795_163_400, 'never'), '2026-11-20T08:30:00Z');
   assert.equal(formatMoment(null, 'never'), 'never');
