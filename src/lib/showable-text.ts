@@ -19,3 +19,14 @@ function escaped(found: string): string {
   const code = found.codePointAt(0) ?? 0;
   return code < 0x1_00_00 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\u{${code.toString(16)}}`;
 }
+
+/** Each URL of the text with `instead` in the place of its user information and the @ behind it, whatever that holds. */
+export function replaceUserInfo(text: string, instead: string): string {
+  const [scheme = '', ...rests] = text.split('://');
+  return [scheme, ...rests.map((rest) => replaceBeforeHost(rest, instead))].join('://');
+}
+
+function replaceBeforeHost(rest: string, instead: string): string {
+  const end = rest.lastIndexOf('@');
+  return end === -1 ? rest : instead + rest.slice(end + 1);
+}

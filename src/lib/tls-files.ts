@@ -1,7 +1,7 @@
 /** A listener's certificate, read from its files. */
 import { X509Certificate } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { readTextFile } from './text-file.ts';
 
 /** Paths of PEM files. */
 export interface TlsFiles {
@@ -21,8 +21,8 @@ export interface Certificate {
 /** Null where TLS is off. Throws when a file cannot be read or the two do not belong together. */
 export function readCertificate(tls: TlsFiles | null): Certificate | null {
   if (tls === null) return null;
-  const cert = readFileSync(tls.certFile, 'utf8');
-  const key = readFileSync(tls.keyFile, 'utf8');
+  const cert = readTextFile(tls.certFile);
+  const key = readTextFile(tls.keyFile);
   const secureContext = createSecureContext({ cert, key, minVersion: 'TLSv1.2' });
   return { cert, key, secureContext, fingerprint: new X509Certificate(cert).fingerprint256 };
 }

@@ -3,7 +3,10 @@
  * is CommonJS with a default: either works behind this file. Without its binary (another libc, another Node)
  * the process cannot serve, and says so in one sentence. See docs/adr/0002.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type {
   HttpRequest,
   HttpResponse,
@@ -14,6 +17,7 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js';
 import type * as Uws from 'uWebSockets.js';
+import { hasByteOrderMark, readTextFile } from './text-file.ts';
 import { type TlsFiles, readCertificate, type Certificate } from './tls-files.ts';
 
 export type {
@@ -47,7 +51,30 @@ const uws = await load();
 
 /** Throws when the certificate's files are not in order. */
 export function createApp(tls: TlsFiles | null = null): TemplatedApp {
-  return tls === null ? uws.App() : uws.SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+  if (tls === null) return uws.App();
+  const files = [tls.certFile, tls.keyFile] as const;
+  return files.some((file) => hasByteOrderMark(readFileSync(file)))
+    ? createAppOfCopies(files)
+    : createTlsApp(files);
+}
+
+function createTlsApp([cert_file_name, key_file_name]: readonly [string, string]): TemplatedApp {
+  return uws.SSLApp({ cert_file_name, key_file_name });
+}
+
+/** The library reads the files by itself and rejects a byte order mark: it gets copies without one, deleted when it has read them. */
+function createAppOfCopies([certFile, keyFile]: readonly [string, string]): TemplatedApp {
+  const directory = mkdtempSync(join(tmpdir(), 'reveille-tls-'));
+  const copy = (name: string, file: string): string => {
+    const path = join(directory, name);
+    writeFileSync(path, readTextFile(file), { mode: 0o600 });
+    return path;
+  };
+  try {
+    return createTlsApp([copy('cert.pem', certFile), copy('key.pem', keyFile)]);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 export const closeListenSocket = uws.us_listen_socket_close;

@@ -39,6 +39,23 @@ test('a look at NATS sees that it has JetStream', async (t) => {
   assert.ok(url.endsWith(server), `${server} of ${url}`);
 });
 
+test('NATS is reached with a token in its URL, and the token is shown nowhere', async (t) => {
+  const { url } = await startNats(t, { extra: 'authorization { token: "a token" }' });
+  const look = (token: string): Promise<string> =>
+    probeNats({
+      url: url.replace('//', `//${token}@`),
+      credentialsPath: null,
+      caPath: null,
+      nodeName: 'probe',
+    });
+  assert.ok(url.endsWith(await look('a%20token')));
+  await assert.rejects(look('hush'), (error: Error) => {
+    assert.match(error.message, /no connection to nats:\/\/127.*Authorization/i);
+    assert.doesNotMatch(error.message, /hush/);
+    return true;
+  });
+});
+
 test('a node starts without NATS, says so, and finds it when it comes', async (t) => {
   const server = await startNats(t);
   await server.kill();

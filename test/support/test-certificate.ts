@@ -30,7 +30,7 @@ export class TestCertificate {
   }
 
   /** The same for a server: `section.key=value` each. */
-  overrides(section: 'api' | 'signal' | 'sleep'): string[] {
+  overrides(section: 'api' | 'signal' | 'sleep' | 'media'): string[] {
     return Object.entries(this.settings).map(([key, file]) => `${section}.${key}=${file}`);
   }
 

@@ -1,6 +1,6 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
 import type { Command } from 'commander';
-import { readFileSync } from 'node:fs';
+import { readTextFile } from '../../lib/text-file.ts';
 import {
   describeSettings,
   settingKeys,
@@ -42,7 +42,7 @@ type Origin = 'default' | 'file' | 'environment' | 'flag';
 /** The settings are known to be valid. */
 function settingOrigins({ file, env, overrides = [] }: SettingsSources): (key: SettingKey) => Origin {
   const sections =
-    file === undefined ? {} : (JSON.parse(readFileSync(file, 'utf8')) as Record<string, object | undefined>);
+    file === undefined ? {} : (JSON.parse(readTextFile(file)) as Record<string, object | undefined>);
   return ({ section, key, name, variable }) => {
     if (overrides.some((override) => override.startsWith(`${name}=`))) return 'flag';
     if (env[variable] !== undefined) return 'environment';

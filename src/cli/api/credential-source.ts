@@ -2,9 +2,9 @@
  * The credential that signs a request: from a file, from the options, from the environment or the profile, or else the
  * first suitable one of the local registry. The commands that use it never show it.
  */
-import { readFileSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import {
   holdsPermission,
@@ -96,7 +96,7 @@ function credentialOfEnvironment(env: SettingsSources['env']): SigningCredential
 export function readCredentialFile(path: string): StoredCredential {
   let given: unknown;
   try {
-    given = JSON.parse(readFileSync(path, 'utf8'));
+    given = JSON.parse(readTextFile(path));
   } catch (error) {
     // A parser quotes what it could not read, which may be the secret.
     const reason = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;

@@ -1,8 +1,8 @@
 /** `reveille profile …`: servers elsewhere by name, so that every command can be for one of them. */
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InvalidArgumentError, type Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 import { parseOriginOption } from '../api/api-access.ts';
 import { readCredentialFile } from '../api/credential-source.ts';
 import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
@@ -170,7 +170,7 @@ function readToken(file: string): string {
 
 function readText(file: string): string {
   try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readTextFile(file === '-' ? 0 : file);
   } catch (error) {
     throw new CommandError(`the token file ${file} cannot be read: ${messageOf(error)}`);
   }

@@ -2,12 +2,13 @@
  * The profiles of a user: servers elsewhere by name, each with what it takes to speak to it. They are one file in the user's
  * configuration directory. It holds secrets, so that it is written for its owner alone, and not read where others may read it.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { parseOrigin } from '../../client/http-transport.ts';
 import { messageOf } from '../../lib/result.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 
@@ -72,7 +73,7 @@ function hasSecret({ token, credential: key }: Profile): boolean {
 function parseProfiles(path: string): Profiles {
   let given: unknown;
   try {
-    given = JSON.parse(readFileSync(path, 'utf8'));
+    given = JSON.parse(readTextFile(path));
   } catch (error) {
     // A parser quotes what it could not read, which may be a secret.
     throw unusable(path, error instanceof SyntaxError ? 'it is no JSON' : messageOf(error));

@@ -1,8 +1,8 @@
 /** `reveille product …`: what devices have in common, and whose applications may call them. */
-import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
@@ -63,7 +63,7 @@ async function addProduct(
 
 function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(readTextFile(file));
   } catch (error) {
     throw new CommandError(`${file} cannot be read as JSON: ${messageOf(error)}`);
   }

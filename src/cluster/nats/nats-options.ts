@@ -2,12 +2,13 @@
  * How this node reaches NATS, from its settings to the options of the client: servers, credentials, TLS, and how fast a
  * dead server is noticed. What cannot work is refused with a sentence; nothing secret stands in it.
  */
-import { readFileSync } from 'node:fs';
 import { credsAuthenticator, type Authenticator, type ConnectionOptions } from '@nats-io/nats-core';
 import { messageOf } from '../../lib/result.ts';
+import { replaceUserInfo } from '../../lib/showable-text.ts';
+import { readTextFile } from '../../lib/text-file.ts';
 
 export interface NatsAccess {
-  /** One URL or several, comma separated: `nats://` or `tls://`, with user and password or without. */
+  /** One URL or several, comma separated: `nats://` or `tls://`, with a token, with user and password, or without. */
   readonly url: string;
   /** The path of a credentials file; it is read again at every connection. */
   readonly credentialsPath: string | null;
@@ -34,7 +35,6 @@ const redialJitterMs = 250;
 /** Throws an Error whose message is a sentence for the operator. */
 export function connectionOptions(options: NatsAccess, inboxPrefix: string): ConnectionOptions {
   const urls = serverUrls(options.url);
-  const { username, password } = urls.find((url) => url.username !== '') ?? { username: '', password: '' };
   const isTls = options.caPath !== null || urls.some(({ protocol }) => protocol === 'tls:');
   return {
     servers: urls.map(({ host }) => host),
@@ -51,14 +51,26 @@ export function connectionOptions(options: NatsAccess, inboxPrefix: string): Con
     reconnectJitter: redialJitterMs,
     reconnectJitterTLS: redialJitterMs,
     ...(isTls && { tls: options.caPath === null ? {} : { ca: readText('cluster.nats_ca', options.caPath) } }),
-    ...(username !== '' && { user: decodeURIComponent(username), pass: decodeURIComponent(password) }),
+    ...userInfoOf(urls),
     ...(options.credentialsPath !== null && { authenticator: freshCredentials(options.credentialsPath) }),
   };
 }
 
-/** Without user and password, for people. */
+/** NATS means a token by a user without a password. */
+function userInfoOf(urls: readonly URL[]): Pick<ConnectionOptions, 'user' | 'pass' | 'token'> {
+  const { username, password } = urls.find((url) => url.username !== '') ?? { username: '', password: '' };
+  try {
+    const [user, pass] = [decodeURIComponent(username), decodeURIComponent(password)];
+    if (pass !== '') return { user, pass };
+    return user === '' ? {} : { token: user };
+  } catch {
+    throw new Error('cluster.nats_url: a % before the @ is no escape: write it as %25');
+  }
+}
+
+/** Without token, user and password, for people. */
 export function shownServers(url: string): string {
-  return url.replaceAll(/\/\/[^/]*@/g, '//');
+  return replaceUserInfo(url, '');
 }
 
 function serverUrls(text: string): URL[] {
@@ -98,7 +110,7 @@ function readCredentials(path: string): Authenticator {
 
 function readText(setting: string, path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readTextFile(path);
   } catch (error) {
     throw new Error(`${setting}: ${path} cannot be read: ${messageOf(error)}`, { cause: error });
   }

@@ -53,7 +53,7 @@ export const clusterSection = section({
 
 function areServers(text: string): boolean {
   const parts = text.split(',').map((part) => part.trim());
-  return parts.every((part) => /^(?:nats|tls):\/\/[^/]/.test(part) && URL.canParse(part));
+  return parts.every((part) => /^(?:nats|tls):\/\/[^/]+\/?$/.test(part) && URL.canParse(part));
 }
 
 /** Processes share the store of one machine, nodes share none. */

@@ -3,11 +3,12 @@
  * over it, flags over both, one schema over all. All mistakes are reported at once, each by the name it was given under.
  * Source: running.md, Settings.
  */
-import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { settingsSchema, type Settings } from './settings-schema.ts';
 import { readText, settingNotes } from '../../model/settings-values.ts';
 import { assert } from '../../lib/assert.ts';
+import { readTextFile } from '../../lib/text-file.ts';
+import { replaceUserInfo } from '../../lib/showable-text.ts';
 import { isJsonObject } from '../../lib/utf8.ts';
 
 export interface SettingKey {
@@ -63,9 +64,9 @@ function mask(value: unknown): unknown {
   return value === null ? null : masked;
 }
 
-/** A URL may carry a user and a password before its host, and there may be several. */
+/** A URL may have a token, or a user and a password, before its host, and there may be several URLs. */
 export function maskUserInfo(value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll(/(\b\w+:\/\/)[^/]*@/g, `$1${masked}@`) : value;
+  return typeof value === 'string' ? replaceUserInfo(value, `${masked}@`) : value;
 }
 
 /** Unusable settings: each problem is one line that names its setting. The process exits 2. */
@@ -129,13 +130,20 @@ class SettingsSheet {
   }
 
   readEnvironment(env: SettingsSources['env']): void {
+    const links: string[] = [];
     for (const [variable, text] of Object.entries(env)) {
       if (!variable.startsWith(variablePrefix) || text === undefined || commandVariables.has(variable))
         continue;
       const setting = byVariable.get(variable);
-      if (setting === undefined) this.#unknown(variable, variable, [...byVariable.keys()]);
+      if (linkValue.test(text) || (setting === undefined && linkName.test(variable))) links.push(variable);
+      else if (setting === undefined) this.#unknown(variable, variable, [...byVariable.keys()]);
       else this.#giveText(setting, text, `${variable} (${setting.name})`);
     }
+    if (links.length === 0) return;
+    const names = links.join(', ');
+    this.#problems.push(
+      `${names}: no settings; Kubernetes makes them of a Service whose name begins with reveille: set enableServiceLinks: false in the pod, or rename the Service`,
+    );
   }
 
   readOverrides(overrides: readonly string[]): void {
@@ -161,7 +169,7 @@ class SettingsSheet {
 
   #parse(path: string): Record<string, unknown> | null {
     try {
-      const parsed: unknown = JSON.parse(readFileSync(path, 'utf8'));
+      const parsed: unknown = JSON.parse(readTextFile(path));
       if (isJsonObject(parsed)) return parsed;
       this.#problems.push(`${path}: expected an object of sections`);
     } catch (error) {
@@ -195,6 +203,10 @@ class SettingsSheet {
     this.#problems.push(`${origin}: expected ${message}; got ${got}`);
   }
 }
+
+/** Kubernetes gives each pod such variables of every Service: for one named `reveille`, REVEILLE_PORT=tcp://10.0.0.1:8080. */
+const linkName = /_SERVICE_(?:HOST$|PORT$|PORT_)|_PORT_\d{1,5}_(?:TCP|UDP|SCTP)/;
+const linkValue = /^(?:tcp|udp|sctp):\/\//;
 
 /** A parser quotes what it could not read, which may be a secret. */
 function withoutExcerpt(message: string): string {

@@ -6,10 +6,12 @@ import { randomUUID } from 'node:crypto';
 import { link, open, rename, rm } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { messageOf } from '../../lib/result.ts';
+import { hasByteOrderMark } from '../../lib/text-file.ts';
 import { adviceBehind } from '../lmdb/store-fault.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface PrivateText {
+  /** Without a byte order mark. */
   readonly bytes: Buffer;
   /** The mode of a file that others can read; null: it is closed to them. */
   readonly openMode: number | null;
@@ -81,7 +83,9 @@ async function readIfThere(path: string): Promise<PrivateText | null> {
     try {
       const mode = (await file.stat()).mode & 0o777;
       const isOpen = isPosix && (mode & othersBits) !== 0;
-      return { bytes: await file.readFile(), openMode: isOpen ? mode : null };
+      const bytes = await file.readFile();
+      const begin = hasByteOrderMark(bytes) ? 3 : 0;
+      return { bytes: bytes.subarray(begin), openMode: isOpen ? mode : null };
     } finally {
       await file.close();
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deviceHash, memberToken, NatsNames } from '../../../../src/cluster/nats/nats-names.ts';
-import { shownServers } from '../../../../src/cluster/nats/nats-options.ts';
+import { connectionOptions, shownServers } from '../../../../src/cluster/nats/nats-options.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 
@@ -35,4 +35,29 @@ test('servers are shown without users and passwords', () => {
     shownServers('nats://a:hush,@one:1, tls://b:hush@two,nats://three'),
     'nats://one:1, tls://two,nats://three',
   );
+  for (const token of ['hush', 'hu/sh', 'hu,sh', 'hu@sh'])
+    assert.equal(shownServers(`nats://${token}@one,tls://${token}@two`), 'nats://one,tls://two', token);
+});
+
+test('a user without a password is a token, as NATS has it', () => {
+  const optionsOf = (url: string): object => {
+    const access = { url, credentialsPath: null, caPath: null, nodeName: 'node-a' };
+    const { servers, user, pass, token } = connectionOptions(access, '_INBOX');
+    return { servers, user, pass, token };
+  };
+  const none = { user: undefined, pass: undefined, token: undefined };
+  assert.deepEqual(optionsOf('nats://host:4222'), { servers: ['host:4222'], ...none });
+  assert.deepEqual(optionsOf('nats://to%2Fken@host'), { servers: ['host'], ...none, token: 'to/ken' });
+  assert.deepEqual(optionsOf('nats://one,nats://token@two'), {
+    servers: ['one', 'two'],
+    ...none,
+    token: 'token',
+  });
+  assert.deepEqual(optionsOf('tls://user:p%40ss@host'), {
+    servers: ['host'],
+    ...none,
+    user: 'user',
+    pass: 'p@ss',
+  });
+  assert.throws(() => optionsOf('nats://50%off@host'), /cluster.nats_url: a % before the @ is no escape/);
 });

@@ -62,5 +62,8 @@ test('passwords in the URLs of NATS are shown neither in what is in force nor in
     describeSettings(loadSettings({ env }))['cluster']?.['nats_url'],
     'nats://***@one,tls://***@two',
   );
-  assert.doesNotMatch(problemsOf({ REVEILLE_CLUSTER_NATS_URL: 'http://user:hush@one' }).join(), /hush/);
+  for (const token of ['hush', 'hu/hush', 'hu,hush', 'hu@hush'])
+    assert.doesNotMatch(problemsOf({ REVEILLE_CLUSTER_NATS_URL: `http://${token}@one` }).join(), /hush/);
+  const shown = describeSettings(loadSettings({ env: { REVEILLE_CLUSTER_NATS_URL: 'nats://hush@one' } }));
+  assert.equal(shown['cluster']?.['nats_url'], 'nats://***@one');
 });

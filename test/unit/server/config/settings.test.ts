@@ -116,6 +116,35 @@ test('an unknown key names itself and the closest one, wherever it is given', ()
   ]);
 });
 
+test('variables that Kubernetes makes of a Service are refused with that cause, all in one line', () => {
+  const ofService = (name: string): Record<string, string> => ({
+    [`${name}_SERVICE_HOST`]: '10.0.0.1',
+    [`${name}_SERVICE_PORT`]: '8080',
+    [`${name}_SERVICE_PORT_API`]: '8080',
+    [`${name}_PORT`]: 'tcp://10.0.0.1:8080',
+    [`${name}_PORT_8080_TCP`]: 'tcp://10.0.0.1:8080',
+    [`${name}_PORT_8080_TCP_PROTO`]: 'tcp',
+    [`${name}_PORT_8080_TCP_PORT`]: '8080',
+    [`${name}_PORT_8080_TCP_ADDR`]: '10.0.0.1',
+  });
+  for (const name of ['REVEILLE', 'REVEILLE_SLEEP', 'REVEILLE_MEDIA_RTC']) {
+    const env = ofService(name);
+    assert.deepEqual(problemsOf({ env }), [
+      `${Object.keys(env).join(', ')}: no settings; Kubernetes makes them of a Service whose name begins with reveille: ` +
+        'set enableServiceLinks: false in the pod, or rename the Service',
+    ]);
+  }
+});
+
+test('a settings file may begin with a byte order mark, and is not UTF-16', () => {
+  const text = '{"log":{"level":"debug"}}';
+  assert.equal(loadSettings({ env: {}, file: fileOf(`\ufeff${text}`) }).log.level, 'debug');
+  writeFileSync(file, Buffer.from(`\ufeff${text}`, 'utf16le'));
+  assert.deepEqual(problemsOf({ file }), [
+    `${file}: expected a file of JSON: Error: ${file} is UTF-16: save it as UTF-8`,
+  ]);
+});
+
 test('a bad value names itself, what was expected and what came', () => {
   assert.deepEqual(problemsOf({ env: { REVEILLE_SLEEP_MAX_SESSIONS: 'many' } }), [
     'REVEILLE_SLEEP_MAX_SESSIONS (sleep.max_sessions): expected a whole number from 1 to 10000000; got "many"',

@@ -1,0 +1,15 @@
+/** Text files that people write, some of them with an editor that begins each file with a byte order mark. */
+import { readFileSync } from 'node:fs';
+
+/** The text without its byte order mark. `path` may be a descriptor. Throws when it cannot be read, or is UTF-16. */
+export function readTextFile(path: string | number): string {
+  const bytes = readFileSync(path);
+  const mark = bytes.subarray(0, 2).toString('hex');
+  if (mark === 'fffe' || mark === 'feff') throw new Error(`${path} is UTF-16: save it as UTF-8`);
+  return bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0).toString();
+}
+
+/** The mark of UTF-8. */
+export function hasByteOrderMark(bytes: Uint8Array): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
+}
