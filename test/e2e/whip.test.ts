@@ -233,6 +233,7 @@ test('a page of any origin may ask, unless the settings list those that may', as
   const origin = { Origin: 'https://app.example' };
   const preflight = await ask(`OPTIONS ${endpoint}`, origin);
   assert.equal(preflight.status, '204 No Content');
+  assert.equal(preflight.headers.get('allow'), 'POST, OPTIONS');
   assert.equal(preflight.headers.get('access-control-allow-origin'), '*');
   assert.equal(
     preflight.headers.get('access-control-allow-headers'),

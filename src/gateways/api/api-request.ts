@@ -205,6 +205,8 @@ export class ApiRequest implements Call {
     // Within the front end's own handler the response is corked already.
     if (this.#detached) this.#response.cork(() => this.#write(answer));
     else this.#write(answer);
+    // No route takes a HEAD: its connection ends with the refusal, behind whose head the library waits for a body.
+    if (this.method === 'HEAD') this.#response.close();
   }
 
   /** Of the peer; while the request is open. */
@@ -241,7 +243,8 @@ export class ApiRequest implements Call {
     response.writeHeader('Content-Type', typeAndRequestId + this.requestId.id);
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
     if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
-    // To a HEAD the front end would send a body, and the client take it for the next answer.
-    response.end(this.method === 'HEAD' ? '' : answer.body, answer.closeConnection);
+    if (this.method !== 'HEAD') response.end(answer.body, answer.closeConnection);
+    // The length that the body would have, and none of it.
+    else response.writeHeader('Connection', 'close').tryEnd('', Buffer.byteLength(answer.body));
   }
 }

@@ -160,7 +160,7 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 /** A name or an address, IPv6 in brackets, with or without a port. */
 const hostForm = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/;
 
-const bearerPrefix = 'Bearer ';
+const bearerForm = /^bearer +/i;
 
 /** The sessions of the console, whose cookie stands for a token. */
 export interface CookieSessions {
@@ -196,9 +196,11 @@ export class CallerCheck {
     const refusal = this.refuseViewer(caller);
     if (refusal !== null) return fail(refusal);
     const { authorization } = caller;
-    const operator = authorization.startsWith(bearerPrefix)
-      ? this.#operators.identify(authorization.slice(bearerPrefix.length))
-      : this.#sessions.admit(caller);
+    const scheme = bearerForm.exec(authorization)?.[0];
+    const operator =
+      scheme === undefined
+        ? this.#sessions.admit(caller)
+        : this.#operators.identify(authorization.slice(scheme.length));
     if (operator !== null) return succeed(operator);
     return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
   }

@@ -11,7 +11,7 @@ import type { LegRefusal } from '../../model/call.ts';
 import { rtcOfferBytesMax, rtcOffersWaitingMax } from '../../model/media/rtc-limits.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
 import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
-import { fragmentType, isViewerPath, offerType, type RtcChange } from './rtc-request.ts';
+import { fragmentType, isViewerPath, offerType, type RtcChange, type RtcPreflight } from './rtc-request.ts';
 import { RtcRates } from './rtc-rates.ts';
 import { RtcSession } from './rtc-session.ts';
 import { pathOf } from './leg-request.ts';
@@ -97,8 +97,9 @@ export class RtcEndpoint {
     return this.#peers.missing === null ? null : 'webrtc';
   }
 
-  preflight(request: UpgradeRequest): void {
+  preflight(request: UpgradeRequest, { allow }: RtcPreflight): void {
     this.#answer(request, 204, {
+      Allow: allow,
       'Access-Control-Allow-Methods': 'POST, PATCH, DELETE, OPTIONS',
       'Access-Control-Allow-Headers': 'Authorization, Content-Type, If-Match',
       'Access-Control-Max-Age': String(preflightSeconds),

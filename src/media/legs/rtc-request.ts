@@ -12,6 +12,7 @@ import type { HttpRefusal } from './refusal.ts';
 /** What a browser asks before a request of another page's. */
 export interface RtcPreflight {
   readonly kind: 'preflight';
+  readonly allow: string;
 }
 
 /** A device's, or a viewer's. */
@@ -55,8 +56,10 @@ export function readRtcRequest(
   request: IncomingMessage,
   path: string,
 ): Read<RtcPreflight | RtcOfferRequest | RtcChange> {
-  if (request.method === 'OPTIONS') return succeed({ kind: 'preflight' });
-  if (path !== whipPath && path !== whepPath) return readChange(request, path.slice(whipPath.length + 1));
+  const isEndpoint = path === whipPath || path === whepPath;
+  if (request.method === 'OPTIONS')
+    return succeed({ kind: 'preflight', allow: isEndpoint ? endpointMethods : sessionMethods });
+  if (!isEndpoint) return readChange(request, path.slice(whipPath.length + 1));
   if (request.method !== 'POST') return fail(methodRefused(endpointMethods));
   const credential = isViewerPath(path) ? readTicket(request) : readToken(request);
   if (!credential.ok || isContentType(request.headers['content-type'], offerType)) return credential;

@@ -60,7 +60,7 @@ export class UpgradeHandler {
     if (refusal !== null) return this.#refuse(request, refusal);
     const asked = readLegRequest(request.request, request.asksForUpgrade);
     if (!asked.ok) this.#refuse(request, asked.error);
-    else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request);
+    else if (asked.value.kind === 'preflight') this.#deps.rtc.preflight(request, asked.value);
     else if ('resource' in asked.value) void this.#deps.rtc.change(request, asked.value);
     else if (this.#checks >= this.#deps.checksMax || !this.#deps.mayHaveRoom()) this.#refuse(request, 'busy');
     else this.#receiveUnlessRefused(request, asked.value);

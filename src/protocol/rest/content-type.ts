@@ -7,7 +7,8 @@
 export const contentTypeCharactersMax = 256;
 
 const typeForm = /([\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+)[ \t]*/y;
-const parameterForm = /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"[^"]*")[ \t]*)?/y;
+const parameterForm =
+  /;[ \t]*(?:([\w!#$%&'*+.^`|~-]+)[ \t]*=[ \t]*([\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")[ \t]*)?/y;
 
 /** `type`: in lower case. True for it alone, and with any parameters; a `charset` among them must be UTF-8. */
 export function isContentType(value: string | undefined, type: string): boolean {

@@ -134,6 +134,11 @@ test('a page of the same host and port may ask, every other is refused', () => {
     assert.equal(refusedAs({ origin }), 403, origin);
 });
 
+test('the scheme may be written in any case, with spaces behind it', () => {
+  for (const scheme of ['bearer', 'BEARER', 'bEaReR', 'Bearer  '])
+    assert.equal(refusedAs({ authorization: `${scheme} the-token` }), null, scheme);
+});
+
 test('nothing but the whole token opens', () => {
   for (const authorization of [
     '',
@@ -141,7 +146,8 @@ test('nothing but the whole token opens', () => {
     'Bearer ',
     'Bearer the-toke',
     'Bearer the-token2',
-    'bearer the-token',
+    'Bearerthe-token',
+    'Basic the-token',
     'the-token',
   ])
     assert.equal(refusedAs({ authorization }), 401, authorization);

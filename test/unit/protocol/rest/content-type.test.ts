@@ -18,6 +18,7 @@ const accepted = [
   'application/json; ;; charset=utf8',
   'application/json; profile="a;b, c=d"; charset=utf-8',
   'application/json; x=y',
+  String.raw`application/json; x="a\"; b\\"; charset=utf-8`,
 ];
 for (const value of accepted)
   test(`the Content-Type ${JSON.stringify(value)} is JSON`, () => {
@@ -38,6 +39,7 @@ const refused = [
   'application/json; charset=latin1',
   'application/json; charset=utf-8; charset=latin1',
   'application/json; x="y',
+  String.raw`application/json; x="y\"`,
   'application/json; x=y z',
   'application/json, text/plain',
 ];

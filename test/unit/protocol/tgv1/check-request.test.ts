@@ -91,6 +91,7 @@ const table: readonly Row[] = [
     spoils: {
       'with another algorithm': set('x-tg-algorithm', 'TGV2-HMAC-SHA256'),
       'with its algorithm in lower case': set('x-tg-algorithm', 'tgv1-hmac-sha256'),
+      'with its scheme in lower case': edit((text) => text.replace('TGV1-HMAC-SHA256', 'tgv1-hmac-sha256')),
       'with another scheme': edit((text) => text.replace('TGV1-HMAC-SHA256', 'AWS4-HMAC-SHA256')),
       'with a bearer token': set('authorization', 'Bearer token'),
     },
