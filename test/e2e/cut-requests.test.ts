@@ -34,11 +34,11 @@ const upgrade =
 const host = 'Host: 127.0.0.1\r\n';
 
 /** The listeners whose parser is that of the API. */
-const listenersOfApiParser: readonly Listener[] = [
+const listenersOfApiParser = new Set<Listener>([
   'api',
   'ops', // Delete when ops is on node:http.
   'signal', // Delete when signal is on ws.
-];
+]);
 
 const requests: readonly CutRequest[] = [
   {
@@ -106,9 +106,7 @@ function opsToken(): string {
 const cutsAtOnce = 16;
 
 function statusWhen({ listener, status }: CutRequest, isRefused: boolean): string {
-  return isOld && isRefused && listenersOfApiParser.includes(listener)
-    ? cutsRefusedByOldParser.status
-    : status;
+  return isOld && isRefused && listenersOfApiParser.has(listener) ? cutsRefusedByOldParser.status : status;
 }
 
 for (const request of requests) {

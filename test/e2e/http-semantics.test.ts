@@ -156,6 +156,8 @@ for (const [name, line] of [
 const unreadable: readonly (readonly [name: string, begin: string])[] = [
   ['a control character in a header', `GET /nowhere HTTP/1.1\r\n${closing}X-Request-ID: a\u0001b\r\n\r\n`],
   ['a bare carriage return in a header', `GET /nowhere HTTP/1.1\r\n${closing}X-Request-ID: a\rb\r\n\r\n`],
+  ['a bare line feed in a header', `GET /nowhere HTTP/1.1\r\n${closing}A: a\nb\r\n\r\n`],
+  ['a header without a colon', `GET /nowhere HTTP/1.1\r\n${closing}A\r\n\r\n`],
   ['a space in the name of a header', `GET /nowhere HTTP/1.1\r\n${closing}X Request: a\r\n\r\n`],
   ['no header at all', 'GET /nowhere HTTP/1.1\r\n\r\n'],
   ['an empty line before it', `\r\nGET /nowhere HTTP/1.1\r\n${closing}\r\n`],

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
+import { connect as connectByTls } from 'node:tls';
 import { after, test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
@@ -52,6 +53,32 @@ test('a signed query is answered, with a connection that nginx keeps and the dat
   }
   assert.doesNotMatch(arrived(), /^connection: close/im);
 });
+
+test('what the parser of the API cannot read reaches it whole through nginx, or is refused by nginx', async () => {
+  const line = 'GET /nowhere HTTP/1.1\r\n';
+  const rest = 'Host: 127.0.0.1\r\nConnection: close\r\n\r\n';
+  for (let at = 1; at < line.length; at += 1)
+    assert.equal(await statusOf(line.slice(0, at), line.slice(at) + rest), '404', line.slice(0, at));
+  assert.equal(await statusOf(`GET https://127.0.0.1/nowhere HTTP/1.1\r\n${rest}`), '404');
+  assert.equal(await statusOf(`\r\n${line}${rest}`), '404');
+  assert.equal(await statusOf(`${line}A B: a\r\n${rest}`), '400');
+  assert.equal(await statusOf(`${line}A: a\rb\r\n${rest}`), '400');
+});
+
+/** Of the answer to a request that nginx is sent in these pieces, each read before the next. */
+async function statusOf(...pieces: readonly string[]): Promise<string | undefined> {
+  const socket = connectByTls({ host: '127.0.0.1', port: nginx.api, ca });
+  socket.setNoDelay();
+  await once(socket, 'secureConnect');
+  for (const piece of pieces) {
+    socket.write(piece, 'latin1');
+    // An answer to a later request shows that nginx, which has one worker, has read the piece.
+    if (piece !== pieces.at(-1)) await api.connectivity('TESTDEVICE01');
+  }
+  let text = '';
+  for await (const chunk of socket) text += String(chunk);
+  return /^HTTP\/1\.1 (\d+)/.exec(text)?.[1];
+}
 
 const targets: readonly (readonly [name: string, path: string, query: string])[] = [
   [
