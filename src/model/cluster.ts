@@ -2,6 +2,7 @@
 import type { CallSession } from './call.ts';
 import type { ConnectionTimes } from './connectivity.ts';
 import type { EventId, SessionId } from './ids.ts';
+import { leaseRenewMs } from './limits.ts';
 
 /**
  * One life of one process: a member that starts again is another. `<node>/<process>@<incarnation>`; the process is 0 on a
@@ -64,6 +65,12 @@ export interface DeviceRow {
 /** `lost`: its lease is gone, and its sessions are being closed. */
 export type MemberState = 'up' | 'draining' | 'lost';
 
+/** Knowledge of other members older than this is stale: two renewals have not come. Half a renewal more for delays. */
+export const memberKnowledgeMsMax = 2.5 * leaseRenewMs;
+
+/** A member's state as operators see it. `silent`: it should be up, and its last sign of life is too old. */
+export type ShownMemberState = MemberState | 'silent';
+
 /** What a member says of itself, and what others make of it. */
 export interface MemberStatus {
   readonly member: MemberId;
@@ -82,6 +89,16 @@ export interface MemberStatus {
   readonly eventLag: number;
   /** Milliseconds since its lease was last seen renewed; 0: this is the member that tells. */
   readonly leaseAgeMs: number;
+}
+
+export function shownState({ state, leaseAgeMs }: MemberStatus): ShownMemberState {
+  return state !== 'lost' && leaseAgeMs > memberKnowledgeMsMax ? 'silent' : state;
+}
+
+export function countStates(members: readonly MemberStatus[]): Readonly<Record<ShownMemberState, number>> {
+  const counts = { up: 0, draining: 0, silent: 0, lost: 0 };
+  for (const member of members) counts[shownState(member)] += 1;
+  return counts;
 }
 
 /** `node` may hold any character; the process is a number, and the incarnation letters, digits and dashes. */

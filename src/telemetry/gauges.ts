@@ -6,7 +6,7 @@
 import { countOpenFiles } from '../lib/open-files-count.ts';
 import { readVersion } from '../lib/package-version.ts';
 import type { LiveCallState } from '../model/call.ts';
-import type { MemberState } from '../model/cluster.ts';
+import type { ShownMemberState } from '../model/cluster.ts';
 import { roomOf, type MediaCapacity, type WorkerLoad } from '../model/media/media-capacity.ts';
 
 export interface MetricSources {
@@ -46,7 +46,9 @@ export interface StoreFigures {
 /** The state of a node among the others. */
 export interface ClusterFigures {
   readonly natsIsThere: boolean;
-  readonly members: Readonly<Record<MemberState, number>>;
+  readonly members: Readonly<Record<ShownMemberState, number>>;
+  /** Of what is known of the others; null: nothing is yet. */
+  readonly knowledgeAgeMs: number | null;
   /** Changes that other members do not see yet. */
   readonly outboxLength: number;
   /** Events of the log, and changes of the registry, that are not here yet. */
@@ -126,7 +128,7 @@ function declareStoreGauges(gauge: GaugeInstruments['gauge'], store: () => Store
   add('waiting_changes', 'Changes in memory that the store has not taken.', ({ waiting }) => waiting);
 }
 
-function readOf<Figures>(figures: Figures | null, read: (figures: Figures) => number): number | null {
+function readOf<Figures>(figures: Figures | null, read: (figures: Figures) => number | null): number | null {
   return figures === null ? null : read(figures);
 }
 
@@ -237,13 +239,15 @@ function declareClusterGauges(
   { gauge, labelledGauge }: GaugeInstruments,
   cluster: () => ClusterFigures | null,
 ): void {
-  const add = (name: string, help: string, read: (figures: ClusterFigures) => number): void =>
+  const add = (name: string, help: string, read: (figures: ClusterFigures) => number | null): void =>
     gauge(`reveille_cluster_${name}`, help, () => readOf(cluster(), read));
   add('nats_up', '1 while NATS is reached, else 0.', ({ natsIsThere }) => Number(natsIsThere));
   add('outbox_length', 'Changes that other members do not see yet.', ({ outboxLength }) => outboxLength);
   add('event_lag_events', 'Events of the log that are not here yet.', ({ eventLag }) => eventLag);
   const registryLag = 'Changes of the registry that are not here yet.';
   add('registry_lag_changes', registryLag, (figures) => figures.registryLag);
+  const age = 'Age of what this node knows of the other members.';
+  add('knowledge_age_seconds', age, ({ knowledgeAgeMs: ms }) => (ms === null ? null : ms / 1000));
   labelledGauge('reveille_cluster_members', 'Members by state.', 'state', () => cluster()?.members ?? null);
 }
 

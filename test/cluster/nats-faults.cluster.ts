@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { checkSeqs, has, logOf, named } from '../support/cluster-faults.ts';
+import type { ClusterJson } from '../../src/server/membership/cluster-json.ts';
+import { memberKnowledgeMsMax } from '../../src/model/cluster.ts';
+import { hangMsMax } from '../support/hang-limit.ts';
+import { runCli, type CliResult } from '../support/cli-process.ts';
 import { ClusterSite } from '../support/cluster-site.ts';
 import { startNats, startNatsCluster, type NatsServer } from '../support/nats-server.ts';
 import { linkTo } from '../support/nats-scene.ts';
@@ -39,6 +43,52 @@ test('the only NATS dies: local devices are served, others are 50301, and all is
   assert.equal(named(log, 'device.signal.online', late).length, 1);
   assert.equal(named(log, 'device.signal.offline', gone).length, 1);
   assert.deepEqual(named(log, 'device.sleep.offline', here), []);
+});
+
+test('a node killed while NATS is away is shown as silent, with its age, until NATS is back and it is lost', async (t) => {
+  const nats = await startNats(t);
+  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a', 'b'] });
+  const [a, b] = [site.node(0), site.node(1)];
+  const status = () => runCli(['cluster', 'status', '--data-dir', a.directory]);
+  const shows = async (pattern: RegExp): Promise<CliResult> => {
+    const startedMs = performance.now();
+    for (;;) {
+      const shown = await status();
+      if (pattern.test(shown.stdout)) return shown;
+      assert.ok(performance.now() - startedMs < hangMsMax, `never ${String(pattern)}: ${shown.stdout}`);
+    }
+  };
+  assert.equal((await shows(/^b\/0 .* up /m)).exitCode, 0);
+  await nats.kill();
+  await b.kill();
+  const { stdout, exitCode } = await shows(/^b\/0 .* silent /m);
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /^a\/0 .* up .* 0\.0 s /m);
+  assert.match(stdout, /as of \d+\.\d s ago: NATS does not answer/);
+  const { age_ms: ageMs, stale, members } = await a.ops<ClusterJson>('/v1/cluster');
+  assert.equal(stale, true);
+  assert.ok(ageMs !== null && ageMs > memberKnowledgeMsMax, `${ageMs}`);
+  const silent = members.find(({ node }) => node === 'b');
+  assert.equal(silent?.state, 'silent');
+  assert.ok((silent.lease_age_ms ?? 0) > memberKnowledgeMsMax);
+  const metrics = await (await fetch(`http://127.0.0.1:${a.ports.ops}/metrics`)).text();
+  assert.match(metrics, /^reveille_cluster_members\{state="silent"\} 1$/m);
+  assert.match(metrics, /^reveille_cluster_members\{state="up"\} 1$/m);
+  assert.match(metrics, /^reveille_cluster_knowledge_age_seconds (?:[7-9]|\d\d)/m);
+  await nats.start();
+  // Its age is counted by the clock of NATS, so a watch that begins again does not make it young.
+  for (let seen = stdout; /^b\/0/m.test(seen); seen = (await status()).stdout)
+    assert.match(seen, /^b\/0 +\S+ +(?:silent|lost) /m);
+  assert.equal((await shows(/^a\/0/m)).exitCode, 0);
+});
+
+test('a node that starts without NATS says that it knows nothing of others', async (t) => {
+  const nats = await startNats(t);
+  await nats.kill();
+  const site = await ClusterSite.start(t, { nats: [nats], nodes: ['a'] });
+  const { stdout, exitCode } = await runCli(['cluster', 'status', '--data-dir', site.node(0).directory]);
+  assert.equal(exitCode, 1);
+  assert.match(stdout, /nothing is known of other members: NATS does not answer/);
 });
 
 test('one NATS server of three dies: all is served again within 5 s', async (t) => {

@@ -15,12 +15,12 @@ export function addClusterCommand(program: Command): void {
   const status = cluster
     .command('status')
     .description(
-      'Show each member: its state, its sessions, and how far it is behind. Fails when one is not up.',
+      'Show each member: its state, its sessions, how far it is behind, and the age of that. Fails when one is not up, or the age exceeds 7.5 s.',
     )
     .action(inContext((context, options: WatchOptions) => answerOrWatch(context, options, showStatus)));
   addExamples(
     addWatchOption(status),
-    ['cluster status', 'a line for each; exit code 1 when one is not up'],
+    ['cluster status', 'a line for each; exit code 1 when one is not up, or the answer is old'],
     ['cluster status --json', 'for machines: ages in milliseconds'],
     ['cluster status --watch', 'drawn anew every 2 seconds, as during a restart'],
   );
@@ -44,8 +44,8 @@ export function addClusterCommand(program: Command): void {
 
 async function showStatus(context: CommandContext, signal: AbortSignal | undefined): Promise<void> {
   const cluster = await readCluster(clientOf(context), signal);
-  context.output.answer(cluster, tableOf(cluster.members));
-  if (cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
+  context.output.answer(cluster, `${tableOf(cluster.members)}${staleNotice(cluster)}`);
+  if (cluster.stale || cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
 async function restartWorkers(context: CommandContext): Promise<void> {
@@ -71,7 +71,21 @@ function clientOf(context: CommandContext): OpsClient {
   return serverClient(context, '', 'start it, or name its directory with --data-dir');
 }
 
-const head = ['member', 'role', 'state', 'pid', 'sleep', 'signal', 'outbox', 'lag', 'lease', 'restarts'];
+/** Behind the table; empty: it is as of now. */
+function staleNotice({ stale, age_ms: ageMs }: ClusterJson): string {
+  if (!stale) return '';
+  const asOf =
+    ageMs === null
+      ? 'nothing is known of other members'
+      : `other members are shown as of ${seconds(ageMs)} ago`;
+  return `\n${asOf}: NATS does not answer; see reveille doctor`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
+
+const head = ['member', 'role', 'state', 'pid', 'sleep', 'signal', 'outbox', 'lag', 'age', 'restarts'];
 
 function tableOf(members: readonly MemberJson[]): string {
   return alignColumns([head, ...members.map(rowOf)]);
@@ -89,7 +103,7 @@ function rowOf(member: MemberJson): string[] {
     cell(member.signal_sessions),
     cell(member.outbox_length),
     cell(member.event_lag),
-    leaseMs === undefined ? '-' : `${(leaseMs / 1000).toFixed(1)} s`,
+    leaseMs === undefined ? '-' : seconds(leaseMs),
     cell(member.restarts),
   ];
 }

@@ -5,7 +5,7 @@
  */
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs } from '../../model/limits.ts';
-import type { KvStore } from '../nats/kv-store.ts';
+import type { KvChange, KvStore } from '../nats/kv-store.ts';
 import type { NatsLink } from '../nats/nats-link.ts';
 
 export type MembersLink = Pick<NatsLink, 'isUnavailable' | 'onChange' | 'ready'>;
@@ -16,6 +16,9 @@ export interface SeenLease {
   readonly status: MemberStatus;
   /** The revision of its key. */
   readonly revision: number;
+  /** By the clock of NATS. */
+  readonly writtenAtMs: number;
+  /** From when on its silence counts. */
   readonly seenAtMs: number;
 }
 
@@ -26,11 +29,15 @@ export class NatsLeases {
   readonly #leases = new Map<MemberId, SeenLease>();
 
   /** Notes a lease; an older revision than the one known changes nothing. False: `membersMax` are known. */
-  saw(status: MemberStatus, revision: number, nowMs: number): boolean {
+  saw(
+    status: MemberStatus,
+    { revision, writtenAtMs }: Pick<KvChange, 'revision' | 'writtenAtMs'>,
+    nowMs: number,
+  ): boolean {
     const known = this.#leases.get(status.member);
     if (known === undefined && this.#leases.size >= membersMax) return false;
     if (known === undefined || revision > known.revision)
-      this.#leases.set(status.member, { status, revision, seenAtMs: nowMs });
+      this.#leases.set(status.member, { status, revision, writtenAtMs, seenAtMs: nowMs });
     return true;
   }
 

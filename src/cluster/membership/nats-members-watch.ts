@@ -20,7 +20,7 @@ export interface MembersWatchDeps {
   readonly log: Log;
   readonly leases: NatsLeases;
   /** A lease was written, by its member or by the one that fails it over. */
-  readonly onSeen: (member: MemberId) => void;
+  readonly onSeen: (member: MemberId, writtenAtMs: number) => void;
   /** A member is called lost, or its lease is removed. */
   readonly onGone: (member: MemberId) => void;
 }
@@ -55,7 +55,7 @@ export class NatsMembersWatch {
 
   #saw(change: KvChange): void {
     const { leases, clock, log, onSeen, onGone } = this.#deps;
-    const { key, value, revision } = change;
+    const { key, value } = change;
     if (change.isRemoved) {
       const member = Buffer.from(key, 'base64url').toString('utf8') as MemberId;
       leases.gone(member);
@@ -70,9 +70,9 @@ export class NatsMembersWatch {
       return;
     }
     const { member, state } = decoded.value;
-    leases.saw(decoded.value, revision, clock.monotonicMs());
+    leases.saw(decoded.value, change, clock.monotonicMs());
     if (state === 'lost') onGone(member);
-    onSeen(member);
+    onSeen(member, change.writtenAtMs);
   }
 
   /** Every life of every member leaves a marker; each member erases the old ones that it sees. */

@@ -10,7 +10,7 @@ import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { NatsFailovers } from './nats-failovers.ts';
-import { NatsLeases, type MembersLink, type MembersStore } from './nats-leases.ts';
+import { NatsLeases, type MembersLink, type MembersStore, type SeenLease } from './nats-leases.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';
 import { NatsOwnLease } from './nats-own-lease.ts';
 
@@ -44,6 +44,8 @@ export class NatsMembers {
   #isStopped = false;
   #lookedAtMs: number;
   #echoAtMs: number;
+  /** The latest renewal of its own that came back, by this clock and that of NATS; null: none has yet. */
+  #renewal: { readonly seenAtMs: number; readonly writtenAtMs: number } | null = null;
   /** Beginnings of the watch that are under way. */
   #beginnings = 0;
   #twins: readonly MemberId[] | null = null;
@@ -56,7 +58,7 @@ export class NatsMembers {
     this.#watch = new NatsMembersWatch({
       ...deps,
       leases: this.#leases,
-      onSeen: (member) => this.#isOther(member) || this.#sawOwn(),
+      onSeen: (member, writtenAtMs) => this.#isOther(member) || this.#sawOwn(writtenAtMs),
       onGone: (member) => this.#notifyGone(member),
     });
     this.#own = new NatsOwnLease(deps);
@@ -96,8 +98,14 @@ export class NatsMembers {
     const others = this.#leases.all().filter(({ status }) => this.#isOther(status.member));
     return [
       { ...this.#own.status(), leaseAgeMs: 0 },
-      ...others.map(({ status, seenAtMs }) => ({ ...status, leaseAgeMs: Math.round(nowMs - seenAtMs) })),
+      ...others.map((lease) => ({ ...lease.status, leaseAgeMs: this.#ageMs(lease, nowMs) })),
     ];
+  }
+
+  /** Age of what this member knows of the others; null: nothing has come yet. */
+  get knowledgeAgeMs(): number | null {
+    if (this.#renewal === null) return null;
+    return Math.round(this.#deps.clock.monotonicMs() - this.#renewal.seenAtMs);
   }
 
   /** Another process with the same node name, older than this one; null: there is none. */
@@ -153,8 +161,18 @@ export class NatsMembers {
     this.#failovers.look(nowMs);
   }
 
-  #sawOwn(): void {
+  /** Since it was written, also where this member has seen it late; clocks of machines differ, so that of NATS counts. */
+  #ageMs({ writtenAtMs, seenAtMs }: SeenLease, nowMs: number): number {
+    const own = this.#renewal;
+    if (own === null) return Math.round(nowMs - seenAtMs);
+    return Math.max(0, Math.round(nowMs - own.seenAtMs + own.writtenAtMs - writtenAtMs));
+  }
+
+  #sawOwn(writtenAtMs: number): void {
     this.#echoAtMs = this.#deps.clock.monotonicMs();
+    // A watch that begins again receives an old one once more.
+    if (writtenAtMs > (this.#renewal?.writtenAtMs ?? 0))
+      this.#renewal = { seenAtMs: this.#echoAtMs, writtenAtMs };
     this.#joined();
     this.#twins ??= this.#findTwins();
   }

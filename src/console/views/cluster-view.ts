@@ -12,8 +12,9 @@ export function openCluster(page: Page): View {
   const list = el('div', {}, el('p', {}, 'Looking …'));
   const actions = el('p', { class: 'buttons' });
   const look = async (): Promise<void> => {
-    const { members } = await page.client.read<ClusterJson>('/v1/cluster');
-    list.replaceChildren(membersTable(members));
+    const cluster = await page.client.read<ClusterJson>('/v1/cluster');
+    const { members } = cluster;
+    list.replaceChildren(...staleNotice(cluster), membersTable(members));
     const hasWorkers = members.some(({ role }) => role === 'worker');
     if (hasWorkers && actions.childElementCount === 0) actions.append(...restart(page));
   };
@@ -21,9 +22,20 @@ export function openCluster(page: Page): View {
   return { title: 'Cluster', content: el('div', {}, trouble.element, actions, list), close: stop };
 }
 
+function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
+  if (!stale) return [];
+  const asOf =
+    ageMs === null
+      ? 'Nothing is known of other members'
+      : `Other members are shown as of ${formatSpan(ageMs)} ago`;
+  const text = `${asOf}: NATS does not answer this node.`;
+  return [el('p', { class: 'trouble', role: 'alert' }, text)];
+}
+
 const columns = [
   { name: 'Member' },
   { name: 'State' },
+  { name: 'Last sign of life', isWide: true },
   { name: 'Sleeping', isNumber: true },
   { name: 'Online', isNumber: true },
   { name: 'Up for', isWide: true },
@@ -37,6 +49,7 @@ function membersTable(members: readonly MemberJson[]): HTMLElement {
   const rows = members.map((member) => [
     el('bdi', {}, nameOf(member)),
     badge(member.state, member.state === 'up' ? 'good' : member.state === 'draining' ? 'warn' : 'bad'),
+    member.lease_age_ms === undefined ? '–' : `${formatSpan(member.lease_age_ms)} ago`,
     countOf(member.sleep_sessions),
     countOf(member.signal_sessions),
     member.started_at_ms === undefined ? '–' : formatSpan(Date.now() - member.started_at_ms),

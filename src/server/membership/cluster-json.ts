@@ -1,26 +1,40 @@
 /** `GET /v1/cluster` on the ops listener, as it is written: processes of one machine and nodes in one shape. */
-import type { MemberStatus } from '../../model/cluster.ts';
+import {
+  memberKnowledgeMsMax,
+  shownState,
+  type MemberStatus,
+  type ShownMemberState,
+} from '../../model/cluster.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ProcessRole, ProcessState } from '../supervisor/process-messages.ts';
 
-/** `read` never rejects. */
-export function clusterRoute(read: () => Promise<readonly MemberJson[]>): AdminRoute {
+/** `read` never rejects. `ageMs`: of what is known of the others; null: nothing is. */
+export function clusterRoute(
+  read: () => Promise<readonly MemberJson[]>,
+  ageMs: () => number | null = () => 0,
+): AdminRoute {
   const handle = async (): ReturnType<AdminRoute['handle']> => {
-    const body: ClusterJson = { members: await read() };
+    const members = await read();
+    const age = ageMs();
+    const body: ClusterJson = { age_ms: age, stale: age === null || age > memberKnowledgeMsMax, members };
     return { status: 200, body };
   };
   return { method: 'GET', path: '/v1/cluster', handle };
 }
 
 export interface ClusterJson {
+  /** Age of what this member knows of the others, milliseconds; null: it has not heard of them yet. */
+  readonly age_ms: number | null;
+  /** That is too old: members may have come or gone. */
+  readonly stale: boolean;
   readonly members: readonly MemberJson[];
 }
 
 /** What is not known of a member, since it does not answer, is left out. Times are wall milliseconds. */
 export interface MemberJson extends Partial<StatusJson> {
   readonly process: number;
-  /** `silent`: it should be up, and does not answer. */
-  readonly state: MemberStatus['state'] | ProcessState | 'silent';
+  /** `silent`: it should be up, and does not answer, or its last sign of life is too old. */
+  readonly state: ShownMemberState | ProcessState;
   readonly role?: ProcessRole;
   readonly pid?: number | null;
   /** How often it had to be started again. */
@@ -38,14 +52,14 @@ interface StatusJson {
   readonly outbox_length: number;
   /** Events of the log that it has not seen yet. */
   readonly event_lag: number;
-  /** Milliseconds since its lease was last renewed. */
+  /** Milliseconds since its last sign of life: what else is said of it is as of then. */
   readonly lease_age_ms: number;
 }
 
 export function memberJson(status: MemberStatus): StatusJson & Pick<MemberJson, 'process' | 'state'> {
   return {
     process: status.process,
-    state: status.state,
+    state: shownState(status),
     member: status.member,
     node: status.node,
     version: status.version,

@@ -5,7 +5,7 @@ import { assert } from '../../lib/assert.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { NatsTransport, type NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { PendingClaims, ClaimedRecords } from '../../cluster/ownership/pending-claims.ts';
-import type { ConnectionKind, MemberId, MemberStatus } from '../../model/cluster.ts';
+import { countStates, type ConnectionKind, type MemberId, type MemberStatus } from '../../model/cluster.ts';
 import { outboxDrainMsMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import type { CallLocator } from '../../core/calls/end-call.ts';
@@ -145,7 +145,7 @@ class NodeMember extends AloneMember {
       assert(own !== undefined, 'a member knows itself');
       return [{ ...memberJson(own), pid: process.pid }, ...others.map(memberJson)];
     };
-    return { exposition: metrics, routes: [clusterRoute(read)] };
+    return { exposition: metrics, routes: [clusterRoute(read, () => this.#shares.members.knowledgeAgeMs)] };
   }
 
   override webhooks(deps: WebhooksDeps): WebhookService {
@@ -213,10 +213,10 @@ class NodeMember extends AloneMember {
   }
 
   override figures(): ClusterFigures {
-    const members = { up: 0, draining: 0, lost: 0 };
-    for (const { state } of this.#shares.members.all()) members[state] += 1;
+    const { members } = this.#shares;
     return {
-      members,
+      members: countStates(members.all()),
+      knowledgeAgeMs: members.knowledgeAgeMs,
       natsIsThere: !this.#link.isUnavailable,
       outboxLength: this.#outbox.length,
       eventLag: this.#shares.log.lag,
