@@ -39,6 +39,10 @@ const fromMedia: readonly (readonly [MediaMessage, Buffer])[] = [
     map(['kind', word('viewed')], ['question', hex('01')], ['view', hex('c0')]),
   ],
   [
+    { kind: 'tls-reloaded', question: 5, problem: null },
+    map(['kind', word('tls-reloaded')], ['question', hex('05')], ['problem', hex('c0')]),
+  ],
+  [
     {
       kind: 'tally',
       tally: { logins: [['accepted', 2]], frames: [['encoded', 15]], rebuilds: 0, frameSeconds: [0.5] },
@@ -87,6 +91,7 @@ const fromServer: readonly (readonly [ServerMessage, Buffer])[] = [
     { kind: 'view', question: 200, sessionId: 's1' as SessionId },
     map(['kind', word('view')], ['question', hex('cc c8')], ['sessionId', word('s1')]),
   ],
+  [{ kind: 'reload-tls', question: 5 }, map(['kind', word('reload-tls')], ['question', hex('05')])],
 ];
 
 test('the first message each way has the version of the link', () => {

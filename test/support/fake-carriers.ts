@@ -39,7 +39,10 @@ export class FakeCarrier implements MediaCarrier {
   listen(port: number, host = '127.0.0.1', advertise: string | null = null): void {
     const process: MediaProcess = {
       advertise,
-      reloadTls: () => this.asked.push('reload TLS'),
+      reloadTls: () => {
+        this.asked.push('reload TLS');
+        return null;
+      },
       drain: () => {
         this.asked.push('drain');
         return this.isStuck ? new Promise(() => undefined) : Promise.resolve();

@@ -29,8 +29,11 @@ export class FakeMediaProcess implements MediaProcess {
   drained: () => void = () => undefined;
   busyLegs = mediaCounts.legs;
 
-  reloadTls(): void {
+  tlsProblem: string | null = null;
+
+  reloadTls(): string | null {
     this.asked.push('reload TLS');
+    return this.tlsProblem;
   }
 
   drain(): Promise<void> {

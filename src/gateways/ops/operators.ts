@@ -5,7 +5,7 @@
  */
 import { timingSafeEqual } from 'node:crypto';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
-import { type Result, fail, succeed } from '../../lib/result.ts';
+import { type Result, fail, messageOf, succeed } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/queues.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/audit.ts';
@@ -95,12 +95,14 @@ export class Operators {
     });
   }
 
-  /** SIGHUP. Never rejects: an error in the file is logged, and the valid tokens stay. */
-  async reload(): Promise<void> {
+  /** SIGHUP. Never rejects: an error in the file is logged, and the valid tokens stay. Resolves to the error; null: none. */
+  async reload(): Promise<string | null> {
     try {
       await this.open();
+      return null;
     } catch (error) {
       this.#deps.log.error({ err: error }, "operators' tokens not read again; those that are live stay");
+      return `operators' tokens: ${messageOf(error)}`;
     }
   }
 

@@ -32,7 +32,8 @@ import { RemoteLegService } from './remote-leg-service.ts';
 export interface MediaProcess {
   /** Its origins for clients, comma separated, by its own settings; null: none. */
   readonly advertise: string | null;
-  reloadTls(): void;
+  /** Returns why it keeps the certificate that it has; null: it has read the files again. */
+  reloadTls(): string | null;
   /** Takes no more connections; resolves when every leg is gone. Never rejects. */
   drain(): Promise<void>;
   /** Null: there is no such session. */
@@ -137,7 +138,7 @@ export class MediaEnd {
         this.#keys?.replace(message.tokenKeys);
         break;
       case 'reload-tls':
-        this.#process?.reloadTls();
+        this.#reloadTls(message.question);
         break;
       case 'drain':
         void this.#process?.drain().then(() => this.#link.send({ kind: 'drained' }));
@@ -153,8 +154,19 @@ export class MediaEnd {
     return null;
   }
 
+  /** One that does not listen yet reads the files when it does. */
+  #reloadTls(question: number): void {
+    const problem = this.#process?.reloadTls()?.slice(0, sentenceCharactersMax) ?? null;
+    this.#sendCounts();
+    this.#link.send({ kind: 'tls-reloaded', question, problem });
+  }
+
   #heartbeat(): void {
     this.#log.heartbeat();
+    this.#sendCounts();
+  }
+
+  #sendCounts(): void {
     if (this.#process !== null) this.#link.send({ kind: 'counts', counts: this.#process.counts() });
   }
 

@@ -62,7 +62,10 @@ export class ServerEnd {
   readonly #deps: ServerEndDeps;
   readonly #link: Link<ServerMessage, MediaMessage>;
   readonly #legs: GrantedLegs;
-  readonly #views: OpenAsks<{ readonly view: MediaView | null }, 'unanswered'>;
+  readonly #asks: OpenAsks<
+    { readonly view: MediaView | null; readonly 'reload-tls': string | null },
+    'unanswered'
+  >;
   #stage: 'starting' | 'listening' | 'ended' = 'starting';
   #listen: (listening: MediaListening) => void = () => undefined;
   #fail: (error: Error) => void = () => undefined;
@@ -81,7 +84,7 @@ export class ServerEnd {
     this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
     const send = (message: ServerMessage): void => this.#link.send(message);
     this.#legs = new GrantedLegs({ clock, process, service, send });
-    this.#views = new OpenAsks(clock, {
+    this.#asks = new OpenAsks(clock, {
       max: linkViewsMax,
       unsent: 'unanswered',
       expired: () => 'unanswered',
@@ -103,8 +106,13 @@ export class ServerEnd {
     this.#link.send({ kind: 'keys', tokenKeys: this.#deps.keys.export() });
   }
 
-  reloadTls(): void {
-    this.#link.send({ kind: 'reload-tls' });
+  /** Resolves to why it keeps the certificate that it has; null: it has read the files again. */
+  async reloadTls(): Promise<string | null> {
+    const reloaded = await this.#asks.ask('reload-tls', linkViewMsMax, (question) => {
+      this.#link.send({ kind: 'reload-tls', question });
+      return true;
+    });
+    return reloaded.ok ? reloaded.value : 'the media process does not answer';
   }
 
   /** It takes no more connections. Resolves when its legs are gone, or the link has ended, which one that does not listen yet does. */
@@ -117,7 +125,7 @@ export class ServerEnd {
   /** Null: there is no such session, or no answer in time. */
   async view(sessionId: SessionId): Promise<MediaView | null> {
     if (this.#stage !== 'listening') return null;
-    const view = await this.#views.ask('view', linkViewMsMax, (question) => {
+    const view = await this.#asks.ask('view', linkViewMsMax, (question) => {
       this.#link.send({ kind: 'view', question, sessionId });
       return true;
     });
@@ -161,8 +169,11 @@ export class ServerEnd {
       case 'log':
         writeLine(this.#deps.log, message);
         break;
+      case 'tls-reloaded':
+        this.#asks.answered(message.question, 'reload-tls', message.problem);
+        break;
       case 'viewed':
-        this.#views.answered(message.question, 'view', message.view);
+        this.#asks.answered(message.question, 'view', message.view);
         break;
       case 'admit-device':
       case 'admit-bridge':
@@ -187,7 +198,7 @@ export class ServerEnd {
     this.#stage = 'ended';
     this.#counts = null;
     this.#fail(new Error(fault ?? 'the media process hung up'));
-    this.#views.failAll();
+    this.#asks.failAll();
     this.#legs.end();
     this.#drained();
     this.#deps.onEnd(fault);

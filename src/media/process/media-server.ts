@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/result.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, mediaDrainMsMax } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
@@ -33,8 +34,8 @@ export interface TranscoderWorkersSettings extends Pick<
 export interface RunningMediaServer {
   /** Real, also when port 0 was asked for. */
   readonly address: MediaAddress;
-  /** The certificate from its files anew. What is wrong with them is logged, and the one in force stays. */
-  reloadTls(): void;
+  /** Reads the certificate's files again. Returns why the one in force stays; null: it is replaced. */
+  reloadTls(): string | null;
   /** Takes no more connections. Resolves when the legs that were told to go are gone, or are waited for no longer. */
   drain(): Promise<void>;
   /** Ends the workers between two frames, and closes what is left. */
@@ -59,7 +60,7 @@ export async function startMediaServer(
     const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
     const listener = new MediaListener(legs, deps);
     await listener.listen();
-    const server = serving(listener, rtcPeers, transcoders, { clock, log });
+    const server = serving(listener, rtcPeers, transcoders, { clock });
     end.ready(server.address, {
       ...server,
       advertise: settings.advertise,
@@ -85,15 +86,16 @@ function serving(
   listener: MediaListener,
   rtcPeers: RtcPeers,
   transcoders: Transcoders,
-  { clock, log }: Pick<MediaServerDeps, 'clock' | 'log'>,
+  { clock }: Pick<MediaServerDeps, 'clock'>,
 ): RunningMediaServer {
   return {
     address: listener.address,
     reloadTls() {
       try {
         listener.reloadTls();
+        return null;
       } catch (error) {
-        log.error({ err: error, listener: 'media' }, 'certificate not reloaded; the one in force stays');
+        return messageOf(error);
       }
     },
     async drain() {

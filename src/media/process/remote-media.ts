@@ -55,7 +55,9 @@ export class RemoteMedia {
   }
 
   reloadTls(): void {
-    this.#server?.reloadTls();
+    const reason = this.#server?.reloadTls() ?? null;
+    if (reason !== null)
+      this.#deps.log.error({ reason, listener: 'media' }, 'certificate not reloaded; the one in force stays');
   }
 
   /** Sends its legs away, and ends. */

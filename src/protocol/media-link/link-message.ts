@@ -31,7 +31,7 @@ import {
 } from './media-values.ts';
 
 /** Changed with every change in this file: both ends are of one release. */
-export const linkVersion = 3;
+export const linkVersion = 4;
 
 const number = z.int().min(0);
 /** From the head of a request. */
@@ -56,7 +56,7 @@ const fromServer = z.discriminatedUnion('kind', [
     leg: number,
     reason: z.enum(legCloseReasons),
   }),
-  z.strictObject({ kind: z.literal('reload-tls') }),
+  z.strictObject({ kind: z.literal('reload-tls'), question: number }),
   z.strictObject({ kind: z.literal('drain') }),
   z.strictObject({ kind: z.literal('view'), question: number, sessionId }),
 ]);
@@ -103,6 +103,8 @@ const fromMedia = z.discriminatedUnion('kind', [
     fields: z.string().max(linkLogCharactersMax),
     message: sentence,
   }),
+  /** `problem`: it keeps the certificate that it has. */
+  z.strictObject({ kind: z.literal('tls-reloaded'), question: number, problem: sentence.nullable() }),
   z.strictObject({ kind: z.literal('viewed'), question: number, view: mediaView.nullable() }),
 ]);
 

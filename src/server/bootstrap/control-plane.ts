@@ -141,19 +141,12 @@ export class ControlPlane {
     return formatListenAddress(calls.mediaProcesses.address ?? this.#context.settings.media.listen);
   }
 
-  /**
-   * SIGHUP: the registry file again, operators' tokens and the certificate. Never rejects; failures are logged and change
-   * nothing. Resolves to what became of the file; null: none is set.
-   */
-  async reload(): Promise<ImportResult | null> {
+  /** SIGHUP: the registry file again. Never rejects; a failure is logged and changes nothing. Null: no file is set. */
+  async importFile(): Promise<ImportResult | null> {
     const { settings, log } = this.#context;
     const { file } = settings.registry;
     reportExposedFiles(settings, log);
-    const imported =
-      file === null ? null : await this.refresh.import({ file, replace: false, skipUnchanged: false });
-    await this.operators.reload();
-    this.calls.mediaProcesses.reloadTls();
-    return imported;
+    return file === null ? null : this.refresh.import({ file, replace: false, skipUnchanged: false });
   }
 
   endWaits(): void {

@@ -104,17 +104,9 @@ export class Gateways {
     await this.#api?.stopVerifying();
   }
 
-  /** Failures are logged and change nothing. */
-  reloadTls(): void {
-    for (const [name, listener] of Object.entries({ ...this.deviceListeners, api: this.#api }))
-      try {
-        listener?.reloadTls();
-      } catch (error) {
-        this.#context.log.error(
-          { err: error, listener: name },
-          'certificate not reloaded; the one in force stays',
-        );
-      }
+  /** Its `reloadTls` throws, and changes nothing, when the files are not in order. */
+  tlsListener(name: 'api' | 'sleep' | 'signal'): { reloadTls(): void } {
+    return name === 'api' ? this.api : this.deviceListeners[name];
   }
 
   /** Who waits for an event or an outcome is answered now. */

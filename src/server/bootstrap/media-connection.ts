@@ -130,8 +130,9 @@ export class MediaConnection {
     this.#end?.updateKeys();
   }
 
-  reloadTls(): void {
-    this.#end?.reloadTls();
+  /** Resolves to why it keeps the certificate that it has; null: it has read the files again, or none is there. */
+  async reloadTls(): Promise<string | null> {
+    return (await this.#end?.reloadTls()) ?? null;
   }
 
   /** It takes no more connections, and ends behind the legs that the leg service closes. Resolves when the link has ended. */

@@ -74,8 +74,11 @@ export class MediaProcesses {
     for (const connection of this.connections) connection.keysChanged();
   }
 
-  reloadTls(): void {
-    for (const connection of this.connections) connection.reloadTls();
+  /** Resolves to why some keep the certificates that they have; null: none does. */
+  async reloadTls(): Promise<string | null> {
+    const reloaded = await Promise.all(this.connections.map((connection) => connection.reloadTls()));
+    const problems = new Set(reloaded.filter((problem) => problem !== null));
+    return problems.size === 0 ? null : [...problems].join('; ');
   }
 
   #connectionOf(process: number): MediaConnection {

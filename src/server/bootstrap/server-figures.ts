@@ -7,11 +7,10 @@ import type { ServerFigures, WebhookFigures } from '../../telemetry/gauges.ts';
 import { storeFileNames } from '../../storage/lmdb/store-format.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
-import { findFileProblems, readListenerCertificates } from '../config/start-checks.ts';
-import { hasOwnListener, type ListenerName, type Settings } from '../config/settings-schema.ts';
+import type { CertificatesInForce } from '../config/certificates-in-force.ts';
 
 export interface LiveFiguresDeps {
-  readonly settings: Settings;
+  readonly certificates: Pick<CertificatesInForce, 'expiriesS'>;
   readonly clock: Clock;
   readonly store: Pick<Store, 'directory' | 'registry' | 'state'>;
   readonly registry: Pick<RegistryStore, 'counts'>;
@@ -24,13 +23,11 @@ const figureMsMax = 1000;
 
 export class LiveFigures implements ServerFigures {
   readonly #deps: LiveFiguresDeps;
-  #expiriesS: Readonly<Record<string, number>> = {};
   /** Of the scrape under way, whose gauges all ask for it. */
   #asking: Promise<WebhookFigures | null> | null = null;
 
   constructor(deps: LiveFiguresDeps) {
     this.#deps = deps;
-    this.reloadCertificates();
   }
 
   async storeBytes(): Promise<Readonly<Record<string, number>>> {
@@ -64,17 +61,7 @@ export class LiveFigures implements ServerFigures {
   }
 
   certificateExpiriesS(): Readonly<Record<string, number>> {
-    return this.#expiriesS;
-  }
-
-  /** With the listeners: one whose files are not in order keeps its certificate, and so its figure. */
-  reloadCertificates(): void {
-    const { settings } = this.#deps;
-    const wrong = new Set(findFileProblems(settings).map(({ setting }) => listenerOf(setting)));
-    const read = readListenerCertificates(settings)
-      .map(({ setting, expiresMs }) => [listenerOf(setting), expiresMs / 1000] as const)
-      .filter(([listener]) => !wrong.has(listener) && hasOwnListener(settings, listener));
-    this.#expiriesS = { ...this.#expiriesS, ...Object.fromEntries(read) };
+    return this.#deps.certificates.expiriesS();
   }
 
   async #askWebhooks(): Promise<WebhookFigures | null> {
@@ -85,9 +72,4 @@ export class LiveFigures implements ServerFigures {
   async #inTime<Value>(figure: Promise<Value>): Promise<Value | null> {
     return (await settlesWithin(this.#deps.clock, figureMsMax, figure)) ? await figure : null;
   }
-}
-
-/** `api.tls_cert_file` is of `api`. */
-function listenerOf(setting: string): ListenerName {
-  return setting.slice(0, setting.indexOf('.')) as ListenerName;
 }

@@ -5,8 +5,9 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
-import type { ImportResult } from '../../storage/registry/registry-import.ts';
+import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
+import { reloadAll, type Reloaded } from './reload.ts';
 import { type DemoRegistry, type Recovered, recordReload } from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
@@ -109,6 +110,7 @@ class Server {
   readonly #controlPlane: ControlPlane | null;
   readonly #gateways: Gateways | null;
   readonly #upgrade: ServerUpgrade;
+  readonly #certificates: CertificatesInForce;
   readonly #timers: Cancel[] = [];
 
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
@@ -120,6 +122,7 @@ class Server {
     this.#membership = membership;
     this.#member = member;
     this.#context = context;
+    this.#certificates = new CertificatesInForce(context.settings, log);
     this.#controlPlane = hasControlPlane(membership.role)
       ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
       : null;
@@ -146,7 +149,12 @@ class Server {
     const webhooks = this.#controlPlane?.webhooks ?? null;
     if (webhooks !== null) {
       const webhookBacklog = () => webhooks.ask<'backlog'>({ kind: 'backlog' });
-      context.own.figures = new LiveFigures({ ...context, store, webhookBacklog });
+      context.own.figures = new LiveFigures({
+        ...context,
+        store,
+        webhookBacklog,
+        certificates: this.#certificates,
+      });
     }
     context.own.provisioner = this.#controlPlane?.provisioner ?? null;
     if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
@@ -191,16 +199,15 @@ class Server {
 
   async #reload(): Promise<void> {
     // Of several processes the coordinator has the audit log.
-    if (this.#controlPlane === null) await this.#reloadAll();
-    else await recordReload(this.#controlPlane.audit, this.#context, () => this.#reloadAll());
-  }
-
-  async #reloadAll(): Promise<ImportResult | null> {
-    const imported = (await this.#controlPlane?.reload()) ?? null;
-    this.#gateways?.reloadTls();
-    this.#context.own.figures?.reloadCertificates();
-    await this.#context.tokenKeys.reload();
-    return imported;
+    const act = (): Promise<Reloaded> =>
+      reloadAll({
+        context: this.#context,
+        controlPlane: this.#controlPlane,
+        gateways: this.#gateways,
+        certificates: this.#certificates,
+      });
+    if (this.#controlPlane === null) await act();
+    else await recordReload(this.#controlPlane.audit, this.#context, act);
   }
 
   async #stop(isHurried = false): Promise<void> {

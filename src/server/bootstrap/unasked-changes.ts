@@ -20,6 +20,7 @@ import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
+import type { Reloaded } from './reload.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 
@@ -125,18 +126,16 @@ async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
   return { credential, devices };
 }
 
-/** SIGHUP. `act` resolves to what became of the registry file; null: none is set. Never rejects. */
+/** SIGHUP. Never rejects. */
 export async function recordReload(
   audit: Audit,
   { settings, log }: Pick<ServerContext, 'settings' | 'log'>,
-  act: () => Promise<ImportResult | null>,
+  act: () => Promise<Reloaded>,
 ): Promise<void> {
   const { file } = settings.registry;
   const intent = intentOf('signal', 'settings.reload', file === null ? {} : { file });
   try {
-    await audit.record(intent, act, (imported) =>
-      imported === null ? { result: 'ok' } : reloadOutcome(imported),
-    );
+    await audit.record(intent, act, reloadOutcome);
   } catch (error) {
     log.error({ reason: messageOf(error) }, 'not reloaded');
   }
@@ -160,9 +159,9 @@ export async function recordUpgrade(
   }
 }
 
-/** The rest was reloaded all the same. */
-function reloadOutcome(imported: ImportResult): AuditOutcome {
-  return imported.ok ? importOutcome(imported) : { result: 'failed', reason: imported.error.message };
+function reloadOutcome({ imported, problems }: Reloaded): AuditOutcome {
+  const outcome: AuditOutcome = imported === null ? { result: 'ok' } : importOutcome(imported);
+  return problems.length === 0 ? outcome : { ...outcome, result: 'failed', reason: problems.join('; ') };
 }
 
 /** Also of a command on a store at rest. */

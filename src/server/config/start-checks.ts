@@ -50,6 +50,7 @@ export function findLimitProblems(limit = readOpenFilesLimit()): StartProblem[] 
 }
 
 export interface ListenerCertificate {
+  readonly listener: (typeof withTls)[number];
   readonly setting: string;
   readonly path: string;
   readonly certificate: X509Certificate;
@@ -64,7 +65,7 @@ export function readListenerCertificates(settings: Settings): ListenerCertificat
     const certificate = path === null ? null : readPem(path, (pem) => new X509Certificate(pem));
     if (path === null || certificate === null) return [];
     const setting = `${section}.tls_cert_file`;
-    return [{ setting, path, certificate, expiresMs: Date.parse(certificate.validTo) }];
+    return [{ listener: section, setting, path, certificate, expiresMs: Date.parse(certificate.validTo) }];
   });
 }
 

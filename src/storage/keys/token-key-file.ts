@@ -5,7 +5,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { fail, succeed, type Result } from '../../lib/result.ts';
+import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { tokenSecretBytes, type TokenKey, TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import { tokenKeysMax } from '../../model/limits.ts';
 import { PrivateFile } from './private-file.ts';
@@ -190,12 +190,14 @@ export class LiveTokenKeys {
     this.#changed = changed;
   }
 
-  /** SIGHUP. Never rejects: what is wrong with the file is logged, and what is live stays. */
-  async reload(): Promise<void> {
+  /** SIGHUP. Never rejects: an error in the file is logged, and the live keys stay. Resolves to the error; null: none. */
+  async reload(): Promise<string | null> {
     try {
       await this.#turns.run(() => this.#readAgain());
+      return null;
     } catch (error) {
       this.#deps.log.error({ err: error }, 'token keys not read again; those that are live stay');
+      return `keys of call tokens: ${messageOf(error)}`;
     }
   }
 

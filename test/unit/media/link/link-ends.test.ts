@@ -353,9 +353,16 @@ test('a session that is asked for and not answered within a second is not seen',
 
 test('the certificate is read again when the server says so', async () => {
   const link = await new LinkedLegService(new LegServiceScene()).ready();
-  link.server.reloadTls();
+  const reloaded = link.server.reloadTls();
   await link.settle();
   assert.deepEqual(link.process.asked, ['reload TLS']);
+  assert.equal(await reloaded, null);
+  link.process.tlsProblem = 'no PEM certificate in it';
+  const refused = link.server.reloadTls();
+  await link.settle();
+  assert.equal(await refused, 'no PEM certificate in it');
+  link.pair.there.destroy();
+  assert.equal(await link.server.reloadTls(), 'the media process does not answer');
 });
 
 test('a drain lasts until the media process says that its legs are gone', async () => {

@@ -3,7 +3,6 @@ import { statfsSync } from 'node:fs';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import { LiveFigures } from '../../../../src/server/bootstrap/server-figures.ts';
-import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import type { WebhookFigures } from '../../../../src/telemetry/gauges.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -22,7 +21,7 @@ test('the gauges of one scrape ask the thread of the webhooks once, and do not w
   let asked = 0;
   let answer: Promise<ReturnType<typeof succeed<WebhookFigures>>> = Promise.resolve(succeed(backlog));
   const figures = new LiveFigures({
-    settings: loadSettings({ env: {} }),
+    certificates: { expiriesS: () => ({}) },
     clock,
     store,
     registry: new RegistryStore(store.registry),
@@ -44,7 +43,7 @@ test('the gauges of one scrape ask the thread of the webhooks once, and do not w
 test('a file of the store that is not there has no size, and the disk is that of the data directory', async (t) => {
   const store = temporaryStore(t);
   const figures = new LiveFigures({
-    settings: loadSettings({ env: {} }),
+    certificates: { expiriesS: () => ({}) },
     clock: new DrivenClock(),
     store,
     registry: new RegistryStore(store.registry),

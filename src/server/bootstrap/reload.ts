@@ -1,0 +1,70 @@
+/**
+ * SIGHUP: the registry file, operators' tokens, certificates and the keys of call tokens are read again. Each part is
+ * reloaded by itself: one that fails leaves in force what was, and the others are reloaded all the same.
+ */
+import { readCertificate } from '../../lib/tls-files.ts';
+import { tlsFiles } from '../../model/settings-values.ts';
+import type { ImportResult } from '../../storage/registry/registry-import.ts';
+import type { CertificatesInForce } from '../config/certificates-in-force.ts';
+import type { ListenerName } from '../config/settings-schema.ts';
+import type { ControlPlane } from './control-plane.ts';
+import type { Gateways } from './gateways.ts';
+import type { ServerContext } from './server-context.ts';
+
+export interface Reloaded {
+  /** Null: no registry file is set, or another process imports it. */
+  readonly imported: ImportResult | null;
+  /** What failed, a sentence each. */
+  readonly problems: readonly string[];
+}
+
+interface ReloadedParts {
+  readonly context: Pick<ServerContext, 'settings' | 'log' | 'tokenKeys'>;
+  /** Null: another process has it, as for `gateways`. */
+  readonly controlPlane: ControlPlane | null;
+  readonly gateways: Gateways | null;
+  readonly certificates: CertificatesInForce;
+}
+
+/** Never rejects. */
+export async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
+  const { controlPlane, certificates, context } = parts;
+  const imported = (await controlPlane?.importFile()) ?? null;
+  const found = [imported?.ok === false ? imported.error.message : null];
+  found.push((await controlPlane?.operators.reload()) ?? null);
+  for (const name of certificates.listeners)
+    found.push(await certificates.reload(name, () => reloadCertificate(parts, name)));
+  if (context.settings.media.process === 'elsewhere') found.push(await reloadElsewhere(parts));
+  found.push(await context.tokenKeys.reload());
+  const problems = found.filter((problem) => problem !== null);
+  if (problems.length === 0) context.log.info({}, 'reloaded');
+  else context.log.error({ problems }, 'reloaded in part; each part that failed stays as it was');
+  return { imported, problems };
+}
+
+/** The files are on the other machine, so of its certificates only the fingerprints are known. */
+async function reloadElsewhere({ controlPlane, context: { log } }: ReloadedParts): Promise<string | null> {
+  if (controlPlane === null) return null;
+  const { mediaProcesses } = controlPlane.calls;
+  const reason = await mediaProcesses.reloadTls();
+  const fingerprints = mediaProcesses.connections.map(({ certificate }) => certificate);
+  if (reason === null) log.info({ listener: 'media', fingerprints }, 'certificates in force elsewhere');
+  else
+    log.error(
+      { listener: 'media', fingerprints, reason },
+      'certificate not reloaded; the one in force stays',
+    );
+  return reason === null ? null : `media certificate: ${reason}`;
+}
+
+/** Of a listener that another process has, which reads the same files, only the files are checked. */
+async function reloadCertificate(
+  { context: { settings }, controlPlane, gateways }: ReloadedParts,
+  name: ListenerName,
+): Promise<string | null> {
+  if (name === 'ops') return null;
+  if (name === 'media') return (await controlPlane?.calls.mediaProcesses.reloadTls()) ?? null;
+  if (gateways === null) readCertificate(tlsFiles(settings[name]));
+  else gateways.tlsListener(name).reloadTls();
+  return null;
+}
