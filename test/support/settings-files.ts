@@ -7,14 +7,14 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
-import { describeSettings, settingKeys, loadSettings } from '../../src/server/config/settings.ts';
+import { encodeSettings, settingKeys, loadSettings } from '../../src/server/config/settings.ts';
 import { checkout } from './checkout.ts';
 
 const introduction = `# Settings
 
 For operators. This page lists every setting with its default and its environment variable.
 
-Settings come from one JSON file (\`--config FILE\`; \`config/default.json\` shows every key with its default), from the environment, which overrides the file, and from \`--set section.key=value\`, which overrides both. All settings are checked at the start: for an unknown key, an unknown \`REVEILLE_\` variable or a bad value, the error names it and the process exits with 2. \`reveille config\` prints the settings in force, with secrets masked.
+Settings come from one JSON file (\`--config FILE\`; \`config/default.json\` shows every key with its default), from the environment, which overrides the file, and from \`--set section.key=value\`, which overrides both. All settings are checked at the start: for an unknown key, an unknown \`REVEILLE_\` variable or a bad value, the error names it and the process exits with 2. \`reveille config\` prints the settings in force in the running server, with secrets masked: where each comes from, the configured value and the cause where another one is in force (the limit of open files, the processors, a rate), and what a restart would change. Without a running server, or with \`--set\`, it says what a server started here would use.
 
 In the environment and after \`--set\`, a list is comma separated, true and false may be written 1 and 0, and an empty text means nothing where the setting allows it. In an address, port 0 picks a free port, and IPv6 addresses are in brackets.
 
@@ -23,7 +23,7 @@ This file is generated from the schema by \`test/support/settings-files.ts\`.
 
 /** Path from the root, and text. */
 export async function settingsFiles(): Promise<Map<string, string>> {
-  const defaults = describeSettings(loadSettings({ env: {} }));
+  const defaults = encodeSettings(loadSettings({ env: {} }));
   return new Map([
     ['config/default.json', await format(JSON.stringify(defaults), { parser: 'json', printWidth: 110 })],
     ['docs/settings.md', await format(introduction + tables(defaults), { parser: 'markdown' })],

@@ -1,51 +1,97 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
+import { accessSync, constants } from 'node:fs';
 import type { Command } from 'commander';
-import { readTextFile } from '../../lib/text-file.ts';
-import {
-  describeSettings,
-  settingKeys,
-  type SettingKey,
-  type SettingsSources,
-} from '../../server/config/settings.ts';
+import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
+import { findRunningServer, opsClientOf } from './running-server.ts';
 
 export function addConfigCommand(program: Command): void {
   const command = program
     .command('config')
-    .description('Print the settings in force and where each comes from; secrets are masked.')
+    .description(
+      'Print the settings in force in the running server, else those of a server started here: where each comes from, what lowered it, what waits for a restart. Secrets are masked.',
+    )
     .action(inLocalContext(printSettings));
   addExamples(
     command,
-    ['config', 'what a server started here would use'],
-    ['config --config production.json --json', 'the same of a settings file, for machines'],
-    ['config --set sleep.listen=0.0.0.0:8081', 'what a flag would change'],
+    ['config', 'of the server on .reveille where one runs, else of one started here'],
+    ['config --config production.json --json', 'of the server with this settings file, for machines'],
+    ['config --set sleep.listen=0.0.0.0:8081', 'what a flag would change; no running server is asked'],
   );
 }
 
-function printSettings({ settings, settingsSources, output }: CommandContext): void {
-  const shown = describeSettings(settings);
-  const originOf = settingOrigins(settingsSources);
-  const rows = settingKeys.map((key) => {
-    const value = JSON.stringify(shown[key.section]?.[key.key] ?? null);
-    return [key.name, value, originOf(key)] as const;
-  });
-  const origins = Object.fromEntries(rows.map(([name, , origin]) => [name, origin]));
-  output.answer(
-    { settings: shown, origins },
-    alignColumns(rows.map((row) => [row[0], row[1], `(${row[2]})`])),
-  );
+async function printSettings(context: CommandContext): Promise<void> {
+  const { settings, configured, dataDirectory, output } = context;
+  const isTrial = context.settingsSources.overrides?.some((given) => !given.startsWith('data.dir=')) === true;
+  const running = isTrial ? null : findRunningServer(dataDirectory);
+  const found =
+    running === null
+      ? listSettings({ settings, configured })
+      : await opsClientOf(running, dataDirectory).ask<SettingsJson>('/v1/settings');
+  const server = running === null ? null : { pid: running.pid };
+  const heading =
+    server === null
+      ? `${isTrial ? 'no running server is asked' : absence(dataDirectory)}: a server started here would use`
+      : `in force in the running server (process ${server.pid})`;
+  output.answer({ server, ...jsonOf(found) }, `${heading}\n${tableOf(found)}${noticeOf(found)}`);
 }
 
-type Origin = 'default' | 'file' | 'environment' | 'flag';
+/** Another user's directory does not show its server. */
+function absence(dataDirectory: string): string {
+  try {
+    accessSync(dataDirectory, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      return `${dataDirectory} cannot be read, so no server on it can be asked`;
+  }
+  return `no server runs on ${dataDirectory}`;
+}
 
-/** The settings are known to be valid. */
-function settingOrigins({ file, env, overrides = [] }: SettingsSources): (key: SettingKey) => Origin {
-  const sections =
-    file === undefined ? {} : (JSON.parse(readTextFile(file)) as Record<string, object | undefined>);
-  return ({ section, key, name, variable }) => {
-    if (overrides.some((override) => override.startsWith(`${name}=`))) return 'flag';
-    if (env[variable] !== undefined) return 'environment';
-    return Object.hasOwn(sections[section] ?? {}, key) ? 'file' : 'default';
+type Values = Record<string, Record<string, unknown>>;
+
+/** `settings`: as configured, in the form of a file. */
+function jsonOf({ settings: listed, file, file_problem: problem }: SettingsJson): object {
+  const settings: Values = {};
+  for (const setting of listed) {
+    const [section = '', key = ''] = setting.name.split('.');
+    (settings[section] ??= {})[key] = isOther(setting) ? setting.configured : setting.value;
+  }
+  const named = (of: readonly SettingJson[], shown: (setting: SettingJson) => unknown): object =>
+    Object.fromEntries(of.map((setting) => [setting.name, shown(setting)]));
+  return {
+    settings,
+    origins: named(listed, ({ origin }) => origin),
+    in_force: named(listed.filter(isOther), ({ value, reason }) => ({ value, reason })),
+    after_restart: named(listed.filter(isChanging), (setting) => setting.after_restart),
+    file,
+    file_problem: problem,
   };
+}
+
+function tableOf({ settings }: SettingsJson): string {
+  return alignColumns(
+    settings.map((setting) => [
+      setting.name,
+      JSON.stringify(setting.value),
+      `(${setting.origin})`,
+      [
+        ...(isOther(setting) ? [`configured ${JSON.stringify(setting.configured)}: ${setting.reason}`] : []),
+        ...(isChanging(setting) ? [`${JSON.stringify(setting.after_restart)} after a restart`] : []),
+      ].join('; '),
+    ]),
+  );
+}
+
+/** Behind the table; empty: a restart would succeed. */
+function noticeOf({ file_problem: problem }: SettingsJson): string {
+  return problem === null ? '' : `\na restart would fail: ${problem}`;
+}
+
+function isOther(setting: SettingJson): boolean {
+  return Object.hasOwn(setting, 'configured');
+}
+
+function isChanging(setting: SettingJson): boolean {
+  return Object.hasOwn(setting, 'after_restart');
 }

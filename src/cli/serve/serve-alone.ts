@@ -160,6 +160,7 @@ class AloneServer {
     const { log, announce } = this.#logging;
     return this.#startServer(this.#settings, {
       handle: null,
+      configured: this.#context.configured,
       clock: this.#context.clock,
       log,
       announce,

@@ -203,6 +203,7 @@ class SupervisedProcess {
   async #serve(settings: Settings, takeOver: TakeOver | null): Promise<RunningServer> {
     const { log, announce } = this.logging;
     const server = await this.#startServer(settings, {
+      configured: this.#context.configured,
       clock: this.#context.clock,
       log,
       announce,

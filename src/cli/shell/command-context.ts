@@ -7,7 +7,11 @@ import type { Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
-import { loadSettings, type SettingsSources } from '../../server/config/settings.ts';
+import {
+  loadConfigured,
+  type ConfiguredSettings,
+  type SettingsSources,
+} from '../../server/config/settings.ts';
 import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
 import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
 import { confirmOnTerminal, dialogueOnTerminal, type Confirm, type Dialogue } from './confirmation.ts';
@@ -38,7 +42,7 @@ export class CommandContext {
   readonly settingsSources: SettingsSources;
   readonly #place: GivenPlace;
   #profile: ChosenProfile | null | undefined;
-  #settings: Settings | null = null;
+  #configured: ConfiguredSettings | null = null;
 
   constructor(
     options: GlobalOptions,
@@ -71,9 +75,13 @@ export class CommandContext {
 
   /** Those of this machine. Throws a SettingsError, and a usage error where a server elsewhere is meant. */
   get settings(): Settings {
+    return this.configured.settings;
+  }
+
+  /** The same with their sources. Throws like `settings`. */
+  get configured(): ConfiguredSettings {
     if (this.profile !== null) throw onlyHere(this.profile);
-    this.#settings ??= loadSettings(this.settingsSources);
-    return this.#settings;
+    return (this.#configured ??= loadConfigured(this.settingsSources));
   }
 
   /** An absolute path. Throws like `settings`. */

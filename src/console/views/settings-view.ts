@@ -1,4 +1,4 @@
-/** The settings in force, secrets masked: those that differ from their defaults first. */
+/** The settings in force, secrets masked, with their sources and what lowered them: those that differ from their defaults first. */
 import type { SettingJson, SettingsJson } from '../../server/config/settings-route.ts';
 import { code, el } from '../dom.ts';
 import { badge, dataTable, sentenceOf, type Page, type View } from '../page.ts';
@@ -8,19 +8,29 @@ export function openSettings(page: Page): View {
   const list = el('div', {}, el('p', {}, 'Looking …'));
   const search = el('input', { id: 'find', type: 'search', autocomplete: 'off' });
   let settings: readonly SettingJson[] = [];
+  let problem: string | null = null;
   const show = (): void => {
     const wanted = search.value.trim().toLowerCase();
     const found = settings.filter(({ name, description }) =>
       `${name} ${description}`.toLowerCase().includes(wanted),
     );
-    const ordered = [...found].sort((one, other) => Number(other.changed) - Number(one.changed));
-    const rows = ordered.map(({ name, value, changed, description }) => [
-      el('span', {}, code(name), ' ', changed ? badge('changed', 'calm') : ''),
-      code(shownValue(value)),
-      description,
+    const ordered = [...found].sort((one, other) => rankOf(other) - rankOf(one));
+    const rows = ordered.map((setting) => [
+      el('span', {}, code(setting.name), ' ', ...badgesOf(setting)),
+      el('span', {}, code(shownValue(setting.value)), causeOf(setting)),
+      setting.origin,
+      setting.description,
     ]);
-    const columns = [{ name: 'Setting' }, { name: 'Value' }, { name: 'Meaning', isWide: true }];
+    const columns = [
+      { name: 'Setting' },
+      { name: 'In force' },
+      { name: 'Source' },
+      { name: 'Meaning', isWide: true },
+    ];
     list.replaceChildren(
+      ...(problem === null
+        ? []
+        : [el('p', { class: 'trouble', role: 'alert' }, `A restart would fail: ${problem}`)]),
       el('p', { role: 'status' }, `${plural(rows.length, 'setting')}.`),
       dataTable('Settings', columns, rows),
     );
@@ -28,7 +38,7 @@ export function openSettings(page: Page): View {
   search.addEventListener('input', show);
   const look = async (): Promise<void> => {
     try {
-      ({ settings } = await page.client.read<SettingsJson>('/v1/settings'));
+      ({ settings, file_problem: problem } = await page.client.read<SettingsJson>('/v1/settings'));
       show();
     } catch (error) {
       list.replaceChildren(el('p', { class: 'trouble', role: 'alert' }, sentenceOf(error)));
@@ -51,6 +61,33 @@ export function openSettings(page: Page): View {
     ),
     close: () => undefined,
   };
+}
+
+/** What waits for a restart first, then what is lowered, then what is changed. */
+function rankOf(setting: SettingJson): number {
+  const isSet = Number(setting.changed);
+  return isSet + 2 * Number(isOther(setting) && setting.changed) + 4 * Number(isChanging(setting));
+}
+
+function badgesOf(setting: SettingJson): HTMLElement[] {
+  return [
+    ...(setting.changed ? [badge('changed', 'calm')] : []),
+    ...(isChanging(setting) ? [badge('restart needed', 'warn')] : []),
+  ];
+}
+
+function causeOf(setting: SettingJson): string {
+  const { configured, reason, after_restart: next } = setting;
+  const cause = isOther(setting) ? ` configured ${shownValue(configured)}: ${reason}` : '';
+  return isChanging(setting) ? `${cause} ${shownValue(next)} after a restart` : cause;
+}
+
+function isOther(setting: SettingJson): boolean {
+  return Object.hasOwn(setting, 'configured');
+}
+
+function isChanging(setting: SettingJson): boolean {
+  return Object.hasOwn(setting, 'after_restart');
 }
 
 function shownValue(value: unknown): string {

@@ -13,7 +13,10 @@ import type { Exposition } from '../../telemetry/metrics.ts';
 import { settingsRoute } from '../config/settings-route.ts';
 import type { ServerContext } from './server-context.ts';
 
-export interface OperatorConsoleDeps extends Pick<ServerContext, 'clock' | 'log' | 'settings'> {
+export interface OperatorConsoleDeps extends Pick<
+  ServerContext,
+  'clock' | 'log' | 'settings' | 'configured' | 'sharers'
+> {
   readonly operators: Operators;
   readonly refusals: RefusedCredentials;
   /** Of all processes that the listener speaks for. */
@@ -27,13 +30,14 @@ export class OperatorConsole {
   readonly #figures: FigureHistory | null;
   #stopFigures: Cancel = () => undefined;
 
-  constructor({ clock, log, settings, operators, refusals, exposition }: OperatorConsoleDeps) {
+  constructor(deps: OperatorConsoleDeps) {
+    const { clock, log, settings, operators, refusals, exposition } = deps;
     const isOn = settings.ops.console;
     const sessions = new ConsoleSessions(clock, operators);
     const service = new ConsoleService({ sessions, loadAssets: loadConsoleAssets, refusals, log });
     this.page = isOn ? { sessions, service } : null;
     this.#figures = isOn ? new FigureHistory({ clock, exposition }) : null;
-    this.routes = [settingsRoute(settings), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];
+    this.routes = [settingsRoute(deps), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];
   }
 
   /** From now on figures are noted. */

@@ -6,6 +6,7 @@ import { readCertificate } from '../../lib/tls-files.ts';
 import { tlsFiles } from '../../model/settings-values.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import type { CertificatesInForce } from '../config/certificates-in-force.ts';
+import { settingsAwaitingRestart } from '../config/settings-route.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { Gateways } from './gateways.ts';
@@ -19,7 +20,7 @@ export interface Reloaded {
 }
 
 interface ReloadedParts {
-  readonly context: Pick<ServerContext, 'settings' | 'log' | 'tokenKeys'>;
+  readonly context: Pick<ServerContext, 'settings' | 'configured' | 'log' | 'tokenKeys'>;
   /** Null: another process has it, as for `gateways`. */
   readonly controlPlane: ControlPlane | null;
   readonly gateways: Gateways | null;
@@ -36,6 +37,10 @@ export async function reloadAll(parts: ReloadedParts): Promise<Reloaded> {
     found.push(await certificates.reload(name, () => reloadCertificate(parts, name)));
   if (context.settings.media.process === 'elsewhere') found.push(await reloadElsewhere(parts));
   found.push(await context.tokenKeys.reload());
+  const { names, problem } = settingsAwaitingRestart(context.configured);
+  if (names.length > 0) context.log.warn({ settings: names }, 'changed settings take effect at a restart');
+  if (problem !== null)
+    context.log.warn({ reason: problem }, 'a restart would fail: the settings are not in order');
   const problems = found.filter((problem) => problem !== null);
   if (problems.length === 0) context.log.info({}, 'reloaded');
   else context.log.error({ problems }, 'reloaded in part; each part that failed stays as it was');

@@ -51,6 +51,7 @@ import type { SoundEncoding } from '../../model/media/sound.ts';
 import { soundEncodersOf } from '../../model/media/media-capacity.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
+import type { ConfiguredSettings } from '../config/settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { metricSources, noPartsYet, type CountedParts } from './metric-sources.ts';
 import { StoreHealth } from './store-health.ts';
@@ -58,6 +59,7 @@ import { StoreHealth } from './store-health.ts';
 /** What a process has before it knows of any other. */
 export interface OpenContext {
   readonly settings: Settings;
+  readonly configured: ConfiguredSettings;
   readonly clock: Clock;
   readonly log: Log;
   /** The name of this node, in events. */
@@ -150,6 +152,7 @@ export interface ContextMember {
 }
 
 interface ContextDeps {
+  readonly configured?: ConfiguredSettings;
   readonly clock: Clock;
   readonly log: Log;
   readonly tokenKeys: LiveTokenKeys;
@@ -164,6 +167,7 @@ export function nodeName({ cluster }: Pick<Settings, 'cluster'>): string {
 /** Throws when the store cannot be read. */
 export function openContext(settings: Settings, store: Store, deps: ContextDeps): OpenContext {
   const { clock, log, tokenKeys, membership } = deps;
+  const { configured = { settings, sources: { env: {} }, file: null, origins: new Map() } } = deps;
   const node = nodeName(settings);
   const readiness = new Readiness();
   const registry = new RegistryStore(store.registry);
@@ -200,6 +204,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   callDirectory.follow(endedCalls);
   return {
     settings,
+    configured,
     clock,
     log,
     node,

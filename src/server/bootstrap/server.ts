@@ -24,6 +24,7 @@ import type { TakeOver } from '../upgrade/server-hand-over.ts';
 import { ServerUpgrade, type UpgradableServer } from '../upgrade/server-upgrade.ts';
 import { upgradeOf, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
+import type { ConfiguredSettings } from '../config/settings.ts';
 import type { ListenerName, Settings } from '../config/settings-schema.ts';
 
 export interface ServerDeps {
@@ -31,6 +32,8 @@ export interface ServerDeps {
   readonly log: Log;
   /** Left out: a child. */
   readonly startMedia?: () => MediaCarrier;
+  /** Where the settings came from; left out: from nowhere, as in a test. */
+  readonly configured?: ConfiguredSettings;
   /** Of one process among several; null: it is the whole server. */
   readonly handle: WorkerHandle | null;
   /** Writes to the log whatever its level; left out: as what is of interest. */

@@ -56,13 +56,11 @@ function webrtcSettings(media: Settings['media']): MediaProcessSettings['webrtc'
 /** Of one of the children of this machine, which share its processors and listen beside each other. */
 export function mediaChildSettings(settings: Settings, process: number): MediaProcessSettings {
   const whole = mediaProcessSettings(settings);
-  const { processes } = settings.media;
-  const { legs, workers, webrtc } = whole;
-  const share = Math.max(1, Math.floor((availableParallelism() - 1) / processes));
+  const { legs, webrtc } = whole;
   return {
     ...whole,
     legs: { ...legs, port: legs.port === 0 ? 0 : legs.port + process },
-    workers: workers === 0 && processes > 1 ? share : workers,
+    workers: mediaThreads(settings),
     webrtc: webrtc === null ? null : { ...webrtc, ports: portsOfChild(webrtc.ports, process) },
   };
 }
@@ -134,6 +132,11 @@ function burstOf(perSecond: number, seconds: number): number {
 }
 
 const threadsMax = 4;
+
+/** Threads of a media process on this machine that make pictures. */
+export function mediaThreads({ media }: Settings, processors: number = availableParallelism()): number {
+  return media.workers > 0 ? media.workers : Math.max(1, Math.floor((processors - 1) / media.processes));
+}
 
 /** Threads of the verification pool: one processor is the main loop's. */
 export function verifierThreads({ auth }: Settings, processors: number = availableParallelism()): number {

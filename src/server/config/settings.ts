@@ -3,6 +3,7 @@
  * over it, flags over both, one schema over all. All mistakes are reported at once, each by the name it was given under.
  * Source: running.md, Settings.
  */
+import { resolve } from 'node:path';
 import type { z } from 'zod';
 import { settingsSchema, type Settings } from './settings-schema.ts';
 import { readText, settingNotes } from '../../model/settings-values.ts';
@@ -46,15 +47,16 @@ export const settingKeys: readonly SettingKey[] = sections.flatMap(([section, { 
   }),
 );
 
-/** The settings in the form of a file, secrets masked, for `reveille config`. */
-export function describeSettings(settings: Settings): Record<string, Record<string, unknown>> {
-  const shown = settingsSchema.encode(settings) as Record<string, Record<string, unknown>>;
-  for (const { section, key, isSecret } of settingKeys) {
-    const values = shown[section];
-    assert(values !== undefined, 'every section is shown');
-    values[key] = isSecret ? mask(values[key]) : maskUserInfo(values[key]);
-  }
-  return shown;
+type SettingValues = Record<string, Record<string, unknown>>;
+
+/** In the form of a file, with secrets. */
+export function encodeSettings(settings: Settings): SettingValues {
+  return settingsSchema.encode(settings);
+}
+
+/** For people: secrets are masked, and passwords in URLs. */
+export function maskSetting({ isSecret }: SettingKey, value: unknown): unknown {
+  return isSecret ? mask(value) : maskUserInfo(value);
 }
 
 const masked = '***';
@@ -88,19 +90,38 @@ export interface SettingsSources {
   readonly overrides?: readonly string[];
 }
 
+export type SettingOrigin = 'default' | 'file' | 'environment' | 'flag';
+
+/** Settings, and where they came from. */
+export interface ConfiguredSettings {
+  readonly settings: Settings;
+  readonly sources: SettingsSources;
+  /** The absolute path of the settings file; null: none. */
+  readonly file: string | null;
+  /** By `section.key`; left out: its default. */
+  readonly origins: ReadonlyMap<string, SettingOrigin>;
+}
+
 interface Given {
   readonly value: unknown;
+  readonly source: SettingOrigin;
   /** The place it was given at, for problems. */
   readonly origin: string;
 }
 
 /** Throws a SettingsError with all problems. */
 export function loadSettings(sources: SettingsSources): Settings {
+  return loadConfigured(sources).settings;
+}
+
+/** Throws like `loadSettings`. */
+export function loadConfigured(sources: SettingsSources): ConfiguredSettings {
   const sheet = new SettingsSheet();
   if (sources.file !== undefined) sheet.readFile(sources.file);
   sheet.readEnvironment(sources.env);
   sheet.readOverrides(sources.overrides ?? []);
-  return sheet.settle();
+  const file = sources.file === undefined ? null : resolve(sources.file);
+  return { settings: sheet.settle(), sources, file, origins: sheet.origins };
 }
 
 /** Variables of the command line, which are no settings. */
@@ -118,6 +139,10 @@ const byVariable = new Map(settingKeys.map((setting) => [setting.variable, setti
 class SettingsSheet {
   readonly #given = new Map<string, Given>();
   readonly #problems: string[] = [];
+
+  get origins(): ConfiguredSettings['origins'] {
+    return new Map([...this.#given].map(([name, { source }]) => [name, source]));
+  }
 
   readFile(path: string): void {
     const sections = this.#parse(path);
@@ -137,7 +162,7 @@ class SettingsSheet {
       const setting = byVariable.get(variable);
       if (linkValue.test(text) || (setting === undefined && linkName.test(variable))) links.push(variable);
       else if (setting === undefined) this.#unknown(variable, variable, [...byVariable.keys()]);
-      else this.#giveText(setting, text, `${variable} (${setting.name})`);
+      else this.#giveText(setting, text, 'environment', `${variable} (${setting.name})`);
     }
     if (links.length === 0) return;
     const names = links.join(', ');
@@ -152,7 +177,7 @@ class SettingsSheet {
       const setting = byName.get(name);
       if (setting === undefined) this.#unknown(`--set ${name}`, name, [...byName.keys()]);
       else if (text === undefined) this.#problems.push(`--set ${name}: expected ${name}=value`);
-      else this.#giveText(setting, text, `--set ${name}`);
+      else this.#giveText(setting, text, 'flag', `--set ${name}`);
     }
   }
 
@@ -182,13 +207,13 @@ class SettingsSheet {
     for (const [key, value] of Object.entries(values)) {
       const name = `${section}.${key}`;
       const origin = `${path}: ${name}`;
-      if (byName.has(name)) this.#given.set(name, { value, origin });
+      if (byName.has(name)) this.#given.set(name, { value, source: 'file', origin });
       else this.#unknown(origin, name, [...byName.keys()]);
     }
   }
 
-  #giveText({ name, schema }: SettingKey, text: string, origin: string): void {
-    this.#given.set(name, { value: readText(schema, text), origin });
+  #giveText({ name, schema }: SettingKey, text: string, source: SettingOrigin, origin: string): void {
+    this.#given.set(name, { value: readText(schema, text), source, origin });
   }
 
   #unknown(origin: string, given: string, known: readonly string[]): void {

@@ -8,7 +8,8 @@ import {
   SettingsError,
   loadSettings,
   type SettingsSources,
-  describeSettings,
+  encodeSettings,
+  maskSetting,
   settingKeys,
 } from '../../../../src/server/config/settings.ts';
 import { settingsFiles } from '../../../support/settings-files.ts';
@@ -237,9 +238,15 @@ test('secrets are shown neither in problems nor in what is in force', () => {
     REVEILLE_CLUSTER_NATS_CREDENTIALS: 'hush',
     REVEILLE_CLUSTER_NATS_URL: 'nats://user:hush@host:4222',
   };
-  const shown = describeSettings(loadSettings({ env }));
-  assert.deepEqual(shown['media']?.['bridge_keys'], ['***', '***']);
-  assert.equal(shown['cluster']?.['nats_url'], 'nats://***@host:4222');
+  const values = encodeSettings(loadSettings({ env }));
+  const shown = Object.fromEntries(
+    settingKeys.map((setting) => [
+      setting.name,
+      maskSetting(setting, values[setting.section]?.[setting.key]),
+    ]),
+  );
+  assert.deepEqual(shown['media.bridge_keys'], ['***', '***']);
+  assert.equal(shown['cluster.nats_url'], 'nats://***@host:4222');
   assert.doesNotMatch(JSON.stringify(shown), /hush/);
   assert.doesNotMatch(problemsOf({ env: { REVEILLE_MEDIA_BRIDGE_KEYS: 'hush,,hush' } }).join(), /hush/);
 });
@@ -248,7 +255,7 @@ test('what is in force, written to a file, is in force again', () => {
   const settings = loadSettings({
     env: { REVEILLE_API_LISTEN: '[::1]:80', REVEILLE_SLEEP_ADVERTISE: 'a:1,b:2' },
   });
-  assert.deepEqual(loadSettings({ env: {}, file: fileOf(describeSettings(settings)) }), settings);
+  assert.deepEqual(loadSettings({ env: {}, file: fileOf(encodeSettings(settings)) }), settings);
 });
 
 test('settings cannot be changed once they are read', () => {

@@ -1,0 +1,121 @@
+/**
+ * The value of each setting that a server works with, where that is not the configured one, and the cause: the machine
+ * allows less, another setting gives it, or several nodes share it.
+ */
+import { availableParallelism, hostname } from 'node:os';
+import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
+import {
+  apiConnectionsReserved,
+  descriptorsReserved,
+  handshakeSocketsReserved,
+  httpPoolShareMax,
+  opsConnectionsReserved,
+} from '../../model/limits.ts';
+import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
+import { callRates, mediaThreads, verifierThreads, wakeupLimitSettings } from './derived-settings.ts';
+import type { Settings } from './settings-schema.ts';
+
+export interface InForce {
+  readonly value: unknown;
+  readonly reason: string;
+}
+
+export interface Surroundings {
+  /** The limit of open files of a process. */
+  readonly openFilesMax: number;
+  readonly processors: number;
+  /** Nodes that share what an application may do; at least 1. */
+  readonly sharers: number;
+}
+
+export function surroundings(sharers = 1): Surroundings {
+  return { openFilesMax: readOpenFilesLimit(), processors: availableParallelism(), sharers };
+}
+
+type Entry = [name: string, inForce: InForce];
+
+/** By `section.key`; only those whose value in force is another than that of `settings`. */
+export function findInForce(settings: Settings, around: Surroundings): ReadonlyMap<string, InForce> {
+  return new Map([
+    ...boundByFiles(settings, around),
+    ...threadsOf(settings, around),
+    ...ratesOf(settings, around),
+    ...namesOf(settings),
+  ]);
+}
+
+/** The descriptors that are not kept for other work bound whatever holds a socket. */
+function boundByFiles(settings: Settings, { openFilesMax }: Surroundings): Entry[] {
+  const room = boundSessions(Infinity, openFilesMax, descriptorsReserved);
+  const pool = Math.floor(room * httpPoolShareMax);
+  const media = settings.media.process === 'child' ? room : Infinity;
+  const bounds = {
+    'api.connections_max': apiConnectionsReserved + pool,
+    'ops.connections_max': opsConnectionsReserved + pool,
+    'sleep.max_sessions': room,
+    'sleep.handshakes_max': room,
+    'signal.max_sessions': Math.max(0, room - handshakeSocketsReserved),
+    'signal.handshakes_max': room + handshakeSocketsReserved,
+    'media.legs_max': media,
+    'media.handshakes_max': media,
+    'media.rtc_peers_max': media,
+  };
+  const reason = `the limit of open files is ${openFilesMax}, and ${descriptorsReserved} are kept for other work`;
+  return Object.entries(bounds).flatMap(([name, value]): Entry[] =>
+    value < Number(valueOf(settings, name)) ? [[name, { value, reason }]] : [],
+  );
+}
+
+/** 0 asks for as many as there are processors. */
+function threadsOf(settings: Settings, { processors }: Surroundings): Entry[] {
+  const { auth, media } = settings;
+  const entries: Entry[] = [];
+  const reason = `0 asks for one less than the ${processors} processors`;
+  if (auth.threads === 0 && auth.verification === 'pool')
+    entries.push(['auth.threads', { value: verifierThreads(settings, processors), reason }]);
+  if (media.workers === 0 && media.process === 'child') {
+    const shared = media.processes > 1 ? `${reason}, shared by ${media.processes} media processes` : reason;
+    entries.push(['media.workers', { value: mediaThreads(settings, processors), reason: shared }]);
+  }
+  return entries;
+}
+
+/** A burst that is not set follows from its rate, and the nodes share what an application may do. */
+function ratesOf(settings: Settings, { sharers }: Surroundings): Entry[] {
+  const { device, application } = wakeupLimitSettings(settings);
+  const calls = callRates(settings);
+  const shared = {
+    'wakeup.application': application,
+    'limits.queries': calls.queries,
+    'limits.issuances': calls.issuances,
+    'limits.messages': calls.messages,
+    'limits.event_reads': calls.eventReads,
+    'limits.provisionings': calls.provisionings,
+  };
+  const fromRate = 'nothing asks for seconds of its rate';
+  const deviceBurst: Entry = ['wakeup.device_burst', { value: device.burst, reason: fromRate }];
+  const entries: Entry[] = settings.wakeup.device_burst === null ? [deviceBurst] : [];
+  for (const [name, rate] of Object.entries(shared)) {
+    if (rate === null) continue;
+    const reason = `shared by ${sharers} nodes`;
+    const burst = Math.max(1, rate.burst / sharers);
+    if (sharers > 1) entries.push([`${name}_per_second`, { value: rate.perSecond / sharers, reason }]);
+    if (valueOf(settings, `${name}_burst`) === null)
+      entries.push([`${name}_burst`, { value: burst, reason: fromRate }]);
+    else if (sharers > 1) entries.push([`${name}_burst`, { value: burst, reason }]);
+  }
+  return entries;
+}
+
+function namesOf(settings: Settings): Entry[] {
+  const names: Entry[] = [
+    ['cluster.node_name', { value: hostname(), reason: 'the host name' }],
+    ['calls.token_keys_file', { value: tokenKeyFileOf(settings).path, reason: 'in the data directory' }],
+  ];
+  return names.filter(([name]) => valueOf(settings, name) === null);
+}
+
+function valueOf(settings: Settings, name: string): unknown {
+  const [section = '', key = ''] = name.split('.');
+  return (settings as unknown as Readonly<Record<string, Readonly<Record<string, unknown>>>>)[section]?.[key];
+}
