@@ -151,6 +151,7 @@ class Node {
       log,
       telemetry: new FakeTelemetry(),
       onFault: () => undefined,
+      isCutOff: () => false,
       events,
       dataDirectory: store.directory,
       allowLocal: true,

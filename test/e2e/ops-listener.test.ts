@@ -8,6 +8,7 @@ import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { unexplainedFault } from '../../src/storage/lmdb/store-fault.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type {
   AdminRequest,
@@ -285,7 +286,7 @@ test('a viewer asks by GET alone, and is told nothing of why a route failed', as
     assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET'], method);
   }
   const broken = await ask('/viewer/broken');
-  assert.deepEqual([broken.status, JSON.parse(broken.text)], [500, { error: 'internal error' }]);
+  assert.deepEqual([broken.status, JSON.parse(broken.text)], [500, { error: unexplainedFault }]);
   assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/viewer/broken'));
 });
 
@@ -348,7 +349,7 @@ test('a slow reader gets every line of a long answer, in order', async () => {
 test('an upload that tells nothing answers 200 and nothing, one that fails late ends with a line that says so', async () => {
   assert.equal((await ask('/v1/none', { method: 'POST', headers: ndjson, body: 'x' })).text, '');
   const late = await ask('/v1/late-fault', { method: 'POST', headers: ndjson, body: 'x' });
-  assert.deepEqual(linesOf(late), [{ progress: 1 }, { error: 'internal error' }]);
+  assert.deepEqual(linesOf(late), [{ progress: 1 }, { error: unexplainedFault }]);
 });
 
 /** A raw connection that has sent the head of an upload. */

@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { ReveilleProtocolError, ReveilleUnreachableError } from '../../client/reveille-client.ts';
 import { SettingsError } from '../../server/config/settings.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
+import { causeOf } from '../../storage/lmdb/store-fault.ts';
 import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import { CommandError } from './command-error.ts';
 import { explainConnectionFailure } from './connection-failure.ts';
@@ -38,6 +39,8 @@ function describe(error: unknown): FailureReport {
   if (error instanceof StoreOpenError || error instanceof AuditRefusal || isSystemError(error))
     return { exitCode: 1, lines: [error.message] };
   if (isNativeFailure(error)) return { exitCode: 1, lines: describeNativeFailure(error) };
+  const cause = causeOf(error);
+  if (cause !== null) return { exitCode: 1, lines: [cause] };
   return { exitCode: 1, lines: [error instanceof Error ? (error.stack ?? error.message) : String(error)] };
 }
 

@@ -74,7 +74,10 @@ export function deviceListRoute(deps: DeviceListRouteDeps): AdminRoute {
       return { status: 200, body: await readPage(deps, query) };
     } catch (error) {
       if (!(error instanceof SharedStateUnavailable)) throw error;
-      return refuse(503, 'where devices are cannot be told now: NATS does not answer');
+      return refuse(
+        503,
+        'where devices are cannot be told now: NATS does not answer; reveille doctor asks it',
+      );
     }
   });
 }

@@ -2,6 +2,7 @@
  * The console on the ops listener: one page with its script and its style, and the login that a cookie remembers. Whatever
  * the page shows or changes it asks of the routes that programs use, by that cookie. Source: docs/console.md.
  */
+import { unexplainedFault } from '../../storage/lmdb/store-fault.ts';
 import { z } from 'zod';
 import type { HttpRequest } from '../../lib/uws.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -104,7 +105,7 @@ export class ConsoleService {
         : this.#answerAsset(exchange, path, request.getHeader('if-none-match'));
     work.catch((error: unknown) => {
       this.#deps.log.error({ err: error, path }, 'the console could not be answered');
-      exchange.answerJson(500, { error: 'internal error' }, { closeConnection: true });
+      exchange.answerJson(500, { error: unexplainedFault }, { closeConnection: true });
     });
   }
 

@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import type { HttpRequest } from '../../lib/uws.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { AuditRefusal, type AuditLog } from '../../storage/audit/audit-log.ts';
+import { explainFault } from '../../storage/lmdb/store-fault.ts';
 import {
   type AdminReply,
   type AdminRequest,
@@ -154,7 +155,7 @@ export class AdminService {
   /** The front end may have been left with half a body, so the connection goes too. */
   #fault(exchange: OpsExchange, path: string, error: unknown): void {
     this.#log.error({ err: error, path }, 'administration failed');
-    const fault = { error: 'internal error' };
+    const fault = { error: explainFault(error) };
     if (!exchange.isStreaming) return exchange.answerJson(500, fault, { closeConnection: true });
     void exchange.sendLine(fault).then(() => exchange.endLines());
   }

@@ -18,6 +18,7 @@ import {
 import { answersPerTurnMax } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
+import { unexplainedFault } from '../../storage/lmdb/store-fault.ts';
 import { AdminService } from './admin-service.ts';
 import type { AdminRoute, UploadRoute } from './admin-route.ts';
 import type { ConsoleService } from '../console/console-service.ts';
@@ -167,7 +168,7 @@ export class OpsListener {
       (body) => exchange.answer({ status: 200, contentType: metrics.contentType, body }),
       (error: unknown) => {
         log.error({ err: error }, 'metrics could not be read');
-        exchange.answerJson(500, { error: 'internal error' });
+        exchange.answerJson(500, { error: unexplainedFault });
       },
     );
   }
@@ -228,7 +229,7 @@ export class ViewerService {
       },
       (error: unknown) => {
         this.#deps.log.error({ err: error, path: route.path }, 'a page could not be answered');
-        exchange.answerJson(500, { error: 'internal error' });
+        exchange.answerJson(500, { error: unexplainedFault });
       },
     );
   }

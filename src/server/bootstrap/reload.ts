@@ -4,20 +4,13 @@
  */
 import { readCertificate } from '../../lib/tls-files.ts';
 import { tlsFiles } from '../../model/settings-values.ts';
-import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import type { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { settingsAwaitingRestart } from '../config/settings-route.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 import type { ControlPlane } from './control-plane.ts';
 import type { Gateways } from './gateways.ts';
 import type { ServerContext } from './server-context.ts';
-
-export interface Reloaded {
-  /** Null: no registry file is set, or another process imports it. */
-  readonly imported: ImportResult | null;
-  /** What failed, a sentence each. */
-  readonly problems: readonly string[];
-}
+import type { Reloaded } from './unasked-changes.ts';
 
 interface ReloadedParts {
   readonly context: Pick<ServerContext, 'settings' | 'configured' | 'log' | 'tokenKeys'>;

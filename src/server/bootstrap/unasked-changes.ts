@@ -20,7 +20,6 @@ import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
-import type { Reloaded } from './reload.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 
@@ -124,6 +123,13 @@ async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
     'what the demo refers to was put before it',
   );
   return { credential, devices };
+}
+
+export interface Reloaded {
+  /** Null: no registry file is set, or another process imports it. */
+  readonly imported: ImportResult | null;
+  /** What failed, a sentence each. */
+  readonly problems: readonly string[];
 }
 
 /** SIGHUP. Never rejects. */

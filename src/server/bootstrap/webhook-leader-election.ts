@@ -36,6 +36,8 @@ export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries'
   readonly log: Log;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
   readonly deliveries: SharedDeliveryStore;
+  /** Whose turn it is cannot be known now. */
+  readonly isCutOff: () => boolean;
   /** Made with what it is to call when the turn comes and goes. */
   readonly turns: (told: { onGained: () => void; onLost: () => void }) => WebhookLeadership;
 };
@@ -93,6 +95,8 @@ export class WebhookLeaderElection implements WebhookService {
   #whereToAsk(): string {
     const { holder, isHeld } = this.#turns;
     if (isHeld) return 'this node is about to deliver the webhooks; ask again in a moment';
+    if (this.#deps.isCutOff())
+      return 'NATS does not answer, so it is not known which node delivers the webhooks: reveille doctor asks NATS';
     if (holder === null) return 'no node is known to deliver the webhooks now; ask again in a moment';
     return `the webhooks are delivered by the node ${holder.slice(0, holder.lastIndexOf('/'))}: ask there`;
   }

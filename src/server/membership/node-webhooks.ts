@@ -8,7 +8,7 @@ import type { WebhookService, WebhooksDeps } from '../bootstrap/webhook-service.
 import { WebhookLeaderElection } from '../bootstrap/webhook-leader-election.ts';
 
 export function nodeWebhooks(
-  transport: Pick<NodeTransport, 'bucket'>,
+  transport: Pick<NodeTransport, 'bucket' | 'isUnavailable'>,
   members: Pick<Peers, 'isAlive'>,
   self: MemberId,
   deps: WebhooksDeps,
@@ -18,6 +18,7 @@ export function nodeWebhooks(
   let lease: WebhookLease | null = null;
   return new WebhookLeaderElection({
     ...deps,
+    isCutOff: () => transport.isUnavailable,
     deliveries: new NatsDeliveryStore({ kv, log, mayWrite: () => lease?.isHeld === true }),
     turns: (told) => {
       lease = new WebhookLease({

@@ -10,7 +10,7 @@ import { auditedAtOnceMax, auditFileBytesMax, auditOldFilesMax } from '../../mod
 import type { AuditIntent, AuditLine, AuditOutcome } from '../../model/audit.ts';
 import { auditPath, begunLine, encodeBegun, encodeEnded, endedLine } from './audit-files.ts';
 import { syncDirectory } from '../keys/private-file.ts';
-import { adviceBehind } from '../lmdb/store-fault.ts';
+import { adviceBehind, explainFault } from '../lmdb/store-fault.ts';
 
 /** The change was not begun: nobody would know of it. */
 export class AuditRefusal extends Error {
@@ -35,7 +35,6 @@ interface AuditedChange {
   end(outcome: AuditOutcome): Promise<void>;
 }
 
-const internalError: AuditOutcome = { result: 'failed', reason: 'internal error' };
 const ownerOnly = 0o600;
 const othersBits = 0o077;
 const lineFeed = 0x0a;
@@ -77,10 +76,10 @@ export class AuditLog {
     intent: AuditIntent,
     act: () => Promise<Result>,
     outcomeOf: (result: Result) => AuditOutcome,
-    faultOf: (error: unknown) => AuditOutcome = () => internalError,
+    faultOf: (error: unknown) => AuditOutcome = failedBy,
   ): Promise<Result> {
     const change = await this.#open(intent);
-    let outcome: AuditOutcome = internalError;
+    let outcome: AuditOutcome = { result: 'failed' };
     try {
       const result = await act();
       outcome = outcomeOf(result);
@@ -143,6 +142,10 @@ export class AuditLog {
       await rename(auditPath(directory, age), auditPath(directory, age + 1)).catch(unlessMissing);
     await syncDirectory(directory);
   }
+}
+
+function failedBy(error: unknown): AuditOutcome {
+  return { result: 'failed', reason: explainFault(error) };
 }
 
 /** All of it on disk, or nothing of it in the file. */

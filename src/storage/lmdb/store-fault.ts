@@ -3,7 +3,9 @@
  * and the doctor say it.
  */
 import { constants } from 'node:os';
+import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import { MapFullError } from './map-room.ts';
+import { StoreOpenError } from './store-format.ts';
 
 export type StoreFault =
   'full' | 'file-size' | 'read-only' | 'denied' | 'disk' | 'map' | 'damaged' | 'panic' | 'other';
@@ -52,8 +54,12 @@ export function faultOf(error: unknown): StoreFault {
   if (typeof code === 'string') return faults[code] ?? 'other';
   if (damageCodes.has(code)) return 'damaged';
   if (isPanic(error)) return 'panic';
-  const name = Object.keys(faults).find((known) => errno[known as keyof typeof errno] === code);
-  return name === undefined ? 'other' : (faults[name] ?? 'other');
+  return typeof code === 'number' ? (faults[errnoName(code)] ?? 'other') : 'other';
+}
+
+/** Empty: the system has no such code. */
+function errnoName(code: number): string {
+  return Object.entries(errno).find(([, value]) => value === code)?.[0] ?? '';
 }
 
 /** Of what refused a write: a disk, which can be asked with a file whether it takes writes again. */
@@ -101,7 +107,41 @@ export function adviceOf(error: unknown): string {
   return advices[faultOf(error)];
 }
 
+const machineAdvices: Readonly<Record<string, string>> = {
+  EMFILE: 'raise the limit of open files (LimitNOFILE, ulimit -n)',
+  ENFILE: 'raise the limit of open files of the machine (fs.file-max)',
+  ENOMEM: 'give the machine more memory, or raise its limits (LimitAS, ulimit -v)',
+  ERR_DLOPEN_FAILED: 'npm ci mends it; reveille doctor checks the libraries',
+};
+
+/**
+ * For an operator: the cause of an error, and what to do about it. Null: neither the system nor LMDB nor the cluster has
+ * reported it, and its message is for the log alone.
+ */
+export function causeOf(error: unknown): string | null {
+  if (!(error instanceof Error)) return null;
+  if (error instanceof StoreOpenError) return error.message;
+  if (error instanceof SharedStateUnavailable)
+    return `${error.message}: reveille doctor asks the NATS that the settings name`;
+  const advice = adviceBehind(error);
+  if (advice !== '') return `${error.message}${advice}`;
+  const isReported = 'syscall' in error || typeof (error as { readonly code?: unknown }).code === 'number';
+  return isReported ? `${error.message}: ${advices.other}` : causeOf(error.cause);
+}
+
+/** Says nothing of the error: also for a caller who is no operator, or not known to be one. */
+export const unexplainedFault =
+  'internal error: see the log of the server; reveille doctor checks the machine';
+
+/** The answer to an operator. The log has the error itself. */
+export function explainFault(error: unknown): string {
+  return causeOf(error) ?? unexplainedFault;
+}
+
 /** `: ` and what to do, where the system's own message leaves that open; else nothing. */
 export function adviceBehind(error: unknown): string {
-  return faultOf(error) === 'other' ? '' : `: ${adviceOf(error)}`;
+  if (faultOf(error) !== 'other') return `: ${adviceOf(error)}`;
+  const code: unknown = (error as { readonly code?: unknown } | null)?.code;
+  const advice = machineAdvices[typeof code === 'number' ? errnoName(code) : String(code)];
+  return advice === undefined ? '' : `: ${advice}`;
 }

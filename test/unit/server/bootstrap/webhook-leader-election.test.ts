@@ -71,6 +71,7 @@ class Scene {
   readonly events = { head: 0, told: (): void => undefined };
   shared: readonly HookChanges[] = [];
   failure: Error | null = null;
+  isCutOff = false;
 
   constructor(t: Ending) {
     this.directory = temporaryDirectory(t);
@@ -80,6 +81,7 @@ class Scene {
       log: this.log,
       telemetry: new FakeTelemetry(),
       onFault: () => undefined,
+      isCutOff: () => this.isCutOff,
       events: {
         get head() {
           return headOf();
@@ -186,6 +188,10 @@ test('when its turn is over a node ends its thread at once, and says who deliver
     ok: false,
     error: { kind: 'unavailable', message: 'the webhooks are delivered by the node node-b: ask there' },
   });
+  scene.isCutOff = true;
+  const blind = await scene.election.ask({ kind: 'list' });
+  assert.ok(!blind.ok);
+  assert.match(blind.error.message, /^NATS does not answer, so it is not known which node/);
 });
 
 test('an orderly stop lets the thread end what it does, and then lets the next node begin', async (t) => {

@@ -11,6 +11,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { test } from 'node:test';
+import { unexplainedFault } from '../../../../src/storage/lmdb/store-fault.ts';
 import type { AuditLine } from '../../../../src/model/audit.ts';
 import { auditedAtOnceMax } from '../../../../src/model/limits.ts';
 import { auditPath } from '../../../../src/storage/audit/audit-files.ts';
@@ -62,7 +63,7 @@ test('what a change throws is thrown on, and the line has nothing of it', async 
     audit.record(anIntent(), () => Promise.reject(fault), ok),
     fault,
   );
-  assert.deepEqual(linesInFile(directory), [{ ...whole, result: 'failed', reason: 'internal error' }]);
+  assert.deepEqual(linesInFile(directory), [{ ...whole, result: 'failed', reason: unexplainedFault }]);
 });
 
 const obstacles: Readonly<Record<string, (path: string) => void>> = {

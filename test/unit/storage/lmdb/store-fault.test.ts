@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { constants } from 'node:os';
 import { test } from 'node:test';
+import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
+import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 import { MapFullError } from '../../../../src/storage/lmdb/map-room.ts';
 import {
   adviceBehind,
   adviceOf,
+  explainFault,
   faultOf,
   isDamage,
   isDiskFault,
@@ -50,4 +53,27 @@ test('a read is damaged by what it finds, not by a machine that is in its way or
     ),
     [true, true, false, false, false, false],
   );
+});
+
+test('an operator is told the cause that the system, LMDB or the cluster reports, and the next step; of another error nothing', () => {
+  const system = (code: string): Error => Object.assign(coded(code), { syscall: 'open' });
+  for (const [error, sentence] of [
+    [system('ENOSPC'), /^said: make room/],
+    [coded(errno.ENOSPC), /^said: make room/],
+    [system('EMFILE'), /^said: raise the limit of open files \(LimitNOFILE/],
+    [coded(errno.EMFILE), /^said: raise the limit of open files \(LimitNOFILE/],
+    [coded(errno.ENOMEM), /^said: give the machine more memory/],
+    [system('EACCES'), /^said: run as the owner/],
+    [system('ENOTDIR'), /^said: reveille doctor looks/],
+    [coded(-30_790), /^said: reveille doctor looks/],
+    [coded(-30_797), /^said: stop the server and restore/],
+    [coded('ERR_DLOPEN_FAILED'), /^said: npm ci mends it; reveille doctor/],
+    [new MapFullError('the map is full'), /^the map is full: raise the limit of the address space/],
+    [new StoreOpenError('ops-tokens.json: is no JSON'), /^ops-tokens\.json: is no JSON$/],
+    [new SharedStateUnavailable('NATS is away'), /^NATS is away: reveille doctor asks the NATS/],
+    [new Error('wrapped', { cause: system('ENOSPC') }), /^said: make room/],
+  ] as const)
+    assert.match(explainFault(error), sentence);
+  for (const secret of [new Error('the secret is xyzzy'), 'xyzzy', null, coded('ERR_XYZZY')])
+    assert.match(explainFault(secret), /^internal error: see the log of the server; reveille doctor/);
 });

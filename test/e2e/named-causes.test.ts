@@ -1,0 +1,52 @@
+/** An operator is answered the cause that the doctor would name, by commands, the ops listener and the audit log; a backend a code. */
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import type { AuditLine } from '../../src/model/audit.ts';
+import { linesInFile } from '../support/audit-scene.ts';
+import { runCli } from '../support/cli-process.ts';
+import { limitProcess, noPrlimit } from '../support/process-limit.ts';
+import type { SiteServer } from '../support/site-server.ts';
+import { startTestSite } from '../support/test-site.ts';
+
+const changes: readonly (readonly string[])[] = [
+  ['device', 'disable', 'SLEEPING02'],
+  ['device', 'add', 'GIVEN', '--product', 'doorbell'],
+  ['product', 'add', 'p2', '--app', 'app-1'],
+  ['credential', 'create', '--app', 'app-1'],
+];
+
+async function refusal(site: SiteServer, command: readonly string[]): Promise<string> {
+  const { exitCode, stderr } = await runCli([...command, '--data-dir', site.directory]);
+  assert.equal(exitCode, 1, command.join(' '));
+  return stderr;
+}
+
+test(
+  'a change on a full disk is refused with the cause, and audited with it',
+  { skip: noPrlimit },
+  async (t) => {
+    const site = await startTestSite(t);
+    // Two pages, which LMDB writes in their place: room for the lines of the audit log.
+    limitProcess(site.pid, 'fsize', 2 * 4096);
+    const disable = ['device', 'disable', 'SLEEPING02'];
+    assert.match(
+      await refusal(site, disable),
+      /File too large.*: raise the limit of file sizes \(LimitFSIZE/,
+    );
+    const lines = linesInFile(site.directory).filter(({ action }: AuditLine) => action === 'device.disable');
+    assert.equal(lines.at(-1)?.result, 'failed');
+    assert.match(lines.at(-1)?.reason ?? '', /raise the limit of file sizes/);
+  },
+);
+
+test('a server without a descriptor to spare says so', { skip: noPrlimit }, async (t) => {
+  const site = await startTestSite(t);
+  const held = readdirSync(join('/proc', String(site.pid), 'fd')).length;
+  execFileSync('prlimit', ['--pid', String(site.pid), `--nofile=${held + 1}:`]);
+  const cause = /EMFILE.*: raise the limit of open files \(LimitNOFILE, ulimit -n\)/;
+  for (const command of changes) assert.match(await refusal(site, command), cause, command.join(' '));
+  execFileSync('prlimit', ['--pid', String(site.pid), '--nofile=20000:']);
+});
