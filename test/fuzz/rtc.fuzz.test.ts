@@ -29,6 +29,7 @@ import { decodeRtp, encodeRtp } from '../../src/protocol/rtp/rtp-packet.ts';
 import { readFromRoot } from '../support/checkout.ts';
 import { fullOffer } from '../support/hostile-offers.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
+import { bothWays } from '../support/incoming-scene.ts';
 import { KeptOwner } from '../support/kept-rtc-owner.ts';
 import { chanceFrom, type Chance } from '../support/seeded-random.ts';
 
@@ -100,16 +101,6 @@ test('a broken offer is answered or refused, and credentials that are taken are 
   assert(seen.taken > 500 && seen.refused > 500, JSON.stringify(seen));
 });
 
-const h264 = {
-  payloadType: 96,
-  name: 'h264',
-  clockRate: 90_000,
-  channels: 1,
-  parameters: new Map(),
-  feedback: new Set<string>(),
-};
-const opus = { ...h264, payloadType: 111, name: 'opus', clockRate: 48_000 };
-
 /** Feedback of as many messages as a packet has room for. */
 function compound(chance: Chance): Buffer {
   const one = pick(chance, [
@@ -143,32 +134,40 @@ test('a broken compound packet is read up to its limits', () => {
   assert.equal(most, rtcPacketsKept);
 });
 
-function brokenPacket(chance: Chance, index: number): Buffer {
-  const unit = Buffer.alloc(1 + chance.below(3000), chance.below(256));
-  const payload = pick(chance, packetizeH264([unit, Buffer.from([0x67, 1])], 1100));
-  const packet = pick(chance, [
-    encodeRtp({
-      payloadType: pick(chance, [96, 96, 111, 5]),
-      marker: chance.below(2) === 0,
-      sequence: (index + chance.below(40)) & 0xffff,
-      timestamp: chance.below(2 ** 32),
-      ssrc: 1 + chance.below(3),
-      payload,
-    }),
-    encodeNack(1, 2, [chance.below(65_536)]),
-    compound(chance),
-    encodeSenderReport({
-      ssrc: 1,
-      ntpSeconds: 1,
-      ntpFraction: 1,
-      timestamp: 1,
-      packets: 1,
-      bytes: 1,
-      blocks: [],
-    }),
-  ]);
+/** The next sequence number of each payload type. */
+type Sequences = Map<number, number>;
+
+function brokenPacket(chance: Chance, sequences: Sequences = new Map()): Buffer {
+  const packet = chance.below(2) === 0 ? mediaPacket(chance, sequences) : controlPacket(chance);
   for (let i = chance.below(4); i > 0; i -= 1) packet[chance.below(packet.length)] = chance.below(256);
   return packet.subarray(0, chance.below(3) === 0 ? chance.below(packet.length + 1) : packet.length);
+}
+
+/** Mostly in order: now and then with a gap, or from before. */
+function mediaPacket(chance: Chance, sequences: Sequences): Buffer {
+  const payloadType = pick(chance, [96, 96, 111, 5]);
+  const sequence = (sequences.get(payloadType) ?? 0) + pick(chance, [1, 1, 1, 1, 1, 1, 1, 2, 40, -3]);
+  sequences.set(payloadType, sequence);
+  const unit = Buffer.alloc(1 + chance.below(3000), chance.below(256));
+  return encodeRtp({
+    payloadType,
+    marker: chance.below(2) === 0,
+    sequence: sequence & 0xffff,
+    timestamp: chance.below(2 ** 32),
+    ssrc: chance.below(50) === 0 ? 2 : 1,
+    payload: pick(chance, packetizeH264([unit, Buffer.from([0x67, 1])], 1100)),
+  });
+}
+
+function controlPacket(chance: Chance): Buffer {
+  const report = { ssrc: 1, ntpSeconds: 1, ntpFraction: 1, timestamp: 1, packets: 1, bytes: 1, blocks: [] };
+  return pick(chance, [
+    encodeNack(1, 2, [chance.below(65_536)]),
+    compound(chance),
+    // BYE.
+    Buffer.from([0x81, 203, 0, 1, 0, 0, 0, 1 + chance.below(2)]),
+    encodeSenderReport(report),
+  ]);
 }
 
 /** An offer of up to 64 KiB whose counts are chosen by chance: few or many formats, and attributes of a few names. */
@@ -232,15 +231,7 @@ test('broken packets are taken or passed over, and what is held and sent for the
   const clock = new DrivenClock();
   const owner = new KeptOwner();
   let sent = 0;
-  const agreement = {
-    reportMs: 1000,
-    videoDown: h264,
-    videoUp: h264,
-    audioDown: opus,
-    audioUp: opus,
-    channels: null,
-  };
-  const streams = new MediaStreams(agreement, {
+  const streams = new MediaStreams(bothWays, {
     clock,
     owner,
     sourceName: 'n',
@@ -248,8 +239,9 @@ test('broken packets are taken or passed over, and what is held and sent for the
     send: (packet) => (sent += packet.length),
   });
   const rounds = 20_000;
+  const sequences: Sequences = new Map();
   for (let i = 0; i < rounds; i += 1) {
-    streams.take(brokenPacket(chance, i));
+    streams.take(brokenPacket(chance, sequences));
     if (i % 10 !== 0) continue;
     clock.advance(20);
     streams.tick(clock.monotonicMs());
@@ -266,7 +258,7 @@ test('the canary: a reader that believes the length of padding is caught', () =>
   const believing = (bytes: Buffer): number => bytes.length - 12 - (bytes.at(-1) ?? 0);
   let caught = 0;
   for (let i = 0; i < 2000; i += 1) {
-    const packet = brokenPacket(chance, i);
+    const packet = brokenPacket(chance);
     if (decodeRtp(packet) === null && packet.length >= 12 && believing(packet) < 0) caught += 1;
   }
   assert(caught > 0);

@@ -3,9 +3,10 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { ReorderWindow } from '../../src/media/webrtc/reorder-window.ts';
-import { H264Assembler, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
+import { H264Assembler, joinAnnexB, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
 import { decodeRtcp, encodeNack } from '../../src/protocol/rtp/rtcp.ts';
 import { decodeRtp, encodeRtp, type RtpPacket } from '../../src/protocol/rtp/rtp-packet.ts';
+import { IncomingScene } from '../support/incoming-scene.ts';
 
 const unit = fc
   .tuple(fc.integer({ min: 1, max: 23 }), fc.uint8Array({ minLength: 1, maxLength: 400 }))
@@ -21,8 +22,10 @@ test('units of an access unit come back from their packets, of whatever size', (
         assert(payloads.every(({ length }) => length <= max));
         const assembler = new H264Assembler(1_000_000);
         for (const payload of payloads) assembler.push(payload);
+        const gathered = assembler.end();
+        assert(gathered !== null);
         const annexB = Buffer.concat(units.flatMap((bytes) => [Buffer.from([0, 0, 0, 1]), bytes]));
-        assert.deepEqual(Buffer.from(assembler.take() ?? []), annexB);
+        assert.deepEqual(Buffer.from(joinAnnexB(gathered)), annexB);
       },
     ),
   );
@@ -75,6 +78,62 @@ test('packets come once and in order, and those that stay away are named and giv
       );
       assert.equal(came.includes('lost'), missing.length > 0);
       assert.deepEqual(window.ask(2000), []);
+    }),
+  );
+});
+
+/** A picture: its slices, the first of which says whether it is a key frame, and the parameter sets before it. */
+const picture = fc.record({
+  parameters: fc.uniqueArray(fc.constantFrom('6742e01f', '68ce3c80', '0605aabb', '09f0'), { maxLength: 4 }),
+  slices: fc.integer({ min: 1, max: 4 }),
+  sliceBytes: fc.constantFrom(2, 50, 400),
+  /** Of the timestamp, behind that of the picture before. */
+  ticks: fc.constantFrom(1, 3000, 6000, 2 ** 31, 2 ** 32 - 90_000),
+});
+
+test('pictures are the same access units however they are marked, divided, put out of order and repeated', () => {
+  const stream = fc.array(picture, { minLength: 1, maxLength: 30 });
+  const chances = fc.record({
+    marks: fc.infiniteStream(fc.boolean()),
+    places: fc.infiniteStream(fc.integer({ min: 0, max: 6 })),
+    payloadBytesMax: fc.constantFrom(60, 200, 1100),
+    first: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+  });
+  fc.assert(
+    fc.property(stream, chances, (pictures, { marks, places, payloadBytesMax, first }) => {
+      const scene = new IncomingScene();
+      let timestamp = first;
+      const expected: string[] = [];
+      const packets: Buffer[] = [];
+      for (const [index, { parameters, slices, sliceBytes, ticks }] of pictures.entries()) {
+        timestamp = (timestamp + ticks) % 2 ** 32;
+        const head = index === 0 ? '65' : '41';
+        const nals = [
+          ...parameters,
+          ...Array.from(
+            { length: slices },
+            (_, slice) => head + `${slice + 1}${index % 10}`.repeat(sliceBytes),
+          ),
+        ];
+        const units = nals.map((nal) => Buffer.from(nal, 'hex'));
+        for (const payload of packetizeH264(units, payloadBytesMax)) {
+          const marker = marks.next().value;
+          packets.push(scene.packet(Buffer.from(payload).toString('hex'), { timestamp, marker }));
+        }
+        expected.push(`video ${nals.map((nal) => `00000001${nal}`).join('')}${index === 0 ? ' key' : ''}`);
+      }
+      // The first stays the first: a receiver cannot know of one before it.
+      const [begin, ...rest] = packets.flatMap((packet, index) => [
+        { packet, place: index === 0 ? -1 : index + places.next().value },
+        { packet, place: index + places.next().value },
+      ]);
+      for (const { packet } of [begin, ...rest.sort((one, other) => one.place - other.place)].flatMap(
+        (arrival) => arrival ?? [],
+      ))
+        scene.push(packet);
+      scene.pass(1000);
+      assert.deepEqual(scene.video, expected);
+      assert.equal(scene.pictureLosses, 0);
     }),
   );
 });

@@ -3,7 +3,7 @@ import { mediaFrameHeaderBytes } from '../../src/model/limits.ts';
 import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
 import type { AudioFrameFormat } from '../../src/model/media/sound.ts';
 import { splitNalUnits } from '../../src/media/geometry/nal-units.ts';
-import { H264Assembler, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
+import { H264Assembler, joinAnnexB, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
 import { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { RtcClient } from '../support/rtc-client.ts';
 
@@ -145,7 +145,8 @@ class RtcDevice implements SoakDevice {
 
   #takeVideo(payload: Buffer, isLast: boolean): void {
     this.#assembler.push(payload);
-    const accessUnit = isLast ? this.#assembler.take() : null;
+    const units = isLast ? this.#assembler.end() : null;
+    const accessUnit = units === null ? null : joinAnnexB(units);
     if (accessUnit !== null) this.#senses.picture('h264', accessUnit);
   }
 

@@ -1,4 +1,4 @@
-/** The rate limits of one client: packets of RTP and RTCP, messages of data channels, and bytes of both. The rates are in model/media/rtc-limits.ts. */
+/** The limits of one client: rates of packets of RTP and RTCP, of messages of data channels and of the bytes of both, and its sources. Their figures are in model/media/rtc-limits.ts. */
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
   rtcBytesBurstMax,
@@ -7,6 +7,7 @@ import {
   rtcMessagesPerSecondMax,
   rtcPacketsBurstMax,
   rtcPacketsPerSecondMax,
+  rtcSourcesMax,
 } from '../../model/media/rtc-limits.ts';
 
 const rates = {
@@ -17,6 +18,7 @@ const rates = {
 
 export class ClientAllowance {
   readonly #buckets: Readonly<Record<keyof typeof rates, TokenBucket>>;
+  readonly #sources = new Set<number>();
 
   constructor(nowMs: number) {
     this.#buckets = {
@@ -26,8 +28,8 @@ export class ClientAllowance {
     };
   }
 
-  /** Null: it may. Else what it sends too much of, in a sentence. */
-  take(kind: 'packet' | 'message', bytes: number, nowMs: number): string | null {
+  /** `source`: the SSRC of a packet. Null: it is allowed; else a sentence that names the limit. */
+  acquire(kind: 'packet' | 'message', bytes: number, nowMs: number, source?: number): string | null {
     for (const what of [kind, 'byte'] as const) {
       const { perSecond, burst } = rates[what];
       if (waitForToken(this.#buckets[what], rates[what], nowMs) > 0)
@@ -35,6 +37,7 @@ export class ClientAllowance {
     }
     takeToken(this.#buckets[kind]);
     takeToken(this.#buckets.byte, bytes);
-    return null;
+    if (source !== undefined) this.#sources.add(source);
+    return this.#sources.size > rtcSourcesMax ? `a client has ${rtcSourcesMax} sources at most` : null;
   }
 }

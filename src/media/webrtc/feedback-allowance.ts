@@ -11,7 +11,6 @@ import {
   waitForToken,
   type Rate,
 } from '../../lib/token-bucket.ts';
-import { keyFrameAskMsMin } from '../../model/limits.ts';
 import {
   rtcFeedbackBurstMax,
   rtcFeedbackPerSecondMax,
@@ -53,8 +52,6 @@ export class FeedbackAllowance {
   readonly #packets;
   /** Bytes that may be sent again: a share of those that were sent. */
   #resendBytes = rtcResendBytesBurstMax;
-  #keyFrameIsWanted = false;
-  #keyFrameAskedMs = -Infinity;
 
   constructor(shared: SharedFeedback, nowMs: number) {
     this.#shared = shared;
@@ -76,18 +73,6 @@ export class FeedbackAllowance {
   acquireResend(bytes: number, nowMs: number): boolean {
     if (this.#resendBytes < bytes || !this.#shared.acquireResend(bytes, nowMs)) return false;
     this.#resendBytes -= bytes;
-    return true;
-  }
-
-  wantKeyFrame(): void {
-    this.#keyFrameIsWanted = true;
-  }
-
-  /** True: one is wanted, and is to be requested now. One that is wanted too soon again waits until that is due. */
-  acquireKeyFrame(nowMs: number): boolean {
-    if (!this.#keyFrameIsWanted || nowMs - this.#keyFrameAskedMs < keyFrameAskMsMin) return false;
-    this.#keyFrameIsWanted = false;
-    this.#keyFrameAskedMs = nowMs;
     return true;
   }
 }

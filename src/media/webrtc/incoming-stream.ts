@@ -1,12 +1,14 @@
 /**
- * One stream of a client: its packets in order, and what there is to tell the client about them. A stream that goes on
- * under another source begins anew. Video comes as whole access units: after a loss none is handed on before the next key
- * frame, which is asked for.
+ * One stream of a client: the packets of one source at a time, in order, and the feedback about them. Another source
+ * replaces the first once that is silent or has said BYE. Source: RFC 3550, 6.6 and 8.
  */
-import { keyFrameAskMsMin, mediaMessageBytesMax } from '../../model/limits.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import { rtcReorderMsMax, rtcSourcesBurstMax, rtcSourcesPerSecondMax } from '../../model/media/rtc-limits.ts';
-import { H264Assembler } from '../../protocol/rtp/h264-payload.ts';
+import {
+  rtcReorderMsMax,
+  rtcSourcesBurstMax,
+  rtcSourceSilenceMs,
+  rtcSourcesPerSecondMax,
+} from '../../model/media/rtc-limits.ts';
 import {
   encodeBitrateMax,
   encodeNack,
@@ -15,15 +17,17 @@ import {
   type SenderReport,
 } from '../../protocol/rtp/rtcp.ts';
 import type { RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
-import { h264 } from '../geometry/h264-stream.ts';
-import { describeCodedFrame } from '../geometry/nal-units.ts';
 import { Reception, StreamClock } from './reception.ts';
 import { ReorderWindow, type InOrder } from './reorder-window.ts';
 
-/** What is done with the packets of one source, in order. */
-interface PacketSink {
+/** Receives the packets of one source, in order. */
+export interface PacketSink {
   readonly clock: StreamClock;
-  take(item: InOrder, nowMs: number): void;
+  push(item: InOrder, nowMs: number): void;
+  /** Time has passed, and no packet before the next one is awaited. */
+  tick(nowMs: number): void;
+  /** Nothing follows. */
+  close(): void;
 }
 
 interface Source {
@@ -31,6 +35,9 @@ interface Source {
   readonly window: ReorderWindow;
   readonly reception: Reception;
   readonly sink: PacketSink;
+  lastMs: number;
+  /** By its BYE. */
+  hasLeft: boolean;
   /** The last; null: none came. */
   report: SenderReport | null;
 }
@@ -40,8 +47,8 @@ export interface IncomingStreamDeps {
   readonly clockRate: number;
   /** Of this server, in its feedback. */
   readonly ownSsrc: number;
-  /** For each source anew. */
-  readonly makeSink: () => PacketSink;
+  /** Called for each source. `isJoinedLate`: packets of it were dropped before. */
+  readonly makeSink: (isJoinedLate: boolean) => PacketSink;
 }
 
 const sourceRate: Rate = { perSecond: rtcSourcesPerSecondMax, burst: rtcSourcesBurstMax };
@@ -51,16 +58,24 @@ export class IncomingStream {
   #source: Source | null = null;
   /** Full when the first source comes. */
   #sources: TokenBucket | null = null;
+  /** The source whose packet was dropped last, since it is not the stream's. */
+  #rejected: number | null = null;
 
   constructor(deps: IncomingStreamDeps) {
     this.#deps = deps;
   }
 
-  take(packet: RtpPacket, nowMs: number): void {
-    const source = this.#source?.ssrc === packet.ssrc ? this.#source : this.#begin(packet.ssrc, nowMs);
+  push(packet: RtpPacket, nowMs: number): void {
+    const source = this.#sourceOf(packet, nowMs);
     if (source === null) return;
+    source.lastMs = nowMs;
     source.reception.took(packet, nowMs);
-    for (const item of source.window.push(packet, nowMs)) source.sink.take(item, nowMs);
+    for (const item of source.window.push(packet, nowMs)) source.sink.push(item, nowMs);
+  }
+
+  /** Sources that have said BYE. Packets of theirs are read on until another source comes. */
+  leave(ssrcs: readonly number[]): void {
+    if (this.#source !== null && ssrcs.includes(this.#source.ssrc)) this.#source.hasLeft = true;
   }
 
   reportCame(report: SenderReport, nowMs: number): void {
@@ -86,7 +101,8 @@ export class IncomingStream {
   tick(nowMs: number): Buffer | null {
     const source = this.#source;
     if (source === null) return null;
-    for (const item of source.window.tick(nowMs)) source.sink.take(item, nowMs);
+    for (const item of source.window.tick(nowMs)) source.sink.push(item, nowMs);
+    if (!source.window.isWaiting) source.sink.tick(nowMs);
     const missing = this.#deps.kind === 'video' ? source.window.ask(nowMs) : [];
     return missing.length === 0 ? null : encodeNack(this.#deps.ownSsrc, source.ssrc, missing);
   }
@@ -107,16 +123,32 @@ export class IncomingStream {
       : encodeBitrateMax(this.#deps.ownSsrc, this.#source.ssrc, bitsPerSecond);
   }
 
-  /** Null: its source changes too often. */
-  #begin(ssrc: number, nowMs: number): Source | null {
+  /** Null: the packet is of another source than the stream's. */
+  #sourceOf({ ssrc, payload }: RtpPacket, nowMs: number): Source | null {
+    const source = this.#source;
+    if (source?.ssrc === ssrc) return source;
+    // Padding alone begins no source.
+    if (payload.length === 0) return null;
+    const isFree = source === null || source.hasLeft || nowMs - source.lastMs >= rtcSourceSilenceMs;
     this.#sources ??= fullBucket(sourceRate, nowMs);
-    if (acquireTokens(this.#sources, sourceRate, nowMs) > 0) return null;
+    if (isFree && acquireTokens(this.#sources, sourceRate, nowMs) === 0) return this.#begin(ssrc, nowMs);
+    this.#rejected = ssrc;
+    return null;
+  }
+
+  #begin(ssrc: number, nowMs: number): Source {
     const { kind, clockRate, makeSink } = this.#deps;
-    const window = new ReorderWindow(rtcReorderMsMax[kind]);
-    const reception = new Reception(ssrc, clockRate);
-    const source = { ssrc, window, reception, sink: makeSink(), report: null };
-    this.#source = source;
-    return source;
+    this.#source?.sink.close();
+    this.#source = {
+      ssrc,
+      window: new ReorderWindow(rtcReorderMsMax[kind]),
+      reception: new Reception(ssrc, clockRate),
+      sink: makeSink(this.#rejected === ssrc),
+      lastMs: nowMs,
+      hasLeft: false,
+      report: null,
+    };
+    return this.#source;
   }
 }
 
@@ -130,68 +162,11 @@ export class SoundSink implements PacketSink {
     this.#deliver = deliver;
   }
 
-  take(item: InOrder, nowMs: number): void {
+  push(item: InOrder, nowMs: number): void {
     if (item === 'lost' || item.payload.length === 0) return;
     this.#deliver(new Uint8Array(item.payload), this.clock.toMs(item.timestamp, nowMs));
   }
-}
+  tick(): void {}
 
-export interface VideoSinkOwner {
-  video(accessUnit: Uint8Array<ArrayBuffer>, isKey: boolean, timestampMs: number): void;
-  /** Nothing can be shown before the next key frame. Comes no oftener than key frames are asked for. */
-  pictureLost(): void;
-}
-
-export class VideoSink implements PacketSink {
-  readonly #owner: VideoSinkOwner;
-  readonly clock: StreamClock;
-  readonly #assembler = new H264Assembler(mediaMessageBytesMax);
-  /** Of the access unit that is gathered. */
-  #timestamp: number | null = null;
-  #waitsForKey = true;
-  /** A packet of the one that is gathered is missing. */
-  #isBroken = false;
-  #askedMs = -Infinity;
-
-  constructor(clockRate: number, owner: VideoSinkOwner) {
-    this.clock = new StreamClock(clockRate);
-    this.#owner = owner;
-  }
-
-  take(item: InOrder, nowMs: number): void {
-    if (item === 'lost') {
-      this.#isBroken = true;
-      this.#lost(nowMs);
-      return;
-    }
-    if (item.payload.length === 0) return;
-    // The end of the one before was not marked, or was lost.
-    if (this.#timestamp !== null && this.#timestamp !== item.timestamp) this.#finish(nowMs);
-    this.#timestamp = item.timestamp;
-    this.#assembler.push(item.payload);
-    if (item.marker) this.#finish(nowMs);
-  }
-
-  #finish(nowMs: number): void {
-    const accessUnit = this.#assembler.take();
-    const timestampMs = this.clock.toMs(this.#timestamp ?? 0, nowMs);
-    const isWhole = accessUnit !== null && !this.#isBroken;
-    this.#timestamp = null;
-    this.#isBroken = false;
-    if (!isWhole) {
-      this.#lost(nowMs);
-      return;
-    }
-    const { content, hasKey } = describeCodedFrame(accessUnit, h264);
-    if (hasKey) this.#waitsForKey = false;
-    if (this.#waitsForKey && content !== 'parameters') this.#lost(nowMs);
-    else this.#owner.video(accessUnit, hasKey, timestampMs);
-  }
-
-  #lost(nowMs: number): void {
-    this.#waitsForKey = true;
-    if (nowMs - this.#askedMs < keyFrameAskMsMin) return;
-    this.#askedMs = nowMs;
-    this.#owner.pictureLost();
-  }
+  close(): void {}
 }

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { rtcChannelsMax, rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/media/rtc-limits.ts';
+import { sourceOf } from '../../protocol/rtp/rtp-packet.ts';
 import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
 import { readOffer } from '../../protocol/sdp/media-offer.ts';
@@ -208,19 +209,19 @@ export class MediaPeer implements RtcPeer {
       (label) => connection.openChannel(label),
       {
         command: (command) => this.#deps.owner.command(command),
-        takesMessage: (bytes) => this.#takes('message', bytes),
+        takesMessage: (bytes) => this.#acquire('message', bytes),
         tooManyChannels: () => this.end(`a client opens ${rtcChannelsMax} data channels at most`, 'flood'),
       },
     );
   }
 
   #takePacket(bytes: Buffer): void {
-    if (this.#takes('packet', bytes.length)) this.#streams?.take(bytes);
+    if (this.#acquire('packet', bytes.length, sourceOf(bytes))) this.#streams?.take(bytes);
   }
 
   /** False: it was one too many, and the peer has ended. */
-  #takes(kind: 'packet' | 'message', bytes: number): boolean {
-    const fault = this.#allowance.take(kind, bytes, this.#deps.clock.monotonicMs());
+  #acquire(kind: 'packet' | 'message', bytes: number, source?: number): boolean {
+    const fault = this.#allowance.acquire(kind, bytes, this.#deps.clock.monotonicMs(), source);
     if (fault !== null) this.end(fault, 'flood');
     return fault === null;
   }

@@ -1,10 +1,9 @@
 /**
- * The streams of one peer over its connection: what the client sends by RTP to frames, frames to what is sent to it, and
- * the reports and feedback of both. Source: RFC 3550, 6; RFC 4585; RFC 7587 (Opus); RFC 3551, 4.5.14 (PCMA).
+ * The streams of one peer over its connection: packets of the client to its streams, frames to the packets that are sent to
+ * it, and the reports and feedback of both. Source: RFC 3550, 6; RFC 4585.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { rtcAlignMsMax, rtcPayloadBytesMax, rtcVideoBitrateMax } from '../../model/media/rtc-limits.ts';
-import type { AudioFrameFormat } from '../../model/media/sound.ts';
+import { rtcPayloadBytesMax } from '../../model/media/rtc-limits.ts';
 import { packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
 import {
   decodeRtcp,
@@ -18,7 +17,8 @@ import type { OfferedCodec } from '../../protocol/sdp/media-offer.ts';
 import { splitNalUnits } from '../geometry/nal-units.ts';
 import type { Agreement } from './agreement.ts';
 import { FeedbackAllowance, type SharedFeedback } from './feedback-allowance.ts';
-import { IncomingStream, SoundSink, VideoSink } from './incoming-stream.ts';
+import { IncomingStreams } from './incoming-streams.ts';
+import { KeyFramePace } from './key-frame-pace.ts';
 import type { RtcPeerOwner } from './rtc-peer.ts';
 import { SendingRate } from './sending-rate.ts';
 import { StreamSender } from './stream-sender.ts';
@@ -38,12 +38,12 @@ export class MediaStreams {
   readonly #agreement: Agreement;
   readonly #audioDown: StreamSender;
   readonly #videoDown: StreamSender;
-  readonly #incoming: ReadonlyMap<number, IncomingStream>;
-  readonly #videoUp: IncomingStream | null;
-  readonly #audioUp: IncomingStream | null;
+  readonly #incoming: IncomingStreams;
   readonly #pacer: VideoPacer;
   readonly #rate: SendingRate;
   readonly #feedback: FeedbackAllowance;
+  /** Requests of the client. */
+  readonly #keyFrames = new KeyFramePace();
   #videoBytes = 0;
   /** Bits of video per second between the last two reports. */
   #sentRate = 0;
@@ -58,12 +58,11 @@ export class MediaStreams {
     this.#reportedMs = nowMs;
     this.#audioDown = new StreamSender(outgoing(agreement.audioDown), false);
     this.#videoDown = new StreamSender(outgoing(agreement.videoDown), true);
-    this.#videoUp = this.#makeVideoUp(agreement.videoUp);
-    this.#audioUp = this.#makeAudioUp(agreement.audioUp);
-    this.#incoming = new Map([
-      ...entryOf(agreement.videoUp, this.#videoUp),
-      ...entryOf(agreement.audioUp, this.#audioUp),
-    ]);
+    this.#incoming = new IncomingStreams(agreement, {
+      owner: deps.owner,
+      ssrcs: this.ssrcs,
+      feedBack: (message) => this.#feedBack(message),
+    });
     this.#pacer = new VideoPacer((packet) => {
       this.#videoBytes += packet.length;
       this.#videoDown.sent(packet);
@@ -82,10 +81,11 @@ export class MediaStreams {
     if (isRtcp(bytes)) {
       if (!this.#feedback.acquirePacket(nowMs)) return;
       for (const message of decodeRtcp(bytes)) this.#heard(message, nowMs);
+      this.#requestKeyFrame(nowMs);
       return;
     }
     const packet = decodeRtp(bytes);
-    if (packet !== null) this.#incoming.get(packet.payloadType)?.take(packet, nowMs);
+    if (packet !== null) this.#incoming.push(packet, nowMs);
   }
 
   sendVideo(accessUnit: Uint8Array, timestampMs: number, sent: () => void): void {
@@ -111,17 +111,13 @@ export class MediaStreams {
   }
 
   askKeyFrame(): void {
-    const lost = this.#videoUp?.pictureLost() ?? null;
-    if (lost !== null) this.#feedBack(lost);
+    this.#incoming.askKeyFrame(this.#deps.clock.monotonicMs());
   }
 
   tick(nowMs: number): void {
     this.#pacer.tick(nowMs);
-    if (this.#feedback.acquireKeyFrame(nowMs)) this.#deps.owner.keyFrameWanted();
-    for (const stream of this.#incoming.values()) {
-      const feedback = stream.tick(nowMs);
-      if (feedback !== null) this.#feedBack(feedback);
-    }
+    this.#incoming.tick(nowMs);
+    this.#requestKeyFrame(nowMs);
     if (nowMs - this.#reportedMs >= this.#agreement.reportMs) this.#report(nowMs);
   }
 
@@ -129,34 +125,10 @@ export class MediaStreams {
     this.#pacer.close();
   }
 
-  #makeVideoUp(codec: OfferedCodec | null): IncomingStream | null {
-    if (codec === null) return null;
-    const { owner } = this.#deps;
-    const sinkOwner = {
-      video: owner.video.bind(owner),
-      pictureLost: () => this.askKeyFrame(),
-    };
-    const { clockRate } = codec;
-    const makeSink = () => new VideoSink(clockRate, sinkOwner);
-    return new IncomingStream({ kind: 'video', clockRate, ownSsrc: this.#videoDown.ssrc, makeSink });
-  }
-
-  #makeAudioUp(codec: OfferedCodec | null): IncomingStream | null {
-    if (codec === null) return null;
-    const format: AudioFrameFormat = codec.name === 'opus' ? 'opus' : 'alaw';
-    const { clockRate } = codec;
-    const makeSink = () =>
-      new SoundSink(clockRate, (payload, timestampMs) =>
-        this.#deps.owner.audio(format, payload, timestampMs),
-      );
-    return new IncomingStream({ kind: 'audio', clockRate, ownSsrc: this.#audioDown.ssrc, makeSink });
-  }
-
   #heard(message: RtcpMessage, nowMs: number): void {
     switch (message.kind) {
       case 'sender_report':
-        for (const stream of this.#incoming.values()) stream.reportCame(message, nowMs);
-        this.#align();
+        this.#incoming.receive(message, nowMs);
         this.#hearBlocks(message.blocks);
         break;
       case 'receiver_report':
@@ -166,10 +138,13 @@ export class MediaStreams {
         if (message.ssrc === this.#videoDown.ssrc) this.#sendAgain(message.sequences, nowMs);
         break;
       case 'picture_lost':
-        if (message.ssrc === this.#videoDown.ssrc) this.#wantKeyFrame(nowMs);
+        if (message.ssrc === this.#videoDown.ssrc) this.#keyFrames.want();
         break;
       case 'full_intra':
-        if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#wantKeyFrame(nowMs);
+        if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#keyFrames.want();
+        break;
+      case 'bye':
+        this.#incoming.receive(message, nowMs);
         break;
       case 'bitrate_max':
         if (message.ssrcs.includes(this.#videoDown.ssrc)) this.#rate.said(message.bitsPerSecond);
@@ -184,16 +159,8 @@ export class MediaStreams {
     if (missed.length > 0) this.#pacer.pushAgain(missed, nowMs);
   }
 
-  #wantKeyFrame(nowMs: number): void {
-    this.#feedback.wantKeyFrame();
-    if (this.#feedback.acquireKeyFrame(nowMs)) this.#deps.owner.keyFrameWanted();
-  }
-
-  /** Each stream counts from its first packet: pictures are moved to where the client's clock has them beside the sound. */
-  #align(): void {
-    const [seenMs, heardMs] = [this.#videoUp?.aheadMs ?? null, this.#audioUp?.aheadMs ?? null];
-    if (seenMs === null || heardMs === null || Math.abs(heardMs - seenMs) > rtcAlignMsMax) return;
-    this.#videoUp?.move(heardMs - seenMs);
+  #requestKeyFrame(nowMs: number): void {
+    if (this.#keyFrames.acquire(nowMs)) this.#deps.owner.keyFrameWanted();
   }
 
   #hearBlocks(blocks: readonly ReportBlock[]): void {
@@ -206,13 +173,13 @@ export class MediaStreams {
     this.#sentRate = (this.#videoBytes * 8) / seconds;
     this.#videoBytes = 0;
     this.#reportedMs = nowMs;
-    const blocks = [...this.#incoming.values()].flatMap((stream) => stream.report(nowMs) ?? []);
+    const blocks = this.#incoming.report(nowMs);
     const wallMs = this.#deps.clock.wallMs();
     const timeMs = this.#epochMs === null ? 0 : wallMs - this.#epochMs;
     const senders = [this.#videoDown, this.#audioDown].filter(({ hasSent }) => hasSent);
     const reports = senders.map((sender, index) => sender.report(timeMs, wallMs, index === 0 ? blocks : []));
     if (senders.length === 0) reports.push(encodeReceiverReport({ ssrc: this.#videoDown.ssrc, blocks }));
-    const bitrate = this.#videoUp?.bitrateMax(rtcVideoBitrateMax) ?? null;
+    const bitrate = this.#incoming.bitrateMax();
     this.#deps.send(Buffer.concat([...reports, this.#name, ...(bitrate === null ? [] : [bitrate])]));
   }
 
@@ -229,10 +196,6 @@ export class MediaStreams {
   #tellTime(timestampMs: number): void {
     this.#epochMs ??= this.#deps.clock.wallMs() - timestampMs;
   }
-}
-
-function entryOf(codec: OfferedCodec | null, stream: IncomingStream | null): [number, IncomingStream][] {
-  return codec === null || stream === null ? [] : [[codec.payloadType, stream]];
 }
 
 /** What is not agreed is not sent. */

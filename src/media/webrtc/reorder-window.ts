@@ -35,9 +35,16 @@ export class ReorderWindow {
   readonly #held = new Map<number, RtpPacket>();
   readonly #missing = new Map<number, Missing>();
   readonly #mayMiss = fullBucket(missingRate, 0);
+  /** A packet far from all others, which came last. */
+  #jumped: RtpPacket | null = null;
 
   constructor(waitMsMax: number) {
     this.#waitMsMax = waitMsMax;
+  }
+
+  /** Packets are missing before those that are held. */
+  get isWaiting(): boolean {
+    return this.#held.size > 0;
   }
 
   /** What can be handed on now, in order. */
@@ -46,8 +53,9 @@ export class ReorderWindow {
     const ahead = sequenceDistance(this.#next, packet.sequence);
     const isFar = Math.abs(ahead) >= rtcReorderPacketsMax;
     if (!isFar && (ahead < 0 || this.#held.has(packet.sequence))) return [];
-    if (isFar || !this.#acquireGap(packet.sequence, nowMs))
-      return [...this.#giveUp(), ...this.#restart(packet)];
+    if (isFar) return this.#jump(packet);
+    this.#jumped = null;
+    if (!this.#acquireGap(packet.sequence, nowMs)) return [...this.#giveUp(), ...this.#restart(packet)];
     this.#missing.delete(packet.sequence);
     this.#held.set(packet.sequence, packet);
     this.#noteMissing(packet.sequence, nowMs);
@@ -75,6 +83,15 @@ export class ReorderWindow {
       sequences.push(sequence);
     }
     return sequences;
+  }
+
+  /** One packet far off is no more than that; the next one of its sequence begins the stream again. Source: RFC 3550, A.1. */
+  #jump(packet: RtpPacket): InOrder[] {
+    const first = this.#jumped;
+    this.#jumped = packet;
+    if (first === null || sequenceDistance(first.sequence, packet.sequence) !== 1) return [];
+    this.#jumped = null;
+    return [...this.#giveUp(), ...this.#restart(first), ...this.#restart(packet)];
   }
 
   /** False: more packets are missing than may be waited for. */

@@ -47,6 +47,21 @@ export const rtcPiecesMax = 4096;
 /** NAL units of one aggregate (STAP-A); with more its access unit is broken. */
 export const rtcAggregateUnitsMax = 128;
 /**
+ * The end of an access unit, where no other timestamp comes: a unit with a marker ends so long behind its last packet, one
+ * without, or of a source that marks other packets than the last, so long. A picture that is sent at 25 kB/s is there
+ * within the third; a unit that goes on beyond it is dropped.
+ */
+export const rtcUnitMarkedMs = 100;
+export const rtcUnitSilenceMs = 500;
+export const rtcUnitMsMax = 5000;
+/**
+ * Units whose marker was on the last packet, after which a source's markers end its units at once. A source that marks each
+ * slice shows it in its first key frame; until then a unit waits for the next timestamp, a frame interval.
+ */
+export const rtcMarkedUnitsMin = 10;
+/** NAL units without a slice that are kept for the next picture, as many as its parameter sets may be; the oldest is dropped. */
+export const rtcLeadingBytesMax = 64 * 1024;
+/**
  * What one client may send, by rates with a burst; beyond any of them it is closed. A call's 2.5 Mbit/s of video and its
  * sound are 300 packets a second; the burst is what a network that stood still for some seconds hands over at once.
  */
@@ -69,9 +84,15 @@ export const rtcReorderMsMax = { video: 300, audio: 60 } as const;
 /** Packets of one stream that are waited for, by rate; a gap beyond it begins the stream again. */
 export const rtcMissingPerSecondMax = 1000;
 export const rtcMissingBurstMax = 1024;
-/** Changes of a stream's source; beyond the rate the packets of another source are dropped. */
+/**
+ * A stream has one source at a time. Packets of another source are dropped until the first has sent none for so long, or
+ * a BYE; also beyond this rate of changes.
+ */
+export const rtcSourceSilenceMs = 1000;
 export const rtcSourcesPerSecondMax = 1;
 export const rtcSourcesBurstMax = 4;
+/** Sources of one client, of all streams; with one more it is closed. The library keeps and searches the keys of each. */
+export const rtcSourcesMax = 256;
 /** A missing packet is asked for again not sooner than this, and only so often. */
 export const rtcNackMsMin = 60;
 export const rtcNacksMax = 4;

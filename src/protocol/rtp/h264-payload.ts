@@ -8,6 +8,13 @@ const typeMask = 0x1f;
 const stapA = 24;
 const fuA = 28;
 const unitTypeMax = 23;
+/** Slices and their partitions, and slices of auxiliary and further layers. */
+const sliceTypes: ReadonlySet<number> = new Set([1, 2, 3, 4, 5, 19, 20, 21]);
+const keySliceType = 5;
+/** Sequence and picture parameter sets, with their extension and subset. */
+const parameterTypes: ReadonlySet<number> = new Set([7, 8, 13, 15]);
+/** End of sequence, end of stream and filler: they follow the slices of their access unit. */
+const trailingTypes: ReadonlySet<number> = new Set([10, 11, 12]);
 const startFlag = 0x80;
 const endFlag = 0x40;
 /** The indicator of a fragment and its own header. */
@@ -60,6 +67,47 @@ function fragments(unit: Uint8Array, payloadBytesMax: number): Buffer[] {
   return payloads;
 }
 
+/** The NAL unit is a slice, or a part of one. */
+export function isSlice(unit: Uint8Array): boolean {
+  return sliceTypes.has(typeOf(unit));
+}
+
+export function isKeySlice(unit: Uint8Array): boolean {
+  return typeOf(unit) === keySliceType;
+}
+
+export function isParameterSet(unit: Uint8Array): boolean {
+  return parameterTypes.has(typeOf(unit));
+}
+
+export function isTrailing(unit: Uint8Array): boolean {
+  return trailingTypes.has(typeOf(unit));
+}
+
+/** The payload carries a slice, or a part of one. */
+export function hasSlice(payload: Uint8Array): boolean {
+  const type = typeOf(payload);
+  if (type === fuA) return sliceTypes.has((payload[1] ?? 0) & typeMask);
+  return type === stapA ? (splitAggregate(payload)?.some(isSlice) ?? false) : sliceTypes.has(type);
+}
+
+function typeOf(unit: Uint8Array): number {
+  return (unit[0] ?? 0) & typeMask;
+}
+
+/** The NAL units of a STAP-A, views of it; null: it is malformed, or has more units than the limit. */
+function splitAggregate(payload: Uint8Array): Uint8Array[] | null {
+  const units: Uint8Array[] = [];
+  for (let at = 1; at < payload.length;) {
+    const length = ((payload[at] ?? 0) << 8) | (payload[at + 1] ?? 0);
+    const start = at + lengthBytes;
+    at = start + length;
+    if (length === 0 || at > payload.length || units.length === rtcAggregateUnitsMax) return null;
+    units.push(payload.subarray(start, at));
+  }
+  return units;
+}
+
 /** The NAL units of one access unit, gathered from payloads that come in order and without a gap. */
 export class H264Assembler {
   readonly #bytesMax: number;
@@ -80,7 +128,7 @@ export class H264Assembler {
     this.#payloads += 1;
     if (this.#bytes > this.#bytesMax || this.#payloads > rtcPiecesMax) this.#isBroken = true;
     if (this.#isBroken || payload.length === 0) return;
-    const type = (payload[0] ?? 0) & typeMask;
+    const type = typeOf(payload);
     if (type === fuA) this.#pushFragment(payload);
     else if (this.#fragments !== null || type === 0 || (type > unitTypeMax && type !== stapA))
       this.#isBroken = true;
@@ -88,31 +136,21 @@ export class H264Assembler {
     else this.#units.push(payload);
   }
 
-  /** In Annex B, in memory of its own; null: some of it is broken, or there is nothing. Then it begins anew. */
-  take(): Uint8Array<ArrayBuffer> | null {
-    const isWhole = !this.#isBroken && this.#fragments === null && this.#units.length > 0;
-    const accessUnit = isWhole ? joinAnnexB(this.#units) : null;
+  /** Ends the access unit: its NAL units, views of the payloads; null: it is malformed or beyond a limit. */
+  end(): Uint8Array[] | null {
+    const units = this.#isBroken || this.#fragments !== null ? null : this.#units;
     this.#units = [];
     this.#fragments = null;
     this.#bytes = 0;
     this.#payloads = 0;
     this.#isBroken = false;
-    return accessUnit;
+    return units;
   }
 
   #pushAggregate(payload: Uint8Array): void {
-    let at = 1;
-    for (let count = 1; at < payload.length; count += 1) {
-      const length = ((payload[at] ?? 0) << 8) | (payload[at + 1] ?? 0);
-      const start = at + lengthBytes;
-      const isTooMuch = this.#units.length >= rtcPiecesMax || count > rtcAggregateUnitsMax;
-      if (length === 0 || start + length > payload.length || isTooMuch) {
-        this.#isBroken = true;
-        return;
-      }
-      this.#units.push(payload.subarray(start, start + length));
-      at = start + length;
-    }
+    const units = splitAggregate(payload);
+    if (units === null || this.#units.length + units.length > rtcPiecesMax) this.#isBroken = true;
+    else this.#units.push(...units);
   }
 
   #pushFragment(payload: Uint8Array): void {
@@ -132,7 +170,8 @@ export class H264Assembler {
 
 const startCode = Uint8Array.of(0, 0, 0, 1);
 
-function joinAnnexB(units: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+/** In memory of its own. */
+export function joinAnnexB(units: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = units.reduce((sum, unit) => sum + startCode.length + unit.length, 0);
   const joined = new Uint8Array(bytes);
   let at = 0;

@@ -1,6 +1,6 @@
 /**
  * RTCP: compound packets to the messages in them, as far as this server acts on them, and its own to bytes. What it does
- * not know is passed over. Source: RFC 3550, 6; RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
+ * not know is passed over. Source: RFC 3550, 6 (6.6: BYE); RFC 4585, 6; RFC 5104, 4.3.1 (FIR); draft-alvestrand-rmcat-remb-03.
  */
 import { rtcFeedbackMessagesMax, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
@@ -46,11 +46,18 @@ export type Feedback =
   | { readonly kind: 'full_intra'; readonly ssrcs: readonly number[] }
   | { readonly kind: 'bitrate_max'; readonly ssrcs: readonly number[]; readonly bitsPerSecond: number };
 
-export type RtcpMessage = SenderReport | ReceiverReport | Feedback;
+/** The sources have left. */
+export interface Goodbye {
+  readonly kind: 'bye';
+  readonly ssrcs: readonly number[];
+}
+
+export type RtcpMessage = SenderReport | ReceiverReport | Goodbye | Feedback;
 
 const senderReport = 200;
 const receiverReport = 201;
 const sourceDescription = 202;
+const goodbye = 203;
 const transportFeedback = 205;
 const payloadFeedback = 206;
 const genericNack = 1;
@@ -92,6 +99,8 @@ function decodeOne(view: DataView, sequencesMax: number): RtcpMessage | null {
     case receiverReport:
       if (view.byteLength < 8) return null;
       return { kind: 'receiver_report', ssrc: view.getUint32(4), blocks: decodeBlocks(view, 8, count) };
+    case goodbye:
+      return { kind: 'bye', ssrcs: decodeWords(view, 4, count) };
     case transportFeedback:
       return view.byteLength < feedbackHeadBytes || count !== genericNack
         ? null
@@ -167,11 +176,15 @@ function decodeBitrateMax(view: DataView): Feedback {
   const packed = view.getUint32(16);
   const exponent = (packed >>> mantissaBits) & 0x3f;
   const bitsPerSecond = (packed & (2 ** mantissaBits - 1)) * 2 ** exponent;
-  const ssrcs: number[] = [];
-  const count = packed >>> 24;
-  for (let at = 20; ssrcs.length < count && at + 4 <= view.byteLength; at += 4)
-    ssrcs.push(view.getUint32(at));
-  return { kind: 'bitrate_max', ssrcs, bitsPerSecond };
+  return { kind: 'bitrate_max', ssrcs: decodeWords(view, 20, packed >>> 24), bitsPerSecond };
+}
+
+/** As many as there are. */
+function decodeWords(view: DataView, from: number, count: number): number[] {
+  const words: number[] = [];
+  for (let at = from; words.length < count && at + 4 <= view.byteLength; at += 4)
+    words.push(view.getUint32(at));
+  return words;
 }
 
 /** One packet of a compound one. */

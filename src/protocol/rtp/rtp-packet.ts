@@ -63,6 +63,12 @@ export function isRtcp(bytes: Uint8Array): boolean {
   return type >= 192 && type <= 223;
 }
 
+/** The source of a packet of RTP or RTCP; undefined: it is cut short. */
+export function sourceOf(bytes: Buffer): number | undefined {
+  const at = isRtcp(bytes) ? 4 : 8;
+  return bytes.length < at + 4 ? undefined : bytes.readUInt32BE(at);
+}
+
 /** How far `later` is ahead of `earlier`: −32768 to 32767. */
 export function sequenceDistance(earlier: number, later: number): number {
   return ((later - earlier) << 16) >> 16;

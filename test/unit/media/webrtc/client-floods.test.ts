@@ -15,34 +15,15 @@ import {
   rtcResendBytesOfAllBurstMax,
   rtcResendMsMin,
   rtcResendShare,
-  rtcSourcesBurstMax,
 } from '../../../../src/model/media/rtc-limits.ts';
 import { FeedbackAllowance, SharedFeedback } from '../../../../src/media/webrtc/feedback-allowance.ts';
 import { MediaStreams } from '../../../../src/media/webrtc/media-streams.ts';
 import { ReorderWindow } from '../../../../src/media/webrtc/reorder-window.ts';
 import { encodeBitrateMax, encodeNack, encodePictureLost } from '../../../../src/protocol/rtp/rtcp.ts';
 import { decodeRtp, encodeRtp, isRtcp } from '../../../../src/protocol/rtp/rtp-packet.ts';
-import type { OfferedCodec } from '../../../../src/protocol/sdp/media-offer.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
+import { bothWays } from '../../../support/incoming-scene.ts';
 import { KeptOwner } from '../../../support/kept-rtc-owner.ts';
-
-const h264: OfferedCodec = {
-  payloadType: 96,
-  name: 'h264',
-  clockRate: 90_000,
-  channels: 1,
-  parameters: new Map(),
-  feedback: new Set(),
-};
-const opus = { ...h264, payloadType: 111, name: 'opus', clockRate: 48_000 };
-const agreement = {
-  reportMs: 1000,
-  videoDown: h264,
-  videoUp: h264,
-  audioDown: opus,
-  audioUp: opus,
-  channels: null,
-};
 
 /** Counts the packets of RTCP that are read. */
 class CountedFeedback extends SharedFeedback {
@@ -63,7 +44,7 @@ class Peer {
   readonly streams: MediaStreams;
 
   constructor(clock: DrivenClock, feedback: SharedFeedback) {
-    this.streams = new MediaStreams(agreement, {
+    this.streams = new MediaStreams(bothWays, {
       clock,
       owner: this.owner,
       sourceName: 'test',
@@ -205,37 +186,6 @@ test('all clients together are sent so much again, and read so much of in a turn
     while (allowance.acquirePacket(0)) read += 1;
   }
   assert.equal(read, rtcFeedbackPerTurnMax);
-});
-
-test('a source that changes with each packet begins its stream so often, and asks for few key frames', () => {
-  const clock = new DrivenClock();
-  const { streams, owner, feedback } = new Peer(clock, new SharedFeedback(0));
-  for (let ssrc = 1; ssrc <= 6000; ssrc += 1)
-    streams.take(
-      encodeRtp({
-        payloadType: 96,
-        marker: true,
-        sequence: 1,
-        timestamp: 1,
-        ssrc,
-        payload: Buffer.from('4199', 'hex'),
-      }),
-    );
-  assert.equal(feedback.length, rtcSourcesBurstMax);
-  assert.deepEqual(owner.told, []);
-  clock.advance(1000);
-  for (const [sequence, payload] of ['6588', '4199'].entries())
-    streams.take(
-      encodeRtp({
-        payloadType: 96,
-        marker: true,
-        sequence,
-        timestamp: sequence,
-        ssrc: 9,
-        payload: Buffer.from(payload, 'hex'),
-      }),
-    );
-  assert.deepEqual(owner.told, ['video 000000016588 key', 'video 000000014199']);
 });
 
 test('gaps in a stream cost no more than the packets that may be missing', () => {
