@@ -1,7 +1,7 @@
 /** The wish of a bridge for what it takes of the device, and what it was told of it that is not made. Source: calls-and-media.md, Legs. */
 import { asItComes, type SoundShape, type UplinkWish } from '../../model/media/sound.ts';
-import { uplinkTaking, type VideoTaking } from './receiver.ts';
-import type { GoesWithout, LegOutput } from './send-queue.ts';
+import { Receiver, uplinkTaking, type VideoTaking } from './receiver.ts';
+import type { GoesWithout, LegOutput, SendQueue } from './send-queue.ts';
 
 export class BridgeUplink {
   readonly #out: LegOutput;
@@ -10,6 +10,11 @@ export class BridgeUplink {
 
   constructor(out: LegOutput) {
     this.#out = out;
+  }
+
+  receiver(sendQueue: SendQueue): Receiver {
+    const { hears, goesWithout } = this;
+    return new Receiver({ kind: 'frames', isLeg: true, sendQueue, hears, goesWithout }, this.video);
   }
 
   readonly hears = (): SoundShape | 'any' => this.#wish.audio ?? 'any';

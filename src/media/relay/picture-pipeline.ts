@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { keyFrameAskMsMin } from '../../model/limits.ts';
 import { pictureBurstMs, pictureShareMax } from '../../model/media/decoding-limits.ts';
 import type { FrameResult, PictureShape, SourceFrame, VideoFrameFormat } from '../../model/media/picture.ts';
 import type { Transcoder } from '../../core/ports/transcoders.ts';
@@ -61,6 +62,7 @@ export class PicturePipeline {
   #stage: 'free' | 'working' | 'closed' = 'free';
   /** The next pictures are to build on nothing before them. */
   #isKeyDue = false;
+  #keyMadeMs = Number.NEGATIVE_INFINITY;
 
   /** The transcoder is the pipeline's from now on, and closed with it. */
   constructor(transcoder: Transcoder, audience: PictureAudience, { maxFps, clock }: PipelineOptions) {
@@ -94,7 +96,7 @@ export class PicturePipeline {
     this.#waiting.requireKey();
   }
 
-  /** A receiver cannot go on from the pictures it has: the next ones are to build on nothing. */
+  /** A receiver cannot continue from the pictures it has: the next ones, or those in 500 ms, are to build on nothing. */
   makeKey(): void {
     this.#isKeyDue = true;
   }
@@ -118,13 +120,15 @@ export class PicturePipeline {
 
   async #transcode(frame: PictureSource, shapes: readonly PictureShape[]): Promise<void> {
     this.#stage = 'working';
-    const isKeyWanted = this.#isKeyDue;
-    this.#isKeyDue = false;
+    const nowMs = this.#clock.monotonicMs();
+    const isKeyWanted = this.#isKeyDue && nowMs - this.#keyMadeMs >= keyFrameAskMsMin;
+    if (isKeyWanted) this.#isKeyDue = false;
     const { description } = frame.source;
     const result = await this.#transcoder.take(sourceFrame(frame), shapes, description, isKeyWanted);
     takeToken(this.#work, result.workMs);
     if (result.drop === 'overdue') this.#audience.overdue();
     if (result.pictures.every((picture) => typeof picture === 'string')) this.#isKeyDue ||= isKeyWanted;
+    else if (isKeyWanted) this.#keyMadeMs = nowMs;
     if (this.#isClosed) return this.#audience.unpictured(frame, 'no_receiver');
     this.#stage = 'free';
     if (result.keyFrameWanted && !this.#waiting.hasKey) this.#audience.wantKeyFrame();

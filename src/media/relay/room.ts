@@ -108,6 +108,7 @@ export class Room {
     const own: Partial<LegOutput> = out.takes === 'frames' ? out : {};
     const device = { receiver, sound, keyFrames: this.#keyFramesBy(() => own.askKeyFrame?.()), out: own };
     this.#device?.receiver.sendQueue.close();
+    this.#device?.keyFrames.close();
     this.#device = device;
     this.#changed();
     this.#uplink.video.reservation.pipeline?.requireKey();
@@ -126,6 +127,7 @@ export class Room {
       leave: () => {
         if (this.#device !== device) return;
         this.#device = null;
+        device.keyFrames.close();
         sendQueue.close();
         this.#changed();
       },
@@ -137,14 +139,11 @@ export class Room {
     if (refusal !== null) return fail(refusal);
     const sendQueue = sendQueueOf(out, this.#settled);
     const uplink = new BridgeUplink(out);
-    const { hears, goesWithout } = uplink;
-    const receiver = new Receiver(
-      { kind: 'frames', isLeg: true, sendQueue, hears, goesWithout },
-      uplink.video,
-    );
+    const receiver = uplink.receiver(sendQueue);
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
     this.#uplink.video.leg?.sendQueue.close();
     this.#uplink.video.receivers = [receiver];
+    this.#bridge?.close();
     this.#bridge = bridge;
     this.#bridgeOut = out;
     this.#changed();
@@ -169,6 +168,7 @@ export class Room {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
         this.#bridgeOut = null;
+        bridge.close();
         this.#uplink.video.receivers = [];
         sendQueue.close();
         this.#changed();

@@ -2,7 +2,7 @@
  * The video of a leg as it comes in: each frame with what the relay has to know of it, and the request for a key frame.
  * Source: calls-and-media.md, Legs and Resolution.
  */
-import type { Clock } from '../../lib/clock.ts';
+import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import type { FrameDescription } from '../../model/media/picture.ts';
 import type { VideoFrameHeader } from '../../protocol/media/frame-header.ts';
@@ -67,16 +67,17 @@ export function passedOn(source: SourceVideo, isCounted: boolean): OutgoingVideo
 }
 
 /**
- * Asks a leg for a key frame: not too often, and again while none comes, since the request may be lost. The pace is chosen
- * here.
+ * Requests key frames of a leg: at most one in 500 ms, whatever their causes, and again while none comes, since a request may
+ * be lost. One that is wanted sooner is sent when it is due, unless a key frame came before.
  */
 export class KeyFrameRequest {
   readonly #clock: Clock;
   readonly #ask: () => void;
   #isWanted = false;
-  /** Of frames that stand alone, and before the first one, there is nothing to ask for. */
+  /** False before the first frame, and where frames stand alone: there is nothing to request. */
   #isCoded = false;
   #askedAtMs = Number.NEGATIVE_INFINITY;
+  #cancel: Cancel | null = null;
 
   constructor(clock: Clock, ask: () => void) {
     this.#clock = clock;
@@ -95,10 +96,22 @@ export class KeyFrameRequest {
     else this.#askWhenDue();
   }
 
+  /** The leg has left. */
+  close(): void {
+    this.#cancel?.();
+  }
+
   #askWhenDue(): void {
-    if (!this.#isWanted || !this.#isCoded) return;
+    if (!this.#isWanted || !this.#isCoded || this.#cancel !== null) return;
     const nowMs = this.#clock.monotonicMs();
-    if (nowMs - this.#askedAtMs < keyFrameAskMsMin) return;
+    const waitMs = this.#askedAtMs + keyFrameAskMsMin - nowMs;
+    if (waitMs > 0) {
+      this.#cancel = this.#clock.after(waitMs, () => {
+        this.#cancel = null;
+        this.#askWhenDue();
+      });
+      return;
+    }
     this.#askedAtMs = nowMs;
     this.#ask();
   }

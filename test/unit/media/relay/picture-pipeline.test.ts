@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { pictureBurstMs, pictureShareMax } from '../../../../src/model/media/decoding-limits.ts';
 import { afterThat } from '../../../support/fake-transcoders.ts';
-import { RelayScene } from '../../../support/relay-scene.ts';
+import { h264Media, RelayScene } from '../../../support/relay-scene.ts';
 
 /** A call whose transcoder has its first frame, a key frame, and keeps it. */
 function busyScene() {
@@ -141,4 +141,18 @@ test('a worker with time to spare does all that a call sends', async () => {
   bridge.video('h264', 'next', false, 100);
 
   assert.deepEqual(textsTaken(scene), ['key', 'next']);
+});
+
+test('key frames that are made for whoever lost some are 500 ms apart, and the last one wanted is made', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device] = [scene.bridge(), scene.device()];
+  for (let n = 0; n < 21; n++) {
+    bridge.video('mjpeg', `${n}`, true, n * 100);
+    await scene.transcoder.answer();
+    device.readAll();
+    if (n < 11) device.leg.wantKeyFrame();
+    scene.clock.advance(100);
+  }
+  const wanted = scene.transcoder.taken.flatMap(({ isKeyWanted }, n) => (isKeyWanted ? [n] : []));
+  assert.deepEqual(wanted, [1, 6, 11]);
 });

@@ -28,6 +28,24 @@ test('a key frame is asked for once in 500 ms, and again while none has come', (
   assert.deepEqual(asked, [0, 500]);
 });
 
+test('a request that came too soon is sent when it is due, although no frame comes, unless a key frame did or the leg left', () => {
+  for (const [what, prevent, times] of [
+    ['nothing', () => undefined, [0, 500]],
+    ['a key frame', (keyFrames: KeyFrameRequest) => keyFrames.cameBy(key), [0]],
+    ['the end', (keyFrames: KeyFrameRequest) => keyFrames.close(), [0]],
+  ] as const) {
+    const { clock, asked, keyFrames } = request();
+    keyFrames.cameBy(coded);
+    keyFrames.want();
+    clock.advance(100);
+    for (let cause = 0; cause < 10; cause += 1) keyFrames.want();
+    prevent(keyFrames);
+    clock.advance(10_000);
+    assert.deepEqual(asked, times, what);
+    assert.equal(clock.pendingTimers, 0);
+  }
+});
+
 test('a key frame that came is not asked for any more', () => {
   const { clock, asked, keyFrames } = request();
   keyFrames.cameBy(coded);
