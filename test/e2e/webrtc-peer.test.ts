@@ -9,11 +9,16 @@ import {
   PictureLossIndication,
   RtcpPayloadSpecificFeedback,
   RtcpTransportLayerFeedback,
+  RtpHeader,
 } from 'werift';
 import { provingGraceMs } from '../../src/lib/connections/crowd.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { liveConnections, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
-import { rtcConnectingPerAddressMax, rtcConnectMsMax } from '../../src/model/media/rtc-limits.ts';
+import {
+  rtcConnectingPerAddressMax,
+  rtcConnectMsMax,
+  rtcSourcesMax,
+} from '../../src/model/media/rtc-limits.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { KeptOwner } from '../support/kept-rtc-owner.ts';
 import { openPeer, openPeers, RtcClient } from '../support/rtc-client.ts';
@@ -206,6 +211,27 @@ test('a client that floods is closed with the reason', async (t) => {
   await client.connect(openPeer(peers, owner), owner);
   for (let i = 0; i < 200; i += 1) client.send('commands', Buffer.from('01200000', 'hex'));
   await owner.until('gone: a client sends 20 messages a second at most, and 100 at once');
+  assert.equal(liveConnections(), 0);
+});
+
+test('a client of more sources than the limit is closed with the reason, and one of as many is not', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  await client.connect(openPeer(peers, owner), owner);
+  const [transport] = client.connection.dtlsTransports;
+  assert(transport !== undefined);
+  const send = (ssrc: number): Promise<unknown> =>
+    transport.sendRtp(
+      Buffer.from('6588', 'hex'),
+      new RtpHeader({ payloadType: 97, sequenceNumber: 1, ssrc }),
+    );
+  for (let ssrc = 1; ssrc <= rtcSourcesMax - 2; ssrc += 1) await send(ssrc);
+  // Its reports have a source as well.
+  client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
+  await owner.until('audio opus f80102');
+  for (let ssrc = rtcSourcesMax; ssrc <= rtcSourcesMax + 3; ssrc += 1) await send(ssrc);
+  await owner.until(`gone: a client has ${rtcSourcesMax} sources at most`);
   assert.equal(liveConnections(), 0);
 });
 

@@ -5,9 +5,7 @@
  * unit is delivered before the next key frame, which is requested. Source: RFC 6184, 5.1; ITU-T H.264, 7.4.1.2.3.
  */
 import { mediaMessageBytesMax } from '../../model/limits.ts';
-import { parameterSetsMax } from '../../model/media/decoding-limits.ts';
 import {
-  rtcLeadingBytesMax,
   rtcMarkedUnitsMin,
   rtcUnitMarkedMs,
   rtcUnitMsMax,
@@ -24,6 +22,7 @@ import {
 } from '../../protocol/rtp/h264-payload.ts';
 import type { RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 import type { PacketSink } from './incoming-stream.ts';
+import { LeadingUnits } from './leading-units.ts';
 import { StreamClock } from './reception.ts';
 import type { InOrder } from './reorder-window.ts';
 
@@ -49,7 +48,7 @@ export class AccessUnits implements PacketSink {
   readonly #assembler = new H264Assembler(mediaMessageBytesMax);
   #unit: OpenUnit | null = null;
   /** NAL units that precede the next picture. */
-  #leading: Uint8Array[] = [];
+  readonly #leading = new LeadingUnits();
   /** The unit that ended before another timestamp came. */
   #ended: Pick<OpenUnit, 'timestamp' | 'isMarked'> | null = null;
   /** Units whose marker was on the last packet; -Infinity: the source has marked another one. */
@@ -135,31 +134,20 @@ export class AccessUnits implements PacketSink {
     if (unit.isMarked && !unit.isBroken) this.#markedUnits += 1;
     if (units === null || unit.isBroken) return this.#drop(units ?? []);
     const slicesEnd = units.findLastIndex(isSlice) + 1;
-    if (slicesEnd === 0) return this.#keepLeading(units);
+    if (slicesEnd === 0) return this.#leading.add(units);
     const isKey = isKeySlice(units.find(isSlice) ?? new Uint8Array());
     if (!isKey && this.#waitsForKey) return this.#drop(units);
     this.#waitsForKey = false;
     const next = units.findIndex((nal, index) => index >= slicesEnd && !isTrailing(nal));
-    const accessUnit = joinAnnexB([...this.#leading, ...(next === -1 ? units : units.slice(0, next))]);
-    this.#leading = [];
-    if (next !== -1) this.#keepLeading(units.slice(next));
+    const own = next === -1 ? units : units.slice(0, next);
+    const accessUnit = joinAnnexB([...this.#leading.empty(), ...own]);
+    this.#leading.add(units.slice(own.length));
     this.#owner.video(accessUnit, isKey, this.clock.toMs(unit.timestamp, unit.lastMs));
   }
 
   #drop(units: readonly Uint8Array[]): void {
-    this.#keepLeading(units.filter(isParameterSet));
+    this.#leading.add(units.filter(isParameterSet));
     this.#requireKey();
-  }
-
-  /** Beyond a limit the oldest ones are dropped. */
-  #keepLeading(units: readonly Uint8Array[]): void {
-    for (const unit of units) {
-      if (isTrailing(unit)) continue;
-      this.#leading = this.#leading.filter((other) => Buffer.compare(other, unit) !== 0);
-      this.#leading.push(unit);
-    }
-    const bytes = (): number => this.#leading.reduce((sum, { length }) => sum + length, 0);
-    while (this.#leading.length > parameterSetsMax || bytes() > rtcLeadingBytesMax) this.#leading.shift();
   }
 
   #requireKey(): void {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { rtcPayloadBytesMax } from '../../model/media/rtc-limits.ts';
-import { packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
+import { isSlice, packetizeH264 } from '../../protocol/rtp/h264-payload.ts';
 import {
   decodeRtcp,
   encodeReceiverReport,
@@ -19,6 +19,7 @@ import type { Agreement } from './agreement.ts';
 import { FeedbackAllowance, type SharedFeedback } from './feedback-allowance.ts';
 import { IncomingStreams } from './incoming-streams.ts';
 import { KeyFramePace } from './key-frame-pace.ts';
+import { LeadingUnits } from './leading-units.ts';
 import type { RtcPeerOwner } from './rtc-peer.ts';
 import { SendingRate } from './sending-rate.ts';
 import { StreamSender } from './stream-sender.ts';
@@ -44,6 +45,8 @@ export class MediaStreams {
   readonly #feedback: FeedbackAllowance;
   /** Requests of the client. */
   readonly #keyFrames = new KeyFramePace();
+  /** For the next picture that is sent. */
+  readonly #leading = new LeadingUnits();
   #videoBytes = 0;
   /** Bits of video per second between the last two reports. */
   #sentRate = 0;
@@ -93,8 +96,15 @@ export class MediaStreams {
       sent();
       return;
     }
+    const units = splitNalUnits(accessUnit);
+    // The marker ends a picture: parameter sets alone have none. Source: RFC 6184, 5.1.
+    if (!units.some(isSlice)) {
+      this.#leading.add(units);
+      sent();
+      return;
+    }
     this.#tellTime(timestampMs);
-    const payloads = packetizeH264(splitNalUnits(accessUnit), rtcPayloadBytesMax);
+    const payloads = packetizeH264([...this.#leading.empty(), ...units], rtcPayloadBytesMax);
     const packets = this.#videoDown.packets(payloads, timestampMs, true);
     for (const { length } of packets) this.#feedback.recordSent(length);
     this.#pacer.push(packets, sent, this.#deps.clock.monotonicMs());

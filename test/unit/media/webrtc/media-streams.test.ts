@@ -68,6 +68,26 @@ test('pictures and sound come as they were sent', () => {
   assert.deepEqual(told[1], ['audio opus f801', shown(key, true), shown(later)]);
 });
 
+test('a picture is sent under one timestamp with a marker on its last packet alone, behind its parameter sets', () => {
+  const { server, sent, pass } = twoEnds();
+  let isSent = false;
+  server.sendVideo(unit(0x67, 3), 900, () => (isSent = true));
+  assert(isSent, 'the next one may come');
+  assert.deepEqual(sent, []);
+  const slices = [unit(0x68, 3), unit(0x65, 3000), unit(0x65, 3), unit(0x65, 2000)];
+  server.sendVideo(Buffer.concat(slices), 1000, nothing);
+  server.sendVideo(Buffer.concat([later, later]), 1066, nothing);
+  pass(200);
+  const packets = sent.flatMap((bytes) => (isRtcp(bytes) ? [] : (decodeRtp(bytes) ?? [])));
+  const timestamps = [...new Set(packets.map(({ timestamp }) => timestamp))];
+  assert.equal(timestamps.length, 2);
+  assert.equal(((timestamps[1] ?? 0) - (timestamps[0] ?? 0)) >>> 0, 66 * 90);
+  const marked = packets.flatMap(({ marker }, index) => (marker ? [index] : []));
+  assert.deepEqual(marked, [packets.length - 2, packets.length - 1]);
+  const [first] = packets;
+  assert.equal(Buffer.from(first?.payload ?? []).toString('hex'), '78000467aaaaaa000468aaaaaa');
+});
+
 test('a packet that is lost once is asked for and sent again, and nothing is missing', () => {
   let losses = 1;
   const { server, pass, told } = twoEnds(
