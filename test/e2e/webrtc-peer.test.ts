@@ -65,6 +65,27 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 
+test('20 pictures of four slices, each with a marker, come as 20 access units, the last one without another behind it', async (t) => {
+  const peers = await openPeers(t);
+  const owner = new KeptOwner();
+  const client = await RtcClient.open(t);
+  await client.connect(openPeer(peers, owner), owner);
+  const slices = (index: number): string[] =>
+    ['88', '42', '24', '12'].map((head) => `${index === 0 ? '65' : '41'}${head}${index + 1000}`);
+  const expected = Array.from({ length: 20 }, (_, index) => {
+    const unit = slices(index).map((slice) => `00000001${slice}`);
+    return `video ${unit.join('')}${index === 0 ? ' key' : ''}`;
+  });
+  for (const index of expected.keys())
+    for (const [slice, payload] of slices(index).entries())
+      client.sendVideo(index * 4 + slice, index * 6000, Buffer.from(payload, 'hex'));
+  await owner.until(expected.at(-1) ?? '');
+  assert.deepEqual(
+    owner.told.filter((line) => line.startsWith('video ')),
+    expected,
+  );
+});
+
 test('a command goes out again on a channel that the client opens later', async (t) => {
   const peers = await openPeers(t);
   const owner = new KeptOwner();

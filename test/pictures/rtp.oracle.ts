@@ -3,7 +3,6 @@
  * packetizer; whatever the markers are made, FFmpeg shows of our access units the pictures of its own stream, one a unit.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -47,8 +46,7 @@ async function sent(t: TestContext): Promise<{ readonly film: string; readonly p
   await once(socket, 'listening');
   const to = `rtp://127.0.0.1:${socket.address().port}?pkt_size=1200`;
   const copy = `-v error -re -f h264 -framerate 60 -i ${film} -c copy -payload_type 96 -f rtp ${to}`;
-  const sender = spawn('ffmpeg', copy.split(' '), { stdio: 'ignore' });
-  assert.equal((await once(sender, 'close'))[0], 0);
+  await runTool('ffmpeg', copy.split(' '));
   while (new Set(packets.map(({ timestamp }) => timestamp)).size < count) await once(socket, 'message');
   return { film, packets };
 }

@@ -37,7 +37,7 @@ interface OpenUnit {
   readonly startedMs: number;
   lastMs: number;
   hasSlices: boolean;
-  /** Its last packet with a slice has the marker, or one behind that. */
+  /** The marker is on its last packet with a slice, or behind it. */
   isMarked: boolean;
   isBroken: boolean;
 }
@@ -86,7 +86,7 @@ export class AccessUnits implements PacketSink {
     const { hasSlices, isMarked } = this.#unit;
     // Its end is lost where all others had a marker.
     if (hasSlices && !isMarked && this.#markedUnits >= rtcMarkedUnitsMin) this.#unit.isBroken = true;
-    this.#ended = this.#unit;
+    if (hasSlices) this.#ended = this.#unit;
     this.#end();
   }
 

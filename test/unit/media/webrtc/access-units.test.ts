@@ -158,6 +158,15 @@ test('parameter sets and messages with a timestamp or a marker of their own belo
   }
 });
 
+test('a picture that comes long after its parameter sets has them, under the same timestamp', () => {
+  const scene = new IncomingScene();
+  for (const nal of [sps, pps]) scene.send(nal, { timestamp: 0, marker: true });
+  scene.pass(2 * rtcUnitSilenceMs);
+  scene.send('6588', { timestamp: 0, marker: true });
+  scene.pass(rtcUnitSilenceMs);
+  assert.deepEqual(scene.video, [`${unitOf(sps, pps, '6588')} key`]);
+});
+
 test('units that stand behind the slices under the timestamp of the picture before begin the next one', () => {
   for (const isProved of [false, true]) {
     const scene = new IncomingScene();
