@@ -25,9 +25,9 @@ export interface PacketSink {
   readonly clock: StreamClock;
   push(item: InOrder, nowMs: number): void;
   /** Time has passed, and no packet before the next one is awaited. */
-  tick(nowMs: number): void;
+  tick?(nowMs: number): void;
   /** Nothing follows. */
-  close(): void;
+  close?(): void;
 }
 
 interface Source {
@@ -102,7 +102,7 @@ export class IncomingStream {
     const source = this.#source;
     if (source === null) return null;
     for (const item of source.window.tick(nowMs)) source.sink.push(item, nowMs);
-    if (!source.window.isWaiting) source.sink.tick(nowMs);
+    if (!source.window.isWaiting) source.sink.tick?.(nowMs);
     const missing = this.#deps.kind === 'video' ? source.window.ask(nowMs) : [];
     return missing.length === 0 ? null : encodeNack(this.#deps.ownSsrc, source.ssrc, missing);
   }
@@ -138,7 +138,7 @@ export class IncomingStream {
 
   #begin(ssrc: number, nowMs: number): Source {
     const { kind, clockRate, makeSink } = this.#deps;
-    this.#source?.sink.close();
+    this.#source?.sink.close?.();
     this.#source = {
       ssrc,
       window: new ReorderWindow(rtcReorderMsMax[kind]),
@@ -166,7 +166,4 @@ export class SoundSink implements PacketSink {
     if (item === 'lost' || item.payload.length === 0) return;
     this.#deliver(new Uint8Array(item.payload), this.clock.toMs(item.timestamp, nowMs));
   }
-  tick(): void {}
-
-  close(): void {}
 }

@@ -47,19 +47,19 @@ export const rtcPiecesMax = 4096;
 /** NAL units of one aggregate (STAP-A); with more its access unit is broken. */
 export const rtcAggregateUnitsMax = 128;
 /**
- * The end of an access unit, where no other timestamp comes: a unit with a marker ends so long behind its last packet, one
- * without, or of a source that marks other packets than the last, so long. A picture that is sent at 25 kB/s is there
- * within the third; a unit that goes on beyond it is dropped.
+ * An access unit ends when another timestamp comes. Where none comes, it ends this long after its last packet: with a
+ * marker; and without one, or from a source that marks other packets than the last. A unit that lasts longer than the third
+ * is dropped: a key frame of 100 kB over 200 kbit/s takes 4 s.
  */
 export const rtcUnitMarkedMs = 100;
 export const rtcUnitSilenceMs = 500;
 export const rtcUnitMsMax = 5000;
 /**
- * Units whose marker was on the last packet, after which a source's markers end its units at once. A source that marks each
- * slice shows it in its first key frame; until then a unit waits for the next timestamp, a frame interval.
+ * A source's marker ends a unit at once after so many units with the marker on their last packet; before, a unit waits for
+ * the next timestamp. A source that marks each slice shows it in its first key frame.
  */
 export const rtcMarkedUnitsMin = 10;
-/** NAL units without a slice that are kept for the next picture, as many as its parameter sets may be; the oldest is dropped. */
+/** Bytes of NAL units without a slice that are kept for the next picture; beyond it the oldest is dropped. */
 export const rtcLeadingBytesMax = 64 * 1024;
 /**
  * What one client may send, by rates with a burst; beyond any of them it is closed. A call's 2.5 Mbit/s of video and its
@@ -85,8 +85,8 @@ export const rtcReorderMsMax = { video: 300, audio: 60 } as const;
 export const rtcMissingPerSecondMax = 1000;
 export const rtcMissingBurstMax = 1024;
 /**
- * A stream has one source at a time. Packets of another source are dropped until the first has sent none for so long, or
- * a BYE; also beyond this rate of changes.
+ * A stream has one source at a time. Packets of another source are dropped until the first has been silent for this long
+ * or has said BYE; also beyond this rate of changes.
  */
 export const rtcSourceSilenceMs = 1000;
 export const rtcSourcesPerSecondMax = 1;
