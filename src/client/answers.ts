@@ -28,6 +28,8 @@ export interface ApiSuccess<Data> {
   readonly status: number;
   /** What the server's log has it under. */
   readonly requestId: string;
+  /** The request of this id had the same signature: this is its answer, or its outcome, and nothing was done again. */
+  readonly repeatOf?: string;
   /** For people. */
   readonly message: string;
   /** Fields are named as on the wire. */
@@ -39,6 +41,7 @@ export interface ApiFailure<Code extends FailureCode> {
   /** Of HTTP: some endpoints refuse with 200. */
   readonly status: number;
   readonly requestId: string;
+  readonly repeatOf?: string;
   /** A later release may have codes that are not listed here. */
   readonly code: Code | TransportCode;
   /** For people, save the stable ones of the specification. */
@@ -65,11 +68,14 @@ export function decodeResult(reply: WireReply): ApiResult<unknown, FailureCode> 
   const requestId = body.value['request_id'] ?? reply.headers['x-tg-request-id'];
   if (typeof code !== 'number' || typeof message !== 'string' || typeof requestId !== 'string') return null;
   const { status } = reply;
-  if (code === 0) return isObject(data) ? { ok: true, status, requestId, message, data } : null;
+  const repeatOf = reply.headers['x-tg-repeat-of'];
+  const repeat = typeof repeatOf === 'string' ? { repeatOf } : {};
+  if (code === 0) return isObject(data) ? { ok: true, status, requestId, ...repeat, message, data } : null;
   return {
     ok: false,
     status,
     requestId,
+    ...repeat,
     code: code as FailureCode,
     message,
     retryAfterS: retryAfterOf(reply),

@@ -9,7 +9,14 @@ import type { ProvisioningAnswer, ProvisioningRequest } from './provisioning.ts'
 import type { WakeReport } from './signal.ts';
 import type { SignedRequest } from './signed-request.ts';
 import type { CustomData, WakeWriteResult } from './sleep.ts';
-import type { LoggedTurn, WakeupReceipt, WakeupRequest, WakeupsKnown } from './wakeup.ts';
+import type {
+  LoggedTurn,
+  RepeatableWakeup,
+  RepeatMark,
+  WakeupReceipt,
+  WakeupRequest,
+  WakeupsKnown,
+} from './wakeup.ts';
 
 /** What a member knows of a session of its own: Unix seconds of its latest heartbeat, 0: none yet. */
 export interface SessionHeartbeat {
@@ -37,7 +44,7 @@ export interface PeerExchanges {
       readonly request: WakeupRequest;
       readonly slots: DeviceSlots;
     };
-    readonly answer: Result<WakeupReceipt, Refusal<WakeupCode>>;
+    readonly answer: Result<WakeupReceipt, Refusal<WakeupCode>> & RepeatMark;
   };
   /** The 8 bytes only, on one session. `absent`: it is not here any more; `unwakeable`: its module cannot be woken with this. */
   readonly write: {
@@ -121,6 +128,8 @@ export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 /** What others need to know of a wakeup to answer a repeat of it. */
 export interface AcceptedWakeup extends SignedRequest {
   readonly receipt: WakeupReceipt;
+  /** Absent: it comes from an earlier release. */
+  readonly wakeup?: RepeatableWakeup;
 }
 
 /** What is told, and not answered. */

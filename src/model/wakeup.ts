@@ -52,6 +52,32 @@ export interface WakeupRecord {
   readonly packet: string | null;
   /** Who had its packet written, and saves its outcome unless it is gone; null: there is one process, or was when it was begun. */
   readonly watcher: MemberId | null;
+  /**
+   * Present: the request id of this record is that of a repeat, and the outcome is in the record of the same id under this request
+   * id, which is the first's.
+   */
+  readonly repeatOf?: RequestId;
+}
+
+/** Part of an answer. */
+export interface RepeatMark {
+  /** Present: the request repeats the one of this id. */
+  readonly repeatOf?: RequestId | undefined;
+}
+
+/**
+ * Request ids of repeats by which the outcome of one wakeup is found as well; each counts as a wakeup in `wakeup.known_max`. A
+ * repeat beyond that is answered alike, and the outcome is not found by its id.
+ */
+export const wakeupAliasesMax = 8;
+
+/** A wakeup as repeats of its request know it. */
+export interface RepeatableWakeup {
+  readonly requestId: RequestId;
+  /** Null: its packet was certainly not sent, and it has no record. */
+  readonly id: WakeupId | null;
+  /** Request ids of repeats that have a record; at most `wakeupAliasesMax`. */
+  readonly aliases: RequestId[];
 }
 
 /** What the log says of a woken device: a signal login, or the reset of a sleep session. `epoch` as backends see it. */

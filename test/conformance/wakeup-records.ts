@@ -8,6 +8,7 @@ import {
   type RequestId,
   type WakeupId,
 } from '../../src/model/ids.ts';
+import { aliasRecord } from '../../src/model/state/wakeup-save.ts';
 import type { WakeupRecord } from '../../src/model/wakeup.ts';
 import { latestOf } from '../support/fakes.ts';
 import { inOrder, type MakeKeptRecords } from '../support/kept-records.ts';
@@ -93,6 +94,30 @@ export function wakeupRecordsConformance(name: string, make: MakeKeptRecords): v
         [ofGate],
       );
       assert.equal(wakeups.list(requestId, null, 2).length, 2);
+    });
+
+  for (const isCommitted of [false, true])
+    test(`${name}: the request id of a repeat lists the wakeup that was repeated (committed: ${isCommitted})`, async (t) => {
+      const kept = await make(t);
+      const { wakeups } = kept;
+      const other = 'the repeat' as RequestId;
+      const first = wakeup(1);
+      const alias = aliasRecord(first.id, requestId, first.deviceId, first.acceptedAtMs, nowMs);
+      const settled: WakeupRecord = { ...completed, id: first.id };
+      wakeups.save(app, requestId, first, null);
+      wakeups.save(app, other, alias, null);
+      wakeups.save(app, requestId, settled, null);
+      if (isCommitted) await kept.told();
+      assert.deepEqual(wakeups.find(latestOf(app, other)), alias);
+      if (isCommitted) assert.deepEqual(await kept.recallWakeup(latestOf(app, other)), alias);
+      assert.deepEqual(wakeups.find(latestOf(app, requestId)), settled);
+      assert.deepEqual(
+        wakeups.list(other, null, 10).map(({ record }) => record),
+        [{ ...settled, repeatOf: requestId }],
+      );
+      const later = wakeup(9);
+      wakeups.save(app, other, later, null);
+      assert.deepEqual(wakeups.find(latestOf(app, other)), later, 'a later wakeup bears the id');
     });
 
   test(`${name}: those that are awaited are found, oldest first, with the newest that is known of them`, async (t) => {

@@ -410,15 +410,19 @@ test('an orderly restart in the middle of a wait answers who waits, and the outc
   await second.stop();
 });
 
-test('a wakeup that ran out while no server was there is expired by the next start', async () => {
+test('a wakeup that ran out while no server was there is expired by the next start, also by the id of its repeat', async () => {
   const first = await startDrivenServer();
   const { clock, dataDirectory } = first;
   await first.module(device);
   const requestId = await wake(device, first);
+  const call = { spoil: { 'X-Request-ID': 'the-repeat' } };
+  const repeat = await first.api.wake({ device_id: device, number: made }, call);
+  assert.equal(repeat.headers['x-tg-repeat-of'], requestId);
   await first.halt();
   clock.advance(wakeupToOnlineMsMax);
   const second = await startDrivenServer({ clock, dataDirectory });
-  assert.equal((await outcome(requestId, 0, second))['status'], 'expired');
+  for (const id of [requestId, 'the-repeat'])
+    assert.equal((await outcome(id, 0, second))['status'], 'expired', id);
   const controller = await second.controller(device);
   assert.equal((await outcome(requestId, 0, second))['status'], 'expired');
   const told = await new EventReader(second.api).rest();

@@ -1,6 +1,7 @@
 /** A wakeup from the signed request to the bytes at the device, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
@@ -76,6 +77,66 @@ test('the very same signed request sent again writes nothing, under its own requ
   assert.equal(other.status, 202);
   await module.nextPacket();
   assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c0003', 'hex'));
+  await module.close();
+});
+
+test('two wakeups alike within one second are one write, and the outcome is found by either request id', async () => {
+  const module = await server.module('SLEEPING02');
+  const atMs = Date.now();
+  const ring = (id: string): Promise<ApiAnswer> =>
+    server.api.wake({ device_id: 'SLEEPING02' }, { atMs, spoil: { 'X-Request-ID': id } });
+  const answers = await Promise.all(['ring-a', 'ring-b'].map(ring));
+  const first = answers.find(({ headers }) => headers['x-tg-repeat-of'] === undefined) ?? assert.fail();
+  const second = answers.find((answer) => answer !== first) ?? assert.fail();
+  const [own, repeat] = [first, second].map(({ json }) => String(json['request_id']));
+  assert.deepEqual([first.status, second.status], [202, 202]);
+  assert.deepEqual(second.json.data, first.json.data);
+  assert.equal(second.headers['x-tg-repeat-of'], own);
+  assert.equal(second.headers['x-tg-request-id'], repeat);
+  const again = await ring(own ?? '');
+  assert.deepEqual(
+    [again.status, again.headers['x-tg-repeat-of']],
+    [202, own],
+    'an exact repeat is marked, too',
+  );
+  const invalid = await ring('é');
+  assert.deepEqual([invalid.json.code, invalid.headers['x-tg-repeat-of']], [40003, undefined]);
+  const outcome = (id = ''): Promise<ApiAnswer> =>
+    server.api.call({ path: '/v1/device/wakeup-request', query: `request_id=${id}&device_id=SLEEPING02` });
+  const [ofFirst, ofSecond] = [await outcome(own), await outcome(repeat)];
+  assert.equal(ofFirst.headers['x-tg-repeat-of'], undefined);
+  assert.equal(ofSecond.headers['x-tg-repeat-of'], own);
+  assert.deepEqual(ofSecond.json.data, { ...ofFirst.json.data, request_id: repeat });
+  const unnamed = await server.api.wake({ device_id: 'SLEEPING02' }, { atMs });
+  const made = String(unnamed.json['request_id']);
+  assert.equal(unnamed.headers['x-tg-repeat-of'], own);
+  assert.equal((await outcome(made)).json.code, 0, 'so does an id that the server made');
+  await module.nextPacket();
+  assert.equal((await server.api.wake({ device_id: 'SLEEPING02' }, { atMs: atMs + 1000 })).status, 202);
+  await module.nextPacket();
+  await module.close();
+});
+
+test('two wakeups alike within one second whose X-Request-ID is signed are two writes', async () => {
+  const module = await server.module('TESTDEVICE01');
+  const path = '/v1/device/wakeup-request';
+  const body = Buffer.from('{"device_id":"TESTDEVICE01"}');
+  const credential = server.credentials.all;
+  const terms = {
+    credential,
+    method: 'POST',
+    path,
+    rawQuery: '',
+    body,
+    headerSet: 'long',
+    atMs: Date.now(),
+  } as const;
+  for (const id of ['door-1', 'door-2']) {
+    const signed = signRequest({ ...terms, furtherHeaders: { 'x-request-id': id } });
+    const answer = await server.api.send('POST', path, signed, body);
+    assert.deepEqual([answer.status, answer.headers['x-tg-repeat-of']], [202, undefined], answer.text);
+    await module.nextPacket();
+  }
   await module.close();
 });
 

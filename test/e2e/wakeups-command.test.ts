@@ -62,7 +62,23 @@ test('an operator sees what became of the wakeups of a request id, accepted and 
   assert.ok(!JSON.stringify(lines).includes('SLEEPING02'), 'the device is told at debug');
   assert.ok(!JSON.stringify(lines).includes('xxx'), 'a text that is no application id is not in the log');
 
+  const twice = { device_id: 'SLEEPING01', number: 2 };
+  const atMs = Date.now();
+  for (const id of ['ring 8', 'ring 9'])
+    assert.equal((await server.api.wake(twice, { atMs, spoil: { 'X-Request-ID': id } })).status, 202);
+  const repeat = await ask('ring 9');
+  assert.deepEqual(
+    repeat.wakeups.map(({ status, packet, repeat_of }) => [status, packet, repeat_of]),
+    [['accepted', '983b16f8f39c0000', 'ring 8']],
+  );
+  assert.deepEqual(
+    repeat.events.map(({ type, data }) => [type, data['request_id']]),
+    [['device.wakeup.accepted', 'ring 8']],
+  );
+  assert.match((await cli('ring 9')).stdout, /this id is a repeat of ring 8/);
+
   await server.halt();
+  assert.equal((await ask('ring 9')).wakeups[0]?.repeat_of, 'ring 8');
   const atRest = await ask('ring 7');
   assert.deepEqual([atRest.wakeups.length, atRest.refused.length], [1, 0]);
   assert.equal((await cli('never')).exitCode, 1);

@@ -195,7 +195,7 @@ export function latestOf(appId: ApplicationId, requestId: RequestId, deviceId?: 
 }
 
 export class FakeWakeupRecords implements WakeupRecords {
-  readonly records = new Map<WakeupId, KnownWakeup>();
+  readonly records = new Map<string, KnownWakeup>();
   readonly events: EventDraft[];
   full = false;
   outstanding: Promise<void> | null = null;
@@ -205,25 +205,35 @@ export class FakeWakeupRecords implements WakeupRecords {
   }
 
   find({ appId, requestId, which }: WakeupName): WakeupRecord | null {
-    if (typeof which === 'string') return this.records.get(which)?.record ?? null;
-    const bearing = this.list(requestId, which?.deviceId ?? null);
+    if (typeof which === 'string') return this.records.get(keyOf(appId, requestId, which))?.record ?? null;
+    const bearing = this.#bearing(requestId, which?.deviceId ?? null);
     return bearing.find((known) => known.appId === appId)?.record ?? null;
   }
 
   list(requestId: RequestId, deviceId: DeviceId | null, limit = Infinity): KnownWakeup[] {
+    return this.#bearing(requestId, deviceId)
+      .slice(0, limit)
+      .map((known) => {
+        const { id, repeatOf } = known.record;
+        if (repeatOf === undefined) return known;
+        const first = this.records.get(keyOf(known.appId, repeatOf, id)) ?? known;
+        return { ...known, record: { ...first.record, repeatOf } };
+      });
+  }
+
+  #bearing(requestId: RequestId, deviceId: DeviceId | null): KnownWakeup[] {
     return Array.from(this.records.values())
       .filter((known) => known.requestId === requestId)
       .filter(({ record }) => deviceId === null || record.deviceId === deviceId)
-      .toSorted((one, other) => (one.record.id < other.record.id ? 1 : -1))
-      .slice(0, limit);
+      .toSorted((one, other) => (one.record.id < other.record.id ? 1 : -1));
   }
 
   save(appId: ApplicationId, requestId: RequestId, record: WakeupRecord, event: EventDraft | null): void {
-    this.records.set(record.id, { appId, requestId, record });
+    this.records.set(keyOf(appId, requestId, record.id), { appId, requestId, record });
     if (event !== null) this.events.push(event);
   }
 
-  committed(): Promise<void> | null {
+  committed(_wakeup: KnownWakeup): Promise<void> | null {
     return this.outstanding;
   }
 
@@ -236,6 +246,10 @@ export class FakeWakeupRecords implements WakeupRecords {
   isFull(): boolean {
     return this.full;
   }
+}
+
+function keyOf(appId: ApplicationId, requestId: RequestId, id: WakeupId): string {
+  return `${requestId}\n${appId}\n${id}`;
 }
 
 /** Its wakes wait until the test settles them, unless `immediately` says how they end. */

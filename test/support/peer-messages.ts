@@ -152,6 +152,7 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
   ],
   wake: [
     { ok: true, value: receipt },
+    { ok: true, value: receipt, repeatOf: wakeupRequest.requestId },
     { ok: false, error: { code: 42901, message: 'request overload', retryAfterS: 3 } },
     { ok: false, error: { code: 50402, message: 'delivery result unknown' } },
   ],
@@ -225,6 +226,9 @@ export const notices: readonly PeerNotice[] = [
       signature: byte.repeat(32),
       signatureExpiresMs: 1_763_627_400_000,
       receipt,
+      ...(byte === '0f' && {
+        wakeup: { requestId: knownWakeup.requestId, id: knownWakeup.record.id, aliases: [] },
+      }),
     })),
   },
   {

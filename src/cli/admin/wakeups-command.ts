@@ -72,7 +72,9 @@ function wakeupsTable(wakeups: readonly WakeupJson[]): string {
     wakeup.already_online ? 'online already' : durationOf(wakeup.woke_after_ms),
     wakeup.cause ?? '-',
   ]);
-  return alignColumns([heading, ...rows]);
+  const table = alignColumns([heading, ...rows]);
+  const repeats = new Set(wakeups.flatMap(({ repeat_of: first }) => first ?? []));
+  return [table, ...[...repeats].map((first) => `this id is a repeat of ${showable(first)}`)].join('\n');
 }
 
 function durationOf(ms: number | null): string {

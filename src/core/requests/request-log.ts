@@ -6,6 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Code } from '../../model/codes.ts';
 import { parseApplicationId, type ApplicationId, type RequestId } from '../../model/ids.ts';
+import type { RepeatMark } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 
 /** An answer, and whose it was. */
@@ -15,7 +16,7 @@ export interface AnsweredRequest {
   readonly appId: ApplicationId | null;
   /** What the caller said to be; empty: nothing. */
   readonly claimedAppId: string;
-  readonly reply: { readonly code: Code; readonly message: string };
+  readonly reply: { readonly code: Code; readonly message: string } & RepeatMark;
   /** Null: the server asked it of itself. */
   readonly http: AnsweredHttp | null;
 }

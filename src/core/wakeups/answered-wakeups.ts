@@ -43,7 +43,9 @@ export class AnsweredWakeups {
     const hasLine = this.#requests.note(answered, 'wakeup');
     const { requestId, appId, claimedAppId, deviceId, reply } = answered;
     const named = { request_id: requestId, app_id: appId, device_id: deviceId };
-    if (reply.code === 0) return this.#log.debug(named, 'wakeup accepted');
+    const { repeatOf } = reply;
+    const repeat = repeatOf === undefined ? {} : { repeat_of: repeatOf };
+    if (reply.code === 0) return this.#log.debug({ ...named, ...repeat }, 'wakeup accepted');
     if (appId === null && claimedAppId === '') return;
     this.refusals.note({
       atMs: this.#clock.wallMs(),

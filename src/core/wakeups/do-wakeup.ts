@@ -9,7 +9,7 @@ import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 import { comeAgain, overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
-import type { WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
+import type { RepeatableWakeup, WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Peers } from '../ports/peers.ts';
@@ -18,6 +18,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ClusterDeps, DeviceLocation } from '../devices/locate-device.ts';
 import type { WakeupLimits } from '../devices/request-limits.ts';
 import type { WakeupAnswer, WakeupMemory } from './wakeup-memory.ts';
+import type { WatchedWakeup } from './watched-wakeups.ts';
 import { writeEverywhere, type SlotWrite } from './write-everywhere.ts';
 
 export interface WakeupDeps {
@@ -48,16 +49,18 @@ export function doWakeup(
   elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
   const known = deps.memory.repeated(request);
-  return known === null ? beginWakeup(deps, request, elsewhere) : answerKnown(deps, known);
+  return known === null ? beginWakeup(deps, request, elsewhere) : answerKnown(deps, request, known);
 }
 
 /** A repeat is answered like the wakeup that it repeats. */
 export function answerKnown(
-  { telemetry }: WakeupDeps,
+  { telemetry, memory }: WakeupDeps,
+  request: WakeupRequest,
   known: WakeupAnswer | Promise<WakeupAnswer>,
 ): WakeupAnswer | Promise<WakeupAnswer> {
   telemetry.wakeup('repeated');
-  return known;
+  if (!(known instanceof Promise)) return memory.answerRepeat(request, known);
+  return known.then((first) => memory.answerRepeat(request, first));
 }
 
 /** Like `doWakeup`, in the turn in which the memory did not know the wakeup. */
@@ -99,13 +102,18 @@ async function write(
   limits.release();
   if (result === 'written') {
     const receipt = { deviceId: request.deviceId, acceptedAtMs: watch.written(watched) };
-    notifyAccepted(deps, request, receipt);
+    const wakeup = repeatable(watched);
+    notifyAccepted(deps, request, receipt, wakeup);
     telemetry.wakeup('accepted');
-    return succeed(receipt);
+    return { ...succeed(receipt), wakeup };
   }
   if (result === 'unknown') watch.unknown(watched);
   else watch.refused(watched);
-  return refuseWakeup(deps, refusals[result]);
+  return { ...refuseWakeup(deps, refusals[result]), wakeup: repeatable(watched) };
+}
+
+function repeatable({ requestId, id, aliases }: WatchedWakeup): RepeatableWakeup {
+  return { requestId, id, aliases };
 }
 
 function writeAll(
@@ -127,9 +135,13 @@ const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
 };
 
 /** So that a repeat is answered like it, wherever it comes. */
-function notifyAccepted({ peers }: WakeupDeps, request: WakeupRequest, receipt: WakeupReceipt): void {
-  const { signature, signatureExpiresMs } = request;
-  const wakeups = [{ signature, signatureExpiresMs, receipt }];
+function notifyAccepted(
+  { peers }: WakeupDeps,
+  { signature, signatureExpiresMs }: WakeupRequest,
+  receipt: WakeupReceipt,
+  wakeup: RepeatableWakeup,
+): void {
+  const wakeups = [{ signature, signatureExpiresMs, receipt, wakeup }];
   peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
 }
 

@@ -10,7 +10,7 @@ import type { WakeupWatch } from './wakeup-watch.ts';
 import { comeAgain, refusal, type Refusal, type WakeupOutcomeCode } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from '../../model/limits.ts';
-import type { WakeupName, WakeupRecord } from '../../model/wakeup.ts';
+import type { RepeatMark, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { Log } from '../ports/log.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import { SharedStateUnavailable } from '../ports/session-locator.ts';
@@ -47,7 +47,7 @@ export interface WakeupOutcomeCall extends AwaitedWakeup {
   onGone(listener: () => void): void;
 }
 
-type Answer = Result<WakeupRecord, Refusal<WakeupOutcomeCode>>;
+type Answer = Result<WakeupRecord, Refusal<WakeupOutcomeCode>> & RepeatMark;
 
 /** A value when nothing has to be waited for; else a promise that settles within the wait and 2 s and never rejects. */
 export function queryWakeupOutcome(
@@ -126,11 +126,30 @@ function answerFound(
   record: WakeupRecord | null,
 ): Answer | Promise<Answer> {
   if (record === null) return fail(refusal(40413));
+  if (record.repeatOf !== undefined) return answerAlias(deps, call, record, record.repeatOf);
   if (!record.isAwaited || call.waitMs === 0) return answerOnceCommitted(deps, call, record);
   const slot = deps.readers.enter(call.appId);
   if (slot === null) return fail(comeAgain(42901));
   call.onGone(() => slot.leave());
   return answerInTime(deps, call, record, slot);
+}
+
+/** The outcome is that of the wakeup that was repeated. */
+async function answerAlias(
+  deps: WakeupOutcomeDeps,
+  call: WakeupOutcomeCall,
+  alias: WakeupRecord,
+  repeatOf: RequestId,
+): Promise<Answer> {
+  try {
+    const kept = await answerOnceCommitted(deps, call, alias);
+    if (!kept.ok) return kept;
+    const { appId } = call;
+    const first = await findRecord(deps, { appId, requestId: repeatOf, which: alias.id });
+    return { ...(await answerFound(deps, { ...call, requestId: repeatOf }, first)), repeatOf };
+  } catch (error) {
+    return unreadable(deps, error);
+  }
 }
 
 async function answerInTime(

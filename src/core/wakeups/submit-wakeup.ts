@@ -28,8 +28,8 @@ export async function submitWakeup(deps: WakeupDeps, request: WakeupRequest): Pr
   try {
     const known = lookUp(deps, request);
     if (known !== null) return known;
-    if (deps.cluster === null) return beginWakeup(deps, request);
-    return await routeWakeup(deps, deps.cluster, request);
+    if (deps.cluster === null) return ownPart(beginWakeup(deps, request));
+    return ownPart(await routeWakeup(deps, deps.cluster, request));
   } catch (error) {
     return unreadable(deps, error);
   }
@@ -42,10 +42,9 @@ export async function answerWakeup(
   slots: DeviceSlots,
 ): Promise<WakeupAnswer> {
   try {
-    const known = lookUp(deps, request);
-    if (known !== null) return known;
     const actor = deps.directory.find(request.deviceId);
-    return beginWakeup(deps, request, locationIn(slots, 'sleep', actor, deps.peers));
+    const location = locationIn(slots, 'sleep', actor, deps.peers);
+    return lookUp(deps, request) ?? ownPart(beginWakeup(deps, request, location));
   } catch (error) {
     return unreadable(deps, error);
   }
@@ -57,7 +56,13 @@ function lookUp(deps: WakeupDeps, request: WakeupRequest): WakeupAnswer | Promis
   const denied = checkDeviceAccess(registry, request.appId, request.deviceId, wallSeconds(clock));
   if (denied !== null) return refuseWakeup(deps, refusal(denied));
   const known = memory.repeated(request);
-  return known === null ? null : answerKnown(deps, known);
+  return known === null ? null : answerKnown(deps, request, known);
+}
+
+/** Without what its repeats need. */
+async function ownPart(answer: WakeupAnswer | Promise<WakeupAnswer>): Promise<WakeupAnswer> {
+  const { wakeup: _, ...own } = await answer;
+  return own;
 }
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {

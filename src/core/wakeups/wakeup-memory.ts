@@ -13,19 +13,32 @@ import { type Result, succeed } from '../../lib/result.ts';
 import type { Refusal, WakeupCode } from '../../model/codes.ts';
 import type { AcceptedWakeup } from '../../model/peer.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
-import type { WakeupReceipt } from '../../model/wakeup.ts';
+import { aliasRecord } from '../../model/state/wakeup-save.ts';
+import {
+  wakeupAliasesMax,
+  type RepeatableWakeup,
+  type RepeatMark,
+  type WakeupReceipt,
+  type WakeupRequest,
+} from '../../model/wakeup.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import { AnswerMemory, type AnsweredBefore } from '../messages/answer-memory.ts';
 
-export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>>;
+export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>> &
+  RepeatMark & {
+    /** Absent: it was refused before its write, or an earlier release answered it. */
+    readonly wakeup?: RepeatableWakeup;
+  };
 
 export class WakeupMemory {
-  readonly #records: Pick<WakeupRecords, 'isFull'>;
+  readonly #records: Pick<WakeupRecords, 'isFull' | 'save'>;
+  readonly #clock: Clock;
   readonly #own: AnswerMemory<WakeupAnswer>;
   readonly #elsewhere: AnswerMemory<WakeupAnswer>;
 
-  constructor(records: Pick<WakeupRecords, 'isFull'>, clock: Clock, signaturesMax: number) {
+  constructor(records: Pick<WakeupRecords, 'isFull' | 'save'>, clock: Clock, signaturesMax: number) {
     this.#records = records;
+    this.#clock = clock;
     this.#own = new AnswerMemory(clock, signaturesMax, isAccepted);
     this.#elsewhere = new AnswerMemory(clock, signaturesMax, isAccepted);
   }
@@ -56,8 +69,29 @@ export class WakeupMemory {
   }
 
   /** Another member has accepted it: a repeat of it here is answered like it. */
-  noteAccepted({ receipt, ...request }: AcceptedWakeup): void {
-    if (this.#elsewhere.hasRoomFor(request)) this.#elsewhere.keep(request, succeed(receipt));
+  noteAccepted({ receipt, wakeup, ...request }: AcceptedWakeup): void {
+    if (!this.#elsewhere.hasRoomFor(request)) return;
+    this.#elsewhere.keep(request, { ...succeed(receipt), ...(wakeup !== undefined && { wakeup }) });
+  }
+
+  /** The answer to a repeat, by whose request id the outcome is found from now on. */
+  answerRepeat(request: WakeupRequest, first: WakeupAnswer): WakeupAnswer {
+    const { wakeup, ...answer } = first;
+    if (wakeup === undefined) return answer;
+    this.#addAlias(request, wakeup, answer.ok ? answer.value.acceptedAtMs : null);
+    return { ...answer, repeatOf: wakeup.requestId };
+  }
+
+  #addAlias(
+    { appId, deviceId, requestId }: WakeupRequest,
+    { id, requestId: repeatOf, aliases }: RepeatableWakeup,
+    acceptedAtMs: number | null,
+  ): void {
+    if (id === null || requestId === repeatOf || aliases.includes(requestId)) return;
+    if (aliases.length >= wakeupAliasesMax || this.#records.isFull()) return;
+    aliases.push(requestId);
+    const record = aliasRecord(id, repeatOf, deviceId, acceptedAtMs, this.#clock.wallMs());
+    this.#records.save(appId, requestId, record, null);
   }
 }
 

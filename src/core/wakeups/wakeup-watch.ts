@@ -151,7 +151,7 @@ export class WakeupWatch implements SessionFollower {
   /** What a controller says woke it; of a wakeup that is not known here it is ignored. */
   reported(deviceId: DeviceId, sessionId: SessionId, { requestId, cause }: WakeReport): void {
     for (const watched of this.#watched.completedOf(deviceId))
-      if (requestId === null ? watched.isCompletedBy(sessionId) : watched.requestId === requestId)
+      if (requestId === null ? watched.isCompletedBy(sessionId) : watched.bears(requestId))
         this.#advance(watched, { kind: 'reported', cause });
   }
 

@@ -19,6 +19,8 @@ export class WatchedWakeup implements WheelEntry {
   /** Null: its write is not answered yet. */
   id: WakeupId | null = null;
   state: WakeupState;
+  /** Request ids of its repeats. */
+  readonly aliases: RequestId[] = [];
   /** Called at its outcome; made when the first caller waits for it. */
   readers: Set<() => void> | null = null;
 
@@ -32,6 +34,11 @@ export class WatchedWakeup implements WheelEntry {
   /** Wall milliseconds at which its write began. */
   get begunAtMs(): number {
     return this.state.kind === 'writing' ? this.state.begunAtMs : this.state.record.begunAtMs;
+  }
+
+  /** By its own request id, or by that of a repeat. */
+  bears(requestId: RequestId): boolean {
+    return this.requestId === requestId || this.aliases.includes(requestId);
   }
 
   /** By the login of this signal session. */

@@ -34,6 +34,8 @@ export interface WakeupJson {
   readonly cause: string | null;
   /** 16 hexadecimal digits; null: an earlier release did not note it. */
   readonly packet: string | null;
+  /** The request id of the wakeup that this one repeated; null: it is no repeat. */
+  readonly repeat_of: string | null;
 }
 
 export interface RefusedWakeupJson {
@@ -116,6 +118,7 @@ function encodeWakeup({ appId, record }: KnownWakeup): WakeupJson {
     already_online: record.alreadyOnline,
     cause: record.cause,
     packet: record.packet,
+    repeat_of: record.repeatOf ?? null,
   };
 }
 
@@ -136,8 +139,11 @@ async function findEvents(
 ): Promise<readonly LoggedEvent[]> {
   const found = new Map<EventId, LoggedEvent>();
   if (wakeups.length === 0) await scan(source, query, source.head - eventsScannedMax, Infinity, found);
-  for (const { record } of wakeups.slice(0, searchedMax))
-    await scan(source, query, findPlace(source, record.begunAtMs), record.begunAtMs + settledMsMax, found);
+  for (const { record } of wakeups.slice(0, searchedMax)) {
+    const { begunAtMs, deviceId, repeatOf } = record;
+    const named = repeatOf === undefined ? query : { requestId: repeatOf, deviceId };
+    await scan(source, named, findPlace(source, begunAtMs), begunAtMs + settledMsMax, found);
+  }
   return [...found.values()].sort((one, other) => one.sequence - other.sequence);
 }
 

@@ -9,7 +9,13 @@ import type { Clock } from '../../lib/clock.ts';
 import { remoteAddress } from '../../lib/connections/address-key.ts';
 import type { TurnBudget } from '../../lib/token-bucket.ts';
 import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
-import { generateRequestId, parseRequestId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
+import {
+  generateRequestId,
+  parseRequestId,
+  type ApplicationId,
+  type DeviceId,
+  type RequestId,
+} from '../../model/ids.ts';
 import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { JsonText } from '../../protocol/rest/shared-fields.ts';
@@ -52,6 +58,7 @@ export interface Answer {
   /** Methods the path knows, for a 405. */
   readonly allow?: string | undefined;
   readonly retryAfterS?: number | undefined;
+  readonly repeatOf?: RequestId | undefined;
   /** Ends the connection after the answer: draining, or a body nobody will read. */
   readonly closeConnection: boolean;
 }
@@ -242,6 +249,7 @@ export class ApiRequest implements Call {
     // Two lines in one call, since a call costs more than its bytes. An id is printable ASCII, so it ends no line.
     response.writeHeader('Content-Type', typeAndRequestId + this.requestId.id);
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
+    if (answer.repeatOf !== undefined) response.writeHeader('X-Tg-Repeat-Of', answer.repeatOf);
     if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
     if (this.method !== 'HEAD') response.end(answer.body, answer.closeConnection);
     // The length that the body would have, and none of it.

@@ -209,11 +209,12 @@ export class Pipeline {
     reply: Reply,
     extra: { allow?: string | undefined; retryAfterS?: number | undefined; closeConnection?: boolean },
   ): void {
-    const { code, message, data } = reply;
+    const { code, message, data, repeatOf } = reply;
     request.answer({
       status,
       body: encodeEnvelope(route?.envelope ?? 'plain', code, message, request.requestId.id, data),
       allow: extra.allow,
+      repeatOf,
       retryAfterS: extra.retryAfterS,
       closeConnection: extra.closeConnection === true || this.#deps.isDraining() || !this.#keeps(request),
     });

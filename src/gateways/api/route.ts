@@ -4,6 +4,7 @@ import { codeTexts, refusal, type Code } from '../../model/codes.ts';
 import type { DeviceId, RequestId } from '../../model/ids.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
+import type { RepeatMark } from '../../model/wakeup.ts';
 import type { ApplicationLimit } from '../../core/devices/request-limits.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
@@ -31,7 +32,7 @@ export interface RequestIdentity {
   readonly origin: 'caller' | 'absent' | 'invalid';
 }
 
-export interface Reply {
+export interface Reply extends RepeatMark {
   readonly code: Code;
   readonly message: string;
   readonly data: JsonText | null;
@@ -101,6 +102,8 @@ export function refusePermission(permission: Permission): Reply {
   return refuse(refusal(40301, `${codeTexts[40301]} ${permission}`));
 }
 
+type Answer<Value, Failed> = Result<Value, Failed> & RepeatMark;
+
 /**
  * Makes replies of the core's answers, whose values `encode` writes as JSON, and `encodeFailure` what a failure has beside
  * its code: in this turn where the answer is there. `noteOf`: what is said of a success, if it is more than that it is one.
@@ -109,10 +112,14 @@ export function replyWith<Value, Failed extends Failure = Failure>(
   encode: (value: Value) => JsonText,
   encodeFailure: (failure: Failed) => string | null = () => null,
   noteOf: (value: Value) => string | undefined = () => undefined,
-): (answer: Result<Value, Failed> | Promise<Result<Value, Failed>>) => Reply | Promise<Reply> {
-  const reply = (answer: Result<Value, Failed>): Reply =>
+): (answer: Answer<Value, Failed> | Promise<Answer<Value, Failed>>) => Reply | Promise<Reply> {
+  const replyTo = (answer: Answer<Value, Failed>): Reply =>
     answer.ok
       ? { code: 0, message: noteOf(answer.value) ?? codeTexts[0], data: encode(answer.value) }
       : { ...refuse(answer.error), data: encodeFailure(answer.error) };
+  const reply = (answer: Answer<Value, Failed>): Reply => {
+    const { repeatOf } = answer;
+    return repeatOf === undefined ? replyTo(answer) : { ...replyTo(answer), repeatOf };
+  };
   return (answer) => (answer instanceof Promise ? answer.then(reply) : reply(answer));
 }

@@ -4,7 +4,7 @@
  */
 import type { MemberId } from '../cluster.ts';
 import type { EventDraft } from '../events.ts';
-import type { RequestId, WakeupId } from '../ids.ts';
+import type { DeviceId, RequestId, WakeupId } from '../ids.ts';
 import type { WakeupRecord, WakeupRequest } from '../wakeup.ts';
 
 /** Keep this record, and put the event into the log with it. */
@@ -90,6 +90,32 @@ export function ranOutSave(
         record: { ...before, status: 'expired', isAwaited: false },
         event: { type: 'device.wakeup.expired', data: { request_id: requestId }, ...about },
       };
+}
+
+/** The record of a repeat of a wakeup; `nowMs` is wall time. */
+export function aliasRecord(
+  id: WakeupId,
+  repeatOf: RequestId,
+  deviceId: DeviceId,
+  acceptedAtMs: number | null,
+  nowMs: number,
+): WakeupRecord {
+  return {
+    id,
+    deviceId,
+    status: acceptedAtMs === null ? 'unknown' : 'accepted',
+    isAwaited: false,
+    begunAtMs: acceptedAtMs ?? nowMs,
+    acceptedAtMs,
+    completedAtMs: null,
+    wokeAfterMs: null,
+    alreadyOnline: false,
+    cause: null,
+    sleepEpoch: 0,
+    packet: null,
+    watcher: null,
+    repeatOf,
+  };
 }
 
 function firstRecord(

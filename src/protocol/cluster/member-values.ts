@@ -163,6 +163,7 @@ export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
   ...recordedWakeup,
   id: word<WakeupId>(),
   packet: word<string>().nullable(),
+  repeatOf: requestId.exactOptional(),
 });
 
 export const knownWakeup: z.ZodType<KnownWakeup> = z.strictObject({
@@ -229,7 +230,6 @@ export const messageReceipt: z.ZodType<MessageReceipt> = z.strictObject({
   wakeup: messageWakeup.nullable().exactOptional(),
 });
 
-export const wakeupRefusal = refusalOf(endpointCodes.wakeup);
 export const messageRefusal: z.ZodType<MessageRefusal> = z.strictObject({
   ...refusalFields(endpointCodes.message),
   wakeup: messageWakeup.exactOptional(),

@@ -23,6 +23,7 @@ import {
   unpackVersioned,
   result,
 } from './wire-values.ts';
+import { acceptedWakeup, wakeupAnswer } from './repeat-values.ts';
 import { callEnd, callEndOrder, callOrder, callRejection, callSessions } from './call-values.ts';
 import { deviceOutcomes, provisioningRefusal, provisioningRequest } from './provisioning-values.ts';
 import {
@@ -36,8 +37,6 @@ import {
   messageReceipt,
   messageRefusal,
   messageRequest,
-  wakeupRefusal,
-  wakeupReceipt,
   wakeupRequest,
   wakeupsKnown,
 } from './member-values.ts';
@@ -85,7 +84,7 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   heartbeats: z
     .array(z.strictObject({ sleep: sessionHeartbeat.nullable(), signal: sessionHeartbeat.nullable() }))
     .max(batchDevicesMax),
-  wake: result(wakeupReceipt, wakeupRefusal),
+  wake: wakeupAnswer,
   write: z.enum(['written', 'refused', 'unknown', 'busy', 'absent', 'unwakeable']),
   message: result(messageReceipt, messageRefusal),
   'issue-call': result(z.strictObject(credentials), callRefusal),
@@ -101,8 +100,6 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   metrics: text,
   status: memberStatus,
 };
-
-const acceptedWakeup = z.strictObject({ ...signedRequest, receipt: wakeupReceipt });
 
 const notice: z.ZodType<PeerNotice> = z.discriminatedUnion('kind', [
   z.strictObject({

@@ -97,7 +97,7 @@ const wakeup = section({
   known_max: setting(
     wholeNumber(1, 1_000_000_000),
     20_000_000,
-    'Wakeups whose outcome is remembered, in the store, for 24 hours; full is 42901.',
+    'Wakeups and request ids of repeats whose outcome is remembered, in the store, for 24 hours; full is 42901.',
   ),
 });
 

@@ -7,6 +7,7 @@ import {
   endOfPrefix,
   keyPrefix,
   parseWakeupKey,
+  wakeupKey,
   type WakeupRow,
   type WakeupTables,
 } from './wakeup-rows.ts';
@@ -42,7 +43,10 @@ export function findLatestId(
 /** Rows that are looked at for a list of one device's wakeups: it has none beyond them, though `findLatestId` may. */
 const listedScanMax = 10_000;
 
-/** Those that bear the request id, of every application, the latest of each first; at most `limit`. */
+/**
+ * Those that bear the request id, of every application, the latest of each first; at most `limit`. A repeat has the record of the
+ * wakeup that it repeats.
+ */
 export function* listStoredWakeups(
   { records }: Pick<WakeupTables, 'records'>,
   requestId: RequestId,
@@ -54,13 +58,23 @@ export function* listStoredWakeups(
   let found = 0;
   for (const { key, value } of records.getRange(range)) {
     if (deviceId !== null && value[0] !== deviceId) continue;
-    yield wakeupOf(key, value);
+    yield wakeupOf({ records }, key, value);
     found += 1;
     if (found === limit) return;
   }
 }
 
-function wakeupOf(bytes: Buffer, row: WakeupRow): KnownWakeup {
+function wakeupOf(tables: Pick<WakeupTables, 'records'>, bytes: Buffer, row: WakeupRow): KnownWakeup {
   const { appId, requestId, id } = parseWakeupKey(bytes.toString());
-  return { appId, requestId, record: decodeWakeup(id, row) };
+  const known = { appId, requestId, record: decodeWakeup(id, row) };
+  return followAlias(known, (key) => findStoredWakeup(tables, key));
+}
+
+/** Of a repeat: with the record of the wakeup that it repeats, where `find` has one. */
+export function followAlias(known: KnownWakeup, find: (key: string) => WakeupRecord | null): KnownWakeup {
+  const { appId, record } = known;
+  const { id, repeatOf } = record;
+  if (repeatOf === undefined) return known;
+  const first = find(wakeupKey({ appId, requestId: repeatOf, id }));
+  return first === null ? known : { ...known, record: { ...first, repeatOf } };
 }

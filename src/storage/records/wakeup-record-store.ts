@@ -19,7 +19,7 @@ import type { WakeupTransition } from '../journal/transition.ts';
 import { ForgettingPace } from '../lmdb/forgetting-pace.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { countWakeupsMs, forgetWakeupsMs, forgetWakeupsSlice } from '../lmdb/store-limits.ts';
-import { findLatestId, findStoredWakeup, listStoredWakeups } from './stored-wakeups.ts';
+import { findLatestId, findStoredWakeup, followAlias, listStoredWakeups } from './stored-wakeups.ts';
 import {
   deviceKey,
   encodeWakeup,
@@ -79,11 +79,12 @@ export class WakeupRecordStore implements WakeupRecords {
 
   list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly KnownWakeup[] {
     const known = new Map<WakeupId, KnownWakeup>();
+    const find = (key: string): WakeupRecord | null => this.#findKept(key);
     for (const stored of listStoredWakeups(this.#tables, requestId, deviceId, limit))
-      known.set(stored.record.id, stored);
+      known.set(stored.record.id, followAlias(stored, find));
     for (const [, { appId, requestId: id, record }] of this.#slot.entries())
       if (id === requestId && (deviceId === null || record.deviceId === deviceId))
-        known.set(record.id, { appId, requestId, record });
+        known.set(record.id, followAlias({ appId, requestId, record }, find));
     return latestFirst(known.values()).slice(0, limit);
   }
 

@@ -22,6 +22,7 @@ export type WakeupRow = readonly [
   sleepEpoch: number,
   packet: string | null,
   watcher: string | null,
+  repeatOf?: string,
 ];
 
 export interface WakeupTables {
@@ -56,6 +57,7 @@ export function encodeWakeup(record: WakeupRecord): WakeupRow {
     record.sleepEpoch,
     record.packet,
     record.watcher,
+    ...(record.repeatOf === undefined ? ([] as const) : ([record.repeatOf] as const)),
   ];
 }
 
@@ -74,6 +76,7 @@ export function decodeWakeup(id: WakeupId, row: WakeupRow): WakeupRecord {
     sleepEpoch: row[9],
     packet: row[10],
     watcher: row[11] as MemberId | null,
+    ...(row[12] !== undefined && { repeatOf: row[12] as RequestId }),
   };
 }
 

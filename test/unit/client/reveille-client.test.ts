@@ -136,6 +136,17 @@ test('an answer without a request id in its body has that of its header', async 
   assert.equal(requestId, 'server-made');
 });
 
+test('an answer to a repeated signature has the request id of the first', async () => {
+  const headers = { 'x-tg-repeat-of': 'first' };
+  const data = { device_id: 'D', status: 'accepted', accepted_at: 'then' };
+  const refusal = { request_id: 'r', code: 50402, message: 'unknown' };
+  for (const answer of [
+    reply(202, { request_id: 'r', code: 0, message: '', data }, headers),
+    reply(504, refusal, headers),
+  ])
+    assert.equal((await result(answer)).repeatOf, 'first');
+});
+
 test('a refusal has its code, its words, and when to come back', async () => {
   const answer = reply(429, { request_id: 'r', code: 42901, message: 'too many' }, { 'retry-after': '2' });
   assert.deepEqual(await result(answer), {

@@ -9,6 +9,7 @@ import {
   type WakeupOutcomeCall,
   type WakeupOutcomeDeps,
 } from '../../../../src/core/wakeups/query-wakeup-outcome.ts';
+import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
 import { WaitingReaders } from '../../../../src/core/events/waiting-readers.ts';
 import { ClusterScene } from '../../../support/cluster-scene.ts';
 import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
@@ -308,4 +309,81 @@ test('a store that cannot be read at the end of a wait is 50301, and the slot is
   scene.clock.advance(10_000);
   assert.equal(await now(answer), 50301);
   assert.equal(scene.readers.size, 0);
+});
+
+/** The wakeup `r-1`, and its repeat `r-2`. */
+async function repeated(): Promise<Scene> {
+  const scene = new Scene().sleep();
+  const request = scene.request({ requestId });
+  for (const each of [request, { ...request, ...repeat }])
+    assert.equal((await submitWakeup(scene.deps, each)).ok, true);
+  return scene;
+}
+
+const repeat = { requestId: 'r-2' as RequestId };
+const ofRepeat = { appId: testApp, ...repeat, deviceId: null, waitMs: 0, onGone: () => undefined };
+
+test('the request id of a repeat answers the outcome of the first, says so, and waits for it', async () => {
+  const scene = await repeated();
+  const answer = scene.ask(30, { ...repeat, deviceId: testDevice });
+  assert.equal(await now(answer), 'still waiting');
+  scene.comeOnline();
+  assert.equal(await now(answer), 'completed');
+  const settled = await queryWakeupOutcome(scene.outcomes, ofRepeat);
+  assert.deepEqual(settled, { ok: true, value: scene.record('r-1'), repeatOf: requestId });
+});
+
+test('the request id of a repeat is of its device and application alone', async () => {
+  const scene = await repeated();
+  scene.shareProduct();
+  assert.equal(await scene.ask(0, { ...repeat, deviceId: 'another' as DeviceId }), 40413);
+  assert.equal(await scene.ask(0, { ...repeat, appId: otherApp }), 40413);
+});
+
+test('an id that a repeat and a later wakeup bear answers of the later one, and one that an earlier bears of the repeat', async () => {
+  const scene = await repeated();
+  scene.comeOnline();
+  scene.goOffline();
+  assert.equal(await scene.ask(0, repeat), 'completed');
+  assert.equal(await scene.wake(repeat), 0);
+  assert.equal(await scene.ask(0, repeat), 'accepted', 'of the later one');
+  const request = scene.request({ requestId: 'r-3' as RequestId });
+  await submitWakeup(scene.deps, request);
+  await submitWakeup(scene.deps, { ...request, ...repeat });
+  assert.equal((await queryWakeupOutcome(scene.outcomes, ofRepeat)).repeatOf, 'r-3');
+});
+
+test('the outcome of a first wakeup that cannot be read, or is gone, is 50301 or 40413 to its repeat', async () => {
+  const scene = await repeated();
+  const find = scene.records.find.bind(scene.records);
+  scene.records.find = (name) => (name.requestId === requestId ? null : find(name));
+  assert.equal(await scene.ask(0, repeat), 40413);
+  scene.records.find = (name) => {
+    if (name.requestId === requestId) throw new Error('planted');
+    return find(name);
+  };
+  assert.equal(await scene.ask(0, repeat), 50301);
+});
+
+test('the answer to a repeat waits for the commit of its request id', async () => {
+  const scene = await repeated();
+  const committed: RequestId[] = [];
+  scene.records.committed = (wakeup) => {
+    committed.push(wakeup.requestId);
+    return Promise.resolve();
+  };
+  assert.equal(await scene.ask(0, repeat), 'accepted');
+  assert.deepEqual(committed, ['r-2', 'r-1']);
+});
+
+test('a member that knows a repeat finds the outcome of the first at another', async () => {
+  const scene = new ClusterScene();
+  const [one, two] = [scene.member(0), scene.member(1)];
+  one.sleep();
+  const request = scene.wakeup({ requestId });
+  await submitWakeup(one.deps, request);
+  await settle();
+  await submitWakeup(two.deps, { ...request, ...repeat });
+  await settle();
+  for (const member of [one, two]) assert.equal(await member.outcome(repeat.requestId), 'accepted');
 });

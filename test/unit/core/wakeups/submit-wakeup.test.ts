@@ -163,7 +163,7 @@ test('a repeat by signature while the first is under way joins it', async () => 
   const first = submitWakeup(scene.deps, request);
   const second = submitWakeup(scene.deps, request);
   scene.connection.settle('written');
-  assert.deepEqual(await first, await second);
+  assert.deepEqual({ ...(await first), repeatOf: 'mine-1' }, await second);
   assert.equal(scene.connection.wakes.length, 1);
 });
 
@@ -172,7 +172,8 @@ test('a repeat by signature after a 202 answers the same data, writes nothing an
   const request = scene.request(mine);
   const first = await submitWakeup(scene.deps, request);
   scene.clock.advance(299_000);
-  for (let i = 0; i < 5; i++) assert.deepEqual(await submitWakeup(scene.deps, request), first);
+  for (let i = 0; i < 5; i++)
+    assert.deepEqual(await submitWakeup(scene.deps, request), { ...first, repeatOf: 'mine-1' });
   assert.equal(scene.connection.wakes.length, 1);
 });
 
@@ -180,7 +181,8 @@ test('a repeat by signature answers the same data under whatever request id it c
   const scene = new WakeupScene().sleep();
   const request = scene.request();
   const first = await submitWakeup(scene.deps, request);
-  assert.deepEqual(await submitWakeup(scene.deps, { ...request, ...mine }), first);
+  const { requestId: repeatOf } = request;
+  assert.deepEqual(await submitWakeup(scene.deps, { ...request, ...mine }), { ...first, repeatOf });
   assert.equal(scene.connection.wakes.length, 1);
 });
 

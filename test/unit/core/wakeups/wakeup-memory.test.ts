@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestId } from '../../../../src/model/ids.ts';
+import { wakeupAliasesMax } from '../../../../src/model/wakeup.ts';
 import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
 import { WakeupMemory } from '../../../../src/core/wakeups/wakeup-memory.ts';
-import { otherApp, testDevice } from '../../../support/fakes.ts';
+import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { WakeupScene } from '../../../support/wakeup-scene.ts';
 
 const mine = { requestId: 'mine-1' as RequestId };
+const other = { requestId: 'mine-2' as RequestId };
+const repeatOfMine = { repeatOf: mine.requestId };
 
 /** What may have become of an accepted wakeup by the time it is repeated. */
 const outcomes: Record<string, (scene: WakeupScene) => void> = {
@@ -30,7 +33,7 @@ for (const [status, become] of Object.entries(outcomes)) {
     become(scene);
     const before = scene.record('mine-1');
     assert.equal(before?.status, status);
-    assert.deepEqual(await submitWakeup(scene.deps, request), first);
+    assert.deepEqual(await submitWakeup(scene.deps, request), { ...first, ...repeatOfMine });
     assert.equal(scene.connection.wakes.length, 1);
     assert.deepEqual(scene.record('mine-1'), before);
   });
@@ -48,7 +51,7 @@ test('a retry of an unknown wakeup under its id is one of its own, and the first
   scene.clock.advance(10_000);
   scene.comeOnline();
   assert.equal(scene.record('mine-1')?.wokeAfterMs, 10_000);
-  assert.equal(scene.records.records.get(unknown)?.record.wokeAfterMs, 40_000);
+  assert.equal(scene.records.find({ appId: testApp, ...mine, which: unknown })?.wokeAfterMs, 40_000);
   assert.deepEqual(scene.told(), ['accepted mine-1', 'completed mine-1', 'completed mine-1']);
 });
 
@@ -63,13 +66,89 @@ test('two wakeups of one id that are awaited when the process dies are both take
   assert.deepEqual(scene.told().slice(2), ['completed mine-1', 'completed mine-1']);
 });
 
-test('a repeat by signature under another request id is answered like the first, and nothing is kept of it', async () => {
+test('a repeat under another request id is answered like the first, and that id is an alias of the first', async () => {
+  const scene = new WakeupScene().sleep();
+  const request = scene.request(mine);
+  const first = await submitWakeup(scene.deps, request);
+  for (const _ of [1, 2])
+    assert.deepEqual(await submitWakeup(scene.deps, { ...request, ...other }), { ...first, ...repeatOfMine });
+  assert.equal(scene.record('mine-2')?.id, scene.record('mine-1')?.id);
+  assert.equal(scene.record('mine-2')?.repeatOf, 'mine-1');
+  assert.deepEqual([...scene.records.awaited()].length, 1, 'a restart watches the first alone');
+  assert.deepEqual(scene.told(), ['accepted mine-1']);
+});
+
+test('an exact repeat bears the same request id, is marked, and adds no alias', async () => {
   const scene = new WakeupScene().sleep();
   const request = scene.request(mine);
   await submitWakeup(scene.deps, request);
-  const repeat = { ...request, requestId: 'mine-2' as RequestId };
-  assert.equal((await submitWakeup(scene.deps, repeat)).ok, true);
-  assert.equal(scene.record('mine-2'), null);
+  assert.equal((await submitWakeup(scene.deps, request)).repeatOf, 'mine-1');
+  assert.equal(scene.records.records.size, 1);
+  assert.equal(scene.record('mine-1')?.repeatOf, undefined);
+});
+
+test('a repeat that joins a wakeup of unknown outcome is an alias of it, and one of a refused write is none', async () => {
+  for (const [result, kept] of [
+    ['unknown', 2],
+    ['refused', 0],
+  ] as const) {
+    const scene = new WakeupScene().sleep();
+    scene.connection.immediately = null;
+    const request = scene.request(mine);
+    const answers = [request, { ...request, ...other }].map((each) => submitWakeup(scene.deps, each));
+    scene.connection.settle(result);
+    const [first, second] = await Promise.all(answers);
+    assert.ok(first !== undefined && !first.ok);
+    assert.deepEqual(second, { ...first, ...repeatOfMine });
+    assert.equal(scene.records.records.size, kept);
+    assert.equal(scene.record('mine-2')?.status, kept === 0 ? undefined : 'unknown');
+  }
+});
+
+test('as many aliases as may be are kept, and a further repeat is answered alike without one', async () => {
+  const scene = new WakeupScene().sleep();
+  const request = scene.request(mine);
+  await submitWakeup(scene.deps, request);
+  const ids = Array.from({ length: wakeupAliasesMax + 1 }, (_, number) => `repeat-${number}` as RequestId);
+  for (const requestId of ids)
+    assert.equal((await submitWakeup(scene.deps, { ...request, requestId })).repeatOf, 'mine-1');
+  assert.deepEqual(
+    ids.map((id) => scene.record(id)?.repeatOf),
+    [...ids.slice(1).map(() => 'mine-1'), undefined],
+  );
+});
+
+test('a full store of wakeups keeps no alias, and answers the repeat', async () => {
+  const scene = new WakeupScene().sleep();
+  const request = scene.request(mine);
+  await submitWakeup(scene.deps, request);
+  scene.records.full = true;
+  const repeat = await submitWakeup(scene.deps, { ...request, ...other });
+  assert.deepEqual([repeat.ok, repeat.repeatOf, scene.record('mine-2')], [true, 'mine-1', null]);
+});
+
+test('a wake report that names the request id of a repeat adds its cause to the first', async () => {
+  const scene = new WakeupScene().sleep();
+  const request = scene.request(mine);
+  for (const each of [request, { ...request, ...other }]) await submitWakeup(scene.deps, each);
+  const session = scene.comeOnline();
+  scene.watch.reported(testDevice, session, { ...other, cause: 'remote' });
+  assert.equal(scene.record('mine-1')?.cause, 'remote');
+});
+
+test('the successor of a server marks repeats, and answers one that an earlier release answered without a mark', async () => {
+  const scene = new WakeupScene().sleep();
+  const request = scene.request(mine);
+  await submitWakeup(scene.deps, request);
+  const handedOver = JSON.parse(JSON.stringify([...scene.deps.memory.answered()]));
+  const [{ answer, ...known }] = handedOver;
+  scene.restart();
+  scene.deps.memory.keep(known, answer);
+  assert.equal((await submitWakeup(scene.deps, { ...request, ...other })).repeatOf, 'mine-1');
+  const { wakeup: _, ...earlier } = answer;
+  scene.restart();
+  scene.deps.memory.keep(known, earlier);
+  assert.deepEqual(await submitWakeup(scene.deps, { ...request, ...other }), earlier);
 });
 
 test('applications have their ids to themselves', async () => {

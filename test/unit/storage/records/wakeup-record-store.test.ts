@@ -3,6 +3,7 @@ import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
 import { wakeupKnownMs } from '../../../../src/model/limits.ts';
+import { aliasRecord } from '../../../../src/model/state/wakeup-save.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import type { Journal } from '../../../../src/storage/journal/journal.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
@@ -166,6 +167,33 @@ test('of several wakeups of one request id each goes in its time, and the latest
   assert.deepEqual(await left(), [1, 1, ids[2], ids[2], undefined]);
   clock.stepWall(1000);
   assert.deepEqual(await left(), [0, 0, undefined, undefined, undefined]);
+});
+
+test('the request id of a repeat finds the wakeup after the store is opened again, and is forgotten with it', async (t) => {
+  const clock = new DrivenClock();
+  const store = temporaryStore(t);
+  const { wakeups, journal } = open(store, clock);
+  const first = wakeupAt(clock);
+  wakeups.save(app, request(1), first, null);
+  const alias = aliasRecord(first.id, request(1), first.deviceId, first.acceptedAtMs, clock.wallMs());
+  wakeups.save(app, request(2), alias, null);
+  const completed = { ...first, status: 'completed', isAwaited: false, completedAtMs: 1 } as const;
+  const listed = (of: WakeupRecordStore): unknown =>
+    of.list(request(2), first.deviceId, 10).map(({ record }) => record);
+  assert.deepEqual(listed(wakeups), [{ ...first, repeatOf: request(1) }]);
+  await journal.allCommitted();
+  wakeups.save(app, request(1), completed, null);
+  assert.deepEqual(listed(wakeups), [{ ...completed, repeatOf: request(1) }]);
+  await journal.allCommitted();
+  assertKeys(store, 2, 0);
+  const last = await reopened(t, store);
+  const again = open(last, clock).wakeups;
+  assert.deepEqual(again.find(latestOf(app, request(2), first.deviceId)), alias);
+  assert.deepEqual(listed(again), [{ ...completed, repeatOf: request(1) }]);
+  clock.stepWall(wakeupKnownMs);
+  await forgetFor(2, clock, again);
+  assertKeys(last, 0, 0);
+  assert.equal(last.state.wakeups.latest.getKeysCount(), 0);
 });
 
 test('what is told of an older wakeup does not make it the latest, committed or not', async (t) => {
