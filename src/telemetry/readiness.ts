@@ -12,6 +12,7 @@ export class Readiness {
   /** A process is not ready until it says that it has started. */
   readonly #reasons = new Set<UnreadyReason>(['starting']);
   #others: () => Missing = () => ({ isReady: true, reasons: [] });
+  #hasRegistry: () => boolean = () => true;
 
   /** True while the server is being stopped: nothing new is begun. */
   readonly isDraining = (): boolean => this.#reasons.has('draining');
@@ -23,12 +24,18 @@ export class Readiness {
 
   /** In the order they came up. A server that is ready may have some: it lacks something and works all the same. */
   get reasons(): readonly string[] {
-    return [...this.#reasons, ...this.#others().reasons];
+    const lacking = this.#hasRegistry() ? [] : ['registry_empty'];
+    return [...this.#reasons, ...lacking, ...this.#others().reasons];
   }
 
   /** Takes in the other processes of this server, asked at every probe. */
   include(others: () => Missing): void {
     this.#others = others;
+  }
+
+  /** `hasRegistry` is asked at every probe: a server whose registry is empty is ready and says so. Must not throw. */
+  watchRegistry(hasRegistry: () => boolean): void {
+    this.#hasRegistry = hasRegistry;
   }
 
   set(reason: UnreadyReason): void {

@@ -139,10 +139,10 @@ test('devices and credentials change in a store at rest', async (t) => {
 /** And nobody who carries media: there are no calls here. */
 const freePorts = settingArguments([...freeListens, 'media.process=none']);
 
-test('a first start makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
+test('serve --demo makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
   const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
-  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+  const server = new LongCommand(t, ['serve', '--demo', '--data-dir', directory, ...freePorts]);
   const ready = JSON.parse(await server.line((line) => line.includes('"msg":"ready"'))) as {
     listeners: object;
   };

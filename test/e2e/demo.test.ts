@@ -131,7 +131,7 @@ test(
   async (t) => {
     const directory = join(temporaryDirectory(t), 'data');
     const freePorts = settingArguments(freeListens);
-    const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+    const server = new LongCommand(t, ['serve', '--demo', '--data-dir', directory, ...freePorts]);
     await server.line((line) => line.includes('"msg":"ready"'));
     const nowhere = join(directory, 'nowhere');
     const before = await registered(directory);

@@ -14,6 +14,7 @@ const device = 'DEMO-DOORBELL-1';
 const directory = join(temporaryDirectory({ after }), 'data');
 const server = new LongCommand({ after }, [
   'serve',
+  '--demo',
   '--data-dir',
   directory,
   ...settingArguments(freeListens),

@@ -20,7 +20,7 @@ interface Scene {
 async function openScene(t: Ending, ...settings: readonly string[]): Promise<Scene> {
   const directory = join(temporaryDirectory(t), 'data');
   const more = settingArguments(settings);
-  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts, ...more]);
+  const server = new LongCommand(t, ['serve', '--demo', '--data-dir', directory, ...freePorts, ...more]);
   await server.line((line) => line.includes('"msg":"ready"'));
   return { server, directory, cli: (...args) => runCli([...args, '--data-dir', directory]) };
 }

@@ -29,7 +29,7 @@ export interface SeenRegistry {
 export async function checkRegistry(context: CommandContext, look = seeRegistry): Promise<Finding[]> {
   try {
     const seen = await look(context);
-    if (seen === null) return [warn('store', 'there is none yet', 'the first start makes it')];
+    if (seen === null) return [warn('store', 'there is none yet', firstStoreAdvice)];
     return [
       ok('store', `opens; its map of ${inMegabytes(seen.mapBytes)} grows with it`),
       ...judgeStoreClock(seen.newestMs, context.clock.wallMs()),
@@ -39,6 +39,9 @@ export async function checkRegistry(context: CommandContext, look = seeRegistry)
     return [judgeStoreError(error as Error)];
   }
 }
+
+const firstStoreAdvice =
+  'the first start makes it, and it stays empty where anything is configured: import a registry, or check that the disk is mounted';
 
 async function seeRegistry({ clock, dataDirectory }: CommandContext): Promise<SeenRegistry | null> {
   if (!hasStore(dataDirectory)) return null;
@@ -80,8 +83,9 @@ const endsSoonS = 7 * 86_400;
 
 function judgeRegistry({ counts, credential }: SeenRegistry, nowS: number): Finding[] {
   const importOne = `import one: ${reveilleCommand('registry import FILE')}`;
+  const emptyAdvice = `${importOne}; or check that the disk of the data directory is mounted`;
   if (Object.values(counts).every((count) => count === 0))
-    return [warn('registry', 'is empty: nobody can call and no device can log in', importOne)];
+    return [warn('registry', 'is empty: nobody can call and no device can log in', emptyAdvice)];
   const found = describeCounts(counts);
   const registry =
     counts.device === 0

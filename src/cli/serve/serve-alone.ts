@@ -8,6 +8,7 @@ import { pause, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
+import type { DemoWish } from '../../server/bootstrap/unasked-changes.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { listenerNames } from '../../server/config/settings-schema.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
@@ -37,7 +38,12 @@ const sameSignalMs = 500;
 /** The flag by which only a server starts its successor. */
 export const successorFlag = '--successor';
 
-export async function serveAlone(context: CommandContext, isSuccessor: boolean): Promise<void> {
+/** `demo`: null: an empty store stays empty. */
+export async function serveAlone(
+  context: CommandContext,
+  isSuccessor: boolean,
+  demo: DemoWish | null,
+): Promise<void> {
   const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal(context.clock, isSuccessor ? sameSignalMs : 0);
@@ -49,7 +55,9 @@ export async function serveAlone(context: CommandContext, isSuccessor: boolean):
     await checkStart(context);
     const { startServer } = await loading;
     const { settings, takeOver } = await begin(context, predecessor);
-    const alone = new AloneServer(context, settings, logging, startServer);
+    const alone = new AloneServer(context, settings, logging, (given, deps) =>
+      startServer(given, { ...deps, demo }),
+    );
     await alone.start(takeOver, predecessor);
     await alone.serve(stopping, isSuccessor);
   } catch (error) {

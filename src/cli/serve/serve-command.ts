@@ -9,6 +9,7 @@ import { openLog } from '../../server/bootstrap/logging.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
+import { findDemoWish } from './demo-wish.ts';
 import { serveAlone, successorFlag } from './serve-alone.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
@@ -32,13 +33,15 @@ export function addServeCommand(program: Command): void {
       'so many processes behind the same ports, as one server; another one does what there is one of',
       parseProcesses,
     )
+    .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
     .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
     .addOption(new Option(successorFlag, 'what a server that is upgraded starts').hideHelp())
     .action(inLocalContext(serveAs));
   addExamples(
     command,
     ['serve', 'with embedded defaults; the first start makes a demo application and two devices'],
-    ['serve --config production.json', 'with a settings file'],
+    ['serve --config production.json', 'with a settings file; an empty store stays empty'],
+    ['serve --demo --data-dir /tmp/trial', 'the demo application in a data directory of its own'],
     [
       'serve --set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0',
       'one setting over all; port 0 is a free one',
@@ -63,22 +66,24 @@ function parseProcesses(text: string): number {
 interface ServeOptions {
   readonly only?: 'media';
   readonly processes?: number;
+  readonly demo?: boolean;
   readonly supervised?: boolean;
   readonly successor?: boolean;
 }
 
 async function serveAs(
   context: CommandContext,
-  { only, processes, supervised, successor }: ServeOptions,
+  { only, processes, demo = false, supervised, successor }: ServeOptions,
 ): Promise<void> {
-  if (supervised === true) return serveSupervised(context);
+  const wish = findDemoWish(context, demo);
+  if (supervised === true) return serveSupervised(context, wish);
   if (only === 'media') return serveMedia(context);
   const { processes: set, nats_url: natsUrl } = context.settings.cluster;
   if (processes !== undefined && natsUrl !== null)
     throw usageError(
       'processes share the store of one machine and nodes share none: not with cluster.nats_url',
     );
-  if (processes === undefined && set === 1) return serveAlone(context, successor === true);
+  if (processes === undefined && set === 1) return serveAlone(context, successor === true, wish);
   return serveProcesses(context, processes ?? set);
 }
 

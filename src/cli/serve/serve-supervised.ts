@@ -19,6 +19,7 @@ import {
 } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/config/derived-settings.ts';
 import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
+import type { DemoWish } from '../../server/bootstrap/unasked-changes.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { Predecessor } from '../../server/upgrade/predecessor.ts';
 import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
@@ -28,9 +29,9 @@ import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { checkStart, demoNotice, dieOfTheUnexpected } from './serving-end.ts';
 
-export async function serveSupervised(context: CommandContext): Promise<void> {
+export async function serveSupervised(context: CommandContext, demo: DemoWish | null): Promise<void> {
   const { startServer } = await import('../../server/bootstrap/server.ts');
-  new Supervised(context, startServer).follow();
+  new Supervised(context, (settings, deps) => startServer(settings, { ...deps, demo })).follow();
 }
 
 type StartServer = (settings: Settings, deps: ServerDeps) => Promise<RunningServer>;

@@ -169,7 +169,7 @@ function consoleUrl({ ops = '' }: Readonly<Partial<Record<'ops', string>>>): str
   return address === null ? null : `http://${formatListenAddress(reachableHere(address))}/console`;
 }
 
-/** The notice of a first start with nothing configured. It has secrets, which no log may have: it is for standard error. */
+/** The notice of a demo registry. It has secrets, which no log may have: it is for standard error. */
 export function demoNotice(
   { credential, devices }: DemoRegistry,
   dataDirectory: string,
@@ -178,7 +178,7 @@ export function demoNotice(
   const url = consoleUrl(listeners);
   const device = devices[0]?.deviceId ?? 'DEVICE';
   return `
-A first start with nothing configured: here is a demo application to play with. Its secrets are shown once.
+The store was empty: here is a demo application to play with. Its secrets are shown once.
 
   application    ${credential.appId}
   access key id  ${credential.accessKeyId}

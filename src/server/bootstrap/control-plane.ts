@@ -22,7 +22,7 @@ import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts
 import { RegistryRefresh } from './registry-refresh.ts';
 import { RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
-import { fillRegistry, type Recovered } from './unasked-changes.ts';
+import { fillRegistry, hasEntries, type DemoWish, type Recovered } from './unasked-changes.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 import type { WebhookService } from './webhook-service.ts';
 
@@ -32,6 +32,7 @@ export interface ControlPlaneDeps {
   readonly tables: RegistryTables;
   readonly startMedia: CallServiceDeps['startMedia'];
   readonly upgrade: UpgradeControl;
+  readonly demo: DemoWish | null;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
 }
@@ -48,6 +49,7 @@ export class ControlPlane {
   readonly provisioner: RegistryWriting['provisioner'];
   readonly #writing: RegistryWriting;
   readonly #context: ServerContext;
+  readonly #demo: DemoWish | null;
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
   readonly #refusals: RefusedCredentials;
@@ -59,6 +61,7 @@ export class ControlPlane {
     const { settings, clock, log, registry, records, telemetry, signingKeys } = context;
     const { dataDirectory: directory, tables, startMedia, member } = deps;
     this.#context = context;
+    this.#demo = deps.demo;
     this.#member = member;
     this.tables = tables;
     this.audit = new AuditLog({
@@ -121,12 +124,15 @@ export class ControlPlane {
    * as the server before this one had it, while devices wait.
    */
   async recover(isSuccessor: boolean): Promise<Recovered> {
-    const { settings, log } = this.#context;
+    const { settings, log, readiness, registry } = this.#context;
     reportRisks(settings, log);
     reportExposedFiles(settings, log);
     const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
     await this.#member.prepare(this.#context, this);
-    const demo = isSuccessor ? null : await fillRegistry(this.#context, this);
+    const { writer, refresh, audit } = this;
+    const filling = { writer, refresh, audit, demo: this.#demo };
+    const demo = isSuccessor ? null : await fillRegistry(this.#context, filling);
+    readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
     await this.webhooks.start();
     this.#console.start();

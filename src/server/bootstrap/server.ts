@@ -8,7 +8,13 @@ import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { reloadAll } from './reload.ts';
-import { type DemoRegistry, type Recovered, type Reloaded, recordReload } from './unasked-changes.ts';
+import {
+  type DemoRegistry,
+  type DemoWish,
+  type Recovered,
+  type Reloaded,
+  recordReload,
+} from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
@@ -40,6 +46,8 @@ export interface ServerDeps {
   readonly announce?: Logging['announce'];
   /** How the release is changed while devices sleep on; left out: it is not. */
   readonly upgrade?: UpgradeControl;
+  /** Left out: an empty registry stays empty. */
+  readonly demo?: DemoWish | null;
   /** What a server before this one has left to it; left out: nothing. */
   readonly takeOver?: TakeOver;
 }
@@ -47,7 +55,7 @@ export interface ServerDeps {
 export interface RunningServer extends UpgradableServer {
   /** Real addresses, by name; empty for what another process listens on. */
   readonly listeners: Readonly<Record<ListenerName, string>>;
-  /** What a first start with nothing configured made; null otherwise. To be shown once. */
+  /** Null: none was made. To be shown once. */
   readonly demo: DemoRegistry | null;
   /** For who measures it from within. */
   readonly records: Records;
@@ -119,7 +127,7 @@ class Server {
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
     const { log, membership, member, startMedia = startMediaChild, handle, takeOver = null } = deps;
     const upgrade = deps.upgrade ?? upgradeOf(handle);
-    const { announce = (fields, message) => log.info(fields, message) } = deps;
+    const { announce = (fields, message) => log.info(fields, message), demo = null } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
     this.#membership = membership;
@@ -127,7 +135,7 @@ class Server {
     this.#context = context;
     this.#certificates = new CertificatesInForce(context.settings, log);
     this.#controlPlane = hasControlPlane(membership.role)
-      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
+      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade, demo })
       : null;
     const sharesPorts = handle !== null || deps.upgrade !== undefined;
     this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesPorts) : null;

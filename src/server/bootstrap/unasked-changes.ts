@@ -2,6 +2,7 @@
  * The changes that no token stands behind, with their lines in the audit log: what the start of the server makes of its
  * registry, and signals to it.
  */
+import { resolve } from 'node:path';
 import { messageOf } from '../../lib/result.ts';
 import type { AuditAction, AuditIds, AuditIntent, AuditOutcome } from '../../model/audit.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
@@ -16,26 +17,28 @@ import {
   generateSecret,
   type RegistryWriter,
 } from '../../storage/registry/registry-write.ts';
-import type { RegistryStore } from '../../storage/registry/registry-store.ts';
-import type { Settings } from '../config/settings-schema.ts';
-import { isLoopback } from '../../model/settings-values.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 
+/** Why a demo registry is made where there is none: `serve --demo`, or a start with nothing configured. */
+export type DemoWish = 'asked' | 'first-start';
+
 interface RegistryFilling {
+  /** Null: an empty registry stays empty. */
+  readonly demo: DemoWish | null;
   readonly writer: RegistryWriter;
   readonly refresh: RegistryRefresh;
   readonly audit: AuditLog;
 }
 
 /**
- * The registry at the start: from its file, or, where nothing is configured, one that a newcomer can try. Resolves to the
- * latter; null: nothing was made. Rejects when the file cannot come in, or with an AuditRefusal.
+ * The registry at the start: from its file, and if it is empty then, one that a newcomer can try, where that is wished. Resolves
+ * to the latter; null: nothing was made. Rejects when the file cannot come in, or with an AuditRefusal.
  */
 export async function fillRegistry(
   { settings, registry, log }: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
-  { writer, refresh, audit }: RegistryFilling,
+  { demo, writer, refresh, audit }: RegistryFilling,
 ): Promise<DemoRegistry | null> {
   const { file } = settings.registry;
   if (file !== null) {
@@ -44,16 +47,18 @@ export async function fillRegistry(
       refresh.import({ file, replace: false, skipUnchanged: true });
     const result = await audit.record(intent, importing, importOutcome);
     if (!result.ok) throw new Error(result.error.message);
-  } else if (wantsDemo(settings, registry)) {
+  }
+  if (demo !== null && registry.isEmpty()) {
     const seeding = (): Promise<DemoRegistry> => seedDemo(writer);
     return audit.record(intentOf('start', 'registry.seed', {}), seeding, ({ credential }) => {
       return { result: 'ok', ids: { access_key_id: credential.accessKeyId, app_id: credential.appId } };
     });
   }
+  if (demo === 'asked') log.warn({}, '--demo makes nothing: the registry is not empty');
   if (registry.isEmpty())
     log.warn(
-      {},
-      'the registry is empty: nobody can call and no device can log in; see reveille registry import --help',
+      { data_dir: resolve(settings.data.dir) },
+      'the registry is empty: nobody can call and no device can log in; check the data directory, or see reveille registry import --help',
     );
   return null;
 }
@@ -61,19 +66,19 @@ export async function fillRegistry(
 /** The registry file, of a server that serves already. Never rejects; what is in the way is logged and changes nothing. */
 export async function importLate(
   context: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
-  filling: RegistryFilling,
+  filling: Omit<RegistryFilling, 'demo'>,
 ): Promise<void> {
   if (context.settings.registry.file === null) return;
   try {
-    await fillRegistry(context, filling);
+    await fillRegistry(context, { ...filling, demo: null });
   } catch (error) {
     context.log.error({ reason: messageOf(error) }, 'the registry stays as the release before had it');
   }
 }
 
 /**
- * What a first start with nothing configured makes, so that a newcomer has a device to wake; all secrets are random. Source:
- * running.md, Data.
+ * An application, a product and devices, so that a newcomer has a device to wake; all secrets are random. Source: running.md,
+ * Data.
  */
 export interface DemoRegistry {
   readonly credential: Credential;
@@ -84,15 +89,8 @@ export interface DemoRegistry {
 export interface Recovered {
   /** The address of the ops listener; empty: another process has it. */
   readonly ops: string;
-  /** What a first start with nothing configured made; null otherwise. */
+  /** Null: none was made. */
   readonly demo: DemoRegistry | null;
-}
-
-/** Nothing configured, an empty store and loopback listeners; in every other case an empty store stays empty. */
-function wantsDemo(settings: Settings, registry: RegistryStore): boolean {
-  const { api, sleep, signal, media, ops } = settings;
-  const local = [api, sleep, signal, media, ops].every(({ listen }) => isLoopback(listen));
-  return local && settings.registry.file === null && registry.isEmpty();
 }
 
 const appId = '2818153' as ApplicationId;
@@ -187,4 +185,13 @@ export function importOutcome(imported: ImportResult): AuditOutcome {
 
 function intentOf(operator: 'start' | 'signal', action: AuditAction, ids: AuditIds): AuditIntent {
   return { operator, role: null, from: `pid ${process.pid}`, action, ids };
+}
+
+/** A registry that cannot be read is another fault. */
+export function hasEntries(registry: Pick<ServerContext['registry'], 'isEmpty'>): boolean {
+  try {
+    return !registry.isEmpty();
+  } catch {
+    return true;
+  }
 }

@@ -117,12 +117,12 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    server = await startServer(settings, { clock, log: troublesOnly, handle: null });
+    server = await startServer(settings, { clock, log: troublesOnly, handle: null, demo: 'asked' });
     const running = readRuntimeFile(directory);
     const productId = server.demo?.devices[0]?.productId;
     assert(
       running !== null && server.demo !== null && productId !== undefined,
-      'a first start makes a demo application',
+      'a server on an empty store makes a demo application',
     );
     const place: Place = { clock, running, dataDirectory: directory, tls: noTls, trust: undefined };
     const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);

@@ -21,3 +21,16 @@ test('a reason counts once, and others stay when it is cleared', () => {
   assert.deepEqual(readiness.reasons, ['draining']);
   assert.ok(readiness.isDraining());
 });
+
+test('a server whose registry is empty is ready, and says so until it has one', () => {
+  const readiness = new Readiness();
+  let hasRegistry = false;
+  readiness.watchRegistry(() => hasRegistry);
+  readiness.clear('starting');
+  assert.deepEqual([readiness.isReady, readiness.reasons], [true, ['registry_empty']]);
+  readiness.set('store');
+  assert.equal(readiness.isReady, false);
+  readiness.clear('store');
+  hasRegistry = true;
+  assert.deepEqual([readiness.isReady, readiness.reasons], [true, []]);
+});
