@@ -9,12 +9,12 @@ export interface PendingLimits {
   readonly waitMs: number;
   /** Connections of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
-  /** Connections that have proved nothing, at present. */
+  /** Unproved connections, at present. */
   max(): number;
 }
 
-/** With TLS a connection is two objects: the socket that came, and the one that is read. Both have its address. */
-type Ends = Pick<Socket, 'remoteAddress' | 'remotePort'>;
+/** With TLS a connection is two objects: the accepted socket, and the one that is read. Both have its address. */
+export type ConnectionEnds = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
 interface Pending {
   readonly address: string;
@@ -32,10 +32,26 @@ export class PendingConnections {
   readonly #limits: PendingLimits;
   readonly #pending = new Map<string, Pending>();
   readonly #crowd = new Crowd<Pending>();
+  #refused = 0;
+  #evicted = 0;
 
   constructor(clock: Clock, limits: PendingLimits) {
     this.#clock = clock;
     this.#limits = limits;
+  }
+
+  get unprovedCount(): number {
+    return this.#crowd.size;
+  }
+
+  /** Number of connections that were destroyed when they arrived, since the start. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** Number of connections that were destroyed for a newcomer, since the start. */
+  get evicted(): number {
+    return this.#evicted;
   }
 
   /** Destroys it now if there is no room for it, else when its time is up. To be called when it has just come. */
@@ -47,6 +63,7 @@ export class PendingConnections {
     // Without addresses all are one crowd, of which none has fewer.
     const group = perAddressMax > 0 ? address : '';
     if (!this.#crowd.makeRoom(group, nowMs, limits, (evicted) => this.#evict(evicted))) {
+      this.#refused += 1;
       socket.destroy();
       return;
     }
@@ -60,17 +77,18 @@ export class PendingConnections {
   }
 
   /** Its request is whole: its time is no longer limited here. */
-  requested(socket: Ends): void {
+  requested(socket: ConnectionEnds): void {
     this.#pending.get(originOf(socket))?.cancel();
   }
 
   /** It is never destroyed for a newcomer from now on. */
-  proved(socket: Ends): void {
+  proved(socket: ConnectionEnds): void {
     const pending = this.#pending.get(originOf(socket));
     if (pending !== undefined) this.#crowd.delete(pending.address, pending);
   }
 
   #evict(pending: Pending): void {
+    this.#evicted += 1;
     pending.socket.destroy();
     this.#end(originOf(pending.socket), pending);
   }
@@ -84,6 +102,6 @@ export class PendingConnections {
   }
 }
 
-function originOf({ remoteAddress, remotePort }: Ends): string {
+function originOf({ remoteAddress, remotePort }: ConnectionEnds): string {
   return `${remoteAddress} ${remotePort}`;
 }

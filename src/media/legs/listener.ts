@@ -3,14 +3,13 @@
  * own, and the end of a call, or of all, comes from the leg service. Source: calls-and-media.md, Legs; running.md,
  * Stopping.
  */
-import type { Server as TlsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import { BoundedServer } from '../../lib/connections/bounded-server.ts';
 import { Crowd } from '../../lib/connections/crowd.ts';
-import { PendingConnections } from '../../lib/connections/pending-connections.ts';
-import { readCertificate, type TlsFiles } from '../../lib/tls-files.ts';
+import type { TlsFiles } from '../../lib/tls-files.ts';
 import {
   handshakeSocketsReserved,
+  legRequestBytesMax,
   legRequestMsMax,
   legSilenceMsMax,
   legsOfOwnerPart,
@@ -22,7 +21,8 @@ import { UpgradeHandler } from './upgrade-handler.ts';
 import type { LegOwner, MediaListenerContext, LegRelay } from './listener-context.ts';
 import { RtcEndpoint, type RtcSettings } from './rtc-endpoint.ts';
 import type { RtcPeers, RtcTrouble } from '../webrtc/rtc-peer.ts';
-import { createMediaServer, listenOn, type MediaServer } from './media-server.ts';
+import { answerOf, refusalOfFault } from './refusal.ts';
+import { UpgradeRequest } from './upgrade-request.ts';
 
 export interface MediaLegsSettings {
   readonly host: string;
@@ -62,11 +62,8 @@ export interface MediaListenerDeps {
 export class MediaListener {
   readonly #settings: MediaLegsSettings;
   readonly #deps: MediaListenerDeps;
-  readonly #server: MediaServer;
+  readonly #server: BoundedServer;
   readonly #context: MediaListenerContext;
-  readonly #connections = new Set<Socket>();
-  #fingerprint: string | null;
-  #port = 0;
   #isOpen = true;
   #drained: () => void = () => undefined;
   #stopHeartbeats: Cancel = () => undefined;
@@ -88,14 +85,9 @@ export class MediaListener {
       rtcLegLeft: () => this.#checkDrained(),
       report: (trouble, fault) => this.#report(trouble, fault),
     };
-    const pending = new PendingConnections(deps.clock, {
-      waitMs: legRequestMsMax,
-      perAddressMax: settings.handshakesPerAddressMax,
-      max: () => (this.#isCrowded(handshakeSocketsReserved) ? 0 : settings.handshakesMax),
-    });
     const upgradeHandler = new UpgradeHandler({
       ...deps,
-      proved: (request) => pending.proved(request.request.socket),
+      proved: (request) => this.#server.proved(request.request.socket),
       context: this.#context,
       rtc: new RtcEndpoint(settings.rtc, {
         peers: deps.rtcPeers,
@@ -108,32 +100,43 @@ export class MediaListener {
       makeRoom: (owner, isIdle) => this.#makeRoom(owner, isIdle),
       reportSilence: () => this.#reportSilence(),
     });
-    const certificate = readCertificate(settings.tls);
-    this.#fingerprint = certificate?.fingerprint ?? null;
-    this.#server = createMediaServer(certificate, {
-      pending,
-      connected: (socket) => this.#connected(socket),
-      requested: (request) => upgradeHandler.handle(request),
-    });
+    this.#server = new BoundedServer(
+      deps.clock,
+      {
+        tls: settings.tls,
+        headBytesMax: legRequestBytesMax,
+        requestMsMax: legRequestMsMax,
+        keepAliveMs: 0,
+        // The receiver of a stream sends nothing.
+        tcpProbeMs: legSilenceMsMax,
+        perAddressMax: settings.handshakesPerAddressMax,
+        max: () => (this.#isCrowded(handshakeSocketsReserved) ? 0 : settings.handshakesMax),
+      },
+      {
+        requested: (request, response) => upgradeHandler.handle(UpgradeRequest.plain(request, response)),
+        upgrading: (request, head) => upgradeHandler.handle(UpgradeRequest.upgrading(request, head)),
+        answerOf: (fault) => answerOf(refusalOfFault(fault)),
+        closed: () => this.#checkDrained(),
+        failed: (error) => deps.log.error({ error: error.message }, 'the media listener failed'),
+      },
+    );
   }
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
     const { host, port, handshakesMax } = this.#settings;
-    this.#port = await listenOn(this.#server, host, port, handshakesMax);
-    const { clock, log } = this.#deps;
-    this.#server.on('error', (error) => log.error({ error: error.message }, 'the media listener failed'));
-    this.#stopHeartbeats = clock.every(heartbeatMs, () => this.#heartbeat());
+    await this.#server.listen(host, port, handshakesMax);
+    this.#stopHeartbeats = this.#deps.clock.every(heartbeatMs, () => this.#heartbeat());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
-    return { host: this.#settings.host, port: this.#port };
+    return { host: this.#settings.host, port: this.#server.port };
   }
 
   /** SHA-256 of its certificate; null: it takes plain connections. */
   get fingerprint(): string | null {
-    return this.#fingerprint;
+    return this.#server.fingerprint;
   }
 
   /** Legs, idle bridges and viewers. */
@@ -143,22 +146,18 @@ export class MediaListener {
 
   /** Descriptors held, including those of peers that have not sent a request yet or are leaving, and of legs passed on. */
   get socketCount(): number {
-    return this.#connections.size + this.#context.forwarded.size;
+    return this.#server.connectionCount + this.#context.forwarded.size;
   }
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */
   reloadTls(): void {
-    const certificate = readCertificate(this.#settings.tls);
-    if (certificate === null) return;
-    (this.#server as TlsServer).setSecureContext(certificate);
-    this.#fingerprint = certificate.fingerprint;
+    this.#server.reloadTls();
   }
 
   /** Takes no more connections and opens no more legs; the leg service closes the legs. Resolves when they are gone. */
   drain(): Promise<void> {
     this.#isOpen = false;
-    this.#port = 0;
-    this.#server.close();
+    this.#server.stopListening();
     return new Promise((resolve) => {
       this.#drained = resolve;
       this.#checkDrained();
@@ -170,15 +169,7 @@ export class MediaListener {
     void this.drain();
     this.#stopHeartbeats();
     for (const leg of [...this.#context.legs, ...this.#context.rtcLegs]) leg.drop();
-    for (const socket of this.#connections) socket.destroy();
-  }
-
-  #connected(socket: Socket): void {
-    this.#connections.add(socket);
-    socket.once('close', () => {
-      this.#connections.delete(socket);
-      this.#checkDrained();
-    });
+    this.#server.close();
   }
 
   /** Behind the sockets' turn: a leg learns of its end after the listener. */

@@ -3,6 +3,7 @@
  * WebRTC resources. Source: calls-and-media.md, Legs; RFC 9457.
  */
 import { STATUS_CODES } from 'node:http';
+import type { BareAnswer, RequestFault } from '../../lib/connections/bounded-server.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { legRequestBytesMax } from '../../model/limits.ts';
 
@@ -12,10 +13,7 @@ export interface HttpRefusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface RefusalAnswer {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
+export type RefusalAnswer = BareAnswer;
 
 export const notFound: HttpRefusal = {
   status: 404,
@@ -38,11 +36,15 @@ export const badWebSocketKey: HttpRefusal = {
 };
 export const badPicture: HttpRefusal = { status: 400, sentence: 'picture is source or output' };
 
-export const noRequest: HttpRefusal = { status: 400, sentence: 'this is no request of HTTP/1.1' };
-export const requestTooLarge: HttpRefusal = {
+const noRequest: HttpRefusal = { status: 400, sentence: 'this is no request of HTTP/1.1' };
+const requestTooLarge: HttpRefusal = {
   status: 431,
   sentence: `the request line and the headers are at most ${legRequestBytesMax} bytes`,
 };
+
+export function refusalOfFault(fault: RequestFault): HttpRefusal {
+  return { malformed: noRequest, 'too-large': requestTooLarge, method: methodNotAllowed }[fault];
+}
 
 /** `waitMs`: until one more may come. */
 export function tooOften(waitMs: number): HttpRefusal {
@@ -58,14 +60,15 @@ export function tooLarge(bytesMax: number): HttpRefusal {
   return { status: 413, sentence: `the body is at most ${bytesMax} bytes` };
 }
 
-export function answerOf({ sentence, headers }: HttpRefusal): RefusalAnswer {
-  return jsonAnswer('application/json; charset=utf-8', { error: sentence }, headers);
+export function answerOf(refusal: HttpRefusal): RefusalAnswer {
+  return jsonAnswer('application/json; charset=utf-8', { error: refusal.sentence }, refusal);
 }
 
 /** Of the WebRTC resources: problem details. */
-export function problemOf({ status, sentence, headers }: HttpRefusal): RefusalAnswer {
+export function problemOf(refusal: HttpRefusal): RefusalAnswer {
+  const { status, sentence } = refusal;
   const problem = { type: 'about:blank', title: STATUS_CODES[status] ?? '', status, detail: sentence };
-  return jsonAnswer('application/problem+json', problem, headers);
+  return jsonAnswer('application/problem+json', problem, refusal);
 }
 
 /** Of an offer: the client sends it there. Source: RFC 9725, 4.5. */
@@ -78,10 +81,11 @@ export function goElsewhere(url: string): HttpRefusal {
 }
 
 /** Every refusal ends its connection. */
-function jsonAnswer(type: string, value: object, headers: HttpRefusal['headers']): RefusalAnswer {
+function jsonAnswer(type: string, value: object, { status, headers }: HttpRefusal): RefusalAnswer {
   const body = JSON.stringify(value);
   const length = String(Buffer.byteLength(body));
   return {
+    status,
     headers: { 'Content-Type': type, 'Content-Length': length, Connection: 'close', ...headers },
     body,
   };

@@ -85,8 +85,8 @@ export class RtcEndpoint {
   /** Its refusals are problem details from now on, and a page may read its answers. Null: its address may ask now. */
   begin(request: UpgradeRequest): HttpRefusal | null {
     request.refuseBy((refusal) => {
-      const { headers, body } = problemOf(refusal);
-      return { headers: { ...headers, ...this.#crossOrigin(request) }, body };
+      const answer = problemOf(refusal);
+      return { ...answer, headers: { ...answer.headers, ...this.#crossOrigin(request) } };
     });
     const waitMs = this.#rates.countRequest(request.address, request.request.method === 'POST');
     return waitMs > 0 ? tooOften(waitMs) : null;
