@@ -4,7 +4,7 @@
  */
 import { createApp, listenExclusively, type WebSocket } from '../../src/lib/uws.ts';
 import { sessionKeyLength } from '../../src/lib/session-key.ts';
-import { signalBackpressureBytesMax, signalFrameBytesMax } from '../../src/model/limits.ts';
+import { signalBackpressureBytesMax, signalMessageBytesMax } from '../../src/model/limits.ts';
 import { encodeChallenge, encodeWelcome } from '../../src/protocol/signal/server-message.ts';
 import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
 
@@ -49,7 +49,7 @@ function onClose(socket: WebSocket<Tag>): void {
 
 async function listen(): Promise<PeerPorts> {
   const app = createApp().ws<Tag>('/*', {
-    maxPayloadLength: signalFrameBytesMax,
+    maxPayloadLength: signalMessageBytesMax,
     maxBackpressure: signalBackpressureBytesMax,
     closeOnBackpressureLimit: false,
     idleTimeout: 0,

@@ -56,6 +56,12 @@ export async function bindSockets(at: BindAddress, count: number): Promise<reado
   return [bound(first), ...Array.from({ length: count - 1 }, () => bound(bind(uvTcpReusePort)))];
 }
 
+/** One socket, for several processes to accept from. Rejects with the system's word for the fault. */
+export async function bindSocket(at: BindAddress): Promise<BoundSocket> {
+  const { address, family } = await lookup(at.host);
+  return bound(bindOne(address, at.port, family, 0));
+}
+
 /**
  * The same for a process that listens alone. Empty where one socket is all that can be had, or not even that: a server that listens there
  * by itself says why.

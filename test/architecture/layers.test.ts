@@ -70,7 +70,7 @@ const forbidden: Readonly<Record<string, string>> = {
   'a file outside src': `import { x } from '../../../run.ts';`,
   'a file without its ending': `import { x } from '../../lib/clock';`,
   'uWebSockets.js outside lib': `import { App } from 'uWebSockets.js';`,
-  'ws outside the media legs': `import { WebSocketServer } from 'ws';`,
+  'ws outside its one file': `import { WebSocketServer } from 'ws';`,
 };
 
 for (const [what, text] of Object.entries(forbidden))

@@ -98,7 +98,7 @@ const importersOf: Readonly<Record<string, RegExp>> = {
   '@nats-io/nats-core': /^src\/cluster\//,
   '@nats-io/jetstream': /^src\/cluster\//,
   '@nats-io/kv': /^src\/cluster\//,
-  ws: /^src\/(?:media\/legs\/web-socket-library\.ts$|cli\/|tools\/)/,
+  ws: /^src\/(?:lib\/connections\/web-socket-library\.ts$|cli\/|tools\/)/,
 };
 
 function packageViolation(path: string, specifier: string): string[] {

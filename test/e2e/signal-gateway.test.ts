@@ -17,6 +17,7 @@ import {
   signalHandshakePingsMax,
   signalMessagesBurstMax,
   signalMessagesPerSecondMax,
+  signalPiecesMax,
   controllerReportsBurstMax,
 } from '../../src/model/limits.ts';
 import type { MessageId } from '../../src/model/ids.ts';
@@ -202,6 +203,69 @@ test('what is no upgrade of ours is told why, and its connection closed', async 
   assert.equal(listener.socketCount, 0);
 });
 
+test('an upgrade is accepted however HTTP lets it be written', async () => {
+  await listen();
+  const requests = [
+    upgradeRequest({ Upgrade: 'WebSocket', Connection: 'keep-alive, upgrade' }),
+    upgradeRequest({}, 'GET http://127.0.0.1/v1/signal'),
+    upgradeRequest({}, 'GET wss://here:8082/v1/signal/?x=1'),
+    upgradeRequest().toLowerCase().replace('get /v1/signal http/1.1', 'GET /v1/signal HTTP/1.1'),
+    upgradeRequest().replace('Connection: Upgrade', 'CONNECTION:\tUpgrade  '),
+    `\r\n${upgradeRequest()}`,
+  ];
+  for (const request of requests) {
+    const upgrading = new SignalPeer(await rawPeer());
+    upgrading.raw.send(request.replace('dghlihnhbxbszsbub25jzq==', 'dGhlIHNhbXBsZSBub25jZQ=='));
+    assert.match(await upgrading.readHead(), /^HTTP\/1\.1 101 /, request);
+  }
+});
+
+test('a HEAD has the head of the answer to a GET, and no body', async () => {
+  await listen();
+  const plain = { Upgrade: null, 'Sec-WebSocket-Key': null };
+  const withoutDate = (head: string): string => head.replace(/date: .*\r\n/, '');
+  for (const path of ['/v1/signal', '/']) {
+    const get = await answerTo(upgradeRequest(plain, `GET ${path}`));
+    const head = await answerTo(upgradeRequest(plain, `HEAD ${path}`));
+    assert.equal(head.body, '');
+    assert.equal(withoutDate(head.head), withoutDate(get.head));
+    assert.match(head.head, new RegExp(`\r\ncontent-length: ${get.body.length}\r\n`));
+  }
+  const upgrade = await answerTo(upgradeRequest({}, 'HEAD /v1/signal'));
+  assert.deepEqual([upgrade.status, upgrade.body], ['400 Bad Request', '']);
+});
+
+test('every other method, an expectation and bytes that are no request are answered, and close', async () => {
+  await listen();
+  const plain = { Upgrade: null, 'Sec-WebSocket-Key': null };
+  const cases: readonly (readonly [string, string])[] = [
+    [upgradeRequest(plain, 'OPTIONS /v1/signal'), '426 Upgrade Required'],
+    [upgradeRequest(plain, 'OPTIONS *'), '404 Not Found'],
+    [upgradeRequest(plain, 'DELETE /v1/signal'), '426 Upgrade Required'],
+    [upgradeRequest({ Connection: 'close' }), '400 Bad Request'],
+    [
+      upgradeRequest({ ...plain, Expect: '100-continue', 'Content-Length': '5' }, 'POST /v1/signal'),
+      '426 Upgrade Required',
+    ],
+    [upgradeRequest({ ...plain, Expect: 'tea' }), '426 Upgrade Required'],
+    [upgradeRequest({ 'Content-Length': '2' }, 'POST /'), '404 Not Found'],
+    [upgradeRequest({}, 'BREW /v1/signal'), '405 Method Not Allowed'],
+    [upgradeRequest({}, 'CONNECT here:80'), '405 Method Not Allowed'],
+    ['RVL1 VEVTVA fixed 5 1 x\n\r\n\r\n', '405 Method Not Allowed'],
+    ['GET /v1/signal HTTP/1.1\r\nno header\r\n\r\n', '400 Bad Request'],
+    ['GET  HTTP/1.1\r\n\r\n', '400 Bad Request'],
+    [upgradeRequest({ 'X-Filler': 'x'.repeat(5000) }), '431 Request Header Fields Too Large'],
+  ];
+  for (const [request, status] of cases) {
+    const answer = await answerTo(request);
+    assert.equal(answer.status, status, request);
+    assert.match(answer.head, /\r\ncontent-type: text\/plain; charset=utf-8\r\n/);
+    assert.match(answer.head, new RegExp(`\r\ncontent-length: ${answer.body.length}\r\n`));
+    assert.match(answer.head, /\r\nconnection: close\r\n/);
+  }
+  await until(() => listener.socketCount === 0);
+});
+
 test('a wrong mac, an unknown device and a mac over another challenge are denied in one word', async () => {
   await listen();
   const [wrong, unknown, replayed, other] = [await peer(), await peer(), await peer(), await peer()];
@@ -274,45 +338,62 @@ test('16 KiB is a message, and a byte more reads an honest 1009', async () => {
   assert.equal(telemetry.count('signal login malformed'), 1);
 });
 
-test('64 KiB reads 1009 in one frame or in many; far beyond it the connection is cut, before its bytes are kept', async () => {
+test('whatever is too large reads 1009 as soon as its length is known, and none of it is kept', async () => {
   await listen();
-  const [whole, parted, beyond] = [await peer(), await peer(), await peer()];
-  for (const talker of [whole, parted, beyond]) await talker.readSessionKey();
-  whole.send('x'.repeat(65_536));
-  assert.equal((await whole.readToEnd()).close, '1009 too_large');
-  for (let i = 0; i < 4; i++)
-    parted.raw.send(
-      encodeFrame('x'.repeat(16_384), {
-        opcode: i === 0 ? opcodes.text : opcodes.continuation,
-        fin: i === 3,
-      }),
-    );
-  assert.equal((await parted.readToEnd()).close, '1009 too_large');
-  // The head of a frame of 1 GiB: none of it is waited for.
-  beyond.raw.send(Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0x40, 0, 0, 0, 1, 2, 3, 4]));
-  assert.equal((await beyond.readToEnd()).close, 'cut');
-  assert.equal(telemetry.count('signal login malformed'), 3);
+  const part = (bytes: number, opcode: number): Buffer =>
+    encodeFrame('x'.repeat(bytes), { opcode, fin: false });
+  const kinds: readonly (readonly Buffer[])[] = [
+    [encodeFrame('x'.repeat(65_536))],
+    [part(16_000, opcodes.text), part(1000, opcodes.continuation)],
+    // The head alone of a frame of 1 GiB, and of one beyond 2^53 bytes.
+    [Buffer.from('81ff0000000040000000', 'hex'), Buffer.from('01020304', 'hex')],
+    [Buffer.from('81ff7fffffffffffffff', 'hex')],
+  ];
+  for (const frames of kinds) {
+    const [stranger, online] = [await peer(), await onlinePeer()];
+    await stranger.readSessionKey();
+    for (const talker of [stranger, online]) {
+      for (const frame of frames) talker.raw.send(frame);
+      assert.deepEqual(await talker.readToEnd(), dismissal(1009, 'too_large'));
+    }
+  }
+  assert.deepEqual(
+    (await sessions.endedSessions(kinds.length)).map(({ reason }) => reason),
+    kinds.map(() => 'malformed'),
+  );
+  assert.equal(telemetry.count('signal login malformed'), kinds.length);
 });
 
-test('fragments that together are beyond 64 KiB are cut before the last of them', async () => {
+test('a message in too many pieces reads 1008', async () => {
   await listen();
   const online = await onlinePeer();
-  online.raw.send(encodeFrame('x'.repeat(60_000), { fin: false }));
-  online.raw.send(encodeFrame('x'.repeat(60_000), { opcode: opcodes.continuation, fin: false }));
-  assert.equal((await online.readToEnd()).close, 'cut');
+  const empty = encodeFrame('', { opcode: opcodes.continuation, fin: false });
+  online.raw.send(encodeFrame('{', { fin: false }));
+  online.raw.send(Buffer.concat(Array.from({ length: signalPiecesMax }, () => empty)));
+  assert.deepEqual(await online.readToEnd(), dismissal(1008, 'malformed'));
   assert.equal((await sessions.endedSessions())[0]?.reason, 'malformed');
 });
 
-test('invalid UTF-8 and reserved bits are cut by the library, and end the session as malformed', async () => {
+test('frames that break the protocol read bye and the code of RFC 6455, and end the session as malformed', async () => {
   await listen();
-  for (const frame of [encodeFrame(Buffer.from([0xff, 0xfe])), encodeFrame('{}', { reserved: 0x40 })]) {
+  const unmasked = Buffer.from('8100', 'hex');
+  const kinds: readonly (readonly [Buffer, number])[] = [
+    [encodeFrame(Buffer.from([0xff, 0xfe])), 1007],
+    [encodeFrame('{}', { reserved: 0x40 }), 1002],
+    [encodeFrame('{}', { opcode: 3 }), 1002],
+    [encodeFrame('x', { opcode: opcodes.continuation }), 1002],
+    [encodeFrame('x'.repeat(126), { opcode: opcodes.ping }), 1002],
+    [encodeFrame(Buffer.from([0x03, 0xed]), { opcode: opcodes.close }), 1002],
+    [unmasked, 1002],
+  ];
+  for (const [frame, code] of kinds) {
     const online = await onlinePeer();
     online.raw.send(frame);
-    assert.equal((await online.readToEnd()).close, 'cut');
+    assert.deepEqual(await online.readToEnd(), dismissal(code, 'malformed'));
   }
   assert.deepEqual(
-    (await sessions.endedSessions(2)).map(({ reason }) => reason),
-    ['malformed', 'malformed'],
+    (await sessions.endedSessions(kinds.length)).map(({ reason }) => reason),
+    kinds.map(() => 'malformed'),
   );
 });
 
@@ -679,12 +760,34 @@ test('behind one address a silent handshake yields to a newcomer once its grace 
   assert.equal(listener.handshakeCount, 1);
 });
 
-test('an address that asks for nothing cannot keep others out', async () => {
+test('silent connections of one address are bounded exactly, and yield to its newcomers after their grace', async () => {
   await listen({ handshakes_per_address_max: 3 });
-  const idle = await Promise.all(Array.from({ length: 10 }, () => rawPeer('127.0.0.2')));
+  const silent = [];
+  for (let n = 1; n <= 3; n++) {
+    silent.push(await rawPeer('127.0.0.2'));
+    await until(() => listener.socketCount === n);
+  }
+  for (let n = 0; n < 7; n++) assert.equal(await (await rawPeer('127.0.0.2')).readAll(), '');
   await until(() => listener.socketCount === 3);
-  assert.equal((await Promise.all(idle.slice(0, 7).map(({ gone }) => gone))).length, 7, 'the oldest yield');
   assert.match(await (await peer('127.0.0.3')).logIn(), /welcome/);
+  clock.advance(provingGraceMs);
+  assert.match(await (await peer('127.0.0.2')).logIn(), /welcome/);
+  await silent[0]?.gone;
+  await until(() => listener.socketCount === 4);
+  for (const one of silent.slice(1)) assert.equal(one.socket.destroyed, false);
+});
+
+test('silent connections of many addresses are bounded exactly, and the most crowded address yields', async () => {
+  await listen({ handshakes_max: 6, handshakes_per_address_max: 5 });
+  const silent = [];
+  for (let n = 1; n <= 6; n++) {
+    silent.push(await rawPeer(n <= 4 ? '127.0.0.2' : '127.0.0.3'));
+    await until(() => listener.socketCount === n);
+  }
+  assert.match(await (await peer('127.0.0.4')).logIn(), /welcome/);
+  await silent[0]?.gone;
+  await until(() => listener.socketCount === 6);
+  for (const one of silent.slice(1)) assert.equal(one.socket.destroyed, false);
 });
 
 test('without a bound per address none is kept', async () => {
@@ -760,6 +863,48 @@ test('as many messages as the burst are taken at once, one more is 4429, and the
   assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
 });
 
+test('a peer that sends frames as fast as it can gets one turn of the loop for each', async () => {
+  await listen();
+  sessions.secrets.set('other', 'device-secret');
+  const [flooding, other] = [await onlinePeer(), await peer()];
+  await other.logIn('other');
+  const rejects = Array.from({ length: controllerReportsBurstMax }, (_, n) =>
+    encodeFrame(`{"type":"call_reject","session":"session-${n}","reason":"busy"}`),
+  );
+  const turns: number[] = [];
+  let turn = 0;
+  let isOver = false;
+  const count = (): void => {
+    turn += 1;
+    turns.push(sessions.rejections.length);
+    if (!isOver) setImmediate(count);
+  };
+  flooding.raw.send(Buffer.concat(rejects));
+  setImmediate(count);
+  await until(() => sessions.rejections.length === rejects.length);
+  isOver = true;
+  for (const [n, seen] of turns.entries()) assert.ok(seen - (turns[n - 1] ?? 0) <= 1, `turn ${n}`);
+});
+
+test('a flood behind the limit is neither read nor answered', async () => {
+  await listen();
+  const online = await onlinePeer();
+  const ping = encodeFrame('x', { opcode: opcodes.ping });
+  const isTaken = (): Promise<void> =>
+    new Promise((resolve) =>
+      online.socket.write(Buffer.concat(Array.from({ length: 10_000 }, () => ping)), () => resolve()),
+    );
+  await isTaken();
+  let pongs = 0;
+  for (;;) {
+    const frame = await online.readFrame();
+    if (frame?.opcode !== opcodes.pong) break;
+    pongs += 1;
+  }
+  assert.equal(pongs, signalMessagesBurstMax);
+  assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
+});
+
 test('a wake report beyond their own rate is 4429', async () => {
   await listen();
   const online = await onlinePeer();
@@ -800,7 +945,7 @@ test('who pings and does not log in is 4429', async () => {
   assert.equal(telemetry.count('signal login flood'), 1);
 });
 
-test('a peer that was dismissed and stays is cut by the library', async () => {
+test('a peer that was dismissed and stays is closed, and counts until then', async () => {
   await listen();
   const lingering = await peer();
   await lingering.readSessionKey();
@@ -810,8 +955,7 @@ test('a peer that was dismissed and stays is cut by the library', async () => {
   const heartbeat = setInterval(() => lingering.raw.send('still here'), 200);
   await new Promise((closed) => lingering.socket.once('close', closed));
   clearInterval(heartbeat);
-  clock.advance(8500);
-  assert.equal(listener.socketCount, 0);
+  await until(() => listener.socketCount === 0);
 });
 
 test('a drain closes sessions at its rate with 4503, and takes no new ones', async () => {
@@ -851,7 +995,7 @@ test('a close of the listener leaves no socket and tells of none', async () => {
 
 test('a port that another server has is not shared', async () => {
   await listen();
-  const deps = { clock, sessions, telemetry, sharesPort: false };
+  const deps = { clock, sessions, telemetry };
   const second = makeSignalListener(deps, { listen: { host: '127.0.0.1', port } });
   await assert.rejects(second.listen(), /in use/);
   second.close();

@@ -4,7 +4,6 @@ import type { SessionTicket, SignalSessions, SleepSessions } from '../../src/cor
 import { reportWake } from '../../src/core/wakeups/wakeup-watch.ts';
 import { DeviceConnections, deviceTickMs } from '../../src/gateways/devices/device-connections.ts';
 import { SignalingConnection } from '../../src/gateways/signal/signaling-connection.ts';
-import { SocketCensus } from '../../src/gateways/signal/socket-census.ts';
 import { SleepingConnection } from '../../src/gateways/sleep/sleeping-connection.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
@@ -35,7 +34,6 @@ export class DeviceGateway {
   readonly #signal: SignalSessions;
   readonly #sleepConnections: DeviceConnections<SleepEndReason>;
   readonly #signalConnections: DeviceConnections<SignalEndReason>;
-  readonly #census: SocketCensus;
   #stop: Cancel = () => undefined;
   #isOpen = false;
 
@@ -50,7 +48,6 @@ export class DeviceGateway {
     this.#signal = signalSessions(admission);
     this.#sleepConnections = new DeviceConnections(clock, log, 'sleep logins cannot be verified');
     this.#signalConnections = new DeviceConnections(clock, log, 'signal logins cannot be verified');
-    this.#census = new SocketCensus(deviceTickMs);
   }
 
   get listeners(): { readonly sleep: { sessionCount: number }; readonly signal: { sessionCount: number } } {
@@ -74,7 +71,6 @@ export class DeviceGateway {
     this.#stop = this.#context.clock.every(deviceTickMs, () => {
       this.#sleepConnections.turn();
       this.#signalConnections.turn();
-      this.#census.turn();
     });
     return this.#stop;
   }
@@ -116,7 +112,7 @@ export class DeviceGateway {
     observer: GatewayObserver,
   ): void {
     const socket = new SimulatedFrameSocket(wire);
-    if (!this.#isOpen) return socket.close();
+    if (!this.#isOpen) return socket.terminate();
     const { clock, telemetry } = this.#context;
     const { openConnections, reportFailure } = this.#signalConnections;
     const connection = new SignalingConnection(socket, {
@@ -125,13 +121,12 @@ export class DeviceGateway {
       openConnections,
       reportFailure,
       sessions: this.#signal,
-      census: this.#census,
       sleepServers: () => [],
       mediaUrl: () => null,
     });
     const login = { deviceId, mac: computeSignalMac(secret, sessionKey, deviceId), media: null };
     const ticket = this.#signal.admit(login, sessionKey, connection, true, () => '');
-    if (ticket === 'busy' || ticket === 'denied') return socket.close();
+    if (ticket === 'busy' || ticket === 'denied') return socket.terminate();
     wire.accept({
       received: (data) => connection.received(Buffer.from(data), false),
       ended: (isReset) => {

@@ -450,6 +450,7 @@ export class Site {
       report: () => undefined,
       upgrade: () => ({ isUnderWay: false, failure: null }),
       sleepPort: () => undefined,
+      signalSocket: () => Promise.reject(new Error('no process listens here')),
       followProgress: () => undefined,
     };
     const membership = new ProcessMembership(handle, machine, clock);

@@ -3,7 +3,8 @@
  * silently tells neither. The server's ends are those of its own connection classes.
  */
 import type { SleepSocket } from '../../src/gateways/sleep/sleeping-connection.ts';
-import type { FrameSocket } from '../../src/gateways/signal/web-socket-app.ts';
+import type { FrameSocket, SocketOwner } from '../../src/gateways/signal/web-socket.ts';
+import { encodeBye, type SignalClose } from '../../src/protocol/signal/server-message.ts';
 import type { Host, Timeline } from './timeline.ts';
 
 /** How networks of devices behave, drawn anew for each message. */
@@ -175,31 +176,27 @@ export const replacedCode = 4409;
 
 /** The server's end of a controller's WebSocket. */
 export class SimulatedFrameSocket implements FrameSocket {
+  owner: SocketOwner | null = null;
+  readonly address = '';
+  readonly bufferedAmount = 0;
   readonly #wire: Wire;
 
   constructor(wire: Wire) {
     this.#wire = wire;
   }
 
-  send(text: string): number {
+  sendText(text: string): boolean {
     this.#wire.sendToPeer(text);
-    return 1;
+    return true;
   }
 
-  getBufferedAmount(): number {
-    return 0;
-  }
-
-  getRemoteAddressAsText(): ArrayBuffer {
-    return new ArrayBuffer(0);
-  }
-
-  end(code: number): void {
+  dismiss({ code, reason }: SignalClose): void {
+    this.sendText(encodeBye(reason));
     if (code === replacedCode && this.#wire.deps.faults.keepsReplaced) return;
     this.#wire.closeServer(code);
   }
 
-  close(): void {
+  terminate(): void {
     this.#wire.closeServer(null);
   }
 }

@@ -179,6 +179,7 @@ export class SupervisorScene {
       stopMsMax,
       fork: () => this.#fork(),
       passesSockets,
+      bindOne: async () => new FakeBoundSocket(),
       bind: async () => {
         if (this.noSockets !== null) throw this.noSockets;
         this.sockets = Array.from({ length: sockets }, () => new FakeBoundSocket());

@@ -15,7 +15,6 @@ export function makeSignalListener(given: Given, settings: Partial<SignalSetting
       sleepServers: () => [],
       mediaUrl: () => null,
       otherSockets: () => 0,
-      sharesPort: false,
       ...given,
     },
   );

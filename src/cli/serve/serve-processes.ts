@@ -4,7 +4,7 @@
  * Source: cluster.md, Several processes on one machine; running.md, Stopping.
  */
 import { hostname } from 'node:os';
-import { bindSockets } from '../../lib/bound-sockets.ts';
+import { bindSocket, bindSockets } from '../../lib/bound-sockets.ts';
 import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
@@ -79,6 +79,7 @@ async function composeSupervisor(
     // Of whatever release it is by then.
     fork: () => forkProcess(process.argv[1] ?? '', args),
     bind: (address, count) => bindSockets(address, count * listenSockets()),
+    bindOne: bindSocket,
     passesSockets: process.platform !== 'win32',
   });
   process.once('exit', () => {

@@ -5,6 +5,7 @@
  * Source: cluster.md, Several processes on one machine; docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { assert } from '../../lib/assert.ts';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';
 import { processStopMsMax } from '../../model/limits.ts';
@@ -69,6 +70,7 @@ class Supervised {
       sleepSocket: (loan, taken, back) => this.#lentPort.sockets.borrow(loan, taken, back),
       sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
       sleepCounts: () => this.#process?.sleepCounts ?? noConnections,
+      signalSocket: (socket) => this.#process?.acceptSignalSocket(socket),
       alone: () => {
         this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
         this.#predecessor.ended();
@@ -115,6 +117,8 @@ class SupervisedProcess {
   readonly #settings: Settings;
   readonly #upgrade: Upgrade;
   #starting: Promise<void> = Promise.resolve();
+  /** Called with the socket of the signal port that was asked for. */
+  acceptSignalSocket: (socket: BoundSocket) => void = () => undefined;
   #workerSet: WorkerSetState;
   #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
   /** How often an upgrade had been asked for when this process asked for one; null: it did not. */
@@ -232,6 +236,10 @@ class SupervisedProcess {
       upgrade: () => this.#upgradeOfAll,
       sleepPort: (port) => {
         this.sleepPort = port;
+      },
+      signalSocket: () => {
+        reportToSupervisor({ kind: 'wants-signal-socket' });
+        return new Promise((accept) => (this.acceptSignalSocket = accept));
       },
       followProgress: (progress) =>
         void progress.onSign(() => reportToSupervisor({ kind: 'heartbeat', sleep: this.sleepCounts })),

@@ -3,22 +3,15 @@
  * until the login is accepted, then hands it to a SignalingConnection and is gone. Lifecycle: proving -> over.
  * Source: signal-wire.md.
  */
-import { remoteAddress } from '../../lib/connections/address-key.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
 import { generateSessionKey } from '../../lib/session-key.ts';
 import type { WheelEntry } from '../../lib/deadline-wheel.ts';
-import { signalHandshakePingsMax, signalMessageBytesMax } from '../../model/limits.ts';
+import { signalHandshakePingsMax } from '../../model/limits.ts';
 import type { SignalLogin, SignalRefusal } from '../../model/signal.ts';
 import type { SessionTicket } from '../../core/ports/device-sessions.ts';
 import { signalCloses, type SignalClose, encodeChallenge } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage } from '../../protocol/signal/controller-message.ts';
-import {
-  dismiss,
-  sendText,
-  type FrameSocket,
-  type SocketEnd,
-  type SocketOwner,
-  type SocketTag,
-} from './web-socket-app.ts';
+import type { FrameSocket, SocketEnd, SocketOwner } from './web-socket.ts';
 import type { PendingConnection } from '../devices/device-connections.ts';
 import { type SignalListenerContext, SignalingConnection } from './signaling-connection.ts';
 
@@ -35,42 +28,39 @@ export class Handshake implements PendingConnection, SocketOwner {
   wheelNext: WheelEntry | null = null;
   wheelPrevious: WheelEntry | null = null;
   readonly #socket: FrameSocket;
-  readonly #tag: SocketTag;
   readonly #context: SignalListenerContext;
   readonly #sessionKey = generateSessionKey();
+  /** Address key of the peer; empty where addresses do not count. */
+  readonly #address: string;
   #isOver = false;
   #pings = 0;
 
   /** Takes a socket that was just upgraded; `start` sets it going. */
-  constructor(socket: FrameSocket, tag: SocketTag, context: SignalListenerContext) {
+  constructor(socket: FrameSocket, context: SignalListenerContext) {
+    const isPerAddress = context.settings.handshakes_per_address_max > 0;
     this.#socket = socket;
-    this.#tag = tag;
     this.#context = context;
+    this.#address = isPerAddress ? addressKey(socket.address) : '';
     this.deadlineMs = context.clock.monotonicMs() + context.settings.login_deadline_ms;
   }
 
   start(): void {
-    const { pending, census, unproved, clock } = this.#context;
+    const { pending, unproved, clock } = this.#context;
     pending.add(this);
-    census.upgraded();
-    unproved.add(this.#tag.address, this, clock.monotonicMs());
-    this.#tag.owner = this;
-    sendText(this.#socket, encodeChallenge(this.#sessionKey));
+    unproved.add(this.#address, this, clock.monotonicMs());
+    this.#socket.owner = this;
+    this.#socket.sendText(encodeChallenge(this.#sessionKey));
   }
 
   received(bytes: Uint8Array, isBinary: boolean): void {
     if (this.#isOver) return;
-    if (bytes.length > signalMessageBytesMax) {
-      this.#refuse('malformed', signalCloses.tooLarge);
-      return;
-    }
     const message = decodeControllerMessage(bytes, isBinary, 'login');
     if (message.kind === 'login') this.#logIn(message.login);
     else if (message.kind === 'bye') this.#dismiss(signalCloses.bye);
     else this.#refuse('malformed');
   }
 
-  /** The library answers; before the login it says nothing of the device. */
+  /** Before the login a ping says nothing of the device. */
   pinged(): void {
     this.#pings += 1;
     if (this.#pings > signalHandshakePingsMax) this.#refuse('flood');
@@ -101,7 +91,7 @@ export class Handshake implements PendingConnection, SocketOwner {
 
   drop(): void {
     this.#leave();
-    this.#socket.close();
+    this.#socket.terminate();
   }
 
   #logIn(login: SignalLogin): void {
@@ -113,7 +103,7 @@ export class Handshake implements PendingConnection, SocketOwner {
     }
     this.#context.telemetry.signalLogin('accepted');
     this.#leave();
-    this.#tag.owner = connection;
+    this.#socket.owner = connection;
     connection.enter(answer);
   }
 
@@ -121,7 +111,7 @@ export class Handshake implements PendingConnection, SocketOwner {
     const { sessions } = this.#context;
     try {
       const hasRoom = this.#context.hasRoom();
-      return sessions.admit(login, this.#sessionKey, connection, hasRoom, () => remoteAddress(this.#socket));
+      return sessions.admit(login, this.#sessionKey, connection, hasRoom, () => this.#socket.address);
     } catch (error) {
       this.#context.reportFailure(error);
       return 'busy';
@@ -136,17 +126,14 @@ export class Handshake implements PendingConnection, SocketOwner {
 
   #dismiss(close: SignalClose): void {
     this.#leave();
-    this.#context.census.dismissed();
-    dismiss(this.#socket, close);
+    this.#socket.dismiss(close);
   }
 
   #leave(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const { pending, census, unproved } = this.#context;
+    const { pending, unproved } = this.#context;
     pending.remove(this);
-    census.concluded();
-    unproved.delete(this.#tag.address, this);
-    this.#tag.address = '';
+    unproved.delete(this.#address, this);
   }
 }

@@ -2,23 +2,29 @@
  * The signal listener: takes connections, starts their handshakes, and at the end drains. It knows how many there are; what
  * each does is its own. Source: signal-wire.md; running.md, Stopping.
  */
-import { addressKey, remoteAddress } from '../../lib/connections/address-key.ts';
-import { HttpConnections } from '../../lib/connections/http-connections.ts';
+import type { IncomingMessage } from 'node:http';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import { addressKey } from '../../lib/connections/address-key.ts';
+import { BoundedServer, endBare, type BareAnswer } from '../../lib/connections/bounded-server.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
-import { ListeningApps, type HttpResponse } from '../../lib/uws.ts';
 import { tlsFiles } from '../../model/settings-values.ts';
-import { addressesCountedMax, descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
+import {
+  descriptorsReserved,
+  handshakeSocketsReserved,
+  signalRequestBytesMax,
+  signalRequestMsMax,
+} from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { UpgradeHandler, furnishWebSocketApp, type WebSocketAppDeps } from './web-socket-app.ts';
 import type { SignalEndReason } from '../../model/signal.ts';
 import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
 import type { SignalListenerContext } from './signaling-connection.ts';
 import { Handshake } from './handshake.ts';
 import type { SignalSettings } from './settings.ts';
-import { SocketCensus } from './socket-census.ts';
+import { noRoom, refusalOfFault, refusalOfPlain, refusalOfUpgrade, subprotocol } from './upgrade.ts';
+import { openWebSocket } from './web-socket.ts';
 import type { WelcomeSources } from './welcome.ts';
 
 export interface SignalListenerDeps extends WelcomeSources {
@@ -28,8 +34,6 @@ export interface SignalListenerDeps extends WelcomeSources {
   readonly log: Log;
   /** Descriptors that other listeners hold. */
   otherSockets(): number;
-  /** True: other processes of this server listen on the port, too. */
-  readonly sharesPort: boolean;
 }
 
 export class SignalListener {
@@ -38,9 +42,7 @@ export class SignalListener {
   readonly #deps: SignalListenerDeps;
   /** Descriptors that sessions, handshakes and the other listeners may hold together. */
   readonly #socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
-  /** The sockets that are not upgraded. */
-  readonly #plain: HttpConnections;
-  readonly #apps: ListeningApps;
+  readonly #server: BoundedServer;
   #stopTurning: Cancel | null = null;
   #isOpen = true;
 
@@ -56,7 +58,6 @@ export class SignalListener {
     this.#context = {
       ...deps,
       settings,
-      census: new SocketCensus(deviceTickMs),
       pending: connections.pending,
       unproved: connections.unproved,
       openConnections: connections.openConnections,
@@ -64,37 +65,43 @@ export class SignalListener {
       reportFailure: connections.reportFailure,
     };
     const { handshakes_max: max, handshakes_per_address_max: perAddressMax } = settings;
-    this.#plain = new HttpConnections(
-      { max: () => Math.min(max, this.#freeSockets), perAddressMax, isStrict: true },
-      addressesCountedMax,
-      deviceTickMs,
-    );
-    const appDeps: WebSocketAppDeps = {
-      upgradeHandler: new UpgradeHandler({
-        addressOf: (response) => this.#addressOf(response),
-        admitsHandshake: (address) => this.#admitsHandshake(address),
-      }),
-      connections: this.#plain,
-      opened: (socket, tag) => {
-        this.#plain.upgraded(tag.address);
-        new Handshake(socket, tag, this.#context).start();
+    this.#server = new BoundedServer(
+      deps.clock,
+      {
+        tls: tlsFiles(settings),
+        headBytesMax: signalRequestBytesMax,
+        requestMsMax: signalRequestMsMax,
+        keepAliveMs: 0,
+        // A session has its heartbeats, and every other connection its deadline.
+        tcpProbeMs: 0,
+        perAddressMax,
+        max: () => Math.min(max, this.#freeSockets),
       },
-    };
-    this.#apps = new ListeningApps(
-      { ...settings.listen, tls: tlsFiles(settings), sharesPort: deps.sharesPort },
-      (app) => furnishWebSocketApp(app, appDeps),
+      {
+        requested: (request, response) => {
+          const { status, headers, body } = refusalOfPlain(request);
+          response.writeHead(status, headers).end(body);
+        },
+        upgrading: (request, head) => this.#upgrade(request, head),
+        answerOf: refusalOfFault,
+        failed: (error) => deps.log.error({ error: error.message }, 'the signal listener failed'),
+      },
     );
   }
 
-  /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
-  async listen(): Promise<void> {
-    await this.#apps.listen();
-    this.#stopTurning = this.#context.clock.every(deviceTickMs, () => this.#turn());
+  /**
+   * Resolves when connections are accepted; rejects when the address cannot be had, or is another server's. `lent`: a socket
+   * that another process has bound to the address for this one.
+   */
+  async listen(lent: BoundSocket | null = null): Promise<void> {
+    const { listen, handshakes_max: backlog } = this.#context.settings;
+    await this.#server.listen(listen.host, listen.port, backlog, lent);
+    this.#stopTurning = this.#context.clock.every(deviceTickMs, () => this.#connections.turn());
   }
 
   /** The real one, also when port 0 was asked for; 0 while it does not listen. */
   get address(): { readonly host: string; readonly port: number } {
-    return { host: this.#context.settings.listen.host, port: this.#apps.port };
+    return { host: this.#context.settings.listen.host, port: this.#server.port };
   }
 
   get sessionCount(): number {
@@ -107,7 +114,7 @@ export class SignalListener {
 
   /** Descriptors held, those of peers included that have not asked for anything yet or were dismissed. */
   get socketCount(): number {
-    return this.#plain.count + this.#upgradedCount;
+    return this.#server.connectionCount;
   }
 
   /**
@@ -115,7 +122,7 @@ export class SignalListener {
    * order.
    */
   reloadTls(): void {
-    this.#apps.reloadTls();
+    this.#server.reloadTls();
   }
 
   /**
@@ -124,40 +131,39 @@ export class SignalListener {
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
     this.#isOpen = false;
-    this.#apps.stopListening();
+    this.#server.stopListening();
     return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
   /** Closes every socket that is left, telling nobody, and frees the port. */
   close(): void {
     this.#isOpen = false;
-    this.#apps.stopListening();
     this.#connections.drop();
-    this.#apps.close();
+    this.#server.close();
     this.#stopTurning?.();
     this.#stopTurning = null;
   }
 
-  get #upgradedCount(): number {
-    return this.sessionCount + this.#context.census.sockets;
-  }
-
-  /** Descriptors for sockets that are not upgraded. */
+  /** Descriptors for connections that are not upgraded. */
   get #freeSockets(): number {
-    const held = this.#upgradedCount + this.#deps.otherSockets();
+    const held = this.socketCount - this.#server.unprovedCount + this.#deps.otherSockets();
     return Math.max(0, this.#socketsMax + handshakeSocketsReserved - held);
   }
 
-  #addressOf(response: HttpResponse): string {
-    if (this.#context.settings.handshakes_per_address_max === 0) return '';
-    return addressKey(remoteAddress(response));
+  #upgrade(request: IncomingMessage, head: Buffer): void {
+    const { socket, method } = request;
+    const refusal = refusalOfUpgrade(request) ?? this.#refusalOfHandshake(socket.remoteAddress ?? '');
+    if (refusal !== null) return endBare(socket, refusal, method !== 'HEAD');
+    this.#server.proved(socket);
+    openWebSocket(request, head, subprotocol, (opened) => new Handshake(opened, this.#context).start());
   }
 
-  #admitsHandshake(address: string): boolean {
-    const { telemetry } = this.#context;
-    if (this.#isOpen && this.#makeRoom(address)) return true;
+  #refusalOfHandshake(address: string): BareAnswer | null {
+    const { telemetry, settings } = this.#context;
+    const isPerAddress = settings.handshakes_per_address_max > 0;
+    if (this.#isOpen && this.#makeRoom(isPerAddress ? addressKey(address) : '')) return null;
     telemetry.signalLogin('busy');
-    return false;
+    return noRoom;
   }
 
   #makeRoom(address: string): boolean {
@@ -175,11 +181,5 @@ export class SignalListener {
     const { settings } = this.#context;
     const held = this.sessionCount + this.#deps.otherSockets();
     return this.sessionCount < settings.max_sessions && held + handshakeSocketsReserved < this.#socketsMax;
-  }
-
-  #turn(): void {
-    this.#connections.turn();
-    this.#context.census.turn();
-    this.#plain.turn();
   }
 }

@@ -11,38 +11,27 @@ import {
   heartbeatsMissedMax,
   signalBackpressureBytesMax,
   signalHeartbeatSeconds,
-  signalMessageBytesMax,
   signalMessagesBurstMax,
   signalMessagesPerSecondMax,
 } from '../../model/limits.ts';
 import type { CallRejection } from '../../model/call.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../../model/signal.ts';
 import type { SignalConnection, SessionTicket, SignalSessions } from '../../core/ports/device-sessions.ts';
-import { signalCloses, type SignalClose, encodeHeartbeatAck } from '../../protocol/signal/server-message.ts';
+import { signalCloses, encodeHeartbeatAck } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
-import { dismiss, sendText, type FrameSocket, type SocketEnd, type SocketOwner } from './web-socket-app.ts';
+import type { FrameSocket, SocketEnd, SocketOwner } from './web-socket.ts';
 import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
 import { farewells, type Farewell } from './farewells.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
 import type { SignalSettings } from './settings.ts';
-import type { SocketCensus } from './socket-census.ts';
 import { composeWelcome, type WelcomeSources } from './welcome.ts';
 
 export interface SignalListenerContext
-  extends DeviceListenerContext<SignalSettings, SignalSessions, SignalEndReason>, WelcomeSources {
-  readonly census: SocketCensus;
-}
+  extends DeviceListenerContext<SignalSettings, SignalSessions, SignalEndReason>, WelcomeSources {}
 
 export type SignalConnectionDeps = Pick<
   SignalListenerContext,
-  | 'clock'
-  | 'sessions'
-  | 'telemetry'
-  | 'openConnections'
-  | 'census'
-  | 'sleepServers'
-  | 'mediaUrl'
-  | 'reportFailure'
+  'clock' | 'sessions' | 'telemetry' | 'openConnections' | 'sleepServers' | 'mediaUrl' | 'reportFailure'
 >;
 
 /** `entering`: its login is being decided. `awaiting`: it has a session, and its login is not yet committed. */
@@ -94,15 +83,13 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
 
   received(bytes: Uint8Array, isBinary: boolean): void {
     if (this.#stage === 'closed' || !this.#spend(this.#messages, messageRate)) return;
-    if (bytes.length > signalMessageBytesMax) this.#end('malformed', signalCloses.tooLarge);
-    else this.#handle(decodeControllerMessage(bytes, isBinary, 'session'));
+    this.#handle(decodeControllerMessage(bytes, isBinary, 'session'));
   }
 
-  /** The library answers a ping by itself, as far as the peer reads. */
   pinged(): void {
     if (this.#stage === 'closed' || !this.#spend(this.#messages, messageRate)) return;
     this.#heartbeat();
-    if (this.#socket.getBufferedAmount() > signalBackpressureBytesMax) this.end('reset');
+    if (this.#socket.bufferedAmount > signalBackpressureBytesMax) this.end('reset');
   }
 
   ponged(): void {
@@ -140,7 +127,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
 
   drop(): void {
     this.#depart();
-    this.#socket.close();
+    this.#socket.terminate();
   }
 
   #handle(message: ControllerMessage): void {
@@ -183,7 +170,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
     return this.#spend(this.#reports, reportRate);
   }
 
-  /** False: it came too fast, and the connection is closed: the library hands over all it sends without a pause. */
+  /** False: it came too fast, and the connection is closed. */
   #spend(bucket: TokenBucket, rate: Rate): boolean {
     if (acquireTokens(bucket, rate, this.#context.clock.monotonicMs()) === 0) return true;
     this.end('flood');
@@ -222,7 +209,7 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
 
   #send(text: string): void {
     if (this.#stage !== 'online') return;
-    if (!sendText(this.#socket, text)) this.end('reset');
+    if (!this.#socket.sendText(text)) this.end('reset');
   }
 
   #end(reason: SignalEndReason, farewell: Farewell): void {
@@ -235,14 +222,9 @@ export class SignalingConnection implements SignalConnection, SocketOwner, OpenC
   #leave(reason: SignalEndReason, farewell: Farewell): void {
     if (this.#stage === 'closed') return;
     this.#depart();
-    if (farewell === 'cut') this.#socket.close();
-    else if (farewell !== 'gone') this.#dismiss(farewell);
+    if (farewell === 'cut') this.#socket.terminate();
+    else if (farewell !== 'gone') this.#socket.dismiss(farewell);
     this.#context.telemetry.signalEnd(reason);
-  }
-
-  #dismiss(close: SignalClose): void {
-    this.#context.census.dismissed();
-    dismiss(this.#socket, close);
   }
 
   #depart(): void {

@@ -9,6 +9,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { BoundSocket } from '../bound-sockets.ts';
 import type { Clock } from '../clock.ts';
 import { readCertificate, type TlsFiles } from '../tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
@@ -117,11 +118,20 @@ export class BoundedServer {
     this.#pending.proved(socket);
   }
 
-  /** Resolves to the real port. Rejects when the address cannot be had, or is another server's. */
-  async listen(host: string, port: number, backlog: number): Promise<number> {
+  /**
+   * Resolves to the real port. Rejects when the address cannot be had, or is another server's. `lent`: a socket that another
+   * process has bound to the address for this one.
+   */
+  async listen(
+    host: string,
+    port: number,
+    backlog: number,
+    lent: BoundSocket | null = null,
+  ): Promise<number> {
     const { server } = this;
     const listening = once(server, 'listening');
-    server.listen({ host, port, backlog });
+    if (lent === null) server.listen({ host, port, backlog });
+    else server.listen(lent, backlog);
     try {
       await listening;
     } catch (cause) {

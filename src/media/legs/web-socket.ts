@@ -19,7 +19,7 @@ import {
   encodeUplinkError,
 } from '../../protocol/media/leg-text.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
-import { WebSocket, WebSocketServer } from './web-socket-library.ts';
+import { WebSocket, WebSocketServer } from '../../lib/connections/web-socket-library.ts';
 
 /** The receiver of a socket's events; never called within a call of its own to the socket. */
 export interface SocketOwner {

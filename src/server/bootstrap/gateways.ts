@@ -27,20 +27,22 @@ export interface ArrivingSession extends ArrivingConnection {
 export class Gateways {
   readonly deviceListeners: DeviceListeners;
   readonly #context: ServerContext;
-  readonly #sharesPorts: boolean;
+  readonly #handle: WorkerHandle | null;
+  readonly #sharesApiPort: boolean;
   readonly #saver: HeartbeatSaver;
   #stopSaving: Cancel = () => undefined;
   #api: Api | null = null;
 
   /**
-   * `handle`: among other processes behind the same ports; null: nobody else has them. `sharesPorts`: others may listen on the
-   * ports of API and signal, too. Throws when TLS is asked for and its files are not in order.
+   * `handle`: among other processes behind the same ports; null: nobody else has them. `sharesApiPort`: others may listen on
+   * it, too. Throws when TLS is asked for and its files are not in order.
    */
-  constructor(context: ServerContext, handle: WorkerHandle | null, sharesPorts: boolean) {
+  constructor(context: ServerContext, handle: WorkerHandle | null, sharesApiPort: boolean) {
     this.#context = context;
-    this.#sharesPorts = sharesPorts;
+    this.#handle = handle;
+    this.#sharesApiPort = sharesApiPort;
     this.#saver = new HeartbeatSaver(context.directory);
-    this.deviceListeners = composeDeviceListeners(context, { isLent: handle !== null, sharesPorts });
+    this.deviceListeners = composeDeviceListeners(context, handle !== null);
     handle?.sleepPort(this.deviceListeners.sleep);
   }
 
@@ -54,10 +56,10 @@ export class Gateways {
     inherited: readonly SocketHandle[],
   ): Promise<Readonly<Record<'api' | 'sleep' | 'signal', string>>> {
     const { sleep, signal } = this.deviceListeners;
-    const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesPorts);
+    const api = await Api.compose({ ...this.#context, ...elsewhere }, this.#sharesApiPort);
     this.#api = api;
     await sleep.listen(inherited);
-    await signal.listen();
+    await signal.listen(this.#handle === null ? null : await this.#handle.signalSocket());
     await others;
     this.#stopSaving = this.#saver.start(this.#context.clock);
     return {
@@ -151,13 +153,8 @@ interface DeviceListeners {
 
 type Reported = Parameters<ServerContext['watch']['reported']>;
 
-interface PortUse {
-  /** The sleep port is another process's, which lends its sockets. */
-  readonly isLent: boolean;
-  readonly sharesPorts: boolean;
-}
-
-function composeDeviceListeners(context: ServerContext, { isLent, sharesPorts }: PortUse): DeviceListeners {
+/** `isLent`: the sleep port is another process's, which lends its sockets. */
+function composeDeviceListeners(context: ServerContext, isLent: boolean): DeviceListeners {
   const { settings, clock, log, telemetry, records, connections } = context;
   const common = { clock, log, telemetry };
   const { loginsAreClosed } = records;
@@ -179,7 +176,6 @@ function composeDeviceListeners(context: ServerContext, { isLent, sharesPorts }:
     sleepServers,
     mediaUrl: () => context.mediaUrl(null),
     otherSockets: () => connections.othersOf('signal'),
-    sharesPort: sharesPorts,
   });
   connections.join('sleep', sleep);
   connections.join('signal', signal);

@@ -137,8 +137,8 @@ class Server {
     this.#controlPlane = hasControlPlane(membership.role)
       ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade, demo })
       : null;
-    const sharesPorts = handle !== null || deps.upgrade !== undefined;
-    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesPorts) : null;
+    const sharesApiPort = handle !== null || deps.upgrade !== undefined;
+    this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesApiPort) : null;
     const closeRest = async (): Promise<void> => {
       this.#rest();
       await this.#closeStore(true);

@@ -101,6 +101,8 @@ export interface ProcessOrders {
   /** Every one that has not been given back. */
   sleepSocketsBack(): void;
   sleepCounts(): SleepCounts;
+  /** Of the signal port, which this process asked for. */
+  signalSocket(socket: BoundSocket): void;
   /** The supervisor is gone, and no order will come any more. */
   alone(): void;
 }
@@ -113,8 +115,10 @@ export function followSupervisor(orders: ProcessOrders): void {
   process.on('message', (order: ProcessOrder, socket: BoundSocket | undefined) => {
     if (order.kind === 'heartbeat') reportToSupervisor({ kind: 'heartbeat', sleep: orders.sleepCounts() });
     else if (order.kind === 'from-predecessor') orders.predecessor.ordered(order.order, socket ?? null);
-    else if (order.kind !== 'sleep-socket') obey(order, orders);
-    else if (socket !== undefined) borrow({ ...order, socket }, orders);
+    else if (order.kind !== 'sleep-socket' && order.kind !== 'signal-socket') obey(order, orders);
+    else if (socket === undefined) return;
+    else if (order.kind === 'signal-socket') orders.signalSocket(socket);
+    else borrow({ ...order, socket }, orders);
   });
   process.on('disconnect', () => orders.alone());
   reportToSupervisor({ kind: 'loaded' });
@@ -140,7 +144,10 @@ function borrow(loan: SleepLoan, orders: ProcessOrders): void {
   );
 }
 
-type Plain = Exclude<ProcessOrder, { kind: 'heartbeat' | 'sleep-socket' | 'from-predecessor' }>;
+type Plain = Exclude<
+  ProcessOrder,
+  { kind: 'heartbeat' | 'sleep-socket' | 'signal-socket' | 'from-predecessor' }
+>;
 
 function obey(order: Plain, orders: ProcessOrders): void {
   switch (order.kind) {

@@ -11,7 +11,7 @@ import type { SuccessorOrder, SuccessorReport } from '../upgrade/hand-over-messa
 import type { Child } from './child.ts';
 
 /** Of the messages here: a supervisor meets processes of later releases. Another meaning is another number. */
-export const supervisorVersion = 1;
+export const supervisorVersion = 2;
 
 /** `coordinator`: what there is one of on a machine; `worker`: listeners for devices and callers. */
 export type ProcessRole = 'coordinator' | 'worker';
@@ -103,6 +103,8 @@ export type ProcessOrder =
   | ({ readonly kind: 'sleep-socket' } & Omit<SleepLoan, 'socket'>)
   /** What it has of those sockets comes back now: there is somebody who has fewer connections. */
   | { readonly kind: 'sleep-sockets-back' }
+  /** To a worker that asked for it. The socket goes beside the message. */
+  | { readonly kind: 'signal-socket' }
   /** Drain, flush, end. */
   | { readonly kind: 'stop' };
 
@@ -128,6 +130,8 @@ export type ProcessReport =
   /** It accepts from a socket of the sleep port that it was lent. */
   | { readonly kind: 'sleep-socket-taken'; readonly number: number }
   | ({ readonly kind: 'sleep-socket-back'; readonly sleep: SleepCounts } & SleepReturn)
+  /** It is about to listen on the signal port. */
+  | { readonly kind: 'wants-signal-socket' }
   /** An operator wants the workers to be replaced one after the other; `upgrade`: and the coordinator behind them. */
   | { readonly kind: 'restart-workers' | 'upgrade' }
   /** It was told to hand over: its successor is to be started, or, until that serves, to be ended. */

@@ -15,7 +15,7 @@ import {
 } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import type { SocketHandle } from '../../lib/bound-sockets.ts';
+import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { endOrKill, soundLifeMs } from './child.ts';
 import type {
@@ -43,6 +43,8 @@ export interface SlotDeps {
   /** `all`: of the workers, then of the coordinator. */
   wantsReplacement(of: 'workers' | 'all'): void;
   sleepSocketTaken(number: number): void;
+  /** The socket of the signal port; null: it is closed. */
+  signalSocket(): BoundSocket | null;
   sleepSocketReturned(by: SleepBorrower, what: SleepReturn): void;
 }
 
@@ -197,6 +199,8 @@ export class SupervisorSlot {
         life.borrower.reported(report.sleep);
         this.#deps.sleepSocketReturned(life.borrower, report);
         return;
+      case 'wants-signal-socket':
+        return life.fork.order({ kind: 'signal-socket' }, this.#deps.signalSocket() ?? undefined);
       case 'failed':
         life.fault = report.reason;
         return;

@@ -6,10 +6,12 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { ListenerName } from '../config/settings-schema.ts';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { processHeartbeatMs, processSpareDelayMs } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
+import type { ListenAddress } from '../../model/settings-values.ts';
 import {
   coordinatorNumber,
   supervisorVersion,
@@ -39,6 +41,8 @@ export interface SupervisorDeps {
   readonly passesSockets: boolean;
   /** Sockets of the sleep port. */
   readonly bind: SleepPortDeps['bind'];
+  /** One socket, which all workers accept from. */
+  bindOne(address: ListenAddress): Promise<BoundSocket>;
 }
 
 export class Supervisor {
@@ -47,6 +51,7 @@ export class Supervisor {
   readonly #coordinator: SupervisorSlot;
   readonly #workers: readonly SupervisorSlot[];
   readonly #sleepPort: SupervisorSleepPort;
+  #signalSocket: BoundSocket | null = null;
   #stopHeartbeats: Cancel = () => undefined;
   #isStopping = false;
   #upgrade: UpgradeState = { isUnderWay: false, failure: null };
@@ -76,6 +81,7 @@ export class Supervisor {
   async start(): Promise<void> {
     this.#stopHeartbeats = this.#deps.clock.every(processHeartbeatMs, () => this.#heartbeat());
     try {
+      this.#signalSocket = await this.#deps.bindOne(this.#deps.listeners.signal);
       await this.#coordinator.start();
       if (!this.#isStopping) await Promise.all(this.#workers.map((worker) => worker.start()));
       if (!this.#isStopping) await this.#sleepPort.open(this.#deps.listeners.sleep, this.#workers.length);
@@ -150,6 +156,8 @@ export class Supervisor {
     const { stopMsMax } = this.#deps;
     this.#isStopping = true;
     this.#sleepPort.close();
+    this.#signalSocket?.close();
+    this.#signalSocket = null;
     this.#spare.close();
     this.#notify();
     await Promise.all(this.#workers.map((worker) => worker.stop(stopMsMax)));
@@ -179,6 +187,7 @@ export class Supervisor {
         changed: () => this.#notify(),
         sleepSocketTaken: (number) => this.#sleepPort.taken(number),
         sleepSocketReturned: (by, what) => this.#sleepPort.returned(by, what),
+        signalSocket: () => this.#signalSocket,
         wantsReplacement: (of) => {
           this.#asked += 1;
           void this.replace(of);

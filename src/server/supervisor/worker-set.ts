@@ -2,6 +2,7 @@
  * A process among the others of its server: how it reaches them, and which of them live, as the supervisor says.
  * Source: cluster.md, Several processes on one machine.
  */
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { SleepCounts, SleepSockets } from '../../gateways/sleep/sleep-sockets.ts';
 import type { LoopProgress } from '../../telemetry/loop-progress.ts';
@@ -61,6 +62,8 @@ export interface WorkerHandle {
   upgrade(): UpgradeState;
   /** The sleep port, for the supervisor's orders. */
   sleepPort(port: LentPort): void;
+  /** The socket that the supervisor has bound to the signal port, for all workers. */
+  signalSocket(): Promise<BoundSocket>;
   /** The supervisor is to see its progress. */
   followProgress(progress: LoopProgress): void;
 }

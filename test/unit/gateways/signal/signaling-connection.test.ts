@@ -3,42 +3,39 @@ import { beforeEach, test } from 'node:test';
 import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
 import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts';
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
-import type { FrameSocket } from '../../../../src/gateways/signal/web-socket-app.ts';
+import type { FrameSocket, SocketOwner } from '../../../../src/gateways/signal/web-socket.ts';
+import { encodeBye, type SignalClose } from '../../../../src/protocol/signal/server-message.ts';
 import type { OpenConnection } from '../../../../src/gateways/devices/device-connections.ts';
 import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
-import { SocketCensus } from '../../../../src/gateways/signal/socket-census.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeSignalSessions } from '../../../support/fake-device-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
 
 /** As the library's: it must not be touched once it is closed, and says so. */
 class FakeFrameSocket implements FrameSocket {
+  owner: SocketOwner | null = null;
+  readonly address = '';
   readonly said: string[] = [];
   bufferedBytes = 0;
   takes = true;
   isClosed = false;
   onClosed = (): void => undefined;
 
-  send(text: string): number {
+  sendText(text: string): boolean {
     this.#touch();
-    if (!this.takes) return 2;
-    this.said.push(text);
-    return 1;
+    if (this.takes) this.said.push(text);
+    return this.takes;
   }
-  getRemoteAddressAsText(): ArrayBuffer {
-    this.#touch();
-    return new ArrayBuffer(0);
-  }
-  getBufferedAmount(): number {
+  get bufferedAmount(): number {
     this.#touch();
     return this.bufferedBytes;
   }
-  end(code: number, reason: string): void {
-    this.#touch();
+  dismiss({ code, reason }: SignalClose): void {
+    this.sendText(encodeBye(reason));
     this.said.push(`${code} ${reason}`);
-    this.close();
+    this.terminate();
   }
-  close(): void {
+  terminate(): void {
     this.#touch();
     this.isClosed = true;
     this.onClosed();
@@ -75,7 +72,6 @@ beforeEach(() => {
     sessions,
     telemetry,
     openConnections,
-    census: new SocketCensus(500),
     sleepServers: () => [],
     mediaUrl: () => null,
     reportFailure: (error) => failures.push(error),
