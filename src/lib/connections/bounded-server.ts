@@ -188,8 +188,9 @@ export class BoundedServer {
 
   #connected(socket: Socket): void {
     this.#connections.add(socket);
-    socket.on('error', ignore).once('close', () => {
+    socket.on('error', ignore).on('close', () => {
       this.#connections.delete(socket);
+      this.#pending.closed(socket);
       this.#receiver.closed?.();
     });
     this.#pending.begin(socket);

@@ -17,20 +17,24 @@ export interface PendingLimits {
 export type ConnectionEnds = Pick<Socket, 'remoteAddress' | 'remotePort'>;
 
 interface Pending {
+  readonly origin: string;
   readonly address: string;
   readonly socket: Socket;
   readonly cancel: Cancel;
+  hasRequested: boolean;
+  isProved: boolean;
 }
 
 /**
  * Connections that have not proved yet who they are: each has so long for its request, and beyond the limits one is
  * destroyed for a newcomer by the rule of `Crowd`. Node's own deadlines are one a step, TLS and then the request, and some
- * start again with every byte.
+ * start again with every byte. Of a connection that is proved nothing is kept.
  */
 export class PendingConnections {
   readonly #clock: Clock;
   readonly #limits: PendingLimits;
-  readonly #pending = new Map<string, Pending>();
+  readonly #byOrigin = new Map<string, Pending>();
+  readonly #bySocket = new Map<Socket, Pending>();
   readonly #crowd = new Crowd<Pending>();
   #refused = 0;
   #evicted = 0;
@@ -57,48 +61,60 @@ export class PendingConnections {
   /** Destroys it now if there is no room for it, else when its time is up. To be called when it has just come. */
   begin(socket: Socket): void {
     const { waitMs, perAddressMax } = this.#limits;
-    const address = addressKey(socket.remoteAddress ?? '');
     const nowMs = this.#clock.monotonicMs();
     const limits = { max: this.#limits.max(), perAddressMax };
     // Without addresses all are one crowd, of which none has fewer.
-    const group = perAddressMax > 0 ? address : '';
-    if (!this.#crowd.makeRoom(group, nowMs, limits, (evicted) => this.#evict(evicted))) {
+    const address = perAddressMax > 0 ? addressKey(socket.remoteAddress ?? '') : '';
+    if (!this.#crowd.makeRoom(address, nowMs, limits, (evicted) => this.#evict(evicted))) {
       this.#refused += 1;
       socket.destroy();
       return;
     }
     const origin = originOf(socket);
     const cancel = this.#clock.after(waitMs, () => socket.destroy());
-    const pending: Pending = { address: group, socket, cancel };
-    this.#end(origin, this.#pending.get(origin));
-    this.#pending.set(origin, pending);
-    this.#crowd.add(group, pending, nowMs);
-    socket.once('close', () => this.#end(origin, pending));
+    const pending: Pending = { origin, address, socket, cancel, hasRequested: false, isProved: false };
+    this.#end(this.#byOrigin.get(origin));
+    this.#byOrigin.set(origin, pending);
+    this.#bySocket.set(socket, pending);
+    this.#crowd.add(address, pending, nowMs);
   }
 
   /** Its request is whole: its time is no longer limited here. */
   requested(socket: ConnectionEnds): void {
-    this.#pending.get(originOf(socket))?.cancel();
+    const pending = this.#byOrigin.get(originOf(socket));
+    if (pending === undefined) return;
+    pending.cancel();
+    pending.hasRequested = true;
+    if (pending.isProved) this.#end(pending);
   }
 
   /** It is never destroyed for a newcomer from now on. */
   proved(socket: ConnectionEnds): void {
-    const pending = this.#pending.get(originOf(socket));
-    if (pending !== undefined) this.#crowd.delete(pending.address, pending);
+    const pending = this.#byOrigin.get(originOf(socket));
+    if (pending === undefined) return;
+    this.#crowd.delete(pending.address, pending);
+    pending.isProved = true;
+    if (pending.hasRequested) this.#end(pending);
+  }
+
+  /** The accepted socket has closed. To be called for every one that began. */
+  closed(socket: Socket): void {
+    this.#end(this.#bySocket.get(socket));
   }
 
   #evict(pending: Pending): void {
     this.#evicted += 1;
     pending.socket.destroy();
-    this.#end(originOf(pending.socket), pending);
+    this.#end(pending);
   }
 
   /** Does nothing for one that has ended before. */
-  #end(origin: string, pending: Pending | undefined): void {
+  #end(pending: Pending | undefined): void {
     if (pending === undefined) return;
     pending.cancel();
     this.#crowd.delete(pending.address, pending);
-    if (this.#pending.get(origin) === pending) this.#pending.delete(origin);
+    this.#bySocket.delete(pending.socket);
+    if (this.#byOrigin.get(pending.origin) === pending) this.#byOrigin.delete(pending.origin);
   }
 }
 

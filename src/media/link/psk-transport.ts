@@ -56,7 +56,10 @@ export function listenPsk(
     perAddressMax: linkHandshakesPerAddressMax,
     max: () => linkConnectionsMax,
   });
-  server.on('connection', (socket) => pending.begin(socket));
+  server.on('connection', (socket) => {
+    socket.on('close', () => pending.closed(socket));
+    pending.begin(socket);
+  });
   server.on('secureConnection', (socket) => {
     pending.requested(socket);
     pending.proved(socket);

@@ -24,6 +24,7 @@ class FakeSocket extends EventEmitter {
 
 function arrive(pending: PendingConnections, port: number, address = '192.0.2.1'): FakeSocket {
   const socket = new FakeSocket(port, address);
+  socket.on('close', () => pending.closed(socket as unknown as Socket));
   pending.begin(socket as unknown as Socket);
   return socket;
 }
