@@ -151,15 +151,12 @@ function readReceiveBufferMax(): number | null {
 }
 
 /** The front end's library keeps reading one socket as long as its reads are full. See docs/adr/0022. */
-function checkReceiveBuffers(
-  { api, signal }: Pick<Settings, 'api' | 'signal'>,
-  bytes: number | null,
-): Finding[] {
-  if (bytes === null || (isLoopback(api.listen) && isLoopback(signal.listen))) return [];
+function checkReceiveBuffers({ api }: Pick<Settings, 'api'>, bytes: number | null): Finding[] {
+  if (bytes === null || isLoopback(api.listen)) return [];
   const check = 'receive buffers';
   const found = `a connection may have ${bytes} bytes waiting`;
   if (bytes < frontEndReadBytes) return [ok(check, found)];
-  const risk = `${found}: one peer with some Gbit/s can hold the API or the signal listener for seconds`;
+  const risk = `${found}: one peer with some Gbit/s can hold the API for seconds`;
   return [warn(check, risk, receiveBuffersAdvice)];
 }
 

@@ -18,7 +18,7 @@ export const signalSection = section({
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Controllers not yet logged in from one address (IPv6: one /64), and its connections without an upgrade; beyond it the oldest of them is closed, a controller once it has had 2 s, and until then newcomers are answered 503; 0: no such bound.',
+    'Controllers not yet logged in from one address (IPv6: one /64), and as many of its connections without an upgrade; beyond it the oldest of them is closed once it has had 2 s, and until then newcomers are closed, or answered 503; 0: no such bound.',
   ),
   login_deadline_ms: setting(
     wholeNumber(1, 600_000),
