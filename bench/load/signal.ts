@@ -1,4 +1,4 @@
-/** Figure: memory of one signal session and how fast a burst of them is taken, against bare WebSockets of the same library. */
+/** Figure: memory of one signal session and how fast a burst of them is taken, against bare WebSockets of uWebSockets.js. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, Target } from './figure.ts';
 import type { Plan } from './plan.ts';
@@ -82,7 +82,7 @@ function describe({ signal, restSeconds }: Plan, samples: Samples, trouble: Trou
         'divided by their number. What a process needs once (V8’s young generation grows in a storm, code is compiled, the newest ' +
         'events are kept) is in the first figure and not in this one. Bare’s first figure says nothing: its sessions find room in what ' +
         'its start has left free.',
-      'Bare: uWebSockets.js with the options of ours (no compression, no timeouts of its own), sockets in a Set; it ' +
+      'Bare: uWebSockets.js with the limits of ours (no compression, no timeouts of its own), sockets in a Set; it ' +
         'sends a challenge and a welcome of the same size, takes any login, proves nothing and records nothing.',
       'One Node process plays all controllers, WebSocket by hand, and has their proofs to make: where a server is less than ' +
         'about 95 % busy its rate is that process’s, and logins per server CPU-second count.',

@@ -1,8 +1,9 @@
 /**
- * uWebSockets.js with nothing around it, holding WebSockets: the options of ours, a challenge and a welcome of the
+ * uWebSockets.js with nothing around it, holding WebSockets: the limits of ours, a challenge and a welcome of the
  * size of ours, and no proof, no names, no store. It throws away what else arrives.
  */
-import { createApp, listenExclusively, type WebSocket } from '../../src/lib/uws.ts';
+import type { WebSocket } from 'uWebSockets.js';
+import { createApp, listenExclusively } from '../../src/lib/uws.ts';
 import { sessionKeyLength } from '../../src/lib/session-key.ts';
 import { signalBackpressureBytesMax, signalMessageBytesMax } from '../../src/model/limits.ts';
 import { encodeChallenge, encodeWelcome } from '../../src/protocol/signal/server-message.ts';

@@ -7,28 +7,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type {
-  HttpRequest,
-  HttpResponse,
-  TemplatedApp,
-  us_listen_socket,
-  us_socket_context_t,
-  WebSocket,
-  WebSocketBehavior,
-} from 'uWebSockets.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type * as Uws from 'uWebSockets.js';
 import { hasByteOrderMark, readTextFile } from './text-file.ts';
 import { type TlsFiles, readCertificate, type Certificate } from './tls-files.ts';
 
-export type {
-  HttpRequest,
-  HttpResponse,
-  TemplatedApp,
-  us_listen_socket,
-  us_socket_context_t,
-  WebSocket,
-  WebSocketBehavior,
-};
+export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket };
 
 type UwsModule = typeof Uws;
 

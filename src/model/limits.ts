@@ -52,14 +52,6 @@ export const addressesCountedMax = 20_000;
 /** Signal wire. Source: signal-wire.md. */
 /** A message of a controller; a larger one is answered with 1009 as soon as its length is known, and never kept. */
 export const signalMessageBytesMax = 16 * 1024;
-/** Pieces in which one message arrives, as fragments or off the wire; a message of more is answered with 1008. */
-export const signalPiecesMax = 4096;
-/** Request line and headers of an upgrade; beyond it 431. */
-export const signalRequestBytesMax = 4 * 1024;
-/** A connection has this long for its TLS handshake and its request together, however it sends them. */
-export const signalRequestMsMax = 10_000;
-/** A controller that was sent a close frame, and stays, is cut after it. */
-export const signalLingerMsMax = 5000;
 /** Of the JSON text of the capabilities in a login. */
 export const signalMediaBytesMax = 2 * 1024;
 /** How often a controller is told to send; it is offline after `heartbeatsMissedMax` of them. */

@@ -57,3 +57,12 @@ export interface DeviceMessage {
  * connection ended before one. `busy`: as many as may wait on this connection already; nothing was sent.
  */
 export type DeliveryResult = 'acknowledged' | 'unknown' | 'busy';
+
+/** Pieces in which one message arrives, as fragments or off the wire; a message of more is answered with 1008. */
+export const signalPiecesMax = 4096;
+/** Request line and headers of an upgrade; beyond it 431. */
+export const signalRequestBytesMax = 4 * 1024;
+/** A connection has this long for its TLS handshake and its request together, however it sends them. */
+export const signalRequestMsMax = 10_000;
+/** A controller that was sent a close frame, and stays, is closed without one after it. */
+export const signalLingerMsMax = 5000;

@@ -18,14 +18,14 @@ import { SignalPeer, upgradeRequest } from '../support/signal-peer.ts';
 interface OpenListener {
   readonly port: number;
   /** Connections that it has. */
-  connectionCount(): number;
-  close(): void;
+  readonly connectionCount: () => number;
+  readonly close: () => void;
 }
 
 const listeners: readonly {
   readonly name: string;
   readonly request: string;
-  open(): Promise<OpenListener>;
+  readonly open: () => Promise<OpenListener>;
 }[] = [
   {
     name: 'signal',

@@ -17,11 +17,10 @@ import {
   signalHandshakePingsMax,
   signalMessagesBurstMax,
   signalMessagesPerSecondMax,
-  signalPiecesMax,
   controllerReportsBurstMax,
 } from '../../src/model/limits.ts';
 import type { MessageId } from '../../src/model/ids.ts';
-import type { DeviceMessage } from '../../src/model/signal.ts';
+import { signalPiecesMax, type DeviceMessage } from '../../src/model/signal.ts';
 import type { SignalListener } from '../../src/gateways/signal/listener.ts';
 import type { SignalSettings } from '../../src/gateways/signal/settings.ts';
 import { makeSignalListener } from '../support/signal-listener.ts';

@@ -5,12 +5,15 @@
  * Source: cluster.md, Several processes on one machine; docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { assert } from '../../lib/assert.ts';
-import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
-import { followSupervisor, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
+import {
+  askSignalSocket,
+  followSupervisor,
+  reportToSupervisor,
+} from '../../server/supervisor/process-channel.ts';
 import type { LentPort, WorkerHandle } from '../../server/supervisor/worker-set.ts';
 import {
   supervisorVersion,
@@ -70,7 +73,6 @@ class Supervised {
       sleepSocket: (loan, taken, back) => this.#lentPort.sockets.borrow(loan, taken, back),
       sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
       sleepCounts: () => this.#process?.sleepCounts ?? noConnections,
-      signalSocket: (socket) => this.#process?.acceptSignalSocket(socket),
       alone: () => {
         this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
         this.#predecessor.ended();
@@ -117,8 +119,6 @@ class SupervisedProcess {
   readonly #settings: Settings;
   readonly #upgrade: Upgrade;
   #starting: Promise<void> = Promise.resolve();
-  /** Called with the socket of the signal port that was asked for. */
-  acceptSignalSocket: (socket: BoundSocket) => void = () => undefined;
   #workerSet: WorkerSetState;
   #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
   /** How often an upgrade had been asked for when this process asked for one; null: it did not. */
@@ -237,10 +237,7 @@ class SupervisedProcess {
       sleepPort: (port) => {
         this.sleepPort = port;
       },
-      signalSocket: () => {
-        reportToSupervisor({ kind: 'wants-signal-socket' });
-        return new Promise((accept) => (this.acceptSignalSocket = accept));
-      },
+      signalSocket: askSignalSocket,
       followProgress: (progress) =>
         void progress.onSign(() => reportToSupervisor({ kind: 'heartbeat', sleep: this.sleepCounts })),
     };

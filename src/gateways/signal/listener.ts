@@ -9,16 +9,11 @@ import { BoundedServer, endBare, type BareAnswer } from '../../lib/connections/b
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { tlsFiles } from '../../model/settings-values.ts';
-import {
-  descriptorsReserved,
-  handshakeSocketsReserved,
-  signalRequestBytesMax,
-  signalRequestMsMax,
-} from '../../model/limits.ts';
+import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignalSessions } from '../../core/ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { SignalEndReason } from '../../model/signal.ts';
+import { signalRequestBytesMax, signalRequestMsMax, type SignalEndReason } from '../../model/signal.ts';
 import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
 import type { SignalListenerContext } from './signaling-connection.ts';
 import { Handshake } from './handshake.ts';

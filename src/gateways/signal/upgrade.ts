@@ -1,7 +1,7 @@
 /** The requests at the signal listener: the one upgrade that it accepts, and the refusals of all others. Source: signal-wire.md; RFC 6455, 4.2. */
 import type { IncomingMessage } from 'node:http';
 import type { BareAnswer, RequestFault } from '../../lib/connections/bounded-server.ts';
-import { signalRequestBytesMax } from '../../model/limits.ts';
+import { signalRequestBytesMax } from '../../model/signal.ts';
 
 const path = '/v1/signal';
 export const subprotocol = 'reveille.signal.v1';

@@ -7,13 +7,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { plainAddress } from '../../lib/connections/address-key.ts';
 import { WebSocket, WebSocketServer } from '../../lib/connections/web-socket-library.ts';
-import {
-  signalBackpressureBytesMax,
-  signalLingerMsMax,
-  signalMessageBytesMax,
-  signalPiecesMax,
-} from '../../model/limits.ts';
-import type { SignalEndReason } from '../../model/signal.ts';
+import { signalBackpressureBytesMax, signalMessageBytesMax } from '../../model/limits.ts';
+import { signalLingerMsMax, signalPiecesMax, type SignalEndReason } from '../../model/signal.ts';
 import { encodeBye, signalCloses, type SignalClose } from '../../protocol/signal/server-message.ts';
 
 /** The receiver of a socket's events; never called within a call of its own to the socket. */

@@ -10,8 +10,6 @@ export interface HttpConnectionLimits {
   max(): number;
   /** Unproved connections of one address; 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
-  /** True: that bound holds from the first connection on, not only when half of the places are taken. */
-  readonly isStrict?: boolean;
 }
 
 interface Peer {
@@ -113,12 +111,6 @@ export class HttpConnections {
     return address !== '';
   }
 
-  /** A connection was upgraded, and is counted elsewhere. `address` is an address key. */
-  upgraded(address: string): void {
-    this.#count -= 1;
-    this.#arrivals.withdraw(address);
-  }
-
   /** A request has shown a valid credential. Costs next to nothing while there is room. */
   proven(request: Peer): void {
     if (!this.isCrowded && this.#proofsLeft === 0) return;
@@ -151,7 +143,7 @@ export class HttpConnections {
   #admits(response: HttpResponse): boolean {
     this.#count += 1;
     this.#max = this.#limits.max();
-    if (!this.isCrowded && this.#limits.isStrict !== true) return true;
+    if (!this.isCrowded) return true;
     const address = addressKey(remoteAddress(response));
     if (!this.#hasShare(address) && !this.#close(this.#silent.shift(address))) return false;
     const isFull = this.#count > this.#placesFor(address);
@@ -170,7 +162,7 @@ export class HttpConnections {
     if (perAddressMax === 0) return true;
     const arrived = this.#arrivals.countOf(address);
     if (arrived >= perAddressMax) return false;
-    if (arrived === 0 || !this.isCrowded) return true;
+    if (arrived === 0) return true;
     if (arrived >= Math.ceil(this.#max * addressPart)) return false;
     const left = this.#placesFor(address) - this.#count;
     return this.#provedAddresses.has(address) || arrived < Math.floor(left * leftPart);

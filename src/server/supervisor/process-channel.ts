@@ -101,8 +101,6 @@ export interface ProcessOrders {
   /** Every one that has not been given back. */
   sleepSocketsBack(): void;
   sleepCounts(): SleepCounts;
-  /** Of the signal port, which this process asked for. */
-  signalSocket(socket: BoundSocket): void;
   /** The supervisor is gone, and no order will come any more. */
   alone(): void;
 }
@@ -117,11 +115,19 @@ export function followSupervisor(orders: ProcessOrders): void {
     else if (order.kind === 'from-predecessor') orders.predecessor.ordered(order.order, socket ?? null);
     else if (order.kind !== 'sleep-socket' && order.kind !== 'signal-socket') obey(order, orders);
     else if (socket === undefined) return;
-    else if (order.kind === 'signal-socket') orders.signalSocket(socket);
+    else if (order.kind === 'signal-socket') acceptSignalSocket(socket);
     else borrow({ ...order, socket }, orders);
   });
   process.on('disconnect', () => orders.alone());
   reportToSupervisor({ kind: 'loaded' });
+}
+
+let acceptSignalSocket: (socket: BoundSocket) => void = () => undefined;
+
+/** Resolves to the socket of the signal port, which the supervisor has bound for all workers. */
+export function askSignalSocket(): Promise<BoundSocket> {
+  reportToSupervisor({ kind: 'wants-signal-socket' });
+  return new Promise((accept) => (acceptSignalSocket = accept));
 }
 
 /** `sent` is called when it is on its way, or when the supervisor is gone. */

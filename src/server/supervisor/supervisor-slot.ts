@@ -191,14 +191,12 @@ export class SupervisorSlot {
         return;
       case 'heartbeat':
         life.heartbeatsUnanswered = 0;
-        life.borrower.reported(report.sleep);
-        return;
+        return life.borrower.reported(report.sleep);
       case 'sleep-socket-taken':
         return this.#deps.sleepSocketTaken(report.number);
       case 'sleep-socket-back':
         life.borrower.reported(report.sleep);
-        this.#deps.sleepSocketReturned(life.borrower, report);
-        return;
+        return this.#deps.sleepSocketReturned(life.borrower, report);
       case 'wants-signal-socket':
         return life.fork.order({ kind: 'signal-socket' }, this.#deps.signalSocket() ?? undefined);
       case 'failed':

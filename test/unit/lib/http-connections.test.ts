@@ -46,9 +46,9 @@ class Scene {
   max: number;
   #filter: (response: HttpResponse, change: number) => void = () => undefined;
 
-  constructor(max: number, perAddressMax: number, isStrict = false) {
+  constructor(max: number, perAddressMax: number) {
     this.max = max;
-    this.connections = new HttpConnections({ max: () => this.max, perAddressMax, isStrict }, 1000);
+    this.connections = new HttpConnections({ max: () => this.max, perAddressMax }, 1000);
     const app = {
       filter: (filter: (response: HttpResponse, change: number) => void) => {
         this.#filter = filter;
@@ -164,22 +164,6 @@ test('addresses count once half of the places are taken', () => {
   for (let i = 0; i < 3; i++) scene.launder('192.0.2.1');
   assert.equal(scene.connections.count, 6);
   assert.equal(scene.connect('192.0.2.2'), true);
-});
-
-test('a strict bound on an address counts from its first connection on, and its oldest silent one yields', () => {
-  const scene = new Scene(100, 2, true);
-  const three = [1, 2, 3].map(() => scene.open('192.0.2.1'));
-  assert.deepEqual(
-    three.map(({ isOpen }) => isOpen),
-    [false, true, true],
-  );
-  for (const connection of three.slice(1)) {
-    connection.reach(scene.connections);
-    scene.connections.upgraded('192.0.2.1');
-  }
-  assert.equal(scene.connections.count, 0);
-  for (let i = 0; i < 2; i++) scene.launder('192.0.2.1');
-  assert.equal(scene.connect('192.0.2.1'), false, 'none of them can be closed');
 });
 
 test('an address that shows a credential gets its places back', () => {
