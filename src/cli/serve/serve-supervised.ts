@@ -234,9 +234,7 @@ class SupervisedProcess {
         reportToSupervisor(report);
       },
       upgrade: () => this.#upgradeOfAll,
-      sleepPort: (port) => {
-        this.sleepPort = port;
-      },
+      sleepPort: (port) => void (this.sleepPort = port),
       signalSocket: askSignalSocket,
       followProgress: (progress) =>
         void progress.onSign(() => reportToSupervisor({ kind: 'heartbeat', sleep: this.sleepCounts })),
