@@ -1,6 +1,6 @@
 /**
- * The signal listener: takes connections, starts their handshakes, and at the end drains. It knows how many there are; what
- * each does is its own. Source: signal-wire.md; running.md, Stopping.
+ * The signal listener: accepts upgrades, starts their handshakes, and at the end drains. It counts the connections; each keeps
+ * its own state. Source: signal-wire.md; running.md, Stopping.
  */
 import type { IncomingMessage } from 'node:http';
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
@@ -107,21 +107,18 @@ export class SignalListener {
     return this.#context.pending.size;
   }
 
-  /** Descriptors held, those of peers included that have not asked for anything yet or were dismissed. */
+  /** Descriptors held, also by peers that have not sent a request yet or were dismissed. */
   get socketCount(): number {
     return this.#server.connectionCount;
   }
 
-  /**
-   * Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in
-   * order.
-   */
+  /** Reads the certificate for connections to come. Throws, and changes nothing, when its files are not in order. */
   reloadTls(): void {
     this.#server.reloadTls();
   }
 
   /**
-   * Takes no more connections, refuses logins under way, and ends sessions at the rate. What is left after
+   * Accepts no more connections, refuses logins under way, and ends sessions at the rate. What is left after
    * `deadlineMs` stays as it is, for the kernel to close with the process; resolves with its number.
    */
   drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
@@ -130,7 +127,7 @@ export class SignalListener {
     return this.#connections.drain(ratePerSecond, deadlineMs);
   }
 
-  /** Closes every socket that is left, telling nobody, and frees the port. */
+  /** Closes every socket that is left without notifying anyone, and frees the port. */
   close(): void {
     this.#isOpen = false;
     this.#connections.drop();
