@@ -37,7 +37,6 @@ const host = 'Host: 127.0.0.1\r\n';
 const listenersOfApiParser = new Set<Listener>([
   'api',
   'ops', // Delete when ops is on node:http.
-  'signal', // Delete when signal is on ws.
 ]);
 
 const requests: readonly CutRequest[] = [
