@@ -36,7 +36,7 @@ export interface PeerServer extends ServerUnderTest {
   readonly service: LocalLegService<PeerProtocol>;
 }
 
-export type PeerName = 'fastify' | 'bare-uws' | 'bare-uws-sockets' | 'bare-net' | 'bare-wakeup' | 'aedes';
+export type PeerName = 'fastify' | 'bare-uws' | 'bare-ws-sockets' | 'bare-net' | 'bare-wakeup' | 'aedes';
 
 export async function startPeer(name: PeerName): Promise<PeerServer> {
   const entry = new URL(`../peers/${name}-process.ts`, import.meta.url);

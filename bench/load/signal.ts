@@ -1,4 +1,4 @@
-/** Figure: memory of one signal session and how fast a burst of them is taken, against bare WebSockets of uWebSockets.js. */
+/** Figure: memory of one signal session and how fast a burst of them is taken, against bare WebSockets of the `ws` library. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Figure, Target } from './figure.ts';
 import type { Plan } from './plan.ts';
@@ -13,7 +13,7 @@ interface Contender {
   readonly start: (devices: number) => Promise<ServerUnderTest>;
 }
 
-const bare: Contender = { name: 'bare uWS WebSockets', start: () => startPeer('bare-uws-sockets') };
+const bare: Contender = { name: 'bare ws', start: () => startPeer('bare-ws-sockets') };
 const ours: Contender = { name: 'Reveille', start: (devices) => startReveille({ devices }) };
 
 export async function measureSignal(plan: Plan): Promise<Figure> {
@@ -76,14 +76,13 @@ function describe({ signal, restSeconds }: Plan, samples: Samples, trouble: Trou
       `A burst of ${sessions} controllers into a fresh server, ${loginConcurrency} under way at once, from 40 ` +
         'addresses: connect, upgrade, challenge, login with its proof, welcome. Default settings; none may be lost.',
       `Memory: (RssAnon with ${sessions} sessions − before) / ${sessions}, each after two forced collections; every ` +
-        'structure of the process included. Alive in the heap: the growth of V8’s heapUsed and external, without what ' +
-        'the library holds natively.',
+        'structure of the process included. Alive in the heap: the growth of V8’s heapUsed and external.',
       `In steady state: what ${further} further ones add to that, each time behind ${restSeconds} s of rest and two more collections, ` +
         'divided by their number. What a process needs once (V8’s young generation grows in a storm, code is compiled, the newest ' +
         'events are kept) is in the first figure and not in this one. Bare’s first figure says nothing: its sessions find room in what ' +
         'its start has left free.',
-      'Bare: uWebSockets.js with the limits of ours (no compression, no timeouts of its own), sockets in a Set; it ' +
-        'sends a challenge and a welcome of the same size, takes any login, proves nothing and records nothing.',
+      'Bare: the ws library on a plain HTTP server, without compression; it sends a challenge and a welcome of the same size, ' +
+        'accepts any login, proves nothing and records nothing.',
       'One Node process plays all controllers, WebSocket by hand, and has their proofs to make: where a server is less than ' +
         'about 95 % busy its rate is that process’s, and logins per server CPU-second count.',
     ],

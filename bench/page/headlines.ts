@@ -105,7 +105,7 @@ const ofOneCore: readonly Headline[] = [
     figure: 'signal',
     target: 'Reveille / bare, bytes/session in steady state',
     ours: cell('Reveille', 'steadyBytes'),
-    peer: cell('bare uWS WebSockets', 'steadyBytes'),
+    peer: cell('bare ws', 'steadyBytes'),
     unit: 'B',
   },
   {

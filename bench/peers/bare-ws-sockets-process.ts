@@ -1,0 +1,50 @@
+/**
+ * The `ws` library on a plain HTTP server, holding WebSockets: a challenge and a welcome of the size of ours, and no proof,
+ * no names, no store. It drops every other message.
+ */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { WebSocket } from 'ws';
+import { WebSocketServer } from '../../src/lib/connections/web-socket-library.ts';
+import { sessionKeyLength } from '../../src/lib/session-key.ts';
+import { signalMessageBytesMax } from '../../src/model/limits.ts';
+import { encodeChallenge, encodeWelcome } from '../../src/protocol/signal/server-message.ts';
+import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
+
+const challenge = encodeChallenge('k'.repeat(sessionKeyLength));
+const welcome = encodeWelcome({
+  epoch: 1,
+  heartbeatSeconds: 30,
+  serverTime: 1_763_712_000,
+  sleep: {
+    servers: ['127.0.0.1:40000'],
+    heartbeatSeconds: 50,
+    heartbeatBytes: 64,
+    wakePattern: '983b16f8f39c',
+    wakeupPacket: '983b16f8f39c0000',
+    retry: { minSeconds: 2, maxSeconds: 300, jitter: 0.5 },
+  },
+  mediaUrl: 'ws://127.0.0.1:40001',
+});
+
+function sendWelcome(this: WebSocket): void {
+  this.send(welcome);
+}
+
+async function listen(): Promise<PeerPorts> {
+  const server = createServer();
+  // It keeps its sockets in a Set of its own.
+  new WebSocketServer({ server, maxPayload: signalMessageBytesMax, perMessageDeflate: false }).on(
+    'connection',
+    (socket) => {
+      socket.once('message', sendWelcome);
+      socket.send(challenge);
+    },
+  );
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { httpPort: 0, devicePort: (server.address() as AddressInfo).port };
+}
+
+answerAsPeer(listen);
