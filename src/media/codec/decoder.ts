@@ -1,6 +1,6 @@
 /**
- * One decoder of libavcodec, set to answer every access unit at once, and to report a broken one rather than paint over
- * it. What to do about a broken stream is decided by its owner.
+ * One decoder of libavcodec, set to answer every access unit at once. Of damaged video it has the pictures that FFmpeg shows,
+ * and reports the damage; damaged JPEGs it refuses.
  */
 import type { AVCodecID } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
@@ -16,11 +16,9 @@ import {
   openCodecContext,
 } from './native-census.ts';
 
-/** `waiting`: nothing came out yet, and nothing is wrong. */
+/** `waiting`: nothing came out yet, and nothing is wrong; `broken`: nothing came out. */
 export type Decoding = 'decoded' | 'waiting' | 'broken';
 export type DecodedFormat = 'h264' | 'h265' | 'mjpeg';
-
-const errorDetection = { h264: 'aggressive', h265: 'explode+crccheck', mjpeg: 'explode' } as const;
 
 /** Coded pictures are padded to whole blocks; so much may lie beyond a side. */
 const paddingMax = 128;
@@ -32,6 +30,7 @@ export class Decoder {
   readonly #corrupt: number;
   #frame: Frame;
   #spare: Frame;
+  #isDamaged = false;
 
   /** Throws what the engine throws where it has no such decoder. `sourceMax` bounds the memory that a picture takes; `halvings`: of JPEGs, how often their sides are halved. */
   static open(engine: Engine, format: DecodedFormat, sourceMax: Size, halvings = 0): Decoder {
@@ -40,10 +39,9 @@ export class Decoder {
     const context = makeCodecContext(engine, codec);
     context.threadCount = 1;
     context.setFlags(engine.constants.AV_CODEC_FLAG_LOW_DELAY);
-    // H.264 marks pictures that it painted over; told to explode, it would take odd messages beside a good picture amiss
-    // as well. What is left over behind a picture it minds only where it is told to. The others know no more than an error;
-    // that of H.265 compares a picture with its hash, where the sender has added one.
-    context.setOption('err_detect', errorDetection[format]);
+    // Without it a picture that refers to a missing one is decoded, and kept.
+    if (format === 'h265') context.setFlags(engine.constants.AV_CODEC_FLAG_OUTPUT_CORRUPT);
+    if (format === 'mjpeg') context.setOption('err_detect', 'explode');
     context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
     if (halvings > 0) context.setOption('lowres', halvings);
     // Of the transforms back that FFmpeg has in SIMD here the fastest; elsewhere it would be the slowest.
@@ -66,6 +64,11 @@ export class Decoder {
     return this.#frame;
   }
 
+  /** Part of what was decoded last was missing or damaged, as far as the decoder knows. */
+  get isDamaged(): boolean {
+    return this.#isDamaged;
+  }
+
   /** Of several pictures the newest stays. */
   decode(payload: Uint8Array<ArrayBuffer>): Decoding {
     // An empty packet would end the stream.
@@ -74,21 +77,19 @@ export class Decoder {
     this.#frame.unref();
     this.#packet.unref();
     this.#packet.data = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-    if (this.#context.sendPacketSync(this.#packet) < 0) return 'broken';
-    let decoding: Decoding = 'waiting';
+    this.#isDamaged = this.#context.sendPacketSync(this.#packet) < 0;
+    let isDecoded = false;
     let status = this.#context.receiveFrameSync(this.#spare);
     for (; status >= 0; status = this.#context.receiveFrameSync(this.#spare)) {
       const decoded = this.#spare;
       this.#spare = this.#frame;
       this.#frame = decoded;
-      decoding = decoding === 'broken' || this.#isPaintedOver(decoded) ? 'broken' : 'decoded';
+      isDecoded = true;
+      this.#isDamaged ||= this.#isPaintedOver(decoded);
     }
-    return status === this.#again ? decoding : 'broken';
-  }
-
-  /** Forgets every picture, keeps the parameter sets. */
-  flush(): void {
-    this.#context.flushBuffers();
+    this.#isDamaged ||= status !== this.#again;
+    if (isDecoded) return 'decoded';
+    return this.#isDamaged ? 'broken' : 'waiting';
   }
 
   close(): void {

@@ -9,20 +9,22 @@ import type {
   FrameDrop,
   PictureShape,
   SourceFrame,
-  FrameContent,
+  UndecodableCause,
 } from '../../model/media/picture.ts';
 import { type Reduction, reductionFor } from '../geometry/picture-plan.ts';
-import { i420Bytes, parameterSpan, type CodedFormat } from '../geometry/source-frame.ts';
+import { i420Bytes, startsAnew, syntaxes, type CodedFormat } from '../geometry/source-frame.ts';
 import type { Engine } from './engine.ts';
 import { freeFrame, makeFrame } from './native-census.ts';
 import type { Size } from '../../model/call.ts';
 import { Decoder } from './decoder.ts';
 import { H264Frames } from '../geometry/h264-stream.ts';
-import { isBoundedJpeg } from '../geometry/jpeg.ts';
+import { findJpeg, type JpegPicture } from '../geometry/jpeg-picture.ts';
 import { PictureParts } from '../geometry/h265-parts.ts';
+import { ParameterSets } from '../geometry/parameter-sets.ts';
+import type { FrameCheck } from '../geometry/decoding-work.ts';
 
 /** `waiting`: no picture yet, and nothing is wrong. */
-export type SourceStep = 'decoded' | 'waiting' | FrameDrop;
+export type SourceStep = 'decoded' | 'waiting' | FrameDrop | UndecodableCause;
 
 export interface FrameSource {
   /** The picture that was decoded last; its pixels stay until the next frame is taken. */
@@ -31,8 +33,6 @@ export interface FrameSource {
   readonly reduction: Reduction;
   /** The next frames are of no use before a key frame. */
   readonly keyFrameWanted: boolean;
-  /** For this frame a new source does better. */
-  isStaleFor(frame: SourceFrame, description: FrameDescription): boolean;
   /** `shapes`: of the pictures that are to be made of it. */
   take(frame: SourceFrame, description: FrameDescription, shapes: readonly PictureShape[]): SourceStep;
   /** A frame was too large to be decoded, or to be used. */
@@ -54,10 +54,6 @@ export class PlanarSource implements FrameSource {
     this.#engine = engine;
     this.#view = makeFrame(engine);
     this.frame = makeFrame(engine);
-  }
-
-  isStaleFor(): boolean {
-    return false;
   }
 
   take({ payload, width, height }: SourceFrame): SourceStep {
@@ -88,8 +84,9 @@ export class PlanarSource implements FrameSource {
 
 /** As the decoder counts it: sides are halved so often. */
 const quarterOfSides = 2;
-const startOfScan = Buffer.of(0xff, 0xda);
 const endOfImage = Buffer.of(0xff, 0xd9);
+/** Behind a scan: as much data as no code needs, of zeros and of ones. */
+const fillers = [Buffer.alloc(32), Buffer.alloc(64, 'ff00', 'hex')] as const;
 
 /** MJPEG: every frame is a JPEG. */
 export class JpegSource implements FrameSource {
@@ -116,17 +113,16 @@ export class JpegSource implements FrameSource {
     return this.#reduction;
   }
 
-  isStaleFor(): boolean {
-    return false;
-  }
-
-  /** What cannot be decoded smaller, as progressive ones, is decoded as it is. */
-  take({ payload }: SourceFrame, { size }: FrameDescription, shapes: readonly PictureShape[]): SourceStep {
-    if (!isWholeJpeg(payload) || !isBoundedJpeg(payload)) return 'undecodable';
-    this.#reduction = size === null ? 1 : reductionFor(size, shapes);
-    if (this.#reduction > 1 && this.#decodeSmaller(payload)) return 'decoded';
+  take(
+    { payload }: SourceFrame,
+    _description: FrameDescription,
+    shapes: readonly PictureShape[],
+  ): SourceStep {
+    const found = findJpeg(payload);
     this.#reduction = 1;
-    return this.#whole.decode(payload) === 'decoded' ? 'decoded' : 'undecodable';
+    if (typeof found === 'string') return found;
+    if (found.isEnded) return this.#decode(found.pictures[0], shapes) ? 'decoded' : 'undecodable';
+    return found.pictures.some(({ bytes }) => this.#decodeUnended(bytes)) ? 'decoded' : 'cut';
   }
 
   skipTooLarge(): void {
@@ -138,6 +134,14 @@ export class JpegSource implements FrameSource {
     this.#quarter?.close();
   }
 
+  /** What cannot be decoded smaller, as progressive ones, is decoded as it is. */
+  #decode({ bytes, size, chromaStep }: JpegPicture, shapes: readonly PictureShape[]): boolean {
+    this.#reduction = size === null ? 1 : reductionFor(size, shapes, chromaStep);
+    if (this.#reduction > 1 && this.#decodeSmaller(bytes)) return true;
+    this.#reduction = 1;
+    return this.#whole.decode(bytes) === 'decoded';
+  }
+
   /** False: also where there is no such decoder for now. */
   #decodeSmaller(payload: Uint8Array<ArrayBuffer>): boolean {
     try {
@@ -147,42 +151,55 @@ export class JpegSource implements FrameSource {
     }
     return this.#quarter.decode(payload) === 'decoded';
   }
+
+  /** The last scan is whole if the picture does not depend on what is behind it: a decoder makes up missing blocks. */
+  #decodeUnended(bytes: Uint8Array): boolean {
+    const scans = withoutFill(bytes);
+    const pictures = fillers.map((filler) => {
+      const isDecoded = this.#whole.decode(Buffer.concat([scans, filler, endOfImage])) === 'decoded';
+      return isDecoded ? this.#whole.frame.toBuffer() : null;
+    });
+    const [one, other] = pictures;
+    return one != null && other != null && one.equals(other);
+  }
+}
+
+/** Without the zeros that fill a buffer, but for the first, which may be data; or without the beginning of a marker. */
+function withoutFill(bytes: Uint8Array): Uint8Array {
+  let end = bytes.length;
+  while (bytes[end - 1] === 0) end -= 1;
+  if (end < bytes.length) return bytes.subarray(0, end + 1);
+  while (bytes[end - 1] === 0xff) end -= 1;
+  return bytes.subarray(0, end);
 }
 
 /**
- * Whether its last scan has an end: the decoder takes a picture whose last blocks are cut off, and makes them up. What
- * lies behind the end does not matter, and thumbnails lie before the first scan.
- */
-function isWholeJpeg(payload: Uint8Array<ArrayBuffer>): boolean {
-  const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
-  const end = bytes.lastIndexOf(endOfImage);
-  return end !== -1 && !bytes.includes(startOfScan, end);
-}
-
-/**
- * H.264 and H.265: after a frame that is broken or missing, all are dropped up to the next key frame, since what a decoder
- * paints over them is not what the camera saw. Of H.265 a slice that is missing is noticed; one that
- * is cut off or overwritten looks like any other, to FFmpeg's decoder as well, unless the sender adds a hash of its picture.
+ * H.264 and H.265, from a key frame on: every picture that the decoder has, though parts of it may be painted over. A key frame
+ * is wanted after damage, and until one comes.
  */
 export class CodedSource implements FrameSource {
   readonly reduction = 1;
+  readonly #engine: Engine;
   readonly #format: CodedFormat;
-  readonly #decoder: Decoder;
-  readonly #numbers = new H264Frames();
-  readonly #parts = new PictureParts();
+  readonly #sourceMax: Size;
+  readonly #sets: ParameterSets;
+  #decoder: Decoder;
+  #checks = new AccessUnitChecks();
   /** Why frames are dropped up to the next key frame; null: they are not. */
   #gap: FrameDrop | null = 'no_key_frame';
-  /** The first parameter sets that the decoder was given; null: none yet. */
-  #parameters: Uint8Array | null = null;
+  #keyFrameWanted = false;
   #hasShown = false;
-  /** Other parameter sets came without a picture: the one behind them begins anew, or was lost in what came. */
-  #isKeyDue = false;
-  /** The decoder may be left with something that a fresh one would not have. */
+  /** Parameter sets have changed since the decoder was opened. */
+  #hasOtherSets = false;
+  /** The decoder may keep pictures back that a fresh one would show. */
   #isTainted = false;
 
   /** Throws where the engine has no such decoder. */
   constructor(engine: Engine, format: CodedFormat, sourceMax: Size) {
+    this.#engine = engine;
     this.#format = format;
+    this.#sourceMax = sourceMax;
+    this.#sets = new ParameterSets(syntaxes[format]);
     this.#decoder = Decoder.open(engine, format, sourceMax);
   }
 
@@ -191,38 +208,31 @@ export class CodedSource implements FrameSource {
   }
 
   get keyFrameWanted(): boolean {
-    return this.#gap === 'no_key_frame';
+    return this.#keyFrameWanted || this.#gap === 'no_key_frame';
   }
 
-  /**
-   * A key frame with parameter sets needs nothing of what came before. It gets a fresh decoder where the present one
-   * has seen something broken or other parameter sets: from either it may keep pictures back that it should show.
-   */
-  isStaleFor({ payload }: SourceFrame, { isKey, size }: FrameDescription): boolean {
-    return (
-      isKey && size !== null && (this.#isTainted || this.#isForeign(parameterSpan(this.#format, payload)))
-    );
-  }
-
-  take(frame: SourceFrame, description: FrameDescription): SourceStep {
-    const { payload } = frame;
-    const { isKey, content } = description;
+  take({ payload }: SourceFrame, { isKey, content }: FrameDescription): SourceStep {
+    const isPicture = content === 'picture';
     if (isKey) this.#gap = null;
     // Parameter sets may come in a frame of their own, before the key frame that needs them.
     else if (this.#gap !== null && content !== 'parameters') return this.#gap;
-    if (content === 'nothing' || this.#isOneMissing(payload, description)) return this.#breakOff();
-    this.#keepParameters(parameterSpan(this.#format, payload), content);
-    const decoding = this.#decoder.decode(payload);
+    this.#keyFrameWanted = !isKey && (this.#keyFrameWanted || (isPicture && this.#hasOtherSets));
+    if (content === 'nothing') return this.#fail();
+    const check = this.#checks.check(this.#format, payload, isKey);
+    if (check === 'too_costly') return this.#fail(check);
+    if (this.#sets.learn(payload)) this.#hasOtherSets = true;
+    if (isKey && this.#isDecoderStaleFor(payload)) this.#replaceDecoder();
+    const decoding = this.#decoder.decode(this.#sets.ordered(payload));
     if (decoding === 'decoded') this.#hasShown = true;
-    else if (content === 'parameters') return 'waiting';
-    else if (decoding === 'broken') return this.#breakOff();
+    else if (!isPicture) return 'waiting';
     // Pictures are kept back from the beginning, or by mistake.
     else this.#isTainted ||= this.#hasShown;
-    return decoding;
+    if (this.#decoder.isDamaged || check === 'incomplete') this.#isTainted = this.#keyFrameWanted = true;
+    return decoding === 'broken' ? this.#fail() : decoding;
   }
 
   skipTooLarge(): void {
-    this.#breakOff();
+    this.#isTainted = true;
     this.#gap = 'too_large';
   }
 
@@ -230,30 +240,38 @@ export class CodedSource implements FrameSource {
     this.#decoder.close();
   }
 
-  #keepParameters(parameters: Uint8Array, content: FrameContent): void {
-    if (content === 'picture') this.#isKeyDue = false;
-    if (parameters.length === 0) return;
-    if (this.#parameters === null) this.#parameters = parameters.slice();
-    else if (this.#isForeign(parameters)) {
-      this.#isTainted = true;
-      this.#isKeyDue = content === 'parameters';
+  /** A recovery point is decoded on: frames behind it may refer to frames before it. */
+  #isDecoderStaleFor(payload: Uint8Array): boolean {
+    return this.#hasOtherSets || (this.#isTainted && startsAnew(this.#format, payload));
+  }
+
+  /** By one that knows the parameter sets, and nothing else of what came before. Where none can be opened, the old one stays. */
+  #replaceDecoder(): void {
+    const old = this.#decoder;
+    try {
+      this.#decoder = Decoder.open(this.#engine, this.#format, this.#sourceMax);
+    } catch {
+      return;
     }
+    old.close();
+    const sets = this.#sets.all;
+    this.#decoder.decode(sets);
+    this.#checks = new AccessUnitChecks();
+    this.#checks.check(this.#format, sets, true);
+    this.#hasOtherSets = this.#isTainted = this.#hasShown = false;
   }
 
-  #isForeign(parameters: Uint8Array): boolean {
-    return this.#parameters !== null && Buffer.compare(parameters, this.#parameters) !== 0;
+  #fail(cause: SourceStep = 'undecodable'): SourceStep {
+    this.#isTainted = this.#keyFrameWanted = true;
+    return cause;
   }
+}
 
-  #isOneMissing(payload: Uint8Array, { isKey, content }: FrameDescription): boolean {
-    if (this.#isKeyDue && !isKey && content === 'picture') return true;
-    return this.#format === 'h264' ? !this.#numbers.areWhole(payload, isKey) : !this.#parts.areWhole(payload);
-  }
+class AccessUnitChecks {
+  readonly #h264 = new H264Frames();
+  readonly #h265 = new PictureParts();
 
-  #breakOff(): FrameDrop {
-    this.#decoder.flush();
-    this.#isTainted = true;
-    this.#isKeyDue = false;
-    this.#gap = 'no_key_frame';
-    return 'undecodable';
+  check(format: CodedFormat, payload: Uint8Array, isKey: boolean): FrameCheck {
+    return format === 'h264' ? this.#h264.check(payload, isKey) : this.#h265.check(payload);
   }
 }

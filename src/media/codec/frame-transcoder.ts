@@ -59,7 +59,7 @@ export class FrameTranscoder {
     return {
       source: source === null ? null : sizeOf(source),
       pictures,
-      drop: step === 'decoded' || step === 'waiting' ? null : step,
+      ...dropOf(step),
       keyFrameWanted: this.#source?.keyFrameWanted ?? false,
       rebuilds: this.#rebuilds - rebuildsBefore,
       workMs: this.#clock.monotonicMs() - startMs,
@@ -77,21 +77,21 @@ export class FrameTranscoder {
 
   #decode(frame: SourceFrame, description: FrameDescription, shapes: readonly PictureShape[]): SourceStep {
     const { sourceMax } = this.#settings;
-    const source = this.#sourceFor(frame, description);
+    const source = this.#sourceFor(frame.format);
     if (source === null) return 'rebuild_failed';
-    const isTooLarge = description.size !== null && exceeds(description.size, sourceMax);
+    const isCoded = frame.format === 'h264' || frame.format === 'h265';
+    const isTooLarge = description.size !== null && exceeds(description.size, sourceMax, isCoded);
     const step = isTooLarge ? 'too_large' : source.take(frame, description, shapes);
     // Where the header did not tell, the picture does.
-    if (step !== 'too_large' && !(step === 'decoded' && exceeds(sizeOf(source), sourceMax))) return step;
+    if (step !== 'too_large' && !(step === 'decoded' && exceeds(sizeOf(source), sourceMax, isCoded)))
+      return step;
     source.skipTooLarge();
     return 'too_large';
   }
 
   /** Null: there is none of this format; the next frame tries again. */
-  #sourceFor(frame: SourceFrame, description: FrameDescription): FrameSource | null {
-    const { format } = frame;
-    if (this.#source !== null && this.#format === format && !this.#source.isStaleFor(frame, description))
-      return this.#source;
+  #sourceFor(format: VideoFrameFormat): FrameSource | null {
+    if (this.#source !== null && this.#format === format) return this.#source;
     this.#source?.close();
     this.#source = null;
     try {
@@ -127,6 +127,11 @@ export class FrameTranscoder {
     if (this.#makers.length > pictureShapesKeptMax) this.#makers.shift()?.close();
     return maker;
   }
+}
+
+function dropOf(step: SourceStep): Pick<FrameResult, 'drop' | 'cause'> {
+  if (step === 'cut' || step === 'too_costly') return { drop: 'undecodable', cause: step };
+  return { drop: step === 'decoded' || step === 'waiting' ? null : step };
 }
 
 function sizeOf({ frame, reduction }: FrameSource): Size {

@@ -2,10 +2,18 @@
  * Frames of H.264: where decoding can start, how large the pictures are, and which frames are missing. Source: ITU-T
  * H.264, 7.3.1, 7.3.2.1.1, 7.3.3, 7.4.1 and 7.4.2.1.1; calls-and-media.md, Legs.
  */
-import { type NalKind, type NalSyntax, readCroppedSize, nextNalUnit, RbspReader } from './nal-units.ts';
+import {
+  hasRecoveryPoint,
+  isSlice,
+  type NalKind,
+  type NalSyntax,
+  readCroppedSize,
+  nextNalUnit,
+  RbspReader,
+} from './nal-units.ts';
 import type { Size } from '../../model/call.ts';
 import { referenceBlocksMax } from '../../model/media/decoding-limits.ts';
-import { blocksOf, DecodingWork } from './decoding-work.ts';
+import { blocksOf, DecodingWork, type FrameCheck } from './decoding-work.ts';
 
 /** By nal_unit_type. 1-4 are slices and their parts, 7 and 8 parameter sets, 13 an extension and 15 a kin of theirs. */
 const kinds: ReadonlyMap<number, NalKind> = new Map([
@@ -25,12 +33,32 @@ const kinds: ReadonlyMap<number, NalKind> = new Map([
   [15, 'parameters'],
 ]);
 
-/** A key frame is an IDR picture. */
+const message = 6;
+/** Parameter sets in the order in which decoders need them: those of sequences, their extensions and subsets, those of pictures. */
+const setTypes = [7, 13, 15, 8];
+/** Sets that begin as a sequence parameter set does. */
+const sequenceTypes = new Set([7, 15]);
+
+/** A key frame is an IDR picture, or a recovery point. */
 export const h264: NalSyntax = {
   headerBytes: 1,
-  kindOf: (bytes, at) => kinds.get((bytes[at] ?? 0) & 0x1f) ?? 'unknown',
+  kindOf: (bytes, at) => kinds.get(typeAt(bytes, at)) ?? 'unknown',
   sizeOf: (reader) => readSequence(reader)?.size ?? null,
+  setOf: (unit) => {
+    const reader = new RbspReader(unit, 1);
+    const type = typeAt(unit, 0);
+    // Profile, constraint flags and level.
+    if (sequenceTypes.has(type)) reader.skip(24);
+    return { id: reader.unsigned(), rank: setTypes.indexOf(type) };
+  },
+  isRecoveryPoint: (bytes, at) =>
+    typeAt(bytes, at) === message && hasRecoveryPoint(new RbspReader(bytes, at + 1)),
+  startsAnew: (bytes, at) => kinds.get(typeAt(bytes, at)) === 'key_slice',
 };
+
+function typeAt(bytes: Uint8Array, at: number): number {
+  return (bytes[at] ?? 0) & 0x1f;
+}
 
 /** profile_idc of the profiles whose parameter sets tell the chroma format. */
 const chromaProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
@@ -127,21 +155,21 @@ export class H264Frames {
   #keepsTooMuch = false;
 
   /** `bytes`: an Annex B access unit. A key frame follows everything. */
-  areWhole(bytes: Uint8Array, isKey: boolean): boolean {
+  check(bytes: Uint8Array, isKey: boolean): FrameCheck {
     if (isKey) this.#last = null;
     const work = new DecodingWork();
     let follows: boolean | null = null;
     for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
       const kind = h264.kindOf(bytes, at);
       const reader = new RbspReader(bytes, at + h264.headerBytes);
-      const isSlice = kind === 'slice' || kind === 'key_slice';
       if (kind === 'sequence') this.#learn(reader);
       // first_mb_in_slice.
-      work.add(kind, isSlice ? reader.unsigned() : 0);
-      if (work.hasTooManyParts || this.#keepsTooMuch) return false;
-      if (isSlice) follows ??= this.#count(reader, (bytes[at] ?? 0) >= lowestReference);
+      work.add(kind, isSlice(kind) ? reader.unsigned() : 0);
+      if (work.hasTooManyParts || this.#keepsTooMuch) return 'too_costly';
+      if (isSlice(kind)) follows ??= this.#count(reader, (bytes[at] ?? 0) >= lowestReference);
     }
-    return (follows ?? true) && !work.exceeds(this.#blocks, bytes.length);
+    if (work.exceeds(this.#blocks, bytes.length)) return 'too_costly';
+    return follows === false ? 'incomplete' : 'whole';
   }
 
   #learn(reader: RbspReader): void {

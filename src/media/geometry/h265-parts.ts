@@ -5,8 +5,8 @@
  * that some senders add. Source: ITU-T H.265, 7.3.2.3.1, 7.3.6.1, 7.4.7.1 and D.2.19; calls-and-media.md, Legs.
  */
 import { referenceBlocksMax } from '../../model/media/decoding-limits.ts';
-import { blocksOf, DecodingWork } from './decoding-work.ts';
-import { type NalKind, nextNalUnit, RbspReader } from './nal-units.ts';
+import { blocksOf, DecodingWork, type FrameCheck } from './decoding-work.ts';
+import { isSlice, type NalKind, nextNalUnit, RbspReader } from './nal-units.ts';
 import { h265, h265TypeAt, type H265Sequence, readSequence } from './h265-stream.ts';
 
 const pictureParameters = 34;
@@ -53,7 +53,7 @@ export class PictureParts {
   #alike = 0;
 
   /** `bytes`: an Annex B access unit. */
-  areWhole(bytes: Uint8Array): boolean {
+  check(bytes: Uint8Array): FrameCheck {
     const work = new DecodingWork();
     let parts: number[] = [];
     let blocks = 0;
@@ -62,7 +62,7 @@ export class PictureParts {
       const type = h265TypeAt(bytes, at);
       const kind = h265.kindOf(bytes, at);
       const reader = new RbspReader(bytes, at + h265.headerBytes);
-      const begin = kind === 'slice' || kind === 'key_slice' ? this.#readBegin(reader, type) : null;
+      const begin = isSlice(kind) ? this.#readBegin(reader, type) : null;
       if (begin === null) this.#learn(kind, type, reader);
       work.add(kind, begin?.blocksBefore);
       if (begin?.block === 0) parts = [];
@@ -71,10 +71,10 @@ export class PictureParts {
         parts.push(begin.block ?? 0);
         blocks = Math.max(blocks, begin.blocks);
       } else if (isHash(type, reader)) parts.push(hash);
-      if (work.hasTooManyParts || this.#keepsTooMuch || parts.length > partsMax) return false;
+      if (work.hasTooManyParts || this.#keepsTooMuch || parts.length > partsMax) return 'too_costly';
     }
-    if (work.exceeds(this.#largest, bytes.length)) return false;
-    return isUnknown || parts.length === 0 || this.#judge(parts, blocks);
+    if (work.exceeds(this.#largest, bytes.length)) return 'too_costly';
+    return isUnknown || parts.length === 0 || this.#judge(parts, blocks) ? 'whole' : 'incomplete';
   }
 
   #learn(kind: NalKind, type: number, reader: RbspReader): void {

@@ -3,21 +3,26 @@
  * 7.3.3 and 7.4.2.2; calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
-import { type NalKind, type NalSyntax, readCroppedSize, type RbspReader } from './nal-units.ts';
+import { hasRecoveryPoint, type NalKind, type NalSyntax, readCroppedSize, RbspReader } from './nal-units.ts';
 
 /** Numbers of NAL units: slices, of them those of random access points; behind the slices parameter sets, then messages. */
 const sliceMax = 31;
 const keySliceMin = 16;
-const keySliceMax = 21;
+/** Frames that precede it in display may refer to frames before it. */
+const continuingKeySlice = 21;
+const keySliceMax = continuingKeySlice;
+/** Of the stream; those of sequences and of pictures follow. */
+const firstSet = 32;
 const sequence = 33;
 const parametersMax = 34;
+const prefixMessage = 39;
 const messageMax = 40;
 
 /** Of profile, tier and constraints, once and for each sub-layer that has its own; and of a level. */
 const profileBits = 88;
 const levelBits = 8;
 
-/** A key frame is a random access point: IDR, CRA or BLA. */
+/** A key frame is a random access point, IDR, CRA or BLA, or a recovery point. */
 export const h265: NalSyntax = {
   headerBytes: 2,
   kindOf: (bytes, at) => {
@@ -27,7 +32,23 @@ export const h265: NalSyntax = {
     return ((header >> 3) & 0x3f) === 0 ? kindOfType((header >> 9) & 0x3f) : 'message';
   },
   sizeOf: (reader) => readSequence(reader)?.size ?? null,
+  setOf: (unit) => {
+    const reader = new RbspReader(unit, 2);
+    const type = h265TypeAt(unit, 0);
+    return { id: readSetId(reader, type), rank: type - firstSet };
+  },
+  isRecoveryPoint: (bytes, at) =>
+    h265TypeAt(bytes, at) === prefixMessage && hasRecoveryPoint(new RbspReader(bytes, at + 2)),
+  startsAnew: (bytes, at) => {
+    const type = h265TypeAt(bytes, at);
+    return type >= keySliceMin && type < continuingKeySlice;
+  },
 };
+
+function readSetId(reader: RbspReader, type: number): number {
+  if (type === firstSet) return reader.bits(4);
+  return type === sequence ? (readSequence(reader)?.id ?? 0) : reader.unsigned();
+}
 
 /** nal_unit_type; `at`: the first byte of the unit. */
 export function h265TypeAt(bytes: Uint8Array, at: number): number {

@@ -1,18 +1,13 @@
 /**
- * Facts of JPEGs: their size by the frame header (SOF0 and its kin) and the work that they cost, without decoding them, and
- * what FFmpeg's encoder calls a quality. Source: ITU-T T.81, B.1 and B.2; calls-and-media.md, Legs and Resolution.
+ * Facts of JPEGs: their size by the frame header (SOF0 and its kin), without decoding them, and what FFmpeg's encoder calls a
+ * quality. Source: ITU-T T.81, B.1 and B.2; calls-and-media.md, Legs and Resolution.
  */
 import type { Size } from '../../model/call.ts';
-import { jpegFrameHeadersMax, jpegScansMax, jpegTableBytesMax } from '../../model/media/decoding-limits.ts';
 
-const startOfImage = 0xd8;
-const endOfImage = 0xd9;
-const startOfScan = 0xda;
-const huffmanTables = 0xc4;
-/** The frame header of JPEG-LS, which FFmpeg decodes as well. */
-const losslessFrame = 0xf7;
-/** Scans, frame headers and tables. */
-const countedMarkers = /\xff[\xc0-\xcf\xda\xf7]/g;
+export const startOfImage = 0xd8;
+export const endOfImage = 0xd9;
+export const startOfScan = 0xda;
+const beginning = Buffer.of(0xff, startOfImage);
 /** Among the frame headers by number: Huffman tables, an extension, arithmetic conditioning. */
 const noFrameHeaders = new Set([0xc4, 0xc8, 0xcc]);
 
@@ -21,8 +16,9 @@ const noFrameHeaders = new Set([0xc4, 0xc8, 0xcc]);
  * segments, which are stepped over.
  */
 export function jpegSize(bytes: Uint8Array): Size | null {
-  if (bytes[0] !== 0xff || bytes[1] !== startOfImage) return null;
-  let at = 2;
+  const from = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).indexOf(beginning);
+  if (from === -1) return null;
+  let at = from + 2;
   for (;;) {
     at = markerAt(bytes, at);
     const marker = bytes[at];
@@ -48,29 +44,7 @@ function markerAt(bytes: Uint8Array, from: number): number {
   return bytes.length;
 }
 
-/**
- * False: the decoder would work more for it than the limits allow. Counts all bytes that look like a marker, since decoders
- * find markers within segments, too; scans have none within their data.
- */
-export function isBoundedJpeg(bytes: Uint8Array): boolean {
-  let scans = 0;
-  let frameHeaders = 0;
-  let tableBytes = 0;
-  // As text: a regular expression passes over the data of scans twice as fast as a loop.
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  for (const { index } of text.matchAll(countedMarkers)) {
-    const at = index + 1;
-    const marker = bytes[at] ?? 0;
-    if (marker === startOfScan) scans += 1;
-    else if (isFrameHeader(marker) || marker === losslessFrame) frameHeaders += 1;
-    else if (marker === huffmanTables) tableBytes += Math.max(wordAt(bytes, at + 1), 2);
-    if (scans > jpegScansMax || frameHeaders > jpegFrameHeadersMax || tableBytes > jpegTableBytesMax)
-      return false;
-  }
-  return true;
-}
-
-function isFrameHeader(marker: number): boolean {
+export function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && !noFrameHeaders.has(marker);
 }
 
@@ -80,14 +54,14 @@ function standsAlone(marker: number): boolean {
 }
 
 /** Behind length and precision. A height of 0 is given behind the scan, if at all. */
-function frameSize(bytes: Uint8Array, at: number): Size | null {
+export function frameSize(bytes: Uint8Array, at: number): Size | null {
   const height = wordAt(bytes, at + 3);
   const width = wordAt(bytes, at + 5);
   return width === 0 || height === 0 ? null : { width, height };
 }
 
 /** 0 where the bytes end before. */
-function wordAt(bytes: Uint8Array, at: number): number {
+export function wordAt(bytes: Uint8Array, at: number): number {
   return at + 1 < bytes.length ? (bytes[at] ?? 0) * 256 + (bytes[at + 1] ?? 0) : 0;
 }
 

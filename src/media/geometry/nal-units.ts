@@ -118,6 +118,30 @@ export class RbspReader {
   }
 }
 
+/** Payload type of a message that the picture is a recovery point, in both standards. */
+const recoveryPoint = 6;
+/** Bytes of payloads before it in one message; encoders have a message for each. */
+const payloadBytesMax = 1024;
+
+/** `reader` is behind the header of a message of payloads. */
+export function hasRecoveryPoint(reader: RbspReader): boolean {
+  for (let left = payloadBytesMax; left > 0 && !reader.isBroken;) {
+    const [type, bytes] = [readPayloadNumber(reader), readPayloadNumber(reader)];
+    if (type === recoveryPoint && !reader.isBroken) return true;
+    left -= bytes + 2;
+    if (left > 0) reader.skip(8 * bytes);
+  }
+  return false;
+}
+
+/** In bytes, of which all but the last are 255. */
+function readPayloadNumber(reader: RbspReader): number {
+  let number = 0;
+  let byte = reader.bits(8);
+  for (; byte === 255 && number < payloadBytesMax; byte = reader.bits(8)) number += byte;
+  return number + byte;
+}
+
 export interface CodedFrame {
   readonly content: FrameContent;
   /** A decoder can start at it, if it has the parameter sets. */
@@ -135,6 +159,16 @@ export interface NalSyntax {
   kindOf(bytes: Uint8Array, at: number): NalKind;
   /** `reader` is behind the header of a sequence parameter set. Null: it is broken. */
   sizeOf(reader: RbspReader): Size | null;
+  /** Of a parameter set: its id among those of its type, and the place of its type in the order that decoders need. */
+  setOf(unit: Uint8Array): { readonly id: number; readonly rank: number };
+  /** `at`: the first byte of a message. True: decoding may start at its picture, and recovers within some pictures. */
+  isRecoveryPoint(bytes: Uint8Array, at: number): boolean;
+  /** `at`: the first byte of a slice. True: nothing behind it refers to what was before it. */
+  startsAnew(bytes: Uint8Array, at: number): boolean;
+}
+
+export function isSlice(kind: NalKind): boolean {
+  return kind === 'slice' || kind === 'key_slice';
 }
 
 /** As many as there can be ids; of more in one frame the rest is not looked at. */
@@ -148,11 +182,12 @@ export function describeCodedFrame(bytes: Uint8Array, syntax: NalSyntax): CodedF
   let size: Size | null = null;
   let content: FrameContent = 'nothing';
   let sequences = 0;
+  let isRecoveryPoint = false;
   for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at)) {
     const kind = syntax.kindOf(bytes, at);
-    if (kind === 'key_slice' || kind === 'slice')
-      return { content: 'picture', hasKey: kind === 'key_slice', size };
+    if (isSlice(kind)) return { content: 'picture', hasKey: kind === 'key_slice' || isRecoveryPoint, size };
     if (kind !== 'unknown') content = 'parameters';
+    if (kind === 'message') isRecoveryPoint ||= syntax.isRecoveryPoint(bytes, at);
     if (kind === 'sequence' && sequences < sequencesMax) {
       sequences += 1;
       size = larger(size, syntax.sizeOf(new RbspReader(bytes, at + syntax.headerBytes)));

@@ -94,26 +94,40 @@ function evenAtMost(value: number): number {
   return value - (value % 2);
 }
 
-/** True: a source is too large to be decoded. Either way up: long side against long side, short side against short side. */
-export function exceeds(size: Size, max: Size): boolean {
-  return (
-    Math.max(size.width, size.height) > Math.max(max.width, max.height) ||
-    Math.min(size.width, size.height) > Math.min(max.width, max.height)
-  );
+/** Sides of H.264 and H.265 are whole blocks, of which a sender may crop what is beyond its picture. */
+const blockSides = { least: 8, most: 16 };
+
+/**
+ * True: a source is too large to be decoded. Either way up: long side against long side, short side against short side. A side
+ * of coded video in whole blocks may reach beyond a limit by part of a block: 1088 rows are 1080 that nobody cropped.
+ */
+export function exceeds(size: Size, max: Size, isCoded: boolean): boolean {
+  const [long, short] = [Math.max(size.width, size.height), Math.min(size.width, size.height)];
+  const [longMax, shortMax] = [Math.max(max.width, max.height), Math.min(max.width, max.height)];
+  return isBeyond(long, longMax, isCoded) || isBeyond(short, shortMax, isCoded);
+}
+
+function isBeyond(side: number, max: number, isCoded: boolean): boolean {
+  const isInBlocks = isCoded && side % blockSides.least === 0;
+  return side > (isInBlocks ? Math.ceil(max / blockSides.most) * blockSides.most : max);
 }
 
 /** Each side of what is decoded is the source's, divided by it. */
 export type Reduction = 1 | 4;
 
+/** Pictures are 4:2:0. */
+const outputChromaStep = 2;
 /** So that sides, corners and the halved planes of colour stay whole numbers. */
 const gridPixels = 8;
 
 /**
  * The reduction by which a JPEG may be decoded smaller, because every picture made of it is at least that much smaller.
- * A decoder does so by leaving out the fine part of each block, which is less work and, by measure, looks the same.
+ * A decoder does so by leaving out the fine part of each block, which is less work and, by measure, looks the same. `chromaStep`:
+ * columns or rows of luma to one of chroma in the source: with more of them than the picture has, colour would be lost.
  */
-export function reductionFor(source: Size, shapes: readonly PictureShape[]): Reduction {
-  if (shapes.length === 0 || !isOnGrid(source.width, source.height)) return 1;
+export function reductionFor(source: Size, shapes: readonly PictureShape[], chromaStep: number): Reduction {
+  if (shapes.length === 0 || chromaStep > outputChromaStep || !isOnGrid(source.width, source.height))
+    return 1;
   return shapes.every((shape) => staysWhole(planPicture(source, shape))) ? 4 : 1;
 }
 

@@ -4,12 +4,12 @@
  */
 import type { Size } from '../../model/call.ts';
 import type { FrameDescription, SourceFrame } from '../../model/media/picture.ts';
-import { describeCodedFrame, nextNalUnit } from './nal-units.ts';
+import { describeCodedFrame, isSlice, nextNalUnit } from './nal-units.ts';
 import { h264 } from './h264-stream.ts';
 import { h265 } from './h265-stream.ts';
 import { jpegSize } from './jpeg.ts';
 
-const syntaxes = { h264, h265 };
+export const syntaxes = { h264, h265 };
 export type CodedFormat = keyof typeof syntaxes;
 
 /** Reads the payload no further than its headers go, keeps nothing of it, and takes whatever bytes there are. */
@@ -34,26 +34,12 @@ function describeCoded({ payload, isKeyFrame }: SourceFrame, format: CodedFormat
   return { size, isKey: hasKey || (isKeyFrame && size !== null), content };
 }
 
-const startCodeBytes = 3;
-
-/**
- * The parameter sets of an access unit: a view from the first one to the end of the last, wherever they are; empty: there
- * is none. Source: ITU-T H.264, 7.4.1, and H.265, 7.4.2.2.
- */
-export function parameterSpan(format: CodedFormat, bytes: Uint8Array): Uint8Array {
+/** Nothing from the first slice on refers to what was before it. */
+export function startsAnew(format: CodedFormat, bytes: Uint8Array): boolean {
   const syntax = syntaxes[format];
-  let from = -1;
-  let to = 0;
-  for (let at = nextNalUnit(bytes, 0); at !== -1;) {
-    const next = nextNalUnit(bytes, at);
-    const kind = syntax.kindOf(bytes, at);
-    if (kind === 'sequence' || kind === 'parameters') {
-      if (from === -1) from = at;
-      to = next === -1 ? bytes.length : next - startCodeBytes;
-    }
-    at = next;
-  }
-  return from === -1 ? bytes.subarray(0, 0) : bytes.subarray(from, to);
+  for (let at = nextNalUnit(bytes, 0); at !== -1; at = nextNalUnit(bytes, at))
+    if (isSlice(syntax.kindOf(bytes, at))) return syntax.startsAnew(bytes, at);
+  return false;
 }
 
 /**

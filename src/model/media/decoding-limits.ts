@@ -6,8 +6,13 @@
 
 /** NAL units of an access unit: a message of 1 MiB in slices of 1200 bytes or a little less. */
 export const accessUnitPartsMax = 1280;
-/** Parameter sets of an access unit: a decoder makes tables of the picture's size for each. */
+/**
+ * Parameter sets of an access unit, and of a stream that are remembered, of which the one repeated least lately is forgotten: a
+ * decoder makes tables of the picture's size for each.
+ */
 export const parameterSetsMax = 32;
+/** A longer set is decoded, but not given to the next decoder of the stream; encoders make 1 KiB at most. */
+export const parameterSetBytesMax = 4096;
 /**
  * A slice may cost all blocks of 16 x 16 from its first one to the end of the picture. All slices of an access unit may cost so many
  * times the picture, as 80 slices of equal size do, a small picture counted as one of 1920 x 1088; and so many blocks more for

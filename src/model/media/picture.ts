@@ -70,6 +70,9 @@ const frameDrops = [
 ] as const;
 export type FrameDrop = (typeof frameDrops)[number];
 
+/** `cut`: the end of a picture is missing; `too_costly`: its decoding would exceed a limit of work. */
+export type UndecodableCause = 'cut' | 'too_costly';
+
 /** What came of one frame. */
 export interface FrameResult {
   /** The decoded size; null: it was not decoded. */
@@ -78,6 +81,8 @@ export interface FrameResult {
   readonly pictures: readonly (Picture | FrameDrop)[];
   /** Why the frame was not decoded at all; null: it was. */
   readonly drop: FrameDrop | null;
+  /** Of an undecodable frame, where it is known. */
+  readonly cause?: UndecodableCause;
   /** The source can only go on from a key frame. */
   readonly keyFrameWanted: boolean;
   /** Scalers and encoders made for it. */

@@ -81,8 +81,8 @@ for (const [name, frames] of honest)
 
 function isTaken(frame: SourceFrame, isKey = false): boolean {
   const frames = new H264Frames();
-  assert.ok(frames.areWhole(h264Key().payload, true));
-  return frames.areWhole(frame.payload, isKey);
+  assert.equal(frames.check(h264Key().payload, true), 'whole');
+  return frames.check(frame.payload, isKey) === 'whole';
 }
 
 test('H.264 with a slice for every row of the largest usual picture may be decoded', () => {
@@ -101,6 +101,6 @@ test('H.264 that needs very much memory for its references is refused', () => {
   const [fits, needsMore] = [12, 13].map((references) =>
     h264ParameterSet({ macroblocks: [128, 128], references }),
   );
-  assert.ok(new H264Frames().areWhole(fits ?? Buffer.of(), true));
-  assert.ok(!new H264Frames().areWhole(needsMore ?? Buffer.of(), true));
+  assert.equal(new H264Frames().check(fits ?? Buffer.of(), true), 'whole');
+  assert.equal(new H264Frames().check(needsMore ?? Buffer.of(), true), 'too_costly');
 });

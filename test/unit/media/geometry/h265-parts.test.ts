@@ -34,7 +34,7 @@ const hash = unit(types.suffix, new BitWriter().fixed(132, 8).fixed(16, 8));
 
 function judged(...units: readonly (readonly Buffer[])[]): boolean[] {
   const parts = new PictureParts();
-  return units.map((picture) => parts.areWhole(Buffer.concat(picture)));
+  return units.map((picture) => parts.check(Buffer.concat(picture)) === 'whole');
 }
 
 const key = [sequence, pictureParameters(), slice(0, { type: types.key }), slice(40, { type: types.key })];

@@ -114,7 +114,7 @@ for (const { name, source, mode, screen, expected } of scaled)
     assert.equal(mode === 'fit_screen' ? output : crop, expected);
   });
 
-const sources: [size: string, max: string, isTooLarge: boolean][] = [
+const sources: [size: string, max: string, isTooLarge: boolean, isCoded?: boolean][] = [
   ['1920x1080', '1920x1080', false],
   ['1080x1920', '1920x1080', false],
   ['1920x1080', '1080x1920', false],
@@ -129,10 +129,17 @@ const sources: [size: string, max: string, isTooLarge: boolean][] = [
   ['1x1921', '1920x1080', true],
   ['4096x4096', '4096x4096', false],
   ['4097x1', '4096x4096', true],
+  ['1920x1088', '1920x1080', true],
+  ['1920x1088', '1920x1080', false, true],
+  ['1088x1920', '1920x1080', false, true],
+  ['1920x1084', '1920x1080', true, true],
+  ['1920x1096', '1920x1080', true, true],
+  ['1936x1088', '1920x1080', true, true],
+  ['1368x768', '1366x768', false, true],
 ];
-for (const [size, max, isTooLarge] of sources)
-  test(`a source of ${size} ${isTooLarge ? 'exceeds' : 'is within'} ${max}`, () => {
-    assert.equal(exceeds(sizeOf(size), sizeOf(max)), isTooLarge);
+for (const [size, max, isTooLarge, isCoded = false] of sources)
+  test(`a ${isCoded ? 'coded source' : 'source'} of ${size} ${isTooLarge ? 'exceeds' : 'is within'} ${max}`, () => {
+    assert.equal(exceeds(sizeOf(size), sizeOf(max), isCoded), isTooLarge);
   });
 
 const vga: Size = { width: 640, height: 480 };
@@ -146,7 +153,9 @@ function fill(width: number, height: number): PictureShape {
   return { mode: 'fill_screen', screen: { width, height } };
 }
 
-const cases: readonly (readonly [string, Size, readonly PictureShape[], number])[] = [
+const cases: readonly (readonly [string, Size, readonly PictureShape[], number, number?])[] = [
+  ['a picture that is as coarse in its colours', vga, [fit(160, 120)], 4, 2],
+  ['a picture of more colour than 4:1:1 has at a quarter', vga, [fit(160, 120)], 1, 4],
   ['a picture of a quarter of the sides', vga, [fit(160, 120)], 4],
   ['a smaller one, of a part of the source', vga, [fill(160, 100)], 4],
   ['several that are all so small', vga, [fit(160, 120), fill(80, 60)], 4],
@@ -157,9 +166,9 @@ const cases: readonly (readonly [string, Size, readonly PictureShape[], number])
   ['a source whose sides are not of eights', { width: 636, height: 480 }, [fit(100, 100)], 1],
   ['a part of the source whose corner is not on eights', { width: 648, height: 480 }, [fill(160, 120)], 1],
 ];
-for (const [name, source, shapes, reduction] of cases)
+for (const [name, source, shapes, reduction, chromaStep = 1] of cases)
   test(`${name}: sides are decoded as they are, divided by ${reduction}`, () => {
-    assert.equal(reductionFor(source, shapes), reduction);
+    assert.equal(reductionFor(source, shapes, chromaStep), reduction);
   });
 
 test('the part of the source that is used is divided, the picture is not', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SourceFrame } from '../../../../src/model/media/picture.ts';
-import { describeFrame, i420Bytes, parameterSpan } from '../../../../src/media/geometry/source-frame.ts';
+import { describeFrame, i420Bytes } from '../../../../src/media/geometry/source-frame.ts';
 import { h264ParameterSet, h265ParameterSet } from '../../../support/parameter-sets.ts';
 import { sizeOf } from '../../../support/picture-sizes.ts';
 
@@ -102,20 +102,3 @@ for (const [size, bytes] of planes)
   test(`the planes of ${size} are ${bytes} bytes`, () => {
     assert.equal(i420Bytes(sizeOf(size)), bytes);
   });
-
-/** NAL units by their headers, each with a byte behind it. */
-function units(...headers: string[]): Uint8Array {
-  return Buffer.from(headers.map((header) => `000001${header}80`).join(''), 'hex');
-}
-
-test('parameter sets are found wherever they are, with what lies between them', () => {
-  const span = [0x67, 0x80, 0, 0, 1, 0x68, 0x80];
-  assert.deepEqual([...parameterSpan('h264', units('09', '67', '68', '65'))], span);
-  assert.deepEqual([...parameterSpan('h264', units('65', '67', '68'))], span);
-  assert.deepEqual([...parameterSpan('h265', units('4201', '2601'))], [0x42, 0x01, 0x80]);
-  assert.deepEqual([...parameterSpan('h264', units('41', '06'))], []);
-});
-
-test('those of further layers of H.265 are none', () => {
-  assert.deepEqual([...parameterSpan('h265', units('4209', '4401', '440a'))], [0x44, 0x01, 0x80]);
-});
