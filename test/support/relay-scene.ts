@@ -4,6 +4,7 @@ import { succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { generateSessionId, type SessionId } from '../../src/model/ids.ts';
 import type {
+  DropCause,
   ReservationRefusal,
   MediaFrameResult,
   VideoFrameFormat,
@@ -41,6 +42,7 @@ export class FakeOutput implements LegOutput, PictureOutput {
   keyFramesAsked = 0;
   callsEnded = 0;
   readonly goneWithout: string[] = [];
+  readonly dropCauses: string[] = [];
   #sent: (() => void) | null = null;
 
   get texts(): readonly string[] {
@@ -57,6 +59,10 @@ export class FakeOutput implements LegOutput, PictureOutput {
 
   endCall(): void {
     this.callsEnded += 1;
+  }
+
+  framesDropped(cause: DropCause): void {
+    this.dropCauses.push(cause);
   }
 
   askKeyFrame(): void {
@@ -220,6 +226,7 @@ export class RelayScene {
 function legOutput(out: FakeOutput): LegOutput {
   return {
     send: (header, payload, sent) => out.send(header, payload, sent),
+    framesDropped: (cause) => out.framesDropped(cause),
     askKeyFrame: () => out.askKeyFrame(),
     endCall: () => out.endCall(),
     goesWithout: (what, why) => out.goneWithout.push(`${what} ${why}`),

@@ -159,8 +159,8 @@ export class JpegSource implements FrameSource {
       const isDecoded = this.#whole.decode(Buffer.concat([scans, filler, endOfImage])) === 'decoded';
       return isDecoded ? this.#whole.frame.toBuffer() : null;
     });
-    const [one, other] = pictures;
-    return one != null && other != null && one.equals(other);
+    const [one = null, other = null] = pictures;
+    return one !== null && other !== null && one.equals(other);
   }
 }
 

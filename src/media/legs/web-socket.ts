@@ -14,10 +14,12 @@ import {
 } from '../../model/limits.ts';
 import {
   faultCloses,
+  encodeFramesDropped,
   encodeKeyFrameWanted,
   encodeMaxFpsWanted,
   encodeUplinkError,
 } from '../../protocol/media/leg-text.ts';
+import type { DropCause } from '../../model/media/picture.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
 import { WebSocket, WebSocketServer } from '../../lib/connections/web-socket-library.ts';
 
@@ -158,6 +160,10 @@ export class LegOutbox implements LegOutput {
 
   askMaxFps(maxFps: number): void {
     this.say(encodeMaxFpsWanted(maxFps));
+  }
+
+  framesDropped(cause: DropCause): void {
+    this.say(encodeFramesDropped(cause));
   }
 
   goesWithout(what: 'audio' | 'video', why: 'load' | 'unsupported'): void {

@@ -1,15 +1,17 @@
-/** The wish of a bridge for what it takes of the device, and what it was told of it that is not made. Source: calls-and-media.md, Legs. */
+/** The wish of a bridge for what it takes of the device, and its reports: what is not made of that, and why its own frames are dropped. Source: calls-and-media.md, Legs. */
 import { asItComes, type SoundShape, type UplinkWish } from '../../model/media/sound.ts';
+import type { DropCause } from '../../model/media/picture.ts';
 import { Receiver, uplinkTaking, type VideoTaking } from './receiver.ts';
 import type { GoesWithout, LegOutput, SendQueue } from './send-queue.ts';
 
 export class BridgeUplink {
-  readonly #out: LegOutput;
+  readonly out: LegOutput;
+  readonly #dropCauses = new Set<DropCause>();
   #wish = asItComes;
   readonly #told = new Set<string>();
 
   constructor(out: LegOutput) {
-    this.#out = out;
+    this.out = out;
   }
 
   receiver(sendQueue: SendQueue): Receiver {
@@ -30,7 +32,13 @@ export class BridgeUplink {
 
   /** Once for each wish. */
   readonly goesWithout: GoesWithout = (what, why) => {
-    if (!this.#told.has(what)) this.#out.goesWithout?.(what, why);
+    if (!this.#told.has(what)) this.out.goesWithout?.(what, why);
     this.#told.add(what);
   };
+
+  /** Reports each cause once. */
+  framesDropped(cause: DropCause): void {
+    if (!this.#dropCauses.has(cause)) this.out.framesDropped?.(cause);
+    this.#dropCauses.add(cause);
+  }
 }

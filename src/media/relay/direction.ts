@@ -6,7 +6,7 @@ import type { AudioFrameHeader, FrameHeader } from '../../protocol/media/frame-h
 import type { FrameTally } from './session-stats.ts';
 import { type Hearer, SoundRoute } from './sound-route.ts';
 import type { KeyFrameRequest } from './source-video.ts';
-import { VideoDirection } from './video-direction.ts';
+import { VideoDirection, type VideoSender } from './video-direction.ts';
 import type { SessionOverdue } from './overdue-frames.ts';
 import type { ReservationDeps } from './transcoder-reservation.ts';
 
@@ -15,8 +15,7 @@ export interface DirectionDeps extends ReservationDeps {
 }
 
 /** Of the leg that sends. */
-export interface SendingLeg {
-  wantKeyFrame(): void;
+export interface SendingLeg extends VideoSender {
   /** Its frames took too long to decode, time after time. */
   readonly endCall: () => void;
   /** Its sound where the packets do not tell. */
@@ -36,7 +35,7 @@ export class Direction {
         if (deps.overdue.add()) sender.endCall();
       },
     };
-    this.video = new VideoDirection({ ...deps, overdue }, tally, () => sender.wantKeyFrame());
+    this.video = new VideoDirection({ ...deps, overdue }, tally, sender);
     this.sound = new SoundRoute({ ...deps, overdue, tally, hearers: () => this.#hearers() });
     this.#tally = tally;
     this.#sender = sender;

@@ -54,7 +54,7 @@ export class Room {
   #device: Device | null = null;
   /** Asks the bridge for key frames; null: it is not there. */
   #bridge: KeyFrameRequest | null = null;
-  #bridgeOut: LegOutput | null = null;
+  #bridgeUplink: BridgeUplink | null = null;
   readonly #viewers = new Viewers({
     changed: () => this.#changed(),
     wantKeyFrame: (receiver) => this.#downlink.video.wantKeyFrameFor(receiver),
@@ -68,6 +68,7 @@ export class Room {
     this.#output = new StreamMeter(deps.clock);
     this.#downlink = new Direction(deps, this.#tally, {
       wantKeyFrame: () => this.#bridge?.want(),
+      framesDropped: (cause) => this.#bridgeUplink?.framesDropped(cause),
       endCall: this.#endCall,
       sound: () => soundOfCall(this.#media),
     });
@@ -122,7 +123,7 @@ export class Room {
         if (this.#device === device) this.#downlink.video.wantKeyFrameFor(receiver);
       },
       wantMaxFps: (maxFps) => {
-        if (this.#device === device) this.#bridgeOut?.askMaxFps?.(maxFps);
+        if (this.#device === device) this.#bridgeUplink?.out.askMaxFps?.(maxFps);
       },
       leave: () => {
         if (this.#device !== device) return;
@@ -145,7 +146,7 @@ export class Room {
     this.#uplink.video.receivers = [receiver];
     this.#bridge?.close();
     this.#bridge = bridge;
-    this.#bridgeOut = out;
+    this.#bridgeUplink = uplink;
     this.#changed();
     this.#downlink.video.reservation.pipeline?.requireKey();
     if (this.#downlink.video.receivers.length > 0) bridge.want();
@@ -167,7 +168,7 @@ export class Room {
       leave: () => {
         if (this.#bridge !== bridge) return;
         this.#bridge = null;
-        this.#bridgeOut = null;
+        this.#bridgeUplink = null;
         bridge.close();
         this.#uplink.video.receivers = [];
         sendQueue.close();
@@ -225,7 +226,7 @@ export class Room {
   }
 
   /** By whichever leg is there. */
-  readonly #endCall = (): void => (this.#bridgeOut ?? this.#device?.out)?.endCall?.();
+  readonly #endCall = (): void => (this.#bridgeUplink?.out ?? this.#device?.out)?.endCall?.();
 
   #needsPictures(): boolean {
     if (this.#viewers.takeJpegs || this.#device?.receiver.kind === 'pictures') return true;

@@ -3,7 +3,7 @@
  * video, and the rest waits in queues that drop. The sender never waits for it. Source: calls-and-media.md, Legs.
  */
 import type { Size } from '../../model/call.ts';
-import type { MediaFrameResult } from '../../model/media/picture.ts';
+import type { DropCause, MediaFrameResult } from '../../model/media/picture.ts';
 import type { SoundShape, UplinkWish } from '../../model/media/sound.ts';
 import { audioWaitingMsMax } from '../../model/limits.ts';
 import { AudioQueue, type WaitingAudio, VideoQueue, type WaitingVideo } from './media-queues.ts';
@@ -19,6 +19,8 @@ export interface LegOutput {
   askKeyFrame(): void;
   /** The text `max_fps_wanted`; left out where there is nobody to ask. */
   askMaxFps?(maxFps: number): void;
+  /** The text `frames_dropped`; left out where it is not wanted. */
+  framesDropped?(cause: DropCause): void;
   /** Reports that the call ends as `error`; left out of what is no leg of the call. */
   endCall?(): void;
   /** The text `error`: what a bridge asked for by `uplink` is not made; left out where nobody is told. */

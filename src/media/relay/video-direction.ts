@@ -3,6 +3,7 @@
  * pictures that are made of the others. Source: calls-and-media.md, Legs and Resolution.
  */
 import type {
+  DropCause,
   FrameDrop,
   FrameResult,
   Picture,
@@ -26,6 +27,13 @@ export interface VideoDirectionDeps extends ReservationDeps {
   readonly overdue: OverdueReports;
 }
 
+/** The leg that sends. */
+export interface VideoSender {
+  wantKeyFrame(): void;
+  /** Frames of it are dropped. */
+  framesDropped?(cause: DropCause): void;
+}
+
 /**
  * Every frame is counted once, by what became of it for the leg that receives; while there is none, for the viewers, as
  * soon as their picture is made.
@@ -33,21 +41,24 @@ export interface VideoDirectionDeps extends ReservationDeps {
 export class VideoDirection implements PictureAudience {
   readonly source: StreamMeter;
   readonly reservation: TranscoderReservation;
-  readonly wantKeyFrame: () => void;
+  readonly #sender: VideoSender;
   /** The leg first. */
   receivers: readonly Receiver[] = [];
   readonly #deps: VideoDirectionDeps;
   readonly #tally: FrameTally;
   readonly #reader: SourceReader;
 
-  /** `wantKeyFrame`: of the leg that sends. */
-  constructor(deps: VideoDirectionDeps, tally: FrameTally, wantKeyFrame: () => void) {
+  constructor(deps: VideoDirectionDeps, tally: FrameTally, sender: VideoSender) {
     this.source = new StreamMeter(deps.clock);
     this.reservation = new TranscoderReservation(deps, this);
-    this.wantKeyFrame = wantKeyFrame;
+    this.#sender = sender;
     this.#deps = deps;
     this.#tally = tally;
     this.#reader = new SourceReader(deps.clock);
+  }
+
+  wantKeyFrame(): void {
+    this.#sender.wantKeyFrame();
   }
 
   /** `keyFrames`: by which the leg that sends is asked for some. */
@@ -97,7 +108,10 @@ export class VideoDirection implements PictureAudience {
       if (isPicture(fate)) this.#show(receiver, fate, frame);
       fates.push(fate);
     }
-    if (isCounted) this.#countPictured(source.format, fates);
+    if (!isCounted) return;
+    this.#countPictured(source.format, fates);
+    const cause = result.cause ?? result.drop ?? fates.find(isDrop) ?? null;
+    if (cause !== null && cause !== 'no_key_frame') this.#sender.framesDropped?.(cause);
   }
 
   overdue(): void {
@@ -105,7 +119,9 @@ export class VideoDirection implements PictureAudience {
   }
 
   unpictured({ isCounted }: PictureSource, why: UnpicturedReason): void {
-    if (isCounted) this.#tally.frame(this.receivers.length === 0 ? 'no_receiver' : why);
+    if (!isCounted) return;
+    this.#tally.frame(this.receivers.length === 0 ? 'no_receiver' : why);
+    if (why === 'load') this.#sender.framesDropped?.(why);
   }
 
   /** The leg that receives; null: it is not there. */
@@ -137,7 +153,9 @@ export class VideoDirection implements PictureAudience {
 
   #refuse(isCounted: boolean): void {
     this.reservation.pipeline?.requireKey();
-    if (isCounted) this.#tally.frame('overdue');
+    if (!isCounted) return;
+    this.#tally.frame('overdue');
+    this.#sender.framesDropped?.('overdue');
   }
 
   /** How large coded video is, and so what it takes, is told by its key frames. */
@@ -146,6 +164,7 @@ export class VideoDirection implements PictureAudience {
     const why = this.reservation.refusal === 'load' ? 'load' : 'unsupported';
     if (isCounted) this.#tally.frame(lacksKey ? 'no_key_frame' : why);
     if (lacksKey) return this.wantKeyFrame();
+    if (isCounted) this.#sender.framesDropped?.(why);
     for (const receiver of this.receivers)
       if (receiver.shapeOf(format) !== null) receiver.goesWithout?.('video', why);
   }
@@ -166,6 +185,7 @@ export class VideoDirection implements PictureAudience {
     }
     if (judges.some((judge) => judge.shapeOf(format) !== null)) return false;
     this.#tally.frame(judges.length === 0 ? 'no_receiver' : 'unsupported');
+    if (judges.length > 0) this.#sender.framesDropped?.('unsupported');
     return true;
   }
 
@@ -183,6 +203,13 @@ export class VideoDirection implements PictureAudience {
 
 type PictureFate = Picture | FrameDrop | Skipped;
 type Skipped = 'paced' | 'slow_leg' | 'unsupported';
+
+function isDrop(fate: PictureFate): fate is FrameDrop {
+  return typeof fate === 'string' && !notDropped.has(fate);
+}
+
+/** Its message has no picture, or nobody needs one. */
+const notDropped: ReadonlySet<string> = new Set<Skipped>(['paced', 'slow_leg', 'unsupported']);
 
 function isPicture(fate: PictureFate): fate is Picture {
   return typeof fate === 'object';

@@ -73,6 +73,9 @@ export type FrameDrop = (typeof frameDrops)[number];
 /** `cut`: the end of a picture is missing; `too_costly`: its decoding would exceed a limit of work. */
 export type UndecodableCause = 'cut' | 'too_costly';
 
+/** Why frames of a bridge are dropped, as it is told. `unsupported`: their receiver takes none of their format. */
+export type DropCause = Exclude<FrameDrop, 'no_key_frame'> | UndecodableCause | 'load' | 'unsupported';
+
 /** What came of one frame. */
 export interface FrameResult {
   /** The decoded size; null: it was not decoded. */

@@ -17,6 +17,7 @@ import {
 import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { JsonObject } from '../../model/json.ts';
+import type { DropCause } from '../../model/media/picture.ts';
 import {
   audioFrameFormats,
   soundChoices,
@@ -62,6 +63,26 @@ export function encodeUplinkError(what: 'audio' | 'video', why: 'load' | 'unsupp
       ? `no worker has time to make the ${what} of the uplink: what comes otherwise is dropped, and it is tried again each second`
       : `the ${what} of the uplink cannot be made here: what comes otherwise is dropped; ask for another, or for null`,
   );
+}
+
+const dropSentences: Readonly<Record<DropCause, string>> = {
+  undecodable: 'a frame cannot be decoded: it is corrupt, or in another format than its header says',
+  cut: 'a JPEG is cut in its scan',
+  too_costly:
+    'a frame exceeds the limits of decoding work: send fewer slices, parameter sets, scans or tables',
+  too_large:
+    'a frame is larger than this server decodes, or its picture is larger than this server makes one',
+  too_small: 'a frame is too narrow for the screen: a side of its picture would be 0',
+  rebuild_failed: 'no scaler or encoder could be opened for a frame',
+  engine: 'the worker that had a frame has ended',
+  overdue: 'a frame took too long to decode: frames are not decoded for some seconds',
+  load: 'no worker has time to convert frames',
+  unsupported: 'the receiver takes no frames of this format, and they cannot be converted here',
+};
+
+/** To a bridge: frames of it are dropped, and why. */
+export function encodeFramesDropped(cause: DropCause): string {
+  return JSON.stringify({ type: 'frames_dropped', cause, message: dropSentences[cause] });
 }
 
 function encodeStart(room: CallRoom, request: VideoRequest | null, media: CallMedia): string {

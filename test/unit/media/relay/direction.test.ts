@@ -236,6 +236,40 @@ test('a corrupt frame is counted, and the bridge asked for a key frame, again wh
   assert.deepEqual(scene.counts, { undecodable: 1, no_key_frame: 10, encoded: 1 });
 });
 
+test('a bridge is told once why its frames are dropped, for each cause, and one that replaces it again', async () => {
+  const scene = new RelayScene();
+  const [bridge] = [scene.bridge(), scene.device()];
+  const dropped = async (from: typeof bridge, answer: Parameters<typeof scene.transcoder.answer>[0]) => {
+    scene.clock.advance(100);
+    from.video('mjpeg', 'frame', true);
+    await scene.transcoder.answer(answer);
+  };
+  await dropped(bridge, {});
+  for (const _ of [1, 2]) {
+    await dropped(bridge, { drop: 'undecodable', cause: 'cut' });
+    await dropped(bridge, { drop: 'undecodable' });
+    await dropped(bridge, { pictures: ['too_small'] });
+    await dropped(bridge, { drop: 'no_key_frame' });
+    await dropped(bridge, { source: null, pictures: [] });
+  }
+  assert.deepEqual(bridge.dropCauses, ['cut', 'undecodable', 'too_small']);
+  const next = scene.bridge();
+  await dropped(next, { drop: 'undecodable', cause: 'cut' });
+  assert.deepEqual([bridge.dropCauses.length, next.dropCauses], [3, ['cut']]);
+});
+
+test('a bridge is told of frames that nobody can convert', () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge] = [scene.bridge(), scene.device()];
+  scene.transcoders.refusal = 'load';
+  bridge.video('mjpeg', '1', true);
+  scene.transcoders.refusal = 'engine';
+  scene.clock.advance(1000);
+  bridge.video('mjpeg', '2', true);
+  bridge.video('mjpeg', '3', true);
+  assert.deepEqual(bridge.dropCauses, ['load', 'unsupported']);
+});
+
 test('a picture that could not be made is a drop, and never the original', async () => {
   const scene = new RelayScene();
   const [bridge, device] = [scene.bridge(), scene.device()];

@@ -15,6 +15,7 @@ import {
   fullClose,
   legCloses,
   encodeKeyFrameWanted,
+  encodeFramesDropped,
   encodeMaxFpsWanted,
   encodeLegError,
   encodeLegMessage,
@@ -94,6 +95,10 @@ test('a key frame is asked for in the words of the page', () => {
 
 test('a bridge is told a frame rate in the words of the page', () => {
   assert.equal(encodeMaxFpsWanted(7), '{"type":"max_fps_wanted","max_fps":7}');
+  assert.equal(
+    encodeFramesDropped('cut'),
+    '{"type":"frames_dropped","cause":"cut","message":"a JPEG is cut in its scan"}',
+  );
 });
 
 test('the close codes of the page, and the words that go with them', () => {
