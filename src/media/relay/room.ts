@@ -167,8 +167,7 @@ export class Room {
       wantMaxFps: () => undefined,
       leave: () => {
         if (this.#bridge !== bridge) return;
-        this.#bridge = null;
-        this.#bridgeUplink = null;
+        this.#bridge = this.#bridgeUplink = null;
         bridge.close();
         this.#uplink.video.receivers = [];
         sendQueue.close();
