@@ -5,6 +5,7 @@ import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import { VideoQueue, type WaitingVideo } from '../../src/media/relay/media-queues.ts';
 import type { PictureShape, SourceFrame, VideoFrameFormat } from '../../src/model/media/picture.ts';
 import type { Size } from '../../src/model/call.ts';
+import type { DebianTool } from '../support/debian-tools.ts';
 import { makeTranscoder, sourceFrame } from '../support/coded-frames.ts';
 import { planeNames, splitPlanes, type Plane, type Planes } from '../support/planes.ts';
 
@@ -46,8 +47,7 @@ export function planesShown(
   const filter = [...filters, scale, 'format=yuvj420p'].join(',');
   const output = ['-an', '-vf', filter, '-fps_mode', 'passthrough', '-f', 'rawvideo', 'pipe:1'];
   const args = ['-nostdin', '-v', 'quiet', ...input, '-i', 'pipe:0', ...output];
-  const { stdout } = spawnSync('ffmpeg', args, { input: stream, maxBuffer: 2 ** 30 });
-  return splitPlanes(stdout, size);
+  return splitPlanes(outputOf('ffmpeg', args, stream), size);
 }
 
 /** Least signal-to-noise ratio of each plane over pairs of pictures, in dB; 99: they are the same. */
@@ -62,4 +62,13 @@ function ratio(one: Plane, other: Plane): number {
   let squares = 0;
   for (const [at, sample] of one.samples.entries()) squares += (sample - (other.samples[at] ?? 0)) ** 2;
   return squares === 0 ? 99 : Math.round(100 * Math.log10((255 ** 2 * one.samples.length) / squares)) / 10;
+}
+
+/** The output of a tool, whatever it complains of. */
+export function outputOf(
+  tool: DebianTool,
+  args: readonly string[],
+  input: Uint8Array = new Uint8Array(),
+): Buffer {
+  return spawnSync(tool, args, { input, maxBuffer: 2 ** 30 }).stdout;
 }
