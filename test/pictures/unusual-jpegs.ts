@@ -164,7 +164,6 @@ function kinds(): UnusualJpeg[] {
       standard,
     ),
     make('no JFIF', without(byCjpeg(usual, []), 0xe0)),
-    make('arithmetic', byCjpeg(usual, ['-arithmetic'])),
     make(
       'lossless',
       outputOf('ffmpeg', [

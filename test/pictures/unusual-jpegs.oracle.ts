@@ -1,0 +1,32 @@
+/**
+ * Damaged and unusual JPEGs: a call shows what FFmpeg or djpeg show, and it looks alike at its own size, at a quarter and in
+ * between. One that is cut in its scan is not shown. Source: calls-and-media.md, Resolution.
+ */
+import assert from 'node:assert/strict';
+import { planPicture } from '../../src/media/geometry/picture-plan.ts';
+import type { PictureShape } from '../../src/model/media/picture.ts';
+import { engineTest } from '../support/engine-test.ts';
+import { decodeJpegs } from './reference.ts';
+import { jpegsShown, leastRatios, planesShown } from './shown-pictures.ts';
+import { unusualJpegs } from './unusual-jpegs.ts';
+
+/** In dB; a decoding at a quarter of the sides costs down to 42. */
+const ratioMin = 40;
+
+for (const { name, bytes, plain, isCut = false, size } of unusualJpegs())
+  engineTest(`a JPEG, ${name}, is ${isCut ? 'not shown' : 'shown as by FFmpeg'}`, async (engine, t) => {
+    const quarter = { width: size.width >> 2, height: size.height >> 2 };
+    for (const screen of [size, quarter, { width: 200, height: 200 }]) {
+      const shape: PictureShape = { mode: 'fit_screen', screen };
+      const ours = jpegsShown(engine, 'mjpeg', [bytes], shape);
+      assert.equal(ours.length, isCut ? 0 : 1);
+      const output = planPicture(size, shape)?.output;
+      if (isCut || output === undefined) continue;
+      const whole = `crop=${size.width}:${size.height}:0:0:exact=1`;
+      const theirs = planesShown(['-f', 'image2pipe', '-c:v', 'mjpeg'], plain, output, [whole]);
+      assert.equal(theirs.length, 1);
+      const ratios = leastRatios(await decodeJpegs(ours, output), theirs);
+      t.diagnostic(`${output.width}x${output.height}: ${ratios.join(' ')} dB`);
+      assert.ok(Math.min(...ratios) >= ratioMin, ratios.join());
+    }
+  });
