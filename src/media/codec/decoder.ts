@@ -41,7 +41,8 @@ export class Decoder {
     context.setFlags(engine.constants.AV_CODEC_FLAG_LOW_DELAY);
     // Without it a picture that refers to a missing one is decoded, and kept.
     if (format === 'h265') context.setFlags(engine.constants.AV_CODEC_FLAG_OUTPUT_CORRUPT);
-    if (format === 'mjpeg') context.setOption('err_detect', 'explode');
+    // H.264 minds data left over behind a picture only where it is told to; it shows the picture all the same.
+    if (format !== 'h265') context.setOption('err_detect', format === 'mjpeg' ? 'explode' : 'aggressive');
     context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
     if (halvings > 0) context.setOption('lowres', halvings);
     // Of the transforms back that FFmpeg has in SIMD here the fastest; elsewhere it would be the slowest.
