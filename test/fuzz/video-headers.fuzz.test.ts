@@ -35,8 +35,33 @@ const page: Reader = (format, payload, isKeyFrame) => {
   const sets = (slice === -1 ? units : units.slice(0, slice)).filter((_, at) => kinds[at] === 'set');
   const sizes = sets.slice(0, 32).flatMap((unit) => pageSize(format, unit) ?? []);
   const size = sizes.toSorted((one, other) => other.width * other.height - one.width * one.height)[0] ?? null;
-  return { size, isKey: kinds[slice] === 'key' || (isKeyFrame && size !== null) };
+  const isRecovery = slice !== -1 && units.slice(0, slice).some((unit) => pageRecovers(format, unit));
+  return { size, isKey: isRecovery || kinds[slice] === 'key' || (isKeyFrame && size !== null) };
 };
+
+/** A message one of whose payloads, in the first KiB, is a recovery point. */
+function pageRecovers(format: Format, unit: string): boolean {
+  const isMessage = format === 'h264' ? parseInt(unit.slice(0, 2), 16) % 32 === 6 : /^4[ef]/.test(unit);
+  if (!isMessage || (format === 'h265' && pageH265Kind(unit) !== 'other')) return false;
+  let bytes =
+    pageBits(unit, format === 'h264' ? 1 : 2)
+      .match(/.{8}/g)
+      ?.map((bits) => parseInt(bits, 2)) ?? [];
+  const number = (): number => {
+    const last = bytes.findIndex((byte) => byte !== 255);
+    const value = last === -1 ? NaN : 255 * last + (bytes[last] ?? 0);
+    bytes = bytes.slice(last + 1);
+    return value;
+  };
+  for (let left = 1024; left > 0;) {
+    const [type, length] = [number(), number()];
+    if (Number.isNaN(type + length)) return false;
+    if (type === 6) return true;
+    bytes = bytes.slice(length);
+    left -= length + 2;
+  }
+  return false;
+}
 
 /** What is between start codes, without them and the zeros before them. */
 function pageUnits(hex: string): string[] {
@@ -182,8 +207,9 @@ function pageH265(bits: string): Size | null {
 
 function pageJpeg(hex: string): Size | null {
   const bytes = hex.match(/../g) ?? [];
-  if (bytes.slice(0, 2).join('') !== 'ffd8') return null;
-  let rest = bytes.slice(2);
+  const start = bytes.findIndex((byte, at) => byte === 'ff' && bytes[at + 1] === 'd8');
+  if (start === -1) return null;
+  let rest = bytes.slice(start + 2);
   for (;;) {
     const marker = rest.findIndex((byte, at) => rest[at - 1] === 'ff' && byte !== 'ff' && byte !== '00');
     const code = rest[marker] ?? '';
