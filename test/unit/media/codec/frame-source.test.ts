@@ -129,6 +129,58 @@ transcoderTest('a cut JPEG that is given an end is undecodable', async (transcod
   assert.equal(takeFrame(transcoder, sourceFrame('mjpeg', half), [ownSize]).drop, 'undecodable');
 });
 
+const zeros = (count: number): Buffer => Buffer.alloc(count);
+const half = (jpeg: Buffer): Buffer => jpeg.subarray(0, jpeg.length / 2);
+/** What a sender may make of a whole JPEG. */
+const wholes: readonly (readonly [string, (jpeg: Buffer) => Buffer])[] = [
+  ['without its end', (jpeg) => jpeg.subarray(0, -2)],
+  ['without its last byte', (jpeg) => jpeg.subarray(0, -1)],
+  ['without its end, zeros behind it', (jpeg) => Buffer.concat([jpeg.subarray(0, -2), zeros(900)])],
+  ['half of another behind it', (jpeg) => Buffer.concat([jpeg, half(jpeg)])],
+  ['half of another behind it, without its end', (jpeg) => Buffer.concat([jpeg.subarray(0, -2), half(jpeg)])],
+  ['half of another before it', (jpeg) => Buffer.concat([half(jpeg), jpeg])],
+  ['zeros before and behind it', (jpeg) => Buffer.concat([zeros(9), jpeg, zeros(9)])],
+  ['its start three times', (jpeg) => Buffer.concat([jpeg.subarray(0, 2), jpeg.subarray(0, 2), jpeg])],
+];
+const cuts: readonly (readonly [string, (jpeg: Buffer) => Buffer])[] = [
+  ['cut', half],
+  ['cut, zeros behind it', (jpeg) => Buffer.concat([half(jpeg), zeros(900)])],
+  ['twice, both cut', (jpeg) => Buffer.concat([half(jpeg), half(jpeg)])],
+  ['cut before its last bytes', (jpeg) => jpeg.subarray(0, -9)],
+];
+
+for (const [kind, options] of kinds.slice(0, 4)) {
+  for (const [name, change] of wholes)
+    transcoderTest(`a ${kind} JPEG is shown whole: ${name}`, async (transcoder, engine) => {
+      const jpeg = Buffer.from(await foreignJpeg(engine, options));
+      for (const shape of [ownSize, fitScreen])
+        assert.deepEqual(
+          onlyPicture(transcoder, sourceFrame('mjpeg', change(jpeg)), shape),
+          onlyPicture(transcoder, sourceFrame('mjpeg', jpeg), shape),
+        );
+    });
+
+  for (const [name, cut] of cuts)
+    transcoderTest(`a ${kind} JPEG is dropped: ${name}`, async (transcoder, engine) => {
+      const jpeg = Buffer.from(await foreignJpeg(engine, options));
+      const { drop, cause } = takeFrame(transcoder, sourceFrame('mjpeg', cut(jpeg)), [fitScreen]);
+      assert.deepEqual({ drop, cause }, { drop: 'undecodable', cause: 'cut' });
+    });
+}
+
+transcoderTest('a JPEG without Huffman tables has those of AVI', async (transcoder, engine) => {
+  const jpeg = Buffer.from(await foreignJpeg(engine, { optimiseCoding: false }));
+  const at = jpeg.indexOf(Buffer.of(0xff, 0xc4));
+  let end = at;
+  while (jpeg[end + 1] === 0xc4) end += 2 + jpeg.readUInt16BE(end + 2);
+  assert(at > 0 && end > at);
+  const bare = Buffer.concat([jpeg.subarray(0, at), jpeg.subarray(end)]);
+  assert.deepEqual(
+    onlyPicture(transcoder, sourceFrame('mjpeg', bare), ownSize),
+    onlyPicture(transcoder, sourceFrame('mjpeg', jpeg), ownSize),
+  );
+});
+
 transcoderTest('bytes behind the end of a JPEG do not matter', (transcoder, engine) => {
   const [frame] = jpegFilm(engine, size, 1);
   assert(frame !== undefined);
