@@ -7,7 +7,7 @@
 import { pause, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
-import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
+import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
 import type { DemoWish } from '../../server/bootstrap/unasked-changes.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { listenerNames } from '../../server/config/settings-schema.ts';
@@ -89,8 +89,6 @@ async function begin(
     takeOver: null,
   };
 }
-
-type StartServer = (settings: Settings, deps: ServerDeps) => Promise<RunningServer>;
 
 class AloneServer {
   readonly #context: CommandContext;

@@ -22,7 +22,7 @@ import {
   type WorkerSetState,
 } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/config/derived-settings.ts';
-import type { RunningServer, ServerDeps } from '../../server/bootstrap/server.ts';
+import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
 import type { DemoWish } from '../../server/bootstrap/unasked-changes.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { Predecessor } from '../../server/upgrade/predecessor.ts';
@@ -37,8 +37,6 @@ export async function serveSupervised(context: CommandContext, demo: DemoWish | 
   const { startServer } = await import('../../server/bootstrap/server.ts');
   new Supervised(context, (settings, deps) => startServer(settings, { ...deps, demo })).follow();
 }
-
-type StartServer = (settings: Settings, deps: ServerDeps) => Promise<RunningServer>;
 
 class Supervised {
   readonly #context: CommandContext;
@@ -72,7 +70,7 @@ class Supervised {
       stop: () => this.#end(false),
       sleepSocket: (loan, taken, back) => this.#lentPort.sockets.borrow(loan, taken, back),
       sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
-      sleepCounts: () => this.#process?.sleepCounts ?? noConnections,
+      sleepCounts: () => this.#process?.sleepCounts ?? { open: 0, taken: 0 },
       alone: () => {
         this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
         this.#predecessor.ended();
@@ -99,8 +97,6 @@ class Supervised {
     );
   }
 }
-
-const noConnections = { open: 0, taken: 0 };
 
 interface Assignment {
   readonly task: ProcessTask;
@@ -158,7 +154,7 @@ class SupervisedProcess {
   }
 
   get sleepCounts(): SleepCounts {
-    return this.sleepPort?.counts ?? noConnections;
+    return this.sleepPort?.counts ?? { open: 0, taken: 0 };
   }
 
   changeWorkerSet(workerSet: WorkerSetState): void {

@@ -65,6 +65,8 @@ export interface RunningServer extends UpgradableServer {
   stop(isHurried?: boolean): Promise<void>;
 }
 
+export type StartServer = typeof startServer;
+
 /** Rejects, with everything closed again, when a part cannot start; the error is a sentence for the operator. */
 export async function startServer(settings: Settings, deps: ServerDeps): Promise<RunningServer> {
   const membership = await becomeMember(settings, deps);
