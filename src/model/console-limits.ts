@@ -1,4 +1,4 @@
-/** Limits of the console, and what full means. Source: docs/console.md. */
+/** Limits of the ops listener and of the console, and what full means. Source: docs/ops-api.md, docs/console.md. */
 
 /** Sessions of the console that one token has begun; with another one the oldest of them ends. */
 export const consoleSessionsPerTokenMax = 16;
@@ -9,3 +9,20 @@ export const figuresEveryMs = 5000;
 export const figuresKept = 720;
 /** Series among the figures; those beyond it, of more processes than there can be, are left out. About 6 KiB each. */
 export const figureSeriesMax = 512;
+
+/** Of the head of a request to the ops listener: method, target and headers. Beyond it 431. */
+export const opsHeadBytesMax = 16 * 1024;
+/** A request to the ops listener that is not whole after this is given up with its connection; an upload excepted. */
+export const opsRequestMsMax = 10_000;
+/** A connection to the ops listener without a request is closed after this. */
+export const opsIdleMsMax = 12_000;
+/** An upload or an answer at the ops listener that makes no progress for so long is given up with its connection. */
+export const opsSilenceMsMax = 30_000;
+/** Requests of one connection to the ops listener that wait for their answers; the last of them ends the connection. */
+export const opsRequestsWaitingMax = 8;
+/** A JSON body at the ops listener; beyond it 413. */
+export const opsBodyBytesMax = 256 * 1024;
+/** The body of an upload, about ten million devices; beyond it 413. */
+export const uploadBytesMax = 2 * 1024 * 1024 * 1024;
+/** Uploads that are received or used at the same time; the next is answered 503. */
+export const uploadsAtOnceMax = 4;

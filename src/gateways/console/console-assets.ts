@@ -2,29 +2,21 @@
  * The files of the page as the listener sends them. A build has them beside its other modules; run from its sources the
  * server makes them of `src/console` when the page is first asked for, with the esbuild that tsx runs on.
  */
-import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-export interface ConsoleAsset {
-  readonly contentType: string;
-  readonly body: string;
-  /** As it stands in the header, in quotes. */
-  readonly etag: string;
-}
+/** By the name of the file. */
+export const consoleFiles = {
+  'console.html': { path: '/console', contentType: 'text/html; charset=utf-8' },
+  'console.css': { path: '/console/console.css', contentType: 'text/css; charset=utf-8' },
+  'console.js': { path: '/console/console.js', contentType: 'text/javascript; charset=utf-8' },
+} as const;
+export type ConsoleFile = keyof typeof consoleFiles;
+export const consoleFileNames = Object.keys(consoleFiles) as ConsoleFile[];
 
-/** By the path it is asked for. */
-export type ConsoleAssets = ReadonlyMap<string, ConsoleAsset>;
-
-const names = ['console.html', 'console.css', 'console.js'] as const;
-type FileName = (typeof names)[number];
-
-const contentTypes: Readonly<Record<FileName, string>> = {
-  'console.html': 'text/html; charset=utf-8',
-  'console.css': 'text/css; charset=utf-8',
-  'console.js': 'text/javascript; charset=utf-8',
-};
+/** Their texts. */
+export type ConsoleAssets = Readonly<Record<ConsoleFile, string>>;
 
 /** Of the sources, and in a build of what was made of them. */
 const folder = new URL('../../console/', import.meta.url);
@@ -32,29 +24,19 @@ const folder = new URL('../../console/', import.meta.url);
 /** Rejects when they cannot be read or made. */
 export async function loadConsoleAssets(): Promise<ConsoleAssets> {
   const isBuilt = existsSync(new URL('console.js', folder));
-  const texts = isBuilt ? await readFiles(folder) : await buildOnce(folder);
-  return new Map(names.map((name) => [pathOf(name), assetOf(contentTypes[name], texts[name])]));
+  return isBuilt ? readFiles(folder) : buildOnce(folder);
 }
 
-function pathOf(name: FileName): string {
-  return name === 'console.html' ? '/console' : `/console/${name}`;
-}
-
-function assetOf(contentType: string, body: string): ConsoleAsset {
-  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-  return { contentType, body, etag: `"${hash}"` };
-}
-
-async function readFiles(from: URL): Promise<Record<FileName, string>> {
-  const read = async (name: FileName): Promise<[FileName, string]> => [
+async function readFiles(from: URL): Promise<ConsoleAssets> {
+  const read = async (name: ConsoleFile): Promise<[ConsoleFile, string]> => [
     name,
     await readFile(new URL(name, from), 'utf8'),
   ];
-  return Object.fromEntries(await Promise.all(names.map(read))) as Record<FileName, string>;
+  return Object.fromEntries(await Promise.all(consoleFileNames.map(read))) as Record<ConsoleFile, string>;
 }
 
 /** Ends the process of esbuild, which is of no more use to a server. */
-async function buildOnce(sources: URL): Promise<Record<FileName, string>> {
+async function buildOnce(sources: URL): Promise<ConsoleAssets> {
   const { stop } = await import('esbuild');
   try {
     return await buildConsole(sources);
@@ -64,7 +46,7 @@ async function buildOnce(sources: URL): Promise<Record<FileName, string>> {
 }
 
 /** One script and one style of all modules in the folder; `src/console`, also for a build. */
-export async function buildConsole(sources: URL): Promise<Record<FileName, string>> {
+export async function buildConsole(sources: URL): Promise<ConsoleAssets> {
   const { build } = await import('esbuild');
   const built = await build({
     entryPoints: ['main.ts', 'console.css'].map((name) => fileURLToPath(new URL(name, sources))),

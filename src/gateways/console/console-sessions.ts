@@ -29,7 +29,7 @@ interface KnownSession {
 /** Of a session's secret, and of its proof: 43 characters of base64url. */
 const secretBytes = 32;
 
-type Asking = Pick<Caller, 'host' | 'cookie'>;
+type Asking = Pick<Caller, 'host' | 'cookies'>;
 
 export class ConsoleSessions implements CookieSessions {
   readonly #clock: Clock;
@@ -71,7 +71,6 @@ export class ConsoleSessions implements CookieSessions {
   }
 
   admit(caller: Asking & Pick<Caller, 'csrf'>): Operator | null {
-    if (caller.cookie === '') return null;
     const session = this.find(caller);
     return session !== null && isSame(session.csrf, caller.csrf) ? session.operator : null;
   }
@@ -104,10 +103,9 @@ export function cookieName(host: string): string {
   return port === undefined ? 'reveille_console' : `reveille_console_${port}`;
 }
 
-function keyIn({ host, cookie }: Asking): string {
-  const begin = `${cookieName(host)}=`;
-  const found = cookie.split(/; */).find((each) => each.startsWith(begin));
-  return found === undefined ? '' : keyOf(found.slice(begin.length));
+function keyIn({ host, cookies }: Asking): string {
+  const secret = cookies[cookieName(host)];
+  return secret === undefined ? '' : keyOf(secret);
 }
 
 /** Looking up a hash takes no time that tells of the secret. */

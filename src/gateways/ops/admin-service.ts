@@ -1,11 +1,12 @@
 /**
- * Administration behind the caller's check: finds the route, receives the body, sends the route's reply. A change is for
- * operators alone, and stands in the audit log before it begins.
+ * Administration: runs the routes for callers who were admitted. A change stands in the audit log before it begins; an upload is
+ * spooled to a file first, and reports its progress line by line.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { HttpRequest } from '../../lib/uws.ts';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { uploadBytesMax, uploadsAtOnceMax } from '../../model/console-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { AuditRefusal, type AuditLog } from '../../storage/audit/audit-log.ts';
 import { explainFault } from '../../storage/lmdb/store-fault.ts';
@@ -14,101 +15,77 @@ import {
   type AdminRequest,
   type AdminRoute,
   type ChangeRoute,
+  type OpsCaller,
   type ReadRoute,
   type UploadRoute,
   intentOf,
   outcomeOf,
   refuse,
-  type OpsCaller,
 } from './admin-route.ts';
-import {
-  bodyTermsOf,
-  takeJson,
-  takeUpload,
-  type BodyRefusal,
-  type BodyTerms,
-  type OpsExchange,
-} from './ops-exchange.ts';
-
-/** Uploads received or used at the same time; the next is answered 503. */
-const uploadsAtOnceMax = 4;
-
-type Route = AdminRoute | UploadRoute;
-
-/** The parts of a request that outlive the front end's handler. */
-interface Asked extends BodyTerms {
-  readonly query: URLSearchParams;
-}
+import { LineAnswer, ndjsonType } from './line-answer.ts';
+import { queryOf, refuseRequest } from './ops-admission.ts';
 
 export interface AdminServiceDeps {
-  readonly routes: readonly Route[];
+  readonly routes: readonly (AdminRoute | UploadRoute)[];
   readonly spoolDirectory: string;
   readonly audit: Pick<AuditLog, 'record'>;
   readonly log: Log;
 }
 
 export class AdminService {
-  readonly #routes = new Map<string, Route[]>();
-  readonly #spoolDirectory: string;
-  readonly #audit: Pick<AuditLog, 'record'>;
-  readonly #log: Log;
+  readonly #deps: AdminServiceDeps;
   #uploads = 0;
 
-  constructor({ routes, spoolDirectory, audit, log }: AdminServiceDeps) {
-    for (const route of routes)
-      this.#routes.set(route.path, [...(this.#routes.get(route.path) ?? []), route]);
-    this.#spoolDirectory = spoolDirectory;
-    this.#audit = audit;
-    this.#log = log;
+  constructor(deps: AdminServiceDeps) {
+    this.#deps = deps;
   }
 
-  /** Creates the spool directory anew: files that a killed process left in it are of no use. */
+  /** Creates an empty spool directory: files that a killed process left in it are of no use. */
   async open(): Promise<void> {
-    await rm(this.#spoolDirectory, { recursive: true, force: true });
-    await mkdir(this.#spoolDirectory, { recursive: true, mode: 0o700 });
+    const { spoolDirectory } = this.#deps;
+    await rm(spoolDirectory, { recursive: true, force: true });
+    await mkdir(spoolDirectory, { recursive: true, mode: 0o700 });
   }
 
-  /** Within the front end's handler. */
-  handle(exchange: OpsExchange, caller: OpsCaller, method: string, path: string, request: HttpRequest): void {
-    const routes = this.#routes.get(path);
-    if (routes === undefined) return exchange.answerJson(404, { error: 'no such path' });
-    const route = routes.find((candidate) => candidate.method === method);
-    if (route === undefined) {
-      const headers = { Allow: routes.map((candidate) => candidate.method).join(', ') };
-      return exchange.answerJson(405, { error: 'method not allowed' }, { headers });
-    }
-    if ('audit' in route && caller.operator.role !== 'operator')
-      return this.#refuseViewer(exchange, caller, path);
-    const asked = copyAsked(request);
-    const work =
-      'upload' in route
-        ? this.#upload(exchange, caller, route, asked)
-        : this.#call(exchange, caller, route, asked);
-    work.catch((error: unknown) => this.#fault(exchange, path, error));
+  async register(app: FastifyInstance): Promise<void> {
+    for (const route of this.#deps.routes)
+      if (!('upload' in route))
+        app.route({
+          method: route.method,
+          url: route.path,
+          config: { isChange: 'audit' in route },
+          handler: (request, reply) => this.#call(request, reply, route),
+        });
+    await app.register(async (uploads) => {
+      uploads.removeAllContentTypeParsers();
+      uploads.addContentTypeParser('*', (_request, _body, done) => done(null));
+      for (const route of this.#deps.routes) if ('upload' in route) this.#addUpload(uploads, route);
+    });
   }
 
-  /** Logged, but not in the audit log: a viewer must not be able to fill that. */
-  #refuseViewer(exchange: OpsExchange, { operator, from }: OpsCaller, path: string): void {
-    this.#log.warn({ operator: operator.name, from, path }, 'a viewer asked for a change, and was refused');
-    refuseBody(exchange, { status: 403, message: `${operator.name} is a viewer and may change nothing` });
+  #addUpload(app: FastifyInstance, route: UploadRoute): void {
+    app.route({
+      method: route.method,
+      url: route.path,
+      config: { isChange: true, bodyTypes: ['application/json', ndjsonType] },
+      handler: (request, reply) => this.#upload(request, reply, route),
+    });
   }
 
-  async #call(exchange: OpsExchange, caller: OpsCaller, route: AdminRoute, asked: Asked): Promise<void> {
-    const body = await takeJson(exchange, asked);
-    if (!body.ok) return refuseBody(exchange, body.error);
-    const request = { query: asked.query, body: body.value };
-    const reply =
-      route.method === 'GET'
-        ? await read(caller, route, request)
-        : await this.#change(caller, route, request);
-    exchange.answerJson(reply.status, reply.body);
+  async #call(request: FastifyRequest, reply: FastifyReply, route: AdminRoute): Promise<FastifyReply> {
+    const caller = callerOf(request);
+    const asked = { query: queryOf(request), body: request.body };
+    const { status, body } = await (route.method === 'GET'
+      ? read(caller, route, asked)
+      : this.#change(caller, route, asked));
+    return reply.code(status).send(body);
   }
 
   async #change(caller: OpsCaller, route: ChangeRoute, request: AdminRequest): Promise<AdminReply> {
     const { audit: terms } = route;
     const act = (): Promise<AdminReply> => route.handle(request);
     try {
-      return await this.#audit.record(intentOf(caller, terms, request.body), act, (reply) =>
+      return await this.#deps.audit.record(intentOf(caller, terms, request.body), act, (reply) =>
         outcomeOf(reply, terms),
       );
     } catch (error) {
@@ -117,48 +94,65 @@ export class AdminService {
     }
   }
 
-  async #upload(exchange: OpsExchange, caller: OpsCaller, route: UploadRoute, asked: Asked): Promise<void> {
-    if (this.#uploads >= uploadsAtOnceMax)
-      return refuseBody(exchange, { status: 503, message: 'too many uploads at once' });
-    const file = join(this.#spoolDirectory, randomUUID());
+  async #upload(request: FastifyRequest, reply: FastifyReply, route: UploadRoute): Promise<FastifyReply> {
+    if (this.#uploads >= uploadsAtOnceMax) return refuseRequest(reply, 503, 'too many uploads at once');
+    const file = join(this.#deps.spoolDirectory, randomUUID());
+    const answer = new LineAnswer(reply);
     this.#uploads += 1;
     try {
-      const taken = await takeUpload(exchange, asked, file);
-      if (!taken.ok) return refuseBody(exchange, taken.error);
-      await this.#changeByFile(exchange, caller, route, { query: asked.query, file });
+      try {
+        if (!(await spoolBody(request, file))) return refuseRequest(reply, 413, 'request body too large');
+        await this.#changeByFile(request, answer, route, file);
+      } finally {
+        await rm(file, { force: true }).finally(() => (this.#uploads -= 1));
+      }
+      answer.end();
     } catch (error) {
-      if (!(error instanceof AuditRefusal)) throw error;
-      return refuseBody(exchange, { status: 503, message: error.message });
-    } finally {
-      await rm(file, { force: true }).finally(() => (this.#uploads -= 1));
+      await this.#answerFault(error, request, reply, answer);
     }
-    exchange.endLines();
+    return reply;
   }
 
   async #changeByFile(
-    exchange: OpsExchange,
-    caller: OpsCaller,
+    request: FastifyRequest,
+    answer: LineAnswer,
     route: UploadRoute,
-    { query, file }: { readonly query: URLSearchParams; readonly file: string },
+    file: string,
   ): Promise<void> {
     const { audit: terms } = route;
+    const query = queryOf(request);
     const act = async (): Promise<AdminReply> => {
-      const { lines, ended } = route.upload({ query }, file, exchange.gone);
-      await sendLines(exchange, lines);
+      const { lines, ended } = route.upload({ query }, file, answer.gone);
+      // The iteration ends where it stands when the caller hangs up.
+      for await (const line of lines) if (!(await answer.send(line))) break;
       return ended;
     };
-    const intent = intentOf(caller, terms, Object.fromEntries(query));
-    const { body } = await this.#audit.record(intent, act, (reply) => outcomeOf(reply, terms));
-    if (body !== undefined) await exchange.sendLine(body);
+    const intent = intentOf(callerOf(request), terms, Object.fromEntries(query));
+    const { body } = await this.#deps.audit.record(intent, act, (reply) => outcomeOf(reply, terms));
+    if (body !== undefined) await answer.send(body);
   }
 
-  /** The front end may have been left with half a body, so the connection goes too. */
-  #fault(exchange: OpsExchange, path: string, error: unknown): void {
-    this.#log.error({ err: error, path }, 'administration failed');
-    const fault = { error: explainFault(error) };
-    if (!exchange.isStreaming) return exchange.answerJson(500, fault, { closeConnection: true });
-    void exchange.sendLine(fault).then(() => exchange.endLines());
+  async #answerFault(
+    error: unknown,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    answer: LineAnswer,
+  ): Promise<void> {
+    if (error instanceof AuditRefusal) return void refuseRequest(reply, 503, error.message);
+    if (!answer.hasBegun) {
+      // The caller hung up within the body: nobody reads an answer.
+      if (!answer.gone.aborted) void reply.send(error);
+      return;
+    }
+    this.#deps.log.error({ err: error, path: request.routeOptions.url }, 'an upload failed');
+    await answer.send({ error: 'internal error' });
+    answer.end();
   }
+}
+
+function callerOf({ opsCaller }: FastifyRequest): OpsCaller {
+  if (opsCaller === null) throw new Error('a route of administration was called without a caller');
+  return opsCaller;
 }
 
 /** The answer may have taken long: a caller whose token was revoked meanwhile gets 401. */
@@ -167,20 +161,22 @@ async function read(caller: OpsCaller, route: ReadRoute, request: AdminRequest):
   return caller.holds() ? reply : refuse(401, 'the token was revoked meanwhile');
 }
 
-function copyAsked(request: HttpRequest): Asked {
-  return {
-    // Undefined where the path has no `?`.
-    query: new URLSearchParams((request.getQuery() as string | undefined) ?? ''),
-    ...bodyTermsOf(request),
-  };
-}
-
-/** Nobody reads the rest of a refused body: the connection ends with the answer. */
-function refuseBody(exchange: OpsExchange, { status, message }: BodyRefusal): void {
-  exchange.answerJson(status, { error: message }, { closeConnection: true });
-}
-
-/** Ends the iteration where it stands when the caller hangs up. */
-async function sendLines(exchange: OpsExchange, lines: AsyncIterable<unknown>): Promise<void> {
-  for await (const line of lines) if (!(await exchange.sendLine(line))) return;
+/**
+ * Writes the whole body to a new file, mode 0600, and reads from the peer no faster than the disk takes it. Resolves to false
+ * when the body is too large. Rejects when the peer hangs up or the file cannot be written; a part of it may be there.
+ */
+async function spoolBody({ raw }: FastifyRequest, path: string): Promise<boolean> {
+  if (Number(raw.headers['content-length'] ?? 0) > uploadBytesMax) return false;
+  const file = await open(path, 'wx', 0o600);
+  try {
+    let bytes = 0;
+    for await (const chunk of raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > uploadBytesMax) return false;
+      await file.appendFile(chunk);
+    }
+  } finally {
+    await file.close();
+  }
+  return true;
 }

@@ -147,7 +147,8 @@ export interface Caller {
   readonly host: string;
   readonly origin: string;
   readonly authorization: string;
-  readonly cookie: string;
+  /** By name. */
+  readonly cookies: Readonly<Record<string, string | undefined>>;
   /** Of a request by cookie: the page's proof that it is the one the cookie was given to. */
   readonly csrf: string;
 }
@@ -162,12 +163,17 @@ const loopbackNames = ['localhost', '127.0.0.1', '[::1]'];
 /** A name or an address, IPv6 in brackets, with or without a port. */
 const hostForm = /^(\[[^\]]*\]|[^:]*)(?::\d{1,5})?$/;
 
-const bearerForm = /^bearer +/i;
+const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
+
+/** The credential of an Authorization header; null: it has another scheme. */
+export function findBearer(authorization: string): string | null {
+  return bearerForm.exec(authorization)?.[1] ?? null;
+}
 
 /** The sessions of the console, whose cookie stands for a token. */
 export interface CookieSessions {
   /** Null: the cookie is of no session that lives, or the request does not come from its page. */
-  admit(caller: Pick<Caller, 'host' | 'cookie' | 'csrf'>): Operator | null;
+  admit(caller: Pick<Caller, 'host' | 'cookies' | 'csrf'>): Operator | null;
 }
 
 /** Where there is no console. */
@@ -197,12 +203,8 @@ export class CallerCheck {
   admit(caller: Caller): Result<Operator, CallerRefusal> {
     const refusal = this.refuseViewer(caller);
     if (refusal !== null) return fail(refusal);
-    const { authorization } = caller;
-    const scheme = bearerForm.exec(authorization)?.[0];
-    const operator =
-      scheme === undefined
-        ? this.#sessions.admit(caller)
-        : this.#operators.identify(authorization.slice(scheme.length));
+    const token = findBearer(caller.authorization);
+    const operator = token === null ? this.#sessions.admit(caller) : this.#operators.identify(token);
     if (operator !== null) return succeed(operator);
     return fail({ status: 401, message: 'the bearer token of ops.token, or of an operator, is needed' });
   }

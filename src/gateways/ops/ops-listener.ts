@@ -1,59 +1,44 @@
 /**
  * The operators' front end: probes and metrics for everybody who can reach it, administration for a caller with a token or a
- * session of the console, the console itself, pages for a viewer with a ticket. It stays up while the server drains, so that a probe can see it.
- * Source: running.md, Processes and listeners, Probes.
+ * session of the console, the console itself, pages for a viewer with a ticket. It stays up while the server drains, so that a
+ * probe can see it. Source: running.md, Processes and listeners, Probes.
  */
-import { remoteAddress, plainAddress } from '../../lib/connections/address-key.ts';
-import type { HttpConnections } from '../../lib/connections/http-connections.ts';
-import { TurnBudget } from '../../lib/token-bucket.ts';
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { BoundedServer, type BareAnswer } from '../../lib/connections/bounded-server.ts';
 import {
-  closeListenSocket,
-  createApp,
-  listenExclusively,
-  type ListenSocket,
-  type HttpRequest,
-  type HttpResponse,
-  type TemplatedApp,
-} from '../../lib/uws.ts';
-import { answersPerTurnMax } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { AuditLog } from '../../storage/audit/audit-log.ts';
-import { unexplainedFault } from '../../storage/lmdb/store-fault.ts';
-import { AdminService } from './admin-service.ts';
-import type { AdminRoute, UploadRoute } from './admin-route.ts';
+  opsHeadBytesMax,
+  opsIdleMsMax,
+  opsRequestMsMax,
+  opsRequestsWaitingMax,
+  opsSilenceMsMax,
+} from '../../model/console-limits.ts';
 import type { ConsoleService } from '../console/console-service.ts';
-import {
-  CallerCheck,
-  noCookieSessions,
-  type CallerRefusal,
-  type CookieSessions,
-  type Operators,
-} from './operators.ts';
-import type { LoopProgress } from '../../telemetry/loop-progress.ts';
-import type { Exposition } from '../../telemetry/metrics.ts';
-import { OpsExchange, type OpsAnswer } from './ops-exchange.ts';
+import { AdminService, type AdminServiceDeps } from './admin-service.ts';
+import { OpsAdmission } from './ops-admission.ts';
+import { createOpsApp, type OpsAppDeps } from './ops-app.ts';
+import { CallerCheck, noCookieSessions, type CookieSessions, type Operators } from './operators.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
-import type { Readiness } from '../../telemetry/readiness.ts';
+import { addViewerRoutes, type ViewerRoute } from './viewer-routes.ts';
 
-export interface OpsListenerDeps {
-  readonly metrics: Exposition;
-  readonly readiness: Readiness;
-  readonly progress: LoopProgress;
-  readonly routes: readonly (AdminRoute | UploadRoute)[];
+export interface OpsListenerDeps
+  extends Pick<OpsAppDeps, 'metrics' | 'readiness' | 'progress'>, Omit<AdminServiceDeps, 'spoolDirectory'> {
+  readonly clock: Clock;
   readonly viewerRoutes: readonly ViewerRoute[];
   readonly operators: Operators;
   /** Null: it is off. */
   readonly console: Console | null;
-  readonly audit: Pick<AuditLog, 'record'>;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
-  readonly log: Log;
-  readonly connections: HttpConnections;
+  /** The most connections that it may have now. */
+  connectionsMax(): number;
 }
 
 /** The page for operators, and the sessions of those who have logged in to it. */
 export interface Console {
   readonly sessions: CookieSessions;
-  readonly service: Pick<ConsoleService, 'has' | 'handle'>;
+  readonly service: Pick<ConsoleService, 'register'>;
 }
 
 export interface OpsListenerSettings {
@@ -62,36 +47,57 @@ export interface OpsListenerSettings {
   readonly port: number;
   /** Host names that requests for administration may use, beside the loopback ones and `host`. */
   readonly hosts: readonly string[];
+  /** Unproved connections of one address; 0: no such bound. */
+  readonly perAddressMax: number;
   /** The directory of uploads while they are used; this listener's alone, and emptied when it starts. */
   readonly spoolDirectory: string;
 }
 
+/** From this part of the maximum on, each answer ends its connection. */
+const crowdedPart = 0.5;
+
 export class OpsListener {
   readonly #deps: OpsListenerDeps;
   readonly #settings: OpsListenerSettings;
-  readonly #check: CallerCheck;
-  readonly #service: AdminService;
-  readonly #viewers: ViewerService;
-  readonly #app: TemplatedApp;
-  readonly #budget = new TurnBudget(answersPerTurnMax);
-  #listening: ListenSocket | null = null;
+  readonly #server: BoundedServer;
+  /** Requests of a connection that wait for their answers; Infinity: the answer to one of them ends it. */
+  readonly #waiting = new WeakMap<Socket, number>();
+  #app: FastifyInstance | null = null;
 
   constructor(deps: OpsListenerDeps, settings: OpsListenerSettings) {
     this.#deps = deps;
     this.#settings = settings;
-    const names = [settings.host, ...settings.hosts];
-    this.#check = new CallerCheck(deps.operators, names, deps.console?.sessions ?? noCookieSessions);
-    this.#service = new AdminService({ ...deps, spoolDirectory: settings.spoolDirectory });
-    this.#viewers = new ViewerService(deps.viewerRoutes, deps);
-    this.#app = deps.connections
-      .watch(createApp())
-      .any('/*', (response, request) => this.#handle(response, request));
+    this.#server = new BoundedServer(
+      deps.clock,
+      {
+        tls: null,
+        headBytesMax: opsHeadBytesMax,
+        requestMsMax: opsRequestMsMax,
+        keepAliveMs: opsIdleMsMax,
+        tcpProbeMs: 0,
+        perAddressMax: settings.perAddressMax,
+        evictsAtOnce: true,
+        max: () => deps.connectionsMax() - this.#provedCount,
+      },
+      {
+        requested: (request, response) => this.#receive(request, response),
+        answerOf: (fault) => bareAnswers[fault],
+        failed: (error) => deps.log.error({ err: error }, 'the ops listener failed'),
+      },
+    );
+    // The time of a body is limited where its length is known.
+    this.#server.server.requestTimeout = 0;
+    this.#server.server.timeout = opsSilenceMsMax;
   }
 
   /** Has the real port once it listens. */
   get address(): { readonly host: string; readonly port: number } {
     const { host, port } = this.#settings;
-    return { host, port: this.#listening?.port ?? port };
+    return { host, port: this.#server.port || port };
+  }
+
+  get connections(): BoundedServer {
+    return this.#server;
   }
 
   /**
@@ -99,148 +105,82 @@ export class OpsListener {
    * made.
    */
   async listen(): Promise<number> {
+    const { host, port } = this.#settings;
     await this.#deps.operators.open();
-    await this.#service.open();
-    this.#listening = await listenExclusively(this.#app, this.#settings.host, this.#settings.port);
-    return this.#listening.port;
+    this.#app = await this.#createApp();
+    return this.#server.listen(host, port, this.#deps.connectionsMax());
   }
 
   /** Ends every connection, answered or not. */
   close(): void {
-    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
-    this.#listening = null;
-    this.#app.close();
+    this.#server.close();
   }
 
-  #handle(response: HttpResponse, request: HttpRequest): void {
-    const { connections, progress, readiness } = this.#deps;
-    if (!connections.reached(response)) return;
-    progress.advance();
-    // The front end lowers the case in place once asked for the other method.
-    const method = request.getCaseSensitiveMethod();
-    const endsConnection = (): boolean => readiness.isDraining() || connections.isCrowded;
-    const exchange = new OpsExchange(response, method, this.#budget, endsConnection);
-    const path = request.getUrl();
-    if (isOpenPath(path)) return this.#answerOpen(exchange, method, path);
-    const caller = {
-      host: request.getHeader('host'),
-      origin: request.getHeader('origin'),
-      authorization: request.getHeader('authorization'),
-      cookie: request.getHeader('cookie'),
-      csrf: request.getHeader('x-reveille-csrf'),
-    };
-    const from = plainAddress(remoteAddress(response));
-    const { console: page } = this.#deps;
-    if (page?.service.has(path) === true) {
-      const refusal = this.#check.refuseViewer(caller);
-      if (refusal !== null) return refuseCaller(exchange, refusal);
-      return page.service.handle(exchange, { caller, method, path, from }, request);
-    }
-    const viewerRoute = this.#viewers.find(path);
-    if (viewerRoute !== null) {
-      const refusal = this.#check.refuseViewer(caller);
-      if (refusal !== null) return refuseCaller(exchange, refusal);
-      return this.#viewers.handle(exchange, { method, from }, viewerRoute, request);
-    }
-    const admitted = this.#check.admit(caller);
-    if (!admitted.ok) {
-      if (admitted.error.status === 401 && caller.authorization !== '')
-        this.#deps.refusals.record('token', from);
-      return refuseCaller(exchange, admitted.error);
-    }
-    connections.proven({ remoteAddress: () => from });
-    const holds = (): boolean => this.#check.admit(caller).ok;
-    this.#service.handle(exchange, { operator: admitted.value, from, holds }, method, path, request);
+  get #provedCount(): number {
+    return this.#server.connectionCount - this.#server.unprovedCount;
   }
 
-  #answerOpen(exchange: OpsExchange, method: string, path: OpenPath): void {
-    if (method !== 'GET' && method !== 'HEAD')
-      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET, HEAD' } });
-    if (path === '/livez') return exchange.answerJson(200, { live: true });
-    if (path === '/metrics') return this.#answerMetrics(exchange);
-    const { isReady: ready, reasons } = this.#deps.readiness;
-    exchange.answerJson(ready ? 200 : 503, { ready, reasons });
-  }
-
-  #answerMetrics(exchange: OpsExchange): void {
-    const { metrics, log } = this.#deps;
-    metrics.expose().then(
-      (body) => exchange.answer({ status: 200, contentType: metrics.contentType, body }),
-      (error: unknown) => {
-        log.error({ err: error }, 'metrics could not be read');
-        exchange.answerJson(500, { error: unexplainedFault });
-      },
+  async #createApp(): Promise<FastifyInstance> {
+    const deps = this.#deps;
+    const { host, hosts, spoolDirectory } = this.#settings;
+    const check = new CallerCheck(
+      deps.operators,
+      [host, ...hosts],
+      deps.console?.sessions ?? noCookieSessions,
     );
+    const admission = new OpsAdmission({
+      ...deps,
+      check,
+      proved: ({ raw }) => this.#server.released(raw.socket),
+    });
+    const admin = new AdminService({ ...deps, spoolDirectory });
+    await admin.open();
+    const app = createOpsApp({ ...deps, admission, endsConnections: () => this.#endsConnections() });
+    await app.register((own) => admin.register(own));
+    addViewerRoutes(app, deps.viewerRoutes, deps.refusals);
+    const { console: page } = deps;
+    if (page !== null) await app.register((own) => page.service.register(own));
+    await app.ready();
+    return app;
+  }
+
+  #endsConnections(): boolean {
+    const isCrowded = this.#server.connectionCount > this.#deps.connectionsMax() * crowdedPart;
+    return isCrowded || this.#deps.readiness.isDraining();
+  }
+
+  /** Node hands over all requests that a peer has sent at once: those beyond the limit are not answered. */
+  #receive(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const waiting = this.#waiting.get(socket) ?? 0;
+    if (waiting >= opsRequestsWaitingMax) return;
+    const isLast = waiting + 1 === opsRequestsWaitingMax;
+    if (isLast) response.shouldKeepAlive = false;
+    this.#waiting.set(socket, isLast ? Infinity : waiting + 1);
+    response.once('close', () => this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1));
+    request.on('timeout', () => socket.destroy());
+    // A route may work for long: only an answer that the peer does not read ends the connection.
+    response.on('timeout', () => {
+      if (socket.writableLength > 0) socket.destroy();
+    });
+    this.#app?.routing(request, response);
   }
 }
 
-const openPaths = ['/livez', '/readyz', '/metrics'] as const;
-type OpenPath = (typeof openPaths)[number];
+const bareAnswers: Readonly<Record<'malformed' | 'too-large' | 'method', BareAnswer>> = {
+  malformed: bareAnswer(400),
+  'too-large': bareAnswer(431),
+  method: bareAnswer(405),
+};
 
-function isOpenPath(path: string): path is OpenPath {
-  return openPaths.some((open) => open === path);
-}
-
-function refuseCaller(exchange: OpsExchange, { status, message }: CallerRefusal): void {
-  const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
-  exchange.answerJson(status, { error: message }, { headers, closeConnection: true });
-}
-
-export interface ViewerRequest {
-  readonly query: URLSearchParams;
-  /** The credential after `Bearer`; null: there is none. */
-  readonly bearer: string | null;
-}
-
-/** Answers GET alone: a HEAD must not use up a ticket that is good once. */
-export interface ViewerRoute {
-  readonly path: string;
-  handle(request: ViewerRequest): Promise<OpsAnswer>;
-}
-
-/** Finds the route of a viewer's request and sends its answer. */
-export class ViewerService {
-  readonly #routes: ReadonlyMap<string, ViewerRoute>;
-  readonly #deps: Pick<OpsListenerDeps, 'log' | 'refusals'>;
-
-  constructor(routes: readonly ViewerRoute[], deps: Pick<OpsListenerDeps, 'log' | 'refusals'>) {
-    this.#routes = new Map(routes.map((route) => [route.path, route]));
-    this.#deps = deps;
-  }
-
-  /** Null: no viewer route has this path. */
-  find(path: string): ViewerRoute | null {
-    return this.#routes.get(path) ?? null;
-  }
-
-  /** Within the front end's handler. */
-  handle(
-    exchange: OpsExchange,
-    { method, from }: { readonly method: string; readonly from: string },
-    route: ViewerRoute,
-    request: HttpRequest,
-  ): void {
-    if (method !== 'GET')
-      return exchange.answerJson(405, { error: 'method not allowed' }, { headers: { Allow: 'GET' } });
-    route.handle(copyRequest(request)).then(
-      (answer) => {
-        if (answer.status === 401) this.#deps.refusals.record('ticket', from);
-        exchange.answer(answer);
-      },
-      (error: unknown) => {
-        this.#deps.log.error({ err: error, path: route.path }, 'a page could not be answered');
-        exchange.answerJson(500, { error: unexplainedFault });
-      },
-    );
-  }
-}
-
-const bearerForm = /^bearer +([\x21-\x7e]+)$/i;
-
-function copyRequest(request: HttpRequest): ViewerRequest {
-  return {
-    // Undefined where the path has no `?`.
-    query: new URLSearchParams((request.getQuery() as string | undefined) ?? ''),
-    bearer: bearerForm.exec(request.getHeader('authorization'))?.[1] ?? null,
+/** To bytes that are no request. */
+function bareAnswer(status: number): BareAnswer {
+  const body = JSON.stringify({ error: STATUS_CODES[status]?.toLowerCase() });
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'Cache-Control': 'no-store',
+    Connection: 'close',
   };
+  return { status, headers, body };
 }

@@ -15,8 +15,7 @@ import type { MediaView, StreamView } from '../../model/media/picture.ts';
 import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
 import { type AdminReply, type AdminRoute, changeRoute, readRoute } from '../ops/admin-route.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
-import type { ViewerRequest, ViewerRoute } from '../ops/ops-listener.ts';
-import type { OpsAnswer } from '../ops/ops-exchange.ts';
+import type { ViewerAnswer, ViewerRequest, ViewerRoute } from '../ops/viewer-routes.ts';
 import type { Html } from './html-text.ts';
 import { noWatchPage, watchPage } from './watch-page.ts';
 
@@ -167,7 +166,7 @@ export function watchViewerRoutes(deps: WatchDeps): ViewerRoute[] {
   ];
 }
 
-function openPage(deps: WatchDeps, ticket: string): OpsAnswer {
+function openPage(deps: WatchDeps, ticket: string): ViewerAnswer {
   const sessionId = deps.pageTickets.take(ticket);
   const nonce = randomBytes(16).toString('base64url');
   if (sessionId === null)
@@ -182,13 +181,13 @@ function openPage(deps: WatchDeps, ticket: string): OpsAnswer {
 async function withKey(
   { keys }: WatchDeps,
   { bearer }: ViewerRequest,
-  answer: (watched: WatchedCall) => Promise<OpsAnswer>,
-): Promise<OpsAnswer> {
+  answer: (watched: WatchedCall) => Promise<ViewerAnswer>,
+): Promise<ViewerAnswer> {
   const watched = bearer === null ? null : keys.find(bearer);
   return watched === null ? jsonAnswer(401, { error: 'the key of an open page is needed' }) : answer(watched);
 }
 
-async function answerView(deps: WatchDeps, watched: WatchedCall): Promise<OpsAnswer> {
+async function answerView(deps: WatchDeps, watched: WatchedCall): Promise<ViewerAnswer> {
   const described = await describeCarriedCall(deps, watched.sessionId);
   // It may have ended meanwhile.
   const body: WatchedCallJson = { ...described, end_reason: watched.endReason };
@@ -196,7 +195,7 @@ async function answerView(deps: WatchDeps, watched: WatchedCall): Promise<OpsAns
 }
 
 /** A page has one ticket for each picture: by asking again and again it takes its own, and none from others. */
-function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnswer {
+function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): ViewerAnswer {
   if (deps.calls.find(sessionId) === null) return callEnded;
   const source = deps.tickets.issue(sessionId, `${key} source`);
   const output = deps.tickets.issue(sessionId, `${key} output`);
@@ -209,7 +208,7 @@ function givePictures(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnsw
 }
 
 /** One ticket for both pictures and the sound, by WebRTC; a page has one of them, too. */
-function giveLive(deps: WatchDeps, { key, sessionId }: WatchedCall): OpsAnswer {
+function giveLive(deps: WatchDeps, { key, sessionId }: WatchedCall): ViewerAnswer {
   if (deps.calls.find(sessionId) === null) return callEnded;
   const issued = deps.tickets.issue(sessionId, `${key} live`);
   if (issued === null) return jsonAnswer(noTicket.status, noTicket.body);
@@ -223,7 +222,7 @@ interface PagePolicy {
   readonly media?: string;
 }
 
-function pageAnswer(status: number, page: Html, { nonce, media }: PagePolicy): OpsAnswer {
+function pageAnswer(status: number, page: Html, { nonce, media }: PagePolicy): ViewerAnswer {
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -246,7 +245,7 @@ const callEnded = jsonAnswer(404, { error: 'the call has ended' });
 
 const pageHeaders = { 'Referrer-Policy': 'no-referrer', 'X-Content-Type-Options': 'nosniff' };
 
-function jsonAnswer(status: number, body: unknown): OpsAnswer {
+function jsonAnswer(status: number, body: unknown): ViewerAnswer {
   const headers: Record<string, string> = status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {};
   return { status, contentType: 'application/json; charset=utf-8', body: JSON.stringify(body), headers };
 }

@@ -30,6 +30,8 @@ export interface BoundedServerSettings {
   readonly tcpProbeMs: number;
   /** Unproved connections of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
+  /** True: a connection may be closed for a newcomer as soon as it is there, where a proof takes no time. */
+  readonly evictsAtOnce?: boolean;
   /** Unproved connections, at present. */
   max(): number;
 }
@@ -77,8 +79,9 @@ export class BoundedServer {
     this.#receiver = receiver;
     this.#hasOneRequest = settings.keepAliveMs === 0;
     this.#fingerprint = certificate?.fingerprint ?? null;
-    const { requestMsMax: waitMs, perAddressMax } = settings;
-    this.#pending = new PendingConnections(clock, { waitMs, perAddressMax, max: () => settings.max() });
+    const { requestMsMax: waitMs, perAddressMax, evictsAtOnce = false } = settings;
+    const max = (): number => settings.max();
+    this.#pending = new PendingConnections(clock, { waitMs, perAddressMax, evictsAtOnce, max });
     this.server =
       certificate === null ? createServer(options) : createTlsServer({ ...options, ...certificate });
     this.#serve();
@@ -115,6 +118,12 @@ export class BoundedServer {
 
   /** The connection of this socket is never closed for a newcomer from now on. */
   proved(socket: ConnectionEnds): void {
+    this.#pending.proved(socket);
+  }
+
+  /** The same, and its first request may take its time from now on. */
+  released(socket: ConnectionEnds): void {
+    this.#pending.requested(socket);
     this.#pending.proved(socket);
   }
 

@@ -9,6 +9,8 @@ export interface PendingLimits {
   readonly waitMs: number;
   /** Connections of one address (IPv6: one /64); 0: no such bound, as it must be behind a proxy. */
   readonly perAddressMax: number;
+  /** True: a connection may be destroyed for a newcomer as soon as it is there, where a proof takes no time. */
+  readonly evictsAtOnce?: boolean;
   /** Unproved connections, at present. */
   max(): number;
 }
@@ -76,7 +78,7 @@ export class PendingConnections {
     this.#end(this.#byOrigin.get(origin));
     this.#byOrigin.set(origin, pending);
     this.#bySocket.set(socket, pending);
-    this.#crowd.add(address, pending, nowMs);
+    this.#crowd.add(address, pending, this.#limits.evictsAtOnce === true ? -Infinity : nowMs);
   }
 
   /** Its request is whole: its time is no longer limited here. */

@@ -13,7 +13,7 @@ import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { ViewerTickets, WatchKeys } from '../../core/calls/viewers.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../gateways/ops/ops-listener.ts';
+import type { ViewerRoute } from '../../gateways/ops/viewer-routes.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { CallRecords } from '../../core/ports/records.ts';

@@ -176,7 +176,7 @@ export class ControlPlane {
     { dataDirectory, upgrade }: ControlPlaneDeps,
     { exposition, routes }: MembershipView,
   ): OpsListener {
-    const { settings, readiness, log, signingKeys } = this.#context;
+    const { settings, readiness, clock, log, signingKeys, connections } = this.#context;
     const administration = adminRoutes(this.#context, {
       dataDirectory,
       writer: this.writer,
@@ -198,14 +198,15 @@ export class ControlPlane {
       ...this.refresh.routes(),
       ...this.#console.routes,
     ];
-    const { listen, hosts } = settings.ops;
-    return new OpsListener(
+    const { listen, hosts, connections_per_address_max: perAddressMax } = settings.ops;
+    const ops = new OpsListener(
       {
+        clock,
         metrics: exposition,
         readiness,
         progress: this.#context.progress,
         log,
-        connections: this.#context.connections.ops,
+        connectionsMax: () => connections.opsMax(),
         routes: all,
         viewerRoutes: this.calls.viewerRoutes,
         operators: this.operators,
@@ -213,8 +214,10 @@ export class ControlPlane {
         console: this.#console.page,
         audit: this.audit,
       },
-      { ...listen, hosts, spoolDirectory: join(dataDirectory, 'spool') },
+      { ...listen, hosts, perAddressMax, spoolDirectory: join(dataDirectory, 'spool') },
     );
+    connections.joinOps(ops.connections);
+    return ops;
   }
 
   /** Another node has changed the registry, and it is here. */

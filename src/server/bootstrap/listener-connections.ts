@@ -3,6 +3,7 @@
  * needs: each listener has a reserved part, and how many all may hold follows from the limit of open files.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
+import type { BoundedServer } from '../../lib/connections/bounded-server.ts';
 import { HttpConnections, httpConnectionsTickMs } from '../../lib/connections/http-connections.ts';
 import { boundSessions, ConnectionCensus, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import {
@@ -22,16 +23,44 @@ interface DeviceListener {
   readonly socketCount: number;
 }
 
+/** Connections of one listener since the start. */
+interface ClosedCounts {
+  readonly refused: number;
+  readonly evicted: number;
+}
+
+interface LoggedListener extends ClosedCounts {
+  readonly name: 'api' | 'ops';
+  readonly count: () => number;
+  readonly closed: ClosedCounts;
+}
+
 export class ListenerConnections {
   readonly api: HttpConnections;
-  readonly ops: HttpConnections;
+  readonly #opsMax: number;
+  /** With the counts that were logged last. */
+  readonly #logged: LoggedListener[] = [];
   readonly #census = new ConnectionCensus<Counted>(
     boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved),
   );
 
   constructor({ api, ops }: Settings) {
-    this.api = this.#ofHttp('api', apiConnectionsReserved, api);
-    this.ops = this.#ofHttp('ops', opsConnectionsReserved, ops);
+    this.#opsMax = ops.connections_max;
+    const { connections_max: max, connections_per_address_max: perAddressMax } = api;
+    this.api = new HttpConnections(
+      { max: () => Math.min(max, this.#census.roomOf('api', httpPoolShareMax)), perAddressMax },
+      addressesCountedMax,
+    );
+    this.#joinReserved('api', apiConnectionsReserved, this.api, () => this.api.count);
+  }
+
+  /** The most that the ops listener may have now. */
+  opsMax(): number {
+    return Math.min(this.#opsMax, this.#census.roomOf('ops', httpPoolShareMax));
+  }
+
+  joinOps(server: BoundedServer): void {
+    this.#joinReserved('ops', opsConnectionsReserved, server, () => server.connectionCount);
   }
 
   /** All of its connections come from what all share. */
@@ -51,33 +80,21 @@ export class ListenerConnections {
 
   /** Ages the counts, and logs connections that were refused or evicted, at most once a second. */
   start(clock: Clock, log: Log): Cancel {
-    const logged = { api: { refused: 0, evicted: 0 }, ops: { refused: 0, evicted: 0 } };
     return clock.every(httpConnectionsTickMs, () => {
-      for (const listener of ['api', 'ops'] as const) {
-        const { count, refused, evicted } = this[listener];
-        this[listener].turn();
-        const fresh = {
-          refused: refused - logged[listener].refused,
-          evicted: evicted - logged[listener].evicted,
-        };
+      this.api.turn();
+      for (const logged of this.#logged) {
+        const { name, count, closed } = logged;
+        const { refused, evicted } = closed;
+        const fresh = { refused: refused - logged.refused, evicted: evicted - logged.evicted };
         if (fresh.refused + fresh.evicted > 0)
-          log.warn({ listener, count, ...fresh }, 'connections are refused or evicted');
-        logged[listener] = { refused, evicted };
+          log.warn({ listener: name, count: count(), ...fresh }, 'connections are refused or evicted');
+        Object.assign(logged, { refused, evicted });
       }
     });
   }
 
-  #ofHttp(
-    name: 'api' | 'ops',
-    reserved: number,
-    settings: { readonly connections_max: number; readonly connections_per_address_max: number },
-  ): HttpConnections {
-    const { connections_max: max, connections_per_address_max: perAddressMax } = settings;
-    const connections: HttpConnections = new HttpConnections(
-      { max: () => Math.min(max, this.#census.roomOf(name, httpPoolShareMax)), perAddressMax },
-      addressesCountedMax,
-    );
-    this.#census.join(name, { reserved, count: () => connections.count });
-    return connections;
+  #joinReserved(name: 'api' | 'ops', reserved: number, closed: ClosedCounts, count: () => number): void {
+    this.#census.join(name, { reserved, count });
+    this.#logged.push({ name, count, closed, refused: 0, evicted: 0 });
   }
 }

@@ -21,8 +21,8 @@ function scene() {
   return { clock, tokens, sessions: new ConsoleSessions(clock, { identifyHash }) };
 }
 
-function asking(secret: string | null, at = host): { readonly host: string; readonly cookie: string } {
-  return { host: at, cookie: `theme=dark; ${cookieName(at)}=${secret ?? ''}` };
+function asking(secret: string | null, at = host): { host: string; cookies: Record<string, string> } {
+  return { host: at, cookies: { theme: 'dark', [cookieName(at)]: secret ?? '' } };
 }
 
 test('a token begins a session, whose cookie stands for its operator with the proof that the page has read', () => {
@@ -42,7 +42,7 @@ test('a token that is not valid begins none, and another cookie finds none', () 
   const secret = sessions.begin('token-a');
   for (const other of ['', 'x', `${secret}x`, secret?.slice(1) ?? ''])
     assert.equal(sessions.find(asking(other)), null, other);
-  assert.equal(sessions.find({ host, cookie: '' }), null);
+  assert.equal(sessions.find({ host, cookies: {} }), null);
 });
 
 test('the cookie alone is not enough: without the proof, or with that of another session, a request is refused', () => {
@@ -56,8 +56,8 @@ test('the cookie alone is not enough: without the proof, or with that of another
 test('a cookie is of the port it was given at: consoles behind several ports of one host do not share it', () => {
   const { sessions } = scene();
   const secret = sessions.begin('token-a');
-  const { cookie } = asking(secret);
-  assert.equal(sessions.find({ host: '127.0.0.1:8091', cookie }), null);
+  const { cookies } = asking(secret);
+  assert.equal(sessions.find({ host: '127.0.0.1:8091', cookies }), null);
   assert.equal(cookieName('ops.example'), 'reveille_console');
   assert.equal(cookieName('[::1]:8090'), 'reveille_console_8090');
 });

@@ -95,7 +95,13 @@ const check = new CallerCheck(operators, ['10.0.0.7', 'Ops.Example', '2001:db8::
 
 /** The status it is refused with; null: it may go on. */
 function refusedAs(change: Partial<Caller>): number | null {
-  const own = { host: 'localhost:8090', origin: '', authorization: 'Bearer the-token', cookie: '', csrf: '' };
+  const own = {
+    host: 'localhost:8090',
+    origin: '',
+    authorization: 'Bearer the-token',
+    cookies: {},
+    csrf: '',
+  };
   const caller = { ...own, ...change };
   const admitted = check.admit(caller);
   return admitted.ok ? null : admitted.error.status;

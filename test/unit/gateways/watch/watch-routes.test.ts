@@ -6,7 +6,7 @@ import { askRoute } from '../../../support/ask-route.ts';
 import { testDevice } from '../../../support/fakes.ts';
 import { WatchScene } from '../../../support/watch-scene.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
-import type { OpsAnswer } from '../../../../src/gateways/ops/ops-exchange.ts';
+import type { ViewerAnswer } from '../../../../src/gateways/ops/viewer-routes.ts';
 import { callRoom } from '../../../support/call-scene.ts';
 
 async function ask(scene: WatchScene, path: string, session: string): Promise<AdminReply> {
@@ -94,7 +94,7 @@ interface Ask {
   readonly bearer?: string;
 }
 
-async function askPage(scene: WatchScene, path: string, { ticket, bearer }: Ask = {}): Promise<OpsAnswer> {
+async function askPage(scene: WatchScene, path: string, { ticket, bearer }: Ask = {}): Promise<ViewerAnswer> {
   const route = watchViewerRoutes(scene).find((each) => each.path === path);
   assert.ok(route !== undefined);
   return route.handle({
@@ -107,11 +107,11 @@ function ticketOf(scene: WatchScene, session: SessionId): string {
   return scene.pageTickets.issue(session)?.ticket ?? assert.fail('no ticket');
 }
 
-function keyIn({ body }: OpsAnswer): string {
+function keyIn({ body }: ViewerAnswer): string {
   return /<main data-key="([\w-]{43})"/.exec(body)?.[1] ?? assert.fail('no key in the page');
 }
 
-async function openPage(scene: WatchScene, session: SessionId): Promise<OpsAnswer> {
+async function openPage(scene: WatchScene, session: SessionId): Promise<ViewerAnswer> {
   return askPage(scene, '/watch', { ticket: ticketOf(scene, session) });
 }
 

@@ -1,0 +1,112 @@
+/**
+ * The application of the ops listener on Fastify: probes and metrics, and what is the same for every route: the check before
+ * the body, JSON bodies, the form of refusals and faults, and which answers end their connection. See docs/adr/0029.
+ */
+import {
+  fastify,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import type { Clock } from '../../lib/clock.ts';
+import { opsBodyBytesMax, opsRequestMsMax } from '../../model/console-limits.ts';
+import type { Log } from '../../core/ports/log.ts';
+import type { LoopProgress } from '../../telemetry/loop-progress.ts';
+import type { Exposition } from '../../telemetry/metrics.ts';
+import type { Readiness } from '../../telemetry/readiness.ts';
+import { hasBody, refuseRequest, type OpsAdmission } from './ops-admission.ts';
+
+export interface OpsAppDeps {
+  readonly clock: Clock;
+  readonly metrics: Exposition;
+  readonly readiness: Readiness;
+  readonly progress: LoopProgress;
+  readonly log: Log;
+  readonly admission: OpsAdmission;
+  /** True while each answer ends its connection. */
+  endsConnections(): boolean;
+}
+
+/** Without the routes of the others, which are added behind it. */
+export function createOpsApp(deps: OpsAppDeps): FastifyInstance {
+  const { admission, progress, clock } = deps;
+  const app = fastify({
+    bodyLimit: opsBodyBytesMax,
+    rewriteUrl: rewriteTarget,
+    // A path that cannot be decoded.
+    frameworkErrors: (_error, request, reply) => {
+      if (admission.refuse(request, reply) === null) void refuseRequest(reply, 404, 'no such path');
+    },
+  });
+  app.decorateRequest('opsCaller', null);
+  app.addHook('onRoute', (route) => admission.addRoute(route));
+  app.addHook('onRequest', async (request, reply) => {
+    progress.advance();
+    const refused = admission.refuse(request, reply);
+    if (refused !== null) return refused;
+    if (hasBody(request) && request.routeOptions.config.bodyTypes === undefined) limitTime(clock, request);
+    return undefined;
+  });
+  app.addHook('onSend', async (request, reply) => {
+    // Nobody reads the rest of a body whose request is answered.
+    if (!request.raw.complete || deps.endsConnections()) void reply.header('Connection', 'close');
+  });
+  app.setErrorHandler((error: FastifyError, request, reply) => answerError(deps.log, error, request, reply));
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'string' }, parseJson);
+  addProbes(app, deps);
+  return app;
+}
+
+function addProbes(app: FastifyInstance, { readiness, metrics }: OpsAppDeps): void {
+  const config = { access: 'open' } as const;
+  let scrape: Promise<string> | null = null;
+  app.get('/livez', { config }, async () => ({ live: true }));
+  app.get('/readyz', { config }, async (_request, reply) => {
+    const { isReady: ready, reasons } = readiness;
+    return reply.code(ready ? 200 : 503).send({ ready, reasons });
+  });
+  app.get('/metrics', { config }, async (_request, reply) => {
+    // One reading answers all who ask meanwhile.
+    scrape ??= metrics.expose().finally(() => (scrape = null));
+    return reply.type(metrics.contentType).send(await scrape);
+  });
+}
+
+/** RFC 9112, 3.2.2: of a target in absolute form, the authority takes the place of Host. */
+function rewriteTarget({ url = '', headers }: FastifyRequest['raw']): string {
+  const [, authority, path = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? [];
+  if (authority === undefined) return url;
+  headers.host = authority;
+  return path.startsWith('/') ? path : `/${path}`;
+}
+
+/** An upload has no such limit: it is ended when it makes no progress. */
+function limitTime(clock: Clock, { raw }: FastifyRequest): void {
+  const cancel = clock.after(opsRequestMsMax, () => raw.destroy());
+  raw.once('end', cancel).once('close', cancel);
+}
+
+function parseJson(
+  request: FastifyRequest,
+  body: string,
+  done: (error: Error | null, value?: unknown) => void,
+): void {
+  if (!hasBody(request)) return done(null);
+  try {
+    done(null, JSON.parse(body));
+  } catch {
+    done(Object.assign(new Error('request body is not JSON'), { statusCode: 400 }));
+  }
+}
+
+function answerError(log: Log, error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const { statusCode = 500 } = error;
+  if (statusCode === 413) void refuseRequest(reply, 413, 'request body too large');
+  else if (statusCode < 500) void refuseRequest(reply, statusCode, error.message);
+  else {
+    log.error({ err: error, path: request.routeOptions.url }, 'a request of the ops listener failed');
+    void refuseRequest(reply, 500, 'internal error', { Connection: 'close' });
+  }
+}
