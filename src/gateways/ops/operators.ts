@@ -177,7 +177,7 @@ export interface CookieSessions {
 }
 
 /** Where there is no console. */
-export const noCookieSessions: CookieSessions = { admit: () => null };
+const noCookieSessions: CookieSessions = { admit: () => null };
 
 /**
  * Admits a caller who holds a token, or a session of the console, and asks by a known name. The name keeps out a browser that was led here by another

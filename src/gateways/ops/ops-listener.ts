@@ -5,7 +5,7 @@
  */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { BoundedServer, type BareAnswer } from '../../lib/connections/bounded-server.ts';
 import {
@@ -19,7 +19,7 @@ import type { ConsoleService } from '../console/console-service.ts';
 import { AdminService, type AdminServiceDeps } from './admin-service.ts';
 import { OpsAdmission } from './ops-admission.ts';
 import { createOpsApp, type OpsAppDeps } from './ops-app.ts';
-import { CallerCheck, noCookieSessions, type CookieSessions, type Operators } from './operators.ts';
+import { CallerCheck, type CookieSessions, type Operators } from './operators.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
 import { addViewerRoutes, type ViewerRoute } from './viewer-routes.ts';
 
@@ -123,23 +123,15 @@ export class OpsListener {
   async #createApp(): Promise<FastifyInstance> {
     const deps = this.#deps;
     const { host, hosts, spoolDirectory } = this.#settings;
-    const check = new CallerCheck(
-      deps.operators,
-      [host, ...hosts],
-      deps.console?.sessions ?? noCookieSessions,
-    );
-    const admission = new OpsAdmission({
-      ...deps,
-      check,
-      proved: ({ raw }) => this.#server.released(raw.socket),
-    });
+    const check = new CallerCheck(deps.operators, [host, ...hosts], deps.console?.sessions);
+    const proved = ({ raw }: FastifyRequest): void => this.#server.released(raw.socket);
+    const admission = new OpsAdmission({ ...deps, check, proved });
+    const app = createOpsApp({ ...deps, admission, endsConnections: () => this.#endsConnections() });
     const admin = new AdminService({ ...deps, spoolDirectory });
     await admin.open();
-    const app = createOpsApp({ ...deps, admission, endsConnections: () => this.#endsConnections() });
-    await app.register((own) => admin.register(own));
+    await admin.register(app);
     addViewerRoutes(app, deps.viewerRoutes, deps.refusals);
-    const { console: page } = deps;
-    if (page !== null) await app.register((own) => page.service.register(own));
+    await app.register(async (own) => deps.console?.service.register(own));
     await app.ready();
     return app;
   }
@@ -181,6 +173,7 @@ function bareAnswer(status: number): BareAnswer {
     'Content-Length': String(Buffer.byteLength(body)),
     'Cache-Control': 'no-store',
     Connection: 'close',
+    ...(status === 405 && { Allow: 'GET, HEAD, POST' }),
   };
   return { status, headers, body };
 }

@@ -23,23 +23,17 @@ interface DeviceListener {
   readonly socketCount: number;
 }
 
-/** Connections of one listener since the start. */
-interface ClosedCounts {
+interface HttpCounts {
+  readonly count: number;
+  /** Since the start. */
   readonly refused: number;
   readonly evicted: number;
-}
-
-interface LoggedListener extends ClosedCounts {
-  readonly name: 'api' | 'ops';
-  readonly count: () => number;
-  readonly closed: ClosedCounts;
 }
 
 export class ListenerConnections {
   readonly api: HttpConnections;
   readonly #opsMax: number;
-  /** With the counts that were logged last. */
-  readonly #logged: LoggedListener[] = [];
+  readonly #http = new Map<'api' | 'ops', () => HttpCounts>();
   readonly #census = new ConnectionCensus<Counted>(
     boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved),
   );
@@ -51,7 +45,7 @@ export class ListenerConnections {
       { max: () => Math.min(max, this.#census.roomOf('api', httpPoolShareMax)), perAddressMax },
       addressesCountedMax,
     );
-    this.#joinReserved('api', apiConnectionsReserved, this.api, () => this.api.count);
+    this.#joinHttp('api', apiConnectionsReserved, () => this.api);
   }
 
   /** The most that the ops listener may have now. */
@@ -60,7 +54,10 @@ export class ListenerConnections {
   }
 
   joinOps(server: BoundedServer): void {
-    this.#joinReserved('ops', opsConnectionsReserved, server, () => server.connectionCount);
+    this.#joinHttp('ops', opsConnectionsReserved, () => {
+      const { connectionCount: count, refused, evicted } = server;
+      return { count, refused, evicted };
+    });
   }
 
   /** All of its connections come from what all share. */
@@ -80,21 +77,25 @@ export class ListenerConnections {
 
   /** Ages the counts, and logs connections that were refused or evicted, at most once a second. */
   start(clock: Clock, log: Log): Cancel {
+    const logged = new Map<string, HttpCounts>();
     return clock.every(httpConnectionsTickMs, () => {
       this.api.turn();
-      for (const logged of this.#logged) {
-        const { name, count, closed } = logged;
-        const { refused, evicted } = closed;
-        const fresh = { refused: refused - logged.refused, evicted: evicted - logged.evicted };
+      for (const [listener, read] of this.#http) {
+        const { count, refused, evicted } = read();
+        const before = logged.get(listener);
+        const fresh = {
+          refused: refused - (before?.refused ?? 0),
+          evicted: evicted - (before?.evicted ?? 0),
+        };
         if (fresh.refused + fresh.evicted > 0)
-          log.warn({ listener: name, count: count(), ...fresh }, 'connections are refused or evicted');
-        Object.assign(logged, { refused, evicted });
+          log.warn({ listener, count, ...fresh }, 'connections are refused or evicted');
+        logged.set(listener, { count, refused, evicted });
       }
     });
   }
 
-  #joinReserved(name: 'api' | 'ops', reserved: number, closed: ClosedCounts, count: () => number): void {
-    this.#census.join(name, { reserved, count });
-    this.#logged.push({ name, count, closed, refused: 0, evicted: 0 });
+  #joinHttp(name: 'api' | 'ops', reserved: number, read: () => HttpCounts): void {
+    this.#census.join(name, { reserved, count: () => read().count });
+    this.#http.set(name, read);
   }
 }
