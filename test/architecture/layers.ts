@@ -92,6 +92,8 @@ function mayImport(path: string, target: string): boolean {
 /** Packages that only some files may import. */
 const importersOf: Readonly<Record<string, RegExp>> = {
   'uWebSockets.js': /^src\/lib\/uws\.ts$/,
+  fastify: /^src\/gateways\/(?:ops|console)\//,
+  '@fastify/etag': /^src\/gateways\/console\//,
   'node-datachannel': /^src\/media\/webrtc\//,
   'node-av': /^src\/media\/codec\//,
   '@nats-io/transport-node': /^src\/cluster\//,

@@ -64,7 +64,7 @@ export const opsSection = section({
   connections_per_address_max: setting(
     wholeNumber(0, 10_000),
     32,
-    'The same for connections of one address that arrived in the last 12 s and have proved no token. While half of the connections are taken, each answer ends its connection.',
+    'Connections of one address (IPv6: one /64) that have shown no token: one more closes the oldest of them. 0: no such bound, as it must be behind a proxy. While half of the connections are taken, each answer ends its connection.',
   ),
 });
 
