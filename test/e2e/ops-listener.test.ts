@@ -36,6 +36,9 @@ const asked: AdminRequest[] = [];
 const uploaded: { query: string; bytes: number; mode: number; text: string }[] = [];
 /** Says `ended` when the upload that was hung up on is over. */
 const endlessUpload = new EventEmitter();
+/** Ends what `/v1/long` waits for. */
+let endLong: () => void = () => undefined;
+const long = new Promise<void>((resolve) => (endLong = resolve));
 let port = 0;
 
 const audit: AuditTerms = { action: 'registry.import' };
@@ -64,6 +67,7 @@ const routes: (AdminRoute | UploadRoute)[] = [
     handle: ({ query }) => Promise.resolve({ status: 200, body: [...query] }),
   },
   { method: 'GET', path: '/v1/broken', handle: () => Promise.reject(new Error('planted')) },
+  { method: 'GET', path: '/v1/long', handle: () => long.then(() => ({ status: 200, body: {} })) },
   { method: 'POST', path: '/v1/import', audit, upload: asUpload(recordUpload) },
   { method: 'POST', path: '/v1/many', audit, upload: asUpload(manyLines) },
   { method: 'POST', path: '/v1/none', audit, upload: asUpload(noLines) },
@@ -120,9 +124,21 @@ const operators = new Operators({ file: new OpsTokenFile(root), localToken: 'the
 
 const refusals = new RefusedCredentials({ clock, log, telemetry: new FakeTelemetry() });
 
+const metrics = createMetrics(metricSources({ sleepSessions: () => 3 }));
+/** Where a reading of the metrics waits. */
+let metricsGate = Promise.resolve();
+let metricsRead = 0;
+
 const listener = new OpsListener(
   {
-    metrics: createMetrics(metricSources({ sleepSessions: () => 3 })),
+    metrics: {
+      contentType: metrics.contentType,
+      async expose() {
+        metricsRead += 1;
+        await metricsGate;
+        return metrics.expose();
+      },
+    },
     readiness,
     progress: new LoopProgress(clock),
     routes,
@@ -392,6 +408,37 @@ test('an upload announced beyond the limit is refused before it is sent', async 
   const [chunk]: unknown[] = await once(socket, 'data');
   assert.match(String(chunk), /^HTTP\/1\.1 413 /);
   socket.destroy();
+});
+
+test('one reading of the metrics answers all who ask meanwhile', async () => {
+  let open: () => void = () => undefined;
+  metricsGate = new Promise((resolve) => (open = resolve));
+  metricsRead = 0;
+  const asked = connect(port, '127.0.0.1');
+  asked.write('GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(3));
+  await ask('/livez');
+  open();
+  let text = '';
+  while (text.split('HTTP/1.1 200').length < 4) text += String((await once(asked, 'data'))[0]);
+  asked.destroy();
+  assert.equal(metricsRead, 1);
+});
+
+test('a peer that stops within its upload, or does not read, is given up, and a route that works is not', async (t) => {
+  const { server } = listener.connections;
+  const before = server.timeout;
+  server.timeout = 200;
+  t.after(() => (server.timeout = before));
+  const worked = ask('/v1/long', { headers: { authorization } });
+  const ended = once(endlessUpload, 'ended');
+  const unread = await beginUpload('/v1/endless', 0);
+  const stopped = await beginUpload('/v1/import', 1000);
+  stopped.on('error', () => undefined).resume();
+  await once(stopped, 'close');
+  await ended;
+  unread.destroy();
+  endLong();
+  assert.equal((await worked).status, 200);
 });
 
 test('while the server drains, answers end their connections', async () => {
