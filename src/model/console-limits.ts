@@ -20,6 +20,8 @@ export const opsIdleMsMax = 12_000;
 export const opsSilenceMsMax = 30_000;
 /** Requests of one connection to the ops listener that wait for their answers; the last of them ends the connection. */
 export const opsRequestsWaitingMax = 8;
+/** Requests behind it that are ignored; with one more the connection is closed at once. */
+export const opsRequestsBeyondMax = 32;
 /** A JSON body at the ops listener; beyond it 413. */
 export const opsBodyBytesMax = 256 * 1024;
 /** The body of an upload, about ten million devices; beyond it 413. */

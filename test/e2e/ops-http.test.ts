@@ -1,11 +1,13 @@
 /** HTTP at the ops listener as bytes: however a request is cut, what RFC 9110 and 9112 ask of a server, and what is bounded. */
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, test } from 'node:test';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import {
   opsBodyBytesMax,
   opsHeadBytesMax,
   opsRequestMsMax,
+  opsRequestsBeyondMax,
   opsRequestsWaitingMax,
 } from '../../src/model/console-limits.ts';
 import { startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
@@ -182,13 +184,26 @@ test('requests that wait for their answers are bounded: the answer to the last e
   few.send(request('GET /livez').repeat(opsRequestsWaitingMax - 2) + request('GET /readyz', last));
   assert.equal((await answersOf(few)).length, opsRequestsWaitingMax - 1);
   const many = await connect();
-  many.send(request('GET /livez').repeat(1000));
+  many.send(request('GET /livez').repeat(opsRequestsWaitingMax + opsRequestsBeyondMax));
   const answers = await answersOf(many);
   assert.equal(answers.length, opsRequestsWaitingMax);
   assert.deepEqual(
     answers.map((answer) => headerOf(answer, 'Connection') === 'close'),
     answers.map((_, i) => i === opsRequestsWaitingMax - 1),
   );
+});
+
+test('a flood of requests is parsed no further than the limit, and its connection is closed', async () => {
+  const progress: unknown[] = [];
+  const count = (): void => void progress.push(null);
+  subscribe('http.server.request.start', count);
+  const flood = await connect();
+  flood.send('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20_000));
+  await flood.gone;
+  unsubscribe('http.server.request.start', count);
+  flood.socket.destroy();
+  assert.ok(progress.length > opsRequestsWaitingMax, 'requests are counted');
+  assert.ok(progress.length < 200, `${progress.length} requests were parsed`);
 });
 
 test('one connection serves any number of requests that follow the answers', async () => {

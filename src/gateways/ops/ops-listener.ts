@@ -8,10 +8,12 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { BoundedServer, type BareAnswer } from '../../lib/connections/bounded-server.ts';
+import { readInSlices } from '../../lib/connections/sliced-reading.ts';
 import {
   opsHeadBytesMax,
   opsIdleMsMax,
   opsRequestMsMax,
+  opsRequestsBeyondMax,
   opsRequestsWaitingMax,
   opsSilenceMsMax,
 } from '../../model/console-limits.ts';
@@ -56,12 +58,19 @@ export interface OpsListenerSettings {
 /** From this part of the maximum on, each answer ends its connection. */
 const crowdedPart = 0.5;
 
+/** The requests of a connection. */
+interface Pipeline {
+  /** For their answers; Infinity: the answer to one of them ends the connection. */
+  waiting: number;
+  /** Beyond the limit. */
+  beyond: number;
+}
+
 export class OpsListener {
   readonly #deps: OpsListenerDeps;
   readonly #settings: OpsListenerSettings;
   readonly #server: BoundedServer;
-  /** Requests of a connection that wait for their answers; Infinity: the answer to one of them ends it. */
-  readonly #waiting = new WeakMap<Socket, number>();
+  readonly #pipelines = new WeakMap<Socket, Pipeline>();
   #app: FastifyInstance | null = null;
 
   constructor(deps: OpsListenerDeps, settings: OpsListenerSettings) {
@@ -85,6 +94,7 @@ export class OpsListener {
         failed: (error) => deps.log.error({ err: error }, 'the ops listener failed'),
       },
     );
+    this.#server.server.on('connection', readInSlices);
     // The time of a body is limited where its length is known.
     this.#server.server.requestTimeout = 0;
     this.#server.server.timeout = opsSilenceMsMax;
@@ -144,12 +154,19 @@ export class OpsListener {
   /** Node hands over all requests that a peer has sent at once: those beyond the limit are not answered. */
   #receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const waiting = this.#waiting.get(socket) ?? 0;
-    if (waiting >= opsRequestsWaitingMax) return;
-    const isLast = waiting + 1 === opsRequestsWaitingMax;
-    if (isLast) response.shouldKeepAlive = false;
-    this.#waiting.set(socket, isLast ? Infinity : waiting + 1);
-    response.once('close', () => this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1));
+    const pipeline = this.#pipelines.get(socket) ?? { waiting: 0, beyond: 0 };
+    this.#pipelines.set(socket, pipeline);
+    if (pipeline.waiting >= opsRequestsWaitingMax) {
+      pipeline.beyond += 1;
+      if (pipeline.beyond > opsRequestsBeyondMax) socket.destroy();
+      return;
+    }
+    pipeline.waiting += 1;
+    response.once('close', () => (pipeline.waiting -= 1));
+    if (pipeline.waiting === opsRequestsWaitingMax) {
+      response.shouldKeepAlive = false;
+      pipeline.waiting = Infinity;
+    }
     request.on('timeout', () => socket.destroy());
     // A route may work for long: only an answer that the peer does not read ends the connection.
     response.on('timeout', () => {

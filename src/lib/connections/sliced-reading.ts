@@ -1,0 +1,19 @@
+import type { Socket } from 'node:net';
+
+const sliceBytes = 1024;
+
+/**
+ * Gives Node's HTTP parser what the socket has read in small slices, so that no more is parsed once the socket is destroyed or
+ * paused: 64 KiB are 2000 pipelined requests, each with its objects and the error of its end. To be called when the server
+ * has the connection; not where connections are upgraded, whose bytes are for another reader.
+ */
+export function readInSlices(socket: Socket): void {
+  const [parse, ...others] = socket.listeners('data');
+  if (parse === undefined || others.length > 0) return;
+  socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
+    for (let at = 0; at < bytes.length && !socket.destroyed; at += sliceBytes) {
+      if (socket.isPaused()) return void socket.unshift(bytes.subarray(at));
+      parse.call(socket, bytes.subarray(at, at + sliceBytes));
+    }
+  });
+}
