@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { uploadBytesMax, uploadsAtOnceMax } from '../../model/console-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
-import { AuditRefusal, type AuditLog } from '../../storage/audit/audit-log.ts';
+import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { explainFault } from '../../storage/lmdb/store-fault.ts';
 import {
   type AdminReply,
@@ -59,16 +59,14 @@ export class AdminService {
     await app.register(async (uploads) => {
       uploads.removeAllContentTypeParsers();
       uploads.addContentTypeParser('*', (_request, _body, done) => done(null));
-      for (const route of this.#deps.routes) if ('upload' in route) this.#addUpload(uploads, route);
-    });
-  }
-
-  #addUpload(app: FastifyInstance, route: UploadRoute): void {
-    app.route({
-      method: route.method,
-      url: route.path,
-      config: { isChange: true, bodyTypes: ['application/json', ndjsonType] },
-      handler: (request, reply) => this.#upload(request, reply, route),
+      for (const route of this.#deps.routes)
+        if ('upload' in route)
+          uploads.route({
+            method: route.method,
+            url: route.path,
+            config: { isChange: true, bodyTypes: ['application/json', ndjsonType] },
+            handler: (request, reply) => this.#upload(request, reply, route),
+          });
     });
   }
 
@@ -81,17 +79,13 @@ export class AdminService {
     return reply.code(status).send(body);
   }
 
-  async #change(caller: OpsCaller, route: ChangeRoute, request: AdminRequest): Promise<AdminReply> {
+  #change(caller: OpsCaller, route: ChangeRoute, request: AdminRequest): Promise<AdminReply> {
     const { audit: terms } = route;
-    const act = (): Promise<AdminReply> => route.handle(request);
-    try {
-      return await this.#deps.audit.record(intentOf(caller, terms, request.body), act, (reply) =>
-        outcomeOf(reply, terms),
-      );
-    } catch (error) {
-      if (!(error instanceof AuditRefusal)) throw error;
-      return refuse(503, error.message);
-    }
+    return this.#deps.audit.record(
+      intentOf(caller, terms, request.body),
+      () => route.handle(request),
+      (reply) => outcomeOf(reply, terms),
+    );
   }
 
   async #upload(request: FastifyRequest, reply: FastifyReply, route: UploadRoute): Promise<FastifyReply> {
@@ -108,7 +102,10 @@ export class AdminService {
       }
       answer.end();
     } catch (error) {
-      await this.#answerFault(error, request, reply, answer);
+      if (!answer.hasBegun) throw error;
+      this.#deps.log.error({ err: error, path: route.path }, 'an upload failed');
+      await answer.send({ error: explainFault(error) });
+      answer.end();
     }
     return reply;
   }
@@ -130,23 +127,6 @@ export class AdminService {
     const intent = intentOf(callerOf(request), terms, Object.fromEntries(query));
     const { body } = await this.#deps.audit.record(intent, act, (reply) => outcomeOf(reply, terms));
     if (body !== undefined) await answer.send(body);
-  }
-
-  async #answerFault(
-    error: unknown,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    answer: LineAnswer,
-  ): Promise<void> {
-    if (error instanceof AuditRefusal) return void refuseRequest(reply, 503, error.message);
-    if (!answer.hasBegun) {
-      // The caller hung up within the body: nobody reads an answer.
-      if (!answer.gone.aborted) void reply.send(error);
-      return;
-    }
-    this.#deps.log.error({ err: error, path: request.routeOptions.url }, 'an upload failed');
-    await answer.send({ error: 'internal error' });
-    answer.end();
   }
 }
 

@@ -12,6 +12,7 @@ import {
 import type { Clock } from '../../lib/clock.ts';
 import { opsBodyBytesMax, opsRequestMsMax } from '../../model/console-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
+import { AuditRefusal } from '../../storage/audit/audit-log.ts';
 import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
@@ -102,10 +103,12 @@ function parseJson(
 }
 
 function answerError(log: Log, error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
-  const { statusCode = 500 } = error;
+  const { statusCode = 500, message } = error;
   if (statusCode === 413) void refuseRequest(reply, 413, 'request body too large');
-  else if (statusCode < 500) void refuseRequest(reply, statusCode, error.message);
-  else {
+  else if (statusCode < 500) void refuseRequest(reply, statusCode, message);
+  else if (error instanceof AuditRefusal) void refuseRequest(reply, 503, message);
+  // Whoever hung up within a body reads no answer.
+  else if (!request.raw.destroyed || request.raw.complete) {
     log.error({ err: error, path: request.routeOptions.url }, 'a request of the ops listener failed');
     void refuseRequest(reply, 500, 'internal error', { Connection: 'close' });
   }
