@@ -12,7 +12,7 @@ export function readInSlices(socket: Socket): void {
   if (parse === undefined || others.length > 0) return;
   socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
     for (let at = 0; at < bytes.length && !socket.destroyed; at += sliceBytes) {
-      if (socket.isPaused()) return void socket.unshift(bytes.subarray(at));
+      if (socket.isPaused()) return socket.unshift(bytes.subarray(at));
       parse.call(socket, bytes.subarray(at, at + sliceBytes));
     }
   });
