@@ -1,6 +1,7 @@
 /** The server under our listeners of node:http: connections are bounded exactly, and every fault has an answer. */
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { afterEach, test } from 'node:test';
 import {
   BoundedServer,
@@ -32,9 +33,9 @@ const receiver: RequestReceiver = {
   failed: assert.fail,
 };
 
-async function start(settings: Partial<BoundedServerSettings> = {}): Promise<void> {
+async function start(settings: Partial<BoundedServerSettings> = {}, receives = receiver): Promise<void> {
   const defaults = { tls: null, headBytesMax: 4096, requestMsMax: 10_000, keepAliveMs: 5000, tcpProbeMs: 0 };
-  server = new BoundedServer(clock, { ...defaults, perAddressMax: 0, max: () => 100, ...settings }, receiver);
+  server = new BoundedServer(clock, { ...defaults, perAddressMax: 0, max: () => 100, ...settings }, receives);
   await server.listen('127.0.0.1', 0, 100);
 }
 
@@ -153,4 +154,53 @@ test('a fault behind an answered request is answered, and one behind an unanswer
   await until(() => unanswered.length === 1);
   waiting.send('no request\r\n\r\n');
   assert.equal(await waiting.readAll(), '');
+});
+
+test('of a flood of requests at a connection that has one, few are parsed', async () => {
+  await start({ keepAliveMs: 0 });
+  let parsed = 0;
+  const count = (): void => void (parsed += 1);
+  subscribe('http.server.request.start', count);
+  const flood = await peer();
+  flood.send(get('/').repeat(20_000));
+  await flood.gone;
+  unsubscribe('http.server.request.start', count);
+  assert.ok(parsed > 0 && parsed < 100, `${parsed} requests were parsed`);
+});
+
+/** What the reader of an upgraded connection gets of so many bytes that come with the request. */
+async function upgradedBytes(bytes: Buffer): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  const upgrading = (request: IncomingMessage, head: Buffer): void => {
+    const { socket } = request;
+    socket.unshift(head);
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => socket.end());
+  };
+  await start({ keepAliveMs: 0 }, { ...receiver, upgrading });
+  const one = await peer();
+  const request = get('/').replace('\r\n\r\n', '\r\nConnection: Upgrade\r\nUpgrade: any\r\n\r\n');
+  one.send(Buffer.concat([Buffer.from(request), bytes]));
+  one.socket.end();
+  await one.gone;
+  return Buffer.concat(chunks);
+}
+
+test('bytes that come with an upgrade reach its reader whole and in order, however many', async () => {
+  for (const length of [0, 1, 900, 1024, 5000, 100_000, 1_000_000]) {
+    const sent = Buffer.from(Array.from({ length }, (_, at) => (at >> 8) ^ at));
+    assert.ok((await upgradedBytes(sent)).equals(sent), `${length} bytes`);
+    server.close();
+  }
+});
+
+test("bytes behind a CONNECT or a fault are nobody's request", async () => {
+  for (const begin of ['CONNECT here:1 HTTP/1.1\r\nHost: here\r\n\r\n', `GET / HTTP/9.9\r\n\r\n`]) {
+    await start();
+    const [one, other] = [await peer(), await peer()];
+    one.send(begin + get('/later').repeat(2000));
+    await one.gone;
+    assert.match(await answerTo(other, '/'), /^HTTP\/1.1 200 OK\r\n/);
+    assert.equal(unanswered.length, 0);
+    server.close();
+  }
 });

@@ -8,7 +8,6 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { BoundedServer, type BareAnswer } from '../../lib/connections/bounded-server.ts';
-import { readInSlices } from '../../lib/connections/sliced-reading.ts';
 import {
   opsHeadBytesMax,
   opsIdleMsMax,
@@ -94,7 +93,6 @@ export class OpsListener {
         failed: (error) => deps.log.error({ err: error }, 'the ops listener failed'),
       },
     );
-    this.#server.server.on('connection', readInSlices);
     // The time of a body is limited where its length is known.
     this.#server.server.requestTimeout = 0;
     this.#server.server.timeout = opsSilenceMsMax;

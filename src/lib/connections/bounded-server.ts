@@ -13,6 +13,7 @@ import type { BoundSocket } from '../bound-sockets.ts';
 import type { Clock } from '../clock.ts';
 import { readCertificate, type TlsFiles } from '../tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
+import { readInSlices } from './sliced-reading.ts';
 
 /** How often Node looks for connections whose time is up. */
 const checkMs = 1000;
@@ -67,6 +68,8 @@ export class BoundedServer {
   readonly #connections = new Set<Socket>();
   /** The response to the last request of a connection; null: its socket is the receiver's. */
   readonly #lastResponses = new WeakMap<Duplex, ServerResponse | null>();
+  /** Its parser is no more, or may be another connection's, behind an upgrade, CONNECT and an error. */
+  readonly #endSlices = new WeakMap<Duplex, () => void>();
   readonly #hasOneRequest: boolean;
   #fingerprint: string | null;
   #port = 0;
@@ -179,10 +182,17 @@ export class BoundedServer {
       this.#requested(request, response);
     server
       .on('connection', (socket: Socket) => this.#connected(socket))
-      .on('secureConnection', (socket: Socket) => socket.on('error', ignore))
+      .on('secureConnection', (socket: Socket) => {
+        socket.on('error', ignore);
+        this.#endSlices.set(socket, readInSlices(socket));
+      })
       .on('request', requested)
-      .on('connect', (_request, socket) => this.#answerFault(socket, 'method'))
+      .on('connect', (_request, socket) => {
+        this.#endSlices.get(socket)?.();
+        this.#answerFault(socket, 'method');
+      })
       .on('clientError', (error: NodeJS.ErrnoException, socket) => {
+        this.#endSlices.get(socket)?.();
         const fault = faultOf(error.code);
         if (fault === null || !socket.writable || !this.#isQuiet(socket)) socket.destroy();
         else this.#answerFault(socket, fault);
@@ -190,6 +200,7 @@ export class BoundedServer {
     if (this.#hasOneRequest) server.on('checkContinue', requested).on('checkExpectation', requested);
     if (this.#receiver.upgrading !== undefined)
       server.on('upgrade', (request, _socket, head) => {
+        this.#endSlices.get(request.socket)?.();
         this.#pending.requested(request.socket);
         if (this.#mayAsk(request.socket, null)) this.#receiver.upgrading?.(request, head);
       });
@@ -197,6 +208,7 @@ export class BoundedServer {
 
   #connected(socket: Socket): void {
     this.#connections.add(socket);
+    this.#endSlices.set(socket, readInSlices(socket));
     socket.on('error', ignore).on('close', () => {
       this.#connections.delete(socket);
       this.#pending.closed(socket);

@@ -5,15 +5,23 @@ const sliceBytes = 1024;
 /**
  * Gives Node's HTTP parser what the socket has read in small slices, so that no more is parsed once the socket is destroyed or
  * paused: 64 KiB are 2000 pipelined requests, each with its objects and the error of its end. To be called when the server
- * has the connection; not where connections are upgraded, whose bytes are for another reader.
+ * has the connection. The result ends it, for an upgrade: what was not parsed is for the next reader.
  */
-export function readInSlices(socket: Socket): void {
+export function readInSlices(socket: Socket): () => void {
   const [parse, ...others] = socket.listeners('data');
-  if (parse === undefined || others.length > 0) return;
-  socket.removeAllListeners('data').on('data', (bytes: Buffer) => {
+  // The encrypted side of TLS has none.
+  if (parse === undefined || others.length > 0) return () => undefined;
+  let isOver = false;
+  const read = (bytes: Buffer): void => {
     for (let at = 0; at < bytes.length && !socket.destroyed; at += sliceBytes) {
+      if (isOver) return void socket.push(bytes.subarray(at));
       if (socket.isPaused()) return socket.unshift(bytes.subarray(at));
       parse.call(socket, bytes.subarray(at, at + sliceBytes));
     }
-  });
+  };
+  socket.removeAllListeners('data').on('data', read);
+  return () => {
+    isOver = true;
+    socket.off('data', read);
+  };
 }
