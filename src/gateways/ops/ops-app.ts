@@ -13,6 +13,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { opsBodyBytesMax, opsRequestMsMax } from '../../model/console-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
+import { explainFault, unexplainedFault } from '../../storage/lmdb/store-fault.ts';
 import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
@@ -110,6 +111,7 @@ function answerError(log: Log, error: FastifyError, request: FastifyRequest, rep
   // Whoever hung up within a body reads no answer.
   else if (!request.raw.destroyed || request.raw.complete) {
     log.error({ err: error, path: request.routeOptions.url }, 'a request of the ops listener failed');
-    void refuseRequest(reply, 500, 'internal error', { Connection: 'close' });
+    const fault = request.opsCaller === null ? unexplainedFault : explainFault(error);
+    void refuseRequest(reply, 500, fault, { Connection: 'close' });
   }
 }
