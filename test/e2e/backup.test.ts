@@ -116,7 +116,7 @@ test('a backup taken under load has all that was shown before; the server restor
 test('a backup goes through a pipe, and back', async (t) => {
   const folder = temporaryDirectory(t);
   const data = join(folder, 'data');
-  const server = await startServerProcess(t, [`data.dir=${data}`]);
+  const server = await startServerProcess(t, [`data.dir=${data}`], {}, ['--demo']);
   const [piped, restored] = [join(folder, 'piped'), join(folder, 'restored')];
   const shell = (line: string): string =>
     spawnSync('sh', ['-c', line, process.execPath, ...mainArgs], { encoding: 'utf8' }).stdout;

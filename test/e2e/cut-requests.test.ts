@@ -34,10 +34,7 @@ const upgrade =
 const host = 'Host: 127.0.0.1\r\n';
 
 /** The listeners whose parser is that of the API. */
-const listenersOfApiParser = new Set<Listener>([
-  'api',
-  'ops', // Delete when ops is on node:http.
-]);
+const listenersOfApiParser: ReadonlySet<Listener> = new Set(['api']);
 
 const requests: readonly CutRequest[] = [
   {

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../support/temporary-store.ts';
 
 test('a watch goes on while the server is away, and ends with Ctrl-C or its pipe', async (t) => {
   const data = temporaryDirectory(t);
-  const server = await startServerProcess(t, [`data.dir=${data}`]);
+  const server = await startServerProcess(t, [`data.dir=${data}`], {}, ['--demo']);
   const calls = new LongCommand(t, ['calls', 'list', '--watch', '1', '--data-dir', data]);
   const device = new LongCommand(t, [
     'status',

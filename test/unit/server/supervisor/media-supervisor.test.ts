@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { availableParallelism } from 'node:os';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test } from 'node:test';
 import {
@@ -106,7 +107,7 @@ test('a media process is started with the settings, and its place is known', asy
   const carrier = await scene.serving();
   assert.deepEqual(carrier.settings, {
     legs: { ...mediaLegsDefaults, host: '127.0.0.1', port: 0 },
-    workers: 0,
+    workers: Math.max(1, availableParallelism() - 1),
     loadMax: 0.85,
     quality: 80,
     sourceMax: { width: 1920, height: 1080 },
