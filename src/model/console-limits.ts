@@ -10,7 +10,7 @@ export const figuresKept = 720;
 /** Series among the figures; those beyond it, of more processes than there can be, are left out. About 6 KiB each. */
 export const figureSeriesMax = 512;
 
-/** Of the head of a request to the ops listener: method, target and headers. Beyond it 431. */
+/** Bytes of the head of a request to the ops listener: method, target and headers. Beyond it 431. */
 export const opsHeadBytesMax = 16 * 1024;
 /** A request to the ops listener that is not whole after this is given up with its connection; an upload excepted. */
 export const opsRequestMsMax = 10_000;

@@ -47,7 +47,7 @@ export interface StoreFigures {
 export interface ClusterFigures {
   readonly natsIsThere: boolean;
   readonly members: Readonly<Record<ShownMemberState, number>>;
-  /** Of what is known of the others; null: nothing is yet. */
+  /** Age of the knowledge of other members; null: there is none yet. */
   readonly knowledgeAgeMs: number | null;
   /** Changes that other members do not see yet. */
   readonly outboxLength: number;

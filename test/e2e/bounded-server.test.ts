@@ -168,7 +168,7 @@ test('of a flood of requests at a connection that has one, few are parsed', asyn
   assert.ok(parsed > 0 && parsed < 100, `${parsed} requests were parsed`);
 });
 
-/** What the reader of an upgraded connection gets of so many bytes that come with the request. */
+/** The bytes that the reader of an upgraded connection gets of so many that come with the request. */
 async function upgradedBytes(bytes: Buffer): Promise<Buffer> {
   const chunks: Buffer[] = [];
   const upgrading = (request: IncomingMessage, head: Buffer): void => {
@@ -193,7 +193,7 @@ test('bytes that come with an upgrade reach its reader whole and in order, howev
   }
 });
 
-test("bytes behind a CONNECT or a fault are nobody's request", async () => {
+test('bytes behind a CONNECT or a fault are no request', async () => {
   for (const begin of ['CONNECT here:1 HTTP/1.1\r\nHost: here\r\n\r\n', `GET / HTTP/9.9\r\n\r\n`]) {
     await start();
     const [one, other] = [await peer(), await peer()];

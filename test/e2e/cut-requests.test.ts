@@ -24,7 +24,7 @@ interface CutRequest {
   readonly name: string;
   readonly listener: Listener;
   readonly text: () => string;
-  /** Of the whole request. */
+  /** Answer to the whole request. */
   readonly status: string;
 }
 

@@ -44,8 +44,12 @@ test(
 
 test('a server without a descriptor to spare says so', { skip: noPrlimit }, async (t) => {
   const site = await startTestSite(t);
-  const held = readdirSync(join('/proc', String(site.pid), 'fd')).length;
-  execFileSync('prlimit', ['--pid', String(site.pid), `--nofile=${held + 1}:`]);
+  const held = new Set(readdirSync(join('/proc', String(site.pid), 'fd')).map(Number));
+  const free = Array.from({ length: held.size + 2 }, (_, number) => number).filter(
+    (number) => !held.has(number),
+  );
+  // Numbers below the limit: one is free, for the connection of the command.
+  execFileSync('prlimit', ['--pid', String(site.pid), `--nofile=${free[1]}:`]);
   const cause = /EMFILE.*: raise the limit of open files \(LimitNOFILE, ulimit -n\)/;
   for (const command of changes) assert.match(await refusal(site, command), cause, command.join(' '));
   execFileSync('prlimit', ['--pid', String(site.pid), '--nofile=20000:']);

@@ -125,7 +125,7 @@ const operators = new Operators({ file: new OpsTokenFile(root), localToken: 'the
 const refusals = new RefusedCredentials({ clock, log, telemetry: new FakeTelemetry() });
 
 const metrics = createMetrics(metricSources({ sleepSessions: () => 3 }));
-/** Where a reading of the metrics waits. */
+/** Gate at which a reading of the metrics waits. */
 let metricsGate = Promise.resolve();
 let metricsRead = 0;
 

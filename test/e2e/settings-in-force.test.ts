@@ -1,4 +1,4 @@
-/** What is in force in a running server, what lowered it, and what waits for a restart: `reveille config` and the ops listener. */
+/** Settings in force in a running server, with what lowered them and those that wait for a restart: `reveille config` and the ops listener. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

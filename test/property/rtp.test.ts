@@ -87,7 +87,7 @@ const picture = fc.record({
   parameters: fc.uniqueArray(fc.constantFrom('6742e01f', '68ce3c80', '0605aabb', '09f0'), { maxLength: 4 }),
   slices: fc.integer({ min: 1, max: 4 }),
   sliceBytes: fc.constantFrom(2, 50, 400),
-  /** Of the timestamp, behind that of the picture before. */
+  /** Step of the timestamp from that of the picture before. */
   ticks: fc.constantFrom(1, 3000, 6000, 2 ** 31, 2 ** 32 - 90_000),
 });
 

@@ -65,7 +65,7 @@ test('what the parser of the API cannot read reaches it whole through nginx, or 
   assert.equal(await statusOf(`${line}A: a\rb\r\n${rest}`), '400');
 });
 
-/** Of the answer to a request that nginx is sent in these pieces, each read before the next. */
+/** Status of the answer to a request that nginx is sent in these pieces, each read before the next. */
 async function statusOf(...pieces: readonly string[]): Promise<string | undefined> {
   const socket = connectByTls({ host: '127.0.0.1', port: nginx.api, ca });
   socket.setNoDelay();

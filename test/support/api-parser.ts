@@ -15,7 +15,7 @@ export const cutsRefusedByOldParser = {
   },
 };
 
-/** Whether the parser behind the port has the fault. */
+/** True: the parser behind the port has the fault. */
 export async function hasOldParser(port: number): Promise<boolean> {
   const peer = await RawPeer.connect(port);
   peer.send('GET ');

@@ -63,7 +63,7 @@ export function openSettings(page: Page): View {
   };
 }
 
-/** What waits for a restart first, then what is lowered, then what is changed. */
+/** Settings that wait for a restart come first, then lowered ones, then changed ones. */
 function rankOf(setting: SettingJson): number {
   const isSet = Number(setting.changed);
   return isSet + 2 * Number(isOther(setting) && setting.changed) + 4 * Number(isChanging(setting));

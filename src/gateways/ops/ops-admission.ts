@@ -20,7 +20,7 @@ declare module 'fastify' {
     access?: Access;
     /** For operators alone. */
     isChange?: boolean;
-    /** The media types that a body may have; left out: JSON. */
+    /** The media types that a body may have; absent: JSON. */
     bodyTypes?: readonly string[];
   }
   interface FastifyRequest {

@@ -51,7 +51,7 @@ export function createOpsApp(deps: OpsAppDeps): FastifyInstance {
     return undefined;
   });
   app.addHook('onSend', async (request, reply) => {
-    // Nobody reads the rest of a body whose request is answered.
+    // The rest of a body whose request is answered is not read.
     if (!request.raw.complete || deps.endsConnections()) void reply.header('Connection', 'close');
   });
   app.setErrorHandler((error: FastifyError, request, reply) => answerError(deps.log, error, request, reply));
@@ -108,7 +108,7 @@ function answerError(log: Log, error: FastifyError, request: FastifyRequest, rep
   if (statusCode === 413) void refuseRequest(reply, 413, 'request body too large');
   else if (statusCode < 500) void refuseRequest(reply, statusCode, message);
   else if (error instanceof AuditRefusal) void refuseRequest(reply, 503, message);
-  // Whoever hung up within a body reads no answer.
+  // A peer that hung up within a body reads no answer.
   else if (!request.raw.destroyed || request.raw.complete) {
     log.error({ err: error, path: request.routeOptions.url }, 'a request of the ops listener failed');
     const fault = request.opsCaller === null ? unexplainedFault : explainFault(error);

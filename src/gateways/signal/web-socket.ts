@@ -28,7 +28,7 @@ export type SocketEnd = Extract<SignalEndReason, 'peer_closed' | 'reset' | 'malf
 export interface FrameSocket {
   /** Null: events are dropped. */
   owner: SocketOwner | null;
-  /** Of the peer; an IPv4 address in its own form. */
+  /** Address of the peer; an IPv4 address in its own form. */
   readonly address: string;
   /** Bytes that wait to be sent. */
   readonly bufferedAmount: number;

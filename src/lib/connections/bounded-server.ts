@@ -15,7 +15,7 @@ import { readCertificate, type TlsFiles } from '../tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
 import { readInSlices } from './sliced-reading.ts';
 
-/** How often Node looks for connections whose time is up. */
+/** Interval of Node's check for connections whose time is up. */
 const checkMs = 1000;
 
 export interface BoundedServerSettings {

@@ -134,7 +134,7 @@ export class JpegSource implements FrameSource {
     this.#quarter?.close();
   }
 
-  /** What cannot be decoded smaller, as progressive ones, is decoded as it is. */
+  /** A picture that cannot be decoded smaller, as a progressive one, is decoded at its own size. */
   #decode({ bytes, size, chromaStep }: JpegPicture, shapes: readonly PictureShape[]): boolean {
     this.#reduction = size === null ? 1 : reductionFor(size, shapes, chromaStep);
     if (this.#reduction > 1 && this.#decodeSmaller(bytes)) return true;

@@ -16,7 +16,7 @@ export function blocksOf({ width, height }: Size): number {
   return Math.ceil(width / blockSide) * Math.ceil(height / blockSide);
 }
 
-/** Of an access unit. `incomplete`: it lacks a part, or a frame before it is missing; `too_costly`: it is beyond a limit. */
+/** Fault of an access unit. `incomplete`: it lacks a part, or a frame before it is missing; `too_costly`: it is beyond a limit. */
 export type FrameCheck = 'whole' | 'incomplete' | 'too_costly';
 
 export class DecodingWork {

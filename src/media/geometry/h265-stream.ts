@@ -11,7 +11,7 @@ const keySliceMin = 16;
 /** Frames that precede it in display may refer to frames before it. */
 const continuingKeySlice = 21;
 const keySliceMax = continuingKeySlice;
-/** Of the stream; those of sequences and of pictures follow. */
+/** Types of parameter sets: the stream's, then those of sequences and of pictures. */
 const firstSet = 32;
 const sequence = 33;
 const parametersMax = 34;

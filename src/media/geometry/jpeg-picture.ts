@@ -81,7 +81,7 @@ class JpegWork {
 class OpenPicture {
   readonly #bytes: Uint8Array<ArrayBuffer>;
   readonly #from: number;
-  /** Of the frame header: where it is, behind its marker. */
+  /** Place of the frame header, behind its marker. */
   #frameAt: number | null = null;
   #isProgressive = false;
   readonly #scansAt: number[] = [];

@@ -159,7 +159,7 @@ export interface NalSyntax {
   kindOf(bytes: Uint8Array, at: number): NalKind;
   /** `reader` is behind the header of a sequence parameter set. Null: it is broken. */
   sizeOf(reader: RbspReader): Size | null;
-  /** Of a parameter set: its id among those of its type, and the place of its type in the order that decoders need. */
+  /** Id of a parameter set among those of its type, and the place of its type in the order that decoders need. */
   setOf(unit: Uint8Array): { readonly id: number; readonly rank: number };
   /** `at`: the first byte of a message. True: decoding may start at its picture, and recovers within some pictures. */
   isRecoveryPoint(bytes: Uint8Array, at: number): boolean;

@@ -15,7 +15,7 @@ import type { RtcPeerOwner } from './rtc-peer.ts';
 
 export interface IncomingStreamsDeps {
   readonly owner: RtcPeerOwner;
-  /** Of this server, in its feedback. */
+  /** Source of this server in its feedback. */
   readonly ssrcs: Readonly<Record<'audio' | 'video', number>>;
   /** Sends feedback to the client. */
   feedBack(message: Buffer): void;

@@ -18,7 +18,7 @@ export class LeadingUnits {
     }
   }
 
-  /** Those that are kept, which are then forgotten. */
+  /** Returns the units that are kept, and forgets them. */
   empty(): Uint8Array[] {
     const units = this.#units;
     this.#units = [];

@@ -84,7 +84,7 @@ export interface FrameResult {
   readonly pictures: readonly (Picture | FrameDrop)[];
   /** Why the frame was not decoded at all; null: it was. */
   readonly drop: FrameDrop | null;
-  /** Of an undecodable frame, where it is known. */
+  /** Cause of an undecodable frame, where it is known. */
   readonly cause?: UndecodableCause;
   /** The source can only go on from a key frame. */
   readonly keyFrameWanted: boolean;

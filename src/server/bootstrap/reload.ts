@@ -55,7 +55,7 @@ async function reloadElsewhere({ controlPlane, context: { log } }: ReloadedParts
   return reason === null ? null : `media certificate: ${reason}`;
 }
 
-/** Of a listener that another process has, which reads the same files, only the files are checked. */
+/** A listener of another process reads the same files: only the files are checked. */
 async function reloadCertificate(
   { context: { settings }, controlPlane, gateways }: ReloadedParts,
   name: ListenerName,

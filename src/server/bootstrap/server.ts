@@ -38,7 +38,7 @@ export interface ServerDeps {
   readonly log: Log;
   /** Left out: a child. */
   readonly startMedia?: () => MediaCarrier;
-  /** Where the settings came from; left out: from nowhere, as in a test. */
+  /** Sources of the settings; absent: none, as in a test. */
   readonly configured?: ConfiguredSettings;
   /** Of one process among several; null: it is the whole server. */
   readonly handle: WorkerHandle | null;

@@ -126,7 +126,7 @@ async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
 export interface Reloaded {
   /** Null: no registry file is set, or another process imports it. */
   readonly imported: ImportResult | null;
-  /** What failed, a sentence each. */
+  /** Failed parts, a sentence each. */
   readonly problems: readonly string[];
 }
 

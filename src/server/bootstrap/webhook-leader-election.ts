@@ -36,7 +36,7 @@ export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries'
   readonly log: Log;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
   readonly deliveries: SharedDeliveryStore;
-  /** Whose turn it is cannot be known now. */
+  /** True: the leader cannot be known now. */
   readonly isCutOff: () => boolean;
   /** Made with what it is to call when the turn comes and goes. */
   readonly turns: (told: { onGained: () => void; onLost: () => void }) => WebhookLeadership;

@@ -97,7 +97,7 @@ export function settingsAwaitingRestart(configured: ConfiguredSettings): {
 
 type Values = ReturnType<typeof encodeSettings>;
 
-/** What a start now would be configured with. A pipe cannot be read twice, so its settings are those of the start. */
+/** The settings that a start now would have. A pipe cannot be read twice, so its settings are those of the start. */
 function readAgain({ settings, sources, file }: ConfiguredSettings): {
   readonly next: Values;
   readonly problem: string | null;

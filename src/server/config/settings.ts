@@ -98,7 +98,7 @@ export interface ConfiguredSettings {
   readonly sources: SettingsSources;
   /** The absolute path of the settings file; null: none. */
   readonly file: string | null;
-  /** By `section.key`; left out: its default. */
+  /** By `section.key`; absent: its default. */
   readonly origins: ReadonlyMap<string, SettingOrigin>;
 }
 

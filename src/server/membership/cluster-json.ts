@@ -25,7 +25,7 @@ export function clusterRoute(
 export interface ClusterJson {
   /** Age of what this member knows of the others, milliseconds; null: it has not heard of them yet. */
   readonly age_ms: number | null;
-  /** That is too old: members may have come or gone. */
+  /** True: the knowledge is too old: members may have come or gone. */
   readonly stale: boolean;
   readonly members: readonly MemberJson[];
 }

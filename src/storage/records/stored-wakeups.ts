@@ -44,7 +44,7 @@ export function findLatestId(
 const listedScanMax = 10_000;
 
 /**
- * Those that bear the request id, of every application, the latest of each first; at most `limit`. A repeat has the record of the
+ * Wakeups that bear the request id, of every application, the latest of each first; at most `limit`. A repeat has the record of the
  * wakeup that it repeats.
  */
 export function* listStoredWakeups(
@@ -70,7 +70,7 @@ function wakeupOf(tables: Pick<WakeupTables, 'records'>, bytes: Buffer, row: Wak
   return followAlias(known, (key) => findStoredWakeup(tables, key));
 }
 
-/** Of a repeat: with the record of the wakeup that it repeats, where `find` has one. */
+/** A repeat comes with the record of the wakeup that it repeats, where `find` has one. */
 export function followAlias(known: KnownWakeup, find: (key: string) => WakeupRecord | null): KnownWakeup {
   const { appId, record } = known;
   const { id, repeatOf } = record;

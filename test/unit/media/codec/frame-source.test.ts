@@ -131,7 +131,7 @@ transcoderTest('a cut JPEG that is given an end is undecodable', async (transcod
 
 const zeros = (count: number): Buffer => Buffer.alloc(count);
 const half = (jpeg: Buffer): Buffer => jpeg.subarray(0, jpeg.length / 2);
-/** What a sender may make of a whole JPEG. */
+/** Changes that a sender may make to a whole JPEG. */
 const wholes: readonly (readonly [string, (jpeg: Buffer) => Buffer])[] = [
   ['without its end', (jpeg) => jpeg.subarray(0, -2)],
   ['without its last byte', (jpeg) => jpeg.subarray(0, -1)],
