@@ -219,6 +219,7 @@ for (const [request, status, counted] of noLeg)
     assert.equal(headers.get('www-authenticate'), status.startsWith('401') ? 'Bearer' : undefined);
     assert.equal(headers.get('allow'), status.startsWith('405') ? 'GET' : undefined);
     assert.equal(headers.get('upgrade'), status.startsWith('426') ? 'websocket' : undefined);
+    assert.equal(headers.get('connection'), status.startsWith('426') ? 'Upgrade, close' : 'close');
     assert.deepEqual([...telemetry.counts], counted === null ? [] : [[`media login ${counted}`, 1]]);
     assert.deepEqual([service.legs, scene.listener.legCount], [[], 0]);
   });

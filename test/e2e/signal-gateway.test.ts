@@ -198,7 +198,9 @@ test('what is no upgrade of ours is told why, and its connection closed', async 
     assert.match(answer.head, /\r\ncontent-type: text\/plain; charset=utf-8\r\n/);
     assert.match(answer.body, /^[a-z].+\n$/);
   }
-  assert.match((await answerTo(upgradeRequest(plain))).head, /\r\nupgrade: websocket\r\n/);
+  const { head } = await answerTo(upgradeRequest(plain));
+  assert.match(head, /\r\nupgrade: websocket\r\n/);
+  assert.match(head, /\r\nconnection: upgrade, close\r\n/);
   assert.equal(listener.socketCount, 0);
 });
 
@@ -260,7 +262,7 @@ test('every other method, an expectation and bytes that are no request are answe
     assert.equal(answer.status, status, request);
     assert.match(answer.head, /\r\ncontent-type: text\/plain; charset=utf-8\r\n/);
     assert.match(answer.head, new RegExp(`\r\ncontent-length: ${answer.body.length}\r\n`));
-    assert.match(answer.head, /\r\nconnection: close\r\n/);
+    assert.match(answer.head, /\r\nconnection: (upgrade, )?close\r\n/);
   }
   await until(() => listener.socketCount === 0);
 });

@@ -12,7 +12,7 @@ const notFound = refusal(404, 'nothing is here');
 const upgradeRequired = refusal(
   426,
   `this is a WebSocket endpoint: upgrade with version 13 and the subprotocol ${subprotocol}`,
-  { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+  { Upgrade: 'websocket', Connection: 'Upgrade, close', 'Sec-WebSocket-Version': '13' },
 );
 const badUpgrade = refusal(
   400,
@@ -43,7 +43,7 @@ function refusal(
 ): BareAnswer {
   const body = `${sentence}\n`;
   const type = { 'Content-Type': 'text/plain; charset=utf-8', 'Content-Length': String(body.length) };
-  return { status, headers: { ...type, ...headers, Connection: 'close' }, body };
+  return { status, headers: { ...type, Connection: 'close', ...headers }, body };
 }
 
 export function refusalOfFault(fault: RequestFault): BareAnswer {

@@ -28,7 +28,7 @@ export const methodNotAllowed: HttpRefusal = {
 export const upgradeRequired: HttpRefusal = {
   status: 426,
   sentence: 'this is a WebSocket endpoint: upgrade with version 13',
-  headers: { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' },
+  headers: { Upgrade: 'websocket', Connection: 'Upgrade, close', 'Sec-WebSocket-Version': '13' },
 };
 export const badWebSocketKey: HttpRefusal = {
   status: 400,
