@@ -258,7 +258,7 @@ test('a bridge is told once why its frames are dropped, for each cause, and one 
   assert.deepEqual([bridge.dropCauses.length, next.dropCauses], [3, ['cut']]);
 });
 
-test('a bridge is told of frames that nobody can convert', () => {
+test('a bridge gets the cause of frames that cannot be converted', () => {
   const scene = new RelayScene(h264Media);
   const [bridge] = [scene.bridge(), scene.device()];
   scene.transcoders.refusal = 'load';
