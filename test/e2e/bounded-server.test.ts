@@ -36,7 +36,7 @@ const receiver: RequestReceiver = {
 async function start(settings: Partial<BoundedServerSettings> = {}, receives = receiver): Promise<void> {
   const defaults = { tls: null, headBytesMax: 4096, requestMsMax: 10_000, keepAliveMs: 5000, tcpProbeMs: 0 };
   server = new BoundedServer(clock, { ...defaults, perAddressMax: 0, max: () => 100, ...settings }, receives);
-  await server.listen('127.0.0.1', 0, 100);
+  await server.listen('127.0.0.1', 0);
 }
 
 async function peer(address = '127.0.0.1'): Promise<RawPeer> {

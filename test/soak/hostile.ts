@@ -38,7 +38,8 @@ const heartbeatSeconds = 5;
 /** The answers round down to whole seconds, and a query takes its time. */
 const lateSecondsMax = heartbeatSeconds + 3;
 const loginsAtOnce = 100;
-const grownMiBMax = 48;
+/** The young generation of V8 alone grows by 48 MiB in a storm. */
+const grownMiBMax = 96;
 /** Of the time: until then buffers and code find their size. */
 const settledShare = 0.3;
 /** Each listener has fewer places than the crowds want. */

@@ -57,9 +57,6 @@ export interface OpsListenerSettings {
 /** From this part of the maximum on, each answer ends its connection. */
 const crowdedPart = 0.5;
 
-/** Connections that wait to be accepted: as many as Node has them by itself. */
-const backlog = 511;
-
 /** The requests of a connection. */
 interface Pipeline {
   /** For their answers; Infinity: the answer to one of them ends the connection. */
@@ -119,7 +116,7 @@ export class OpsListener {
     const { host, port } = this.#settings;
     await this.#deps.operators.open();
     this.#app = await this.#createApp();
-    return this.#server.listen(host, port, backlog);
+    return this.#server.listen(host, port);
   }
 
   /** Ends every connection, answered or not. */

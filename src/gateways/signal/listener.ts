@@ -89,8 +89,8 @@ export class SignalListener {
    * that another process has bound to the address for this one.
    */
   async listen(lent: BoundSocket | null = null): Promise<void> {
-    const { listen, handshakes_max: backlog } = this.#context.settings;
-    await this.#server.listen(listen.host, listen.port, backlog, lent);
+    const { listen } = this.#context.settings;
+    await this.#server.listen(listen.host, listen.port, lent);
     this.#stopTurning = this.#context.clock.every(deviceTickMs, () => this.#connections.turn());
   }
 

@@ -18,6 +18,12 @@ import { readInSlices } from './sliced-reading.ts';
 /** Interval of Node's check for connections whose time is up. */
 const checkMs = 1000;
 
+/**
+ * Connections that the kernel may hold until they are accepted, or fewer, as it allows. Node accepts one in a turn of the loop: a
+ * storm of strangers waits here, and a newcomer behind it is not dropped.
+ */
+const acceptBacklog = 32_768;
+
 export interface BoundedServerSettings {
   /** Null: plain connections. */
   readonly tls: TlsFiles | null;
@@ -134,16 +140,11 @@ export class BoundedServer {
    * Resolves to the real port. Rejects when the address cannot be had, or is another server's. `lent`: a socket that another
    * process has bound to the address for this one.
    */
-  async listen(
-    host: string,
-    port: number,
-    backlog: number,
-    lent: BoundSocket | null = null,
-  ): Promise<number> {
+  async listen(host: string, port: number, lent: BoundSocket | null = null): Promise<number> {
     const { server } = this;
     const listening = once(server, 'listening');
-    if (lent === null) server.listen({ host, port, backlog });
-    else server.listen(lent, backlog);
+    if (lent === null) server.listen({ host, port, backlog: acceptBacklog });
+    else server.listen(lent, acceptBacklog);
     try {
       await listening;
     } catch (cause) {

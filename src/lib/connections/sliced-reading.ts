@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 
-const sliceBytes = 1024;
+const sliceBytes = 256;
 
 /**
  * Gives Node's HTTP parser what the socket has read in small slices, so that no more is parsed once the socket is destroyed or
- * paused: 64 KiB are 2000 pipelined requests, each with its objects and the error of its end. To be called when the server
+ * paused: 64 KiB are 2000 pipelined requests, a slice about 8, each with its objects and the error of its end. To be called when the server
  * has the connection. The result ends it, for an upgrade: what was not parsed is for the next reader.
  */
 export function readInSlices(socket: Socket): () => void {

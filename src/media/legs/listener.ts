@@ -124,8 +124,8 @@ export class MediaListener {
 
   /** Resolves when connections are taken; rejects when the address cannot be had, or is another server's. */
   async listen(): Promise<void> {
-    const { host, port, handshakesMax } = this.#settings;
-    await this.#server.listen(host, port, handshakesMax);
+    const { host, port } = this.#settings;
+    await this.#server.listen(host, port);
     this.#stopHeartbeats = this.#deps.clock.every(heartbeatMs, () => this.#heartbeat());
   }
 
