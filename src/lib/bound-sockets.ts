@@ -80,6 +80,12 @@ export async function bindGroup(at: BindAddress, count: number): Promise<readonl
   }
 }
 
+/**
+ * Connections that the kernel may hold for one listening socket until they are accepted; it takes the smaller of this and its own limit.
+ * Node accepts one in a turn of the loop: a storm of strangers waits there, and a newcomer behind it is not dropped.
+ */
+export const acceptBacklog = 32_768;
+
 const acceptQueueFile = '/proc/sys/net/core/somaxconn';
 
 /** Connections that the kernel holds for one listening socket at most; null: this system does not say. */

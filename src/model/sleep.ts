@@ -47,8 +47,6 @@ export type WakeWriteResult = 'written' | 'refused' | 'unknown' | 'busy';
 
 /** Connections that a worker is lent a socket of the sleep port for, at least. */
 export const sleepLoanConnectionsMin = 32;
-/** Those that the kernel may hold for us; of one socket it takes the smaller of this and its own limit. */
-export const sleepAcceptBacklog = 32_768;
 /** Sleep connections that a turn of the event loop ends because their peers have hung up; the others wait for the next. */
 export const sleepEndsPerTurnMax = 100;
 /** Sockets that a process accepts from, so that together they hold as many. */

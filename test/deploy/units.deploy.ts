@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { descriptorsReserved, frontEndReadBytes } from '../../src/model/limits.ts';
 import { mediaHeapMebibytesMax } from '../../src/model/media/decoding-limits.ts';
-import { sleepAcceptBacklog } from '../../src/model/sleep.ts';
+import { acceptBacklog } from '../../src/lib/bound-sockets.ts';
 import { runTool } from '../support/debian-tools.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { deployedPath, namesIn, readDeployed, settingsOf } from './deployed-files.ts';
@@ -104,7 +104,7 @@ test('the kernel may be asked for what the server asks for', () => {
   const sysctl = readDeployed('systemd/60-reveille.sysctl.conf');
   const value = (key: string): string =>
     new RegExp(`^-?${key.replaceAll('.', '\\.')} = (.+)$`, 'm').exec(sysctl)?.[1] ?? assert.fail(key);
-  assert.ok(Number(value('net.core.somaxconn')) >= sleepAcceptBacklog);
+  assert.ok(Number(value('net.core.somaxconn')) >= acceptBacklog);
   assert.ok(Number(value('net.ipv4.tcp_rmem').split(' ').at(-1)) < frontEndReadBytes);
   const descriptors = Number(lastOf(server, 'Service.LimitNOFILE'));
   assert.ok(Number(value('fs.nr_open')) >= descriptors && descriptors > 1_000_000 + descriptorsReserved);

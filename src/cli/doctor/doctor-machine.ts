@@ -5,9 +5,8 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
-import { hasReusePort, readAcceptQueueMax } from '../../lib/bound-sockets.ts';
+import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../../lib/bound-sockets.ts';
 import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
-import { sleepAcceptBacklog } from '../../model/sleep.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
@@ -169,7 +168,7 @@ function checkAcceptQueue(
   const check = 'accept queue';
   const sockets = hasReusePort(nodeVersion) ? listenSockets(acceptQueueMax) : 1;
   const found = `the kernel holds ${sockets * acceptQueueMax} modules that have just come`;
-  if (sockets * acceptQueueMax >= sleepAcceptBacklog) return [ok(check, found)];
+  if (sockets * acceptQueueMax >= acceptBacklog) return [ok(check, found)];
   const risk = `${found}: of a storm the rest may wait for a session key in vain`;
-  return [warn(check, risk, `sysctl -w net.core.somaxconn=${sleepAcceptBacklog}, and in /etc/sysctl.d`)];
+  return [warn(check, risk, `sysctl -w net.core.somaxconn=${acceptBacklog}, and in /etc/sysctl.d`)];
 }

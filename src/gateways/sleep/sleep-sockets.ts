@@ -5,13 +5,14 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { assert } from '../../lib/assert.ts';
 import {
+  acceptBacklog,
   bindGroup,
   handleOf,
   readAcceptQueueMax,
   type BoundSocket,
   type SocketHandle,
 } from '../../lib/bound-sockets.ts';
-import { sleepAcceptBacklog, sleepListenSocketsMax } from '../../model/sleep.ts';
+import { sleepListenSocketsMax } from '../../model/sleep.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 
@@ -37,7 +38,7 @@ export interface SleepCounts {
  */
 export function listenSockets(acceptQueueMax = readAcceptQueueMax()): number {
   if (acceptQueueMax === null) return 1;
-  return Math.min(sleepListenSocketsMax, Math.max(1, Math.ceil(sleepAcceptBacklog / acceptQueueMax)));
+  return Math.min(sleepListenSocketsMax, Math.max(1, Math.ceil(acceptBacklog / acceptQueueMax)));
 }
 
 export class SleepSockets {
@@ -91,8 +92,8 @@ export class SleepSockets {
         server.on('error', (error) => this.#failed(error));
         resolve(addressOf(server));
       };
-      if (socket === null) server.listen({ host, port, backlog: sleepAcceptBacklog }, listening);
-      else server.listen(socket, sleepAcceptBacklog, listening);
+      if (socket === null) server.listen({ host, port, backlog: acceptBacklog }, listening);
+      else server.listen(socket, acceptBacklog, listening);
     });
   }
 
@@ -158,7 +159,7 @@ class LentSocket {
   take(socket: BoundSocket, connections: number, back: (unused: number) => void): void {
     this.#left = connections;
     this.#back = back;
-    this.#server.listen(socket, sleepAcceptBacklog);
+    this.#server.listen(socket, acceptBacklog);
   }
 
   giveBack(): void {

@@ -9,7 +9,7 @@ import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'nod
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { BoundSocket } from '../bound-sockets.ts';
+import { acceptBacklog, type BoundSocket } from '../bound-sockets.ts';
 import type { Clock } from '../clock.ts';
 import { readCertificate, type TlsFiles } from '../tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
@@ -17,12 +17,6 @@ import { readInSlices } from './sliced-reading.ts';
 
 /** Interval of Node's check for connections whose time is up. */
 const checkMs = 1000;
-
-/**
- * Connections that the kernel may hold until they are accepted, or fewer, as it allows. Node accepts one in a turn of the loop: a
- * storm of strangers waits here, and a newcomer behind it is not dropped.
- */
-const acceptBacklog = 32_768;
 
 export interface BoundedServerSettings {
   /** Null: plain connections. */
