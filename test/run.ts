@@ -1,5 +1,6 @@
 /**
- * Runs the tests: every `*.test.ts` under `test/`, or under the files and folders given. The runner of Node 20
+ * Runs the tests: every `*.test.ts` under `test/` except those of the suites that need more than Node (suites.ts), or all under
+ * the files and folders given. The runner of Node 20
  * expands no patterns, takes an empty list for success and counts a file without a test as a passed one; so the
  * files are listed here, and what saw nothing fails.
  *
@@ -22,14 +23,16 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { bundle, bundleTests } from './support/bundle.ts';
+import { suiteFolders } from './suites.ts';
 
 const args = process.argv.slice(2);
 const flags = args.filter((arg) => arg.startsWith('-'));
 const places = args.filter((arg) => !arg.startsWith('-'));
-if (places.length === 0) places.push(fileURLToPath(new URL('.', import.meta.url)));
+const isDefault = places.length === 0;
+if (isDefault) places.push(fileURLToPath(new URL('.', import.meta.url)));
 
 /**
  * Folders whose files change nothing of their process and take moments; and how many of them go into one. The limit of a
@@ -73,12 +76,12 @@ async function main(): Promise<number> {
   }
 }
 
-/** A file given by name is a test whatever it is called. */
 function testFiles(place: string): string[] {
   if (statSync(place).isFile()) return [resolve(place)];
   return readdirSync(place, { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.test.ts'))
-    .map((path) => resolve(place, path));
+    .map((path) => resolve(place, path))
+    .filter((file) => !isDefault || !suiteFolders.includes(dirname(file)));
 }
 
 /** A file whose tests another one makes stands alone, for the runner to say whether it has any. */

@@ -20,7 +20,8 @@ function isInstalled(): boolean {
   );
 }
 
-if (!isInstalled()) {
+export function installContractTools(): void {
+  if (isInstalled()) return;
   mkdirSync(toolsFolder, { recursive: true });
   for (const name of names) copyFileSync(join(project, name), join(toolsFolder, name));
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];

@@ -21,17 +21,29 @@ const packages = {
   'nats-server': 'nats-server',
   'systemd-analyze': 'systemd',
   promtool: 'prometheus',
+  ip: 'iproute2',
+  zsh: 'zsh',
+  fish: 'fish',
 } as const;
 export type DebianTool = keyof typeof packages;
+export const debianTools = Object.keys(packages) as readonly DebianTool[];
 
 /** What a person's shell may leave out. */
 export const toolPath = `${process.env['PATH'] ?? ''}:/usr/sbin`;
 
-/** What to install before this tool can be used; null: it is here. */
-export function missingTool(tool: DebianTool): string | null {
+/** Names of Debian packages, with spaces between. */
+export function packageOf(tool: DebianTool): string {
+  return packages[tool];
+}
+
+export function isMissing(tool: DebianTool): boolean {
   const env = { ...process.env, PATH: toolPath };
-  if (spawnSync('sh', ['-c', 'command -v "$0"', tool], { env }).status === 0) return null;
-  return `no ${tool} on this machine: apt-get install ${packages[tool]}`;
+  return spawnSync('sh', ['-c', 'command -v "$0"', tool], { env }).status !== 0;
+}
+
+/** Advice on what to install before this tool can be used; null: it is here. */
+export function missingTool(tool: DebianTool): string | null {
+  return isMissing(tool) ? `no ${tool} on this machine: apt-get install ${packages[tool]}` : null;
 }
 
 /**

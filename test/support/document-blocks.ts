@@ -1,5 +1,5 @@
 /**
- * The fenced blocks of a Markdown page, each with the marks in HTML comments above it that tell `npm run test:docs` how
+ * The fenced blocks of a Markdown page, each with the marks in HTML comments above it that tell `npm run test:with -- docs` how
  * it is run:
  *
  *   <!-- docs-test: server -->                 a server with the demo registry runs, as `npm start` starts it

@@ -75,7 +75,7 @@ export class NatsServer {
   ): Promise<NatsServer> {
     if (spawnSync('nats-server', ['--version']).status !== 0)
       throw new Error(
-        'no nats-server on this machine: apt-get install nats-server, then npm run test:cluster',
+        'no nats-server on this machine: apt-get install nats-server, then npm run test:with -- cluster',
       );
     const server = new NatsServer(
       mkdtempSync(join(tmpdir(), 'reveille-nats-')),

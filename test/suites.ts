@@ -1,0 +1,109 @@
+/** The suites that need more than Node and npm: `npm run test:with -- NAME ...`. `npm test` leaves their folders out. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { DebianTool } from './support/debian-tools.ts';
+
+export interface Suite {
+  /** Behind the suite's name in `--help`. */
+  readonly about: string;
+  readonly tools: readonly DebianTool[];
+  /** Of test/run.ts. */
+  readonly flags?: readonly string[];
+  /** Files and folders under `test`, where they are not the folder of the suite's name. */
+  readonly places?: readonly string[];
+  /** Another Node than this one, which npm brings. */
+  readonly node?: number;
+  /** Brings or checks all else that the suite needs. Throws with advice. */
+  readonly prepare?: () => Promise<void>;
+}
+
+const nginxStream = '/etc/nginx/modules-enabled/50-mod-stream.conf';
+
+/** Long enough for suites of many processes; for hangs alone. */
+const patient = ['--test-timeout=900000'];
+
+export const suites: Readonly<Record<string, Suite>> = {
+  cluster: {
+    about: 'several processes and nodes against a real NATS server',
+    tools: ['nats-server'],
+    flags: ['--test-concurrency=2', ...patient],
+  },
+  console: { about: 'the console in a browser, held against axe', tools: ['chromium'] },
+  contract: {
+    about: 'docs/openapi.yaml as two linters, a validating proxy and a maker of types read it',
+    tools: [],
+    prepare: async () => (await import('./contract/install-tools.ts')).installContractTools(),
+  },
+  deploy: {
+    about: 'units, image, manifests, alerts and dashboard of deploy/',
+    tools: ['systemd-analyze', 'promtool', 'nats-server'],
+  },
+  docs: {
+    about: 'every shell block of every page, as it is written',
+    tools: ['curl', 'gcc', 'make', 'nats-server', 'openssl', 'python3', 'ip'],
+    flags: patient,
+  },
+  examples: {
+    about: 'the examples against the signing vectors and a live server',
+    tools: ['python3', 'go', 'java', 'javac', 'php', 'curl', 'openssl', 'gcc', 'make'],
+  },
+  install: {
+    about: 'a fresh clone installed, also with parts missing, and the packed tarball',
+    tools: [],
+    flags: patient,
+  },
+  node22: {
+    about: 'binaries, sockets, threads and processes under Node 22',
+    tools: [],
+    node: 22,
+    // A whole run takes minutes that CI does not have twice, so this is a choice: what touches a binary that is another for each
+    // Node (uWebSockets.js, LMDB, FFmpeg, WebRTC), sockets and threads of Node's own, and several processes, which accept sleep
+    // connections in another way than under Node 20. Code that only computes is the same under both.
+    places: [
+      'unit/gateways/verification',
+      'unit/lib',
+      'unit/media/codec',
+      'unit/media/webrtc',
+      'unit/server/upgrade',
+      'unit/storage/lmdb',
+      'e2e/authentication.test.ts',
+      'e2e/sleep-gateway.test.ts',
+      'e2e/sleep-gateway-tls.test.ts',
+      'e2e/sleep-sockets.test.ts',
+      'e2e/signal-gateway.test.ts',
+      'e2e/wakeup.test.ts',
+      'e2e/durability.test.ts',
+      'e2e/upgrade.test.ts',
+      'e2e/media-path.test.ts',
+      'e2e/webrtc-peer.test.ts',
+      'e2e/webhook-delivery.test.ts',
+      'e2e/process-ports.test.ts',
+      'cluster/processes-accept.test.ts',
+      'cluster/processes-starts.test.ts',
+    ],
+  },
+  pictures: {
+    about: 'pictures and sound beside ffmpeg, djpeg and Chromium',
+    tools: ['ffmpeg', 'ffprobe', 'djpeg', 'cjpeg', 'chromium'],
+    prepare: async () => void (await import('./support/photographs.ts')).photographs(),
+  },
+  proxy: {
+    about: 'a whole server behind the files of config/proxy',
+    tools: ['nginx', 'haproxy'],
+    prepare: async () => {
+      if (!existsSync(nginxStream))
+        throw new Error('nginx has no stream module here: apt-get install libnginx-mod-stream');
+    },
+  },
+};
+
+/** Absolute paths of a suite's files and folders. */
+export function placesOf(name: string): string[] {
+  const places = suites[name]?.places ?? [name];
+  return places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+}
+
+/** The folders that `npm test` leaves out. */
+export const suiteFolders = Object.keys(suites)
+  .filter((name) => suites[name]?.places === undefined)
+  .flatMap(placesOf);
