@@ -1,6 +1,7 @@
 /** The suites that need more than Node and npm: `npm run test:with -- NAME ...`. `npm test` leaves their folders out. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { checkout } from './support/checkout.ts';
 import type { DebianTool } from './support/debian-tools.ts';
 
 export interface Suite {
@@ -100,7 +101,7 @@ export const suites: Readonly<Record<string, Suite>> = {
 /** Absolute paths of a suite's files and folders. */
 export function placesOf(name: string): string[] {
   const places = suites[name]?.places ?? [name];
-  return places.map((place) => fileURLToPath(new URL(place, import.meta.url)));
+  return places.map((place) => fileURLToPath(new URL(`test/${place}`, checkout)));
 }
 
 /** The folders that `npm test` leaves out. */

@@ -1,19 +1,31 @@
-/** Everything that can be tested is a step of `.ci/run`. */
+/** Everything that can be tested is a step of `.ci/run`, and belongs to a suite that is run. */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { readFromRoot } from '../support/checkout.ts';
+import { placesOf, suites } from '../suites.ts';
 
-test('.ci/run runs every script of package.json that runs tests', () => {
+test('.ci/run runs the tests, and each suite that needs more than Node', () => {
   const { scripts } = JSON.parse(readFromRoot('package.json')) as {
     readonly scripts: Record<string, string>;
   };
+  assert.deepEqual(
+    Object.keys(scripts).filter((name) => /^test(?::|$)/.test(name)),
+    ['test', 'test:with'],
+  );
   const ci = readFromRoot('.ci/run');
-  const loop = /^for name in (.*); do\n {2}tests "test:\$name" /m.exec(ci)?.[1]?.split(' ') ?? [];
-  const steps = [
-    ...loop.map((name) => `test:${name}`),
-    ...Array.from(ci.matchAll(/^tests (\S+)/gm), ([, name]) => name),
-  ];
-  const runners = Object.keys(scripts).filter((name) => /^test(?::|$)/.test(name));
-  assert.ok(runners.length > 10, runners.join());
-  assert.deepEqual(runners.toSorted(), steps.map(String).toSorted());
+  assert.match(ci, /^tests test \d+ bash -c "\$test_command"$/m);
+  assert.match(
+    ci,
+    /^for name in \$\(npm run -s test:with -- --names\); do\n {2}tests "test:with \$name" \d+ npm run -s test:with -- "\$name"\ndone$/m,
+  );
+});
+
+test('every place of a suite exists', () => {
+  const places = Object.keys(suites).flatMap(placesOf);
+  assert.ok(places.length > 10);
+  assert.deepEqual(
+    places.filter((place) => !existsSync(place)),
+    [],
+  );
 });
