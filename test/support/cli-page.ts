@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { format } from 'prettier';
 import { buildProgram } from '../../src/program.ts';
 import { checkout } from './checkout.ts';
@@ -17,7 +17,7 @@ const page = new URL('docs/cli.md', checkout);
 const introduction = `# The command line
 
 For operators and backend developers. This page has every command with its arguments, options and examples, as
-\`reveille COMMAND --help\` prints them. From a checkout, \`reveille\` is \`npm run -s reveille --\`.
+\`reveille COMMAND --help\` prints them; options of many commands stand once, in the first table. From a checkout, \`reveille\` is \`npm run -s reveille --\`.
 
 The options of \`reveille\` itself may follow any command. What is refused, and every remark, goes to standard error; with \`--json\`
 the answer is JSON. Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be. [troubleshooting.md](troubleshooting.md)
@@ -30,32 +30,56 @@ export function readCliPage(): string {
   return readFileSync(page, 'utf8');
 }
 
+/** Commands that have an option in common, from which on the page describes it once. */
+const sharedCommandsMin = 8;
+
 export async function makeCliPage(): Promise<string> {
-  const sections = walk(await buildProgram(), []).map(
-    ([words, help]) => `\n## ${words}\n\n${fence}text\n${help.trim()}\n${fence}\n`,
+  const commands = walk(await buildProgram(), []);
+  const shared = sharedOptions(commands.map(([, command]) => command));
+  const sections = commands.map(
+    ([words, command]) => `\n## ${words}\n\n${fence}text\n${helpOf(command, shared)}\n${fence}\n`,
   );
-  return format(introduction + sections.join(''), { parser: 'markdown' });
+  return format(introduction + sharedSection(shared) + sections.join(''), { parser: 'markdown' });
 }
 
-/** Each command's words and help, in the order of the program's own help. */
-function walk(command: Command, before: readonly string[]): [words: string, help: string][] {
+/** Each command and its words, in the order of the program's own help. */
+function walk(command: Command, before: readonly string[]): [words: string, command: Command][] {
   const words = [...before, command.name()];
-  const own: [string, string] = [words.join(' '), helpOf(command)];
   const children = command.commands.filter((child) => child.name() !== 'help');
-  return [own, ...children.flatMap((child) => walk(child, words))];
+  return [[words.join(' '), command], ...children.flatMap((child) => walk(child, words))];
 }
 
-/** Of its own options; those of the program are told once. */
-function helpOf(command: Command): string {
+/** Descriptions by flags, of options that are the same at many commands. */
+function sharedOptions(commands: readonly Command[]): ReadonlyMap<string, string> {
+  const all = commands.flatMap(({ options }) => options.filter(({ hidden }) => !hidden));
+  const isOften = (option: Option): boolean =>
+    all.filter((other) => isAlike(option, other)).length >= sharedCommandsMin;
+  return new Map(all.filter(isOften).map(({ flags, description }) => [flags, description]));
+}
+
+function isAlike(option: Option, other: Option): boolean {
+  return option.flags === other.flags && option.description === other.description;
+}
+
+function sharedSection(shared: ReadonlyMap<string, string>): string {
+  const rows = Array.from(shared, ([flags, description]) => `| \`${flags}\` | ${description} |\n`);
+  return `\n## Options of several commands\n\n| option | |\n| --- | --- |\n${rows.join('')}`;
+}
+
+/** Options of the program are told once, and so are those of several commands; every command has a section of its own. */
+function helpOf(command: Command, shared: ReadonlyMap<string, string>): string {
   let help = '';
+  const isShared = ({ flags, description }: Option): boolean => shared.get(flags) === description;
   command
     .configureOutput({ writeOut: (piece) => (help += piece), getOutHelpWidth: () => 100 })
     .configureHelp({
       showGlobalOptions: false,
-      visibleOptions: ({ options }) => options.filter(({ hidden }) => !hidden),
+      visibleCommands: () => [],
+      visibleOptions: ({ options }) => options.filter((option) => !option.hidden && !isShared(option)),
     })
     .outputHelp();
-  return help;
+  const names = command.options.filter(isShared).map(({ long }) => long);
+  return names.length === 0 ? help.trim() : `${help.trim()}\n\nAlso: ${names.join(' ')}`;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(page, await makeCliPage());
