@@ -38,7 +38,7 @@ function wake(response: HttpResponse): void {
     response.cork(() => {
       response.writeStatus(socket === undefined ? '404 Not Found' : '202 Accepted');
       response.writeHeader('content-type', 'application/json; charset=utf-8');
-      response.end(JSON.stringify({ code: socket === undefined ? 40412 : 0, message: 'success' }));
+      response.end(JSON.stringify({ code: socket === undefined ? 40412 : 0, message: 'success' }), false);
     });
   });
 }

@@ -7,12 +7,37 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type * as Uws from 'uWebSockets.js';
 import { hasByteOrderMark, readTextFile } from './text-file.ts';
 import { type TlsFiles, readCertificate, type Certificate } from './tls-files.ts';
 
-export type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket };
+export type { TemplatedApp };
+
+/** As much of a request as the server reads. */
+export interface HttpRequest {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getQuery(): string | undefined;
+  /** Headers in the order in which they came, names in lower case. */
+  forEach(each: (name: string, value: string) => void): void;
+}
+
+/** As much of a response as the server uses. */
+export interface HttpResponse {
+  getRemoteAddressAsText(): ArrayBuffer;
+  onAborted(listener: () => void): void;
+  /** A chunk is valid during the call only. */
+  onData(listener: (chunk: ArrayBuffer, isLast: boolean) => void): void;
+  cork(write: () => void): void;
+  writeStatus(status: string): void;
+  writeHeader(name: string, value: string): void;
+  end(body: string | Uint8Array, closeConnection: boolean): void;
+  tryEnd(body: string, totalBytes: number): void;
+  close(): void;
+}
+
+export type HttpHandler = (response: HttpResponse, request: HttpRequest) => void;
 
 type UwsModule = typeof Uws;
 

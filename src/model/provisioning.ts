@@ -74,6 +74,9 @@ export interface DeviceOutcome {
 /** In the order of the orders. */
 export type ProvisioningAnswer = Result<readonly DeviceOutcome[], Refusal<ProvisioningCode>>;
 
+/** Carries a request out where the registry is changed. */
+export type Provision = (request: ProvisioningRequest) => Promise<ProvisioningAnswer>;
+
 /** A page that is asked for. */
 export interface DeviceListing {
   readonly appId: ApplicationId;

@@ -5,50 +5,14 @@ import { batchEntryCodes, codeTexts, deviceCodes, endpointCodes } from '../../sr
 import { eventTypes } from '../../src/model/events.ts';
 import { batchDevicesMax, deviceIdBytesMax, requestIdBytesMax } from '../../src/model/limits.ts';
 import { unixSecondsMax } from '../../src/model/provisioning-limits.ts';
-import {
-  callCredentialsRoute,
-  callEndRoute,
-  callStatusRoute,
-} from '../../src/gateways/api/call-endpoints.ts';
-import {
-  connectivityBatchRoute,
-  connectivityRoute,
-  eventsRoute,
-  wakeupOutcomeRoute,
-  wakeupRoute,
-} from '../../src/gateways/api/endpoints.ts';
-import { messageRoute } from '../../src/gateways/api/message-endpoint.ts';
-import {
-  deviceChangeRoute,
-  deviceRemoveRoute,
-  devicesAddRoute,
-  devicesListRoute,
-} from '../../src/gateways/api/device-endpoints.ts';
 import type { Route } from '../../src/gateways/api/route.ts';
+import { apiRoutes } from '../../src/gateways/api/routes.ts';
 import { authFailures, missingHeader, outsideWindow } from '../../src/protocol/tgv1/auth-failure.ts';
 import { signingHeaders } from '../../src/protocol/tgv1/signature.ts';
 import { apiContract, examplesOf } from '../support/openapi.ts';
 import { readFromRoot } from '../support/checkout.ts';
 
 const { document, responses } = apiContract;
-
-/** A route says what it is without a server behind it. */
-const nowhere = undefined as never;
-const routes: Readonly<Record<keyof typeof endpointCodes, Route>> = {
-  connectivity: connectivityRoute(nowhere),
-  'connectivity-batch': connectivityBatchRoute(nowhere),
-  wakeup: wakeupRoute(nowhere, nowhere),
-  'wakeup-outcome': wakeupOutcomeRoute(nowhere),
-  message: messageRoute(nowhere),
-  events: eventsRoute(nowhere),
-  'call-status': callStatusRoute(nowhere),
-  'call-end': callEndRoute(nowhere),
-  'call-credentials': callCredentialsRoute(nowhere, 'allow'),
-  'devices-list': devicesListRoute(nowhere),
-  'devices-add': devicesAddRoute(nowhere),
-  'device-change': deviceChangeRoute(nowhere),
-  'device-remove': deviceRemoveRoute(nowhere),
-};
 
 test('the version is that of the package', () => {
   const { version } = JSON.parse(readFromRoot('package.json')) as {
@@ -57,10 +21,11 @@ test('the version is that of the package', () => {
   assert.equal(document.info.version, version);
 });
 
-test('the operations are the routes', () => {
+test('the operations are the routes, and each has its codes', () => {
   const operations = responses.map(({ operation }) => operation).filter((name) => !name.startsWith('*'));
-  const paths = Object.values(routes).map(({ method, path }) => `${method} ${path}`);
-  assert.deepEqual(new Set(operations), new Set(paths));
+  const declared = apiRoutes.map(({ method, path }) => `${method} ${path}`);
+  assert.deepEqual(new Set(operations), new Set(declared));
+  assert.deepEqual(apiRoutes.map(({ name }) => name).toSorted(), Object.keys(endpointCodes).toSorted());
 });
 
 const methodNames = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
@@ -68,19 +33,20 @@ const methodNames = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete'
 /** Answered before an endpoint's own rules, under their own status everywhere. */
 const transportCodes = new Set([40000, 40105, 41100, 41300, 41500]);
 
-for (const name of Object.keys(routes) as (keyof typeof routes)[]) {
-  const route = routes[name];
-  const place = `${route.method} ${route.path}`;
-  const own = responses.filter(({ operation }) => operation === place);
+for (const route of apiRoutes) {
+  const { name, method, path } = route;
+  const place = `${method} ${path}`;
+  const operation = document.paths[path]?.[methodNames[method]];
+  const own = responses.filter((response) => response.operation === place);
 
   test(`${name} documents the codes that it may answer, and those before its own rules`, () => {
     const codes = own.flatMap((response) => response.codes);
     const transport = [...transportCodes].filter(
-      (code) => code !== 41500 || route.method === 'POST' || route.method === 'PATCH',
+      (code) => code !== 41500 || method === 'POST' || method === 'PATCH',
     );
     assert.deepEqual(new Set(codes), new Set([0, ...transport, ...endpointCodes[name]]));
     assert.equal(codes.length, new Set(codes).size, 'each code has one status');
-    const otherMethods = responses.filter(({ operation }) => operation === `* ${route.path}`);
+    const otherMethods = responses.filter((response) => response.operation === `* ${path}`);
     assert.deepEqual(
       otherMethods.map((response) => [response.status, response.codes]),
       [[405, [40500]]],
@@ -93,7 +59,6 @@ for (const name of Object.keys(routes) as (keyof typeof routes)[]) {
   });
 
   test(`${name} takes X-Request-ID where its route does, and the headers of the signature`, () => {
-    const operation = document.paths[route.path]?.[methodNames[route.method]];
     const parameters = (operation?.parameters ?? []).map((parameter) => apiContract.resolve(parameter));
     const headers = parameters.filter((parameter) => parameter.in === 'header').map((header) => header.name);
     // OpenAPI has Authorization as a security scheme.
@@ -101,6 +66,20 @@ for (const name of Object.keys(routes) as (keyof typeof routes)[]) {
       .map(([, spelled]) => spelled)
       .filter((header) => header !== 'Authorization');
     assert.deepEqual(headers, route.takesRequestId ? [...signing, 'X-Request-ID'] : signing);
+  });
+
+  test(`${name} documents its permission`, () => {
+    const [, permission] = /^Permission `([^`]+)`/m.exec(operation?.description ?? '') ?? [];
+    assert.equal(permission, route.permission);
+  });
+
+  test(`${name} documents a body where its method has one, and how large it may be`, () => {
+    const body = operation?.requestBody;
+    assert.equal(body !== undefined, method === 'POST' || method === 'PATCH');
+    const kibibytes = `${route.bodyBytesMax / 1024} KiB`;
+    assert.ok(body === undefined || body.description?.includes(`at most ${kibibytes}`), body?.description);
+    const tooLarge = apiContract.resolve(operation?.responses['413'] ?? {});
+    assert.ok(tooLarge.description?.includes(kibibytes), tooLarge.description);
   });
 }
 

@@ -4,12 +4,13 @@ import { rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { after, before, test } from 'node:test';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
-import { eventsRoute } from '../../src/gateways/api/endpoints.ts';
+import type { ApiServices } from '../../src/gateways/api/api-services.ts';
+import { apiRoutes } from '../../src/gateways/api/routes.ts';
 import { ListeningApps } from '../../src/lib/uws.ts';
 import { RequestLog } from '../../src/core/requests/request-log.ts';
 import { Pipeline } from '../../src/gateways/api/pipeline.ts';
 import { EventWaiters } from '../../src/core/events/event-waiters.ts';
-import { scanQueueShape } from '../../src/core/events/read-events.ts';
+import { scanQueueShape, type ReadEventsDeps } from '../../src/core/events/read-events.ts';
 import { FairQueue } from '../../src/lib/fair-queue.ts';
 import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
@@ -220,16 +221,8 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
   const log = new FakeLog();
   const readers = new WatchedReaders(clock);
   const waiters = new EventWaiters({ events, registry, log });
-  const route = eventsRoute({
-    clock,
-    registry,
-    events,
-    log,
-    readers,
-    waiters,
-    queue: new FairQueue(scanQueueShape),
-    cluster: null,
-  });
+  const queue = new FairQueue(scanQueueShape);
+  const reading: ReadEventsDeps = { clock, registry, events, log, readers, waiters, queue, cluster: null };
   const authenticator = new Authenticator(
     { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
     { windowMs: 300_000, explainMismatch: false },
@@ -240,7 +233,8 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
     log,
     authenticator,
     telemetry: new FakeTelemetry(),
-    routes: [route],
+    routes: apiRoutes,
+    services: { events: reading, limits: { eventReads: null } } as ApiServices,
     requestLog: new RequestLog('off', clock, log),
     connections,
     isDraining: () => false,

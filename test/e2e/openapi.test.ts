@@ -14,25 +14,8 @@ import { neverConnected } from '../../src/model/connectivity.ts';
 import { generateSessionId, type RequestId } from '../../src/model/ids.ts';
 import type { WakeMode, WakeWriteResult } from '../../src/model/sleep.ts';
 import { Authenticator } from '../../src/gateways/api/authenticator.ts';
-import {
-  callCredentialsRoute,
-  callEndRoute,
-  callStatusRoute,
-} from '../../src/gateways/api/call-endpoints.ts';
-import {
-  connectivityBatchRoute,
-  connectivityRoute,
-  eventsRoute,
-  wakeupOutcomeRoute,
-  wakeupRoute,
-} from '../../src/gateways/api/endpoints.ts';
-import { messageRoute } from '../../src/gateways/api/message-endpoint.ts';
-import {
-  deviceChangeRoute,
-  deviceRemoveRoute,
-  devicesAddRoute,
-  devicesListRoute,
-} from '../../src/gateways/api/device-endpoints.ts';
+import type { ApiServices } from '../../src/gateways/api/api-services.ts';
+import { apiRoutes } from '../../src/gateways/api/routes.ts';
 import type { DeviceList } from '../../src/core/devices/list-devices.ts';
 import { fail } from '../../src/lib/result.ts';
 import { refusal } from '../../src/model/codes.ts';
@@ -448,7 +431,6 @@ async function openBreakableDeps() {
   const provisioning = {
     page: (): ReturnType<DeviceList['read']> => Promise.reject(broken),
     provision: (): Promise<ProvisioningAnswer> => Promise.reject(broken),
-    secretRules: { allowShortSecrets: false },
   };
   const waiters = new EventWaiters({ registry, events: eventLog, log });
   const readers = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
@@ -456,32 +438,48 @@ async function openBreakableDeps() {
   const batches = new WaitingReaders(clock, { max: 1, perApplicationMax: 1 });
   const batchQueue = new FairQueue(batchQueueShape);
   const requestLog = new RequestLog('off', clock, log);
-  const routes = [
-    { ...connectivityRoute(deps), limit: queries },
-    connectivityBatchRoute({ ...deps, batches, queue: batchQueue, queries }),
-    wakeupRoute(deps, new AnsweredWakeups(clock, log, requestLog)),
-    wakeupOutcomeRoute({ ...deps, readers }),
-    messageRoute({
+  const outcomes = { ...deps, readers };
+  const services: ApiServices = {
+    limits: {
+      queries,
+      messages: null,
+      eventReads: null,
+      issuances: null,
+      callEnds: null,
+      provisionings: queries,
+    },
+    connectivity: deps,
+    batches: { ...deps, batches, queue: batchQueue },
+    wakeups: deps,
+    answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
+    outcomes,
+    messages: {
       ...deps,
       memory: new AnswerMemory(clock, messagesKnownMax),
       wakeups: deps,
       answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
-      outcomes: deps,
+      outcomes,
       waiting: readers,
       wakings: new AnswerMemory(clock, messagesKnownMax),
-    }),
-    eventsRoute({ ...deps, events: eventLog, readers, queue: new FairQueue(scanQueueShape), waiters }),
-    { ...callStatusRoute(calls), limit: queries },
-    callEndRoute(ends),
-    callCredentialsRoute(calls, 'allow'),
-    { ...devicesListRoute({ read: () => provisioning.page() }), limit: queries },
-    { ...devicesAddRoute(provisioning), limit: queries },
-    { ...deviceChangeRoute(provisioning), limit: queries },
-    { ...deviceRemoveRoute(provisioning), limit: queries },
-  ];
+    },
+    events: { ...deps, events: eventLog, readers, queue: new FairQueue(scanQueueShape), waiters },
+    calls,
+    mixedFormats: 'allow',
+    callEnds: ends,
+    devices: { read: () => provisioning.page() },
+    provision: () => provisioning.provision(),
+    secretRules: { allowShortSecrets: false },
+  };
   const authenticator = new Authenticator(deps, { windowMs: 300_000, explainMismatch: true });
   const connections = anyConnections();
-  const pipeline = new Pipeline({ ...deps, routes, authenticator, requestLog, connections });
+  const pipeline = new Pipeline({
+    ...deps,
+    routes: apiRoutes,
+    services,
+    authenticator,
+    requestLog,
+    connections,
+  });
   const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null, sharesPort: false }, (app) => {
     connections.watch(app).any('/*', pipeline.handle);
   });

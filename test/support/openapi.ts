@@ -28,6 +28,7 @@ interface HeaderObject {
 }
 
 interface ResponseObject {
+  readonly description?: string;
   readonly headers?: Readonly<Record<string, HeaderObject | Reference>>;
   readonly content?: Readonly<Record<string, MediaTypeObject>>;
 }
@@ -48,8 +49,12 @@ interface ParameterObject {
 }
 
 interface OperationObject {
+  readonly description?: string;
   readonly parameters?: readonly (ParameterObject | Reference)[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, MediaTypeObject>> };
+  readonly requestBody?: {
+    readonly description?: string;
+    readonly content: Readonly<Record<string, MediaTypeObject>>;
+  };
   readonly responses: Responses;
 }
 

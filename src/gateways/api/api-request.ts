@@ -16,7 +16,7 @@ import {
   type DeviceId,
   type RequestId,
 } from '../../model/ids.ts';
-import { bodyBytesMax, bodyReadMsMax } from '../../model/limits.ts';
+import { bodyReadMsMax } from '../../model/limits.ts';
 import type { Credential } from '../../model/registry.ts';
 import type { JsonText } from '../../protocol/rest/shared-fields.ts';
 import { RequestHeaders } from './request-headers.ts';
@@ -40,8 +40,8 @@ const statusLines: Readonly<Record<number, string>> = {
   504: '504 Gateway Timeout',
 };
 
-/** Any Transfer-Encoding; a Content-Length that is repeated, or is not decimal digits. */
-export type FramingFault = 'transfer-encoding' | 'content-length';
+/** `gone`: the peer went, or was too slow. */
+export type BodyRead = 'read' | 'too-large' | 'gone';
 
 /** What all requests of a listener share. */
 export interface RequestContext {
@@ -61,6 +61,14 @@ export interface Answer {
   readonly repeatOf?: RequestId | undefined;
   /** Ends the connection after the answer: draining, or a body nobody will read. */
   readonly closeConnection: boolean;
+}
+
+/** An answer as another process wrote it. */
+export interface RelayedAnswer {
+  readonly status: string;
+  /** Name, value, name, value. */
+  readonly headers: readonly string[];
+  readonly body: string;
 }
 
 const typeAndRequestId = 'application/json; charset=utf-8\r\nX-Tg-Request-Id: ';
@@ -105,13 +113,16 @@ export class ApiRequest implements Call {
     return this.headers.repeated;
   }
 
-  /** Why it is uncertain where the request ends; null: it is certain. */
-  get framingFault(): FramingFault | null {
+  /**
+   * Code of a request whose end is uncertain; null: it is certain. Request smuggling: a proxy and this server could disagree
+   * on the message boundary.
+   */
+  get framingFault(): 41100 | 40000 | null {
     const { headers } = this;
-    if (headers.get('transfer-encoding') !== undefined) return 'transfer-encoding';
+    if (headers.get('transfer-encoding') !== undefined) return 41100;
     const length = headers.get('content-length');
     if (length === undefined) return null;
-    return headers.repeatsLength || !/^\d+$/.test(length) ? 'content-length' : null;
+    return headers.repeatsLength || !/^\d+$/.test(length) ? 40000 : null;
   }
 
   /** Fixes the effective request id: first of all, so that every answer carries it. */
@@ -159,13 +170,13 @@ export class ApiRequest implements Call {
   }
 
   /**
-   * Reads the body under its cap and deadline, then calls `done` once, in a later turn or this one: `gone` when the peer
-   * goes or is too slow. `keeps` false: the body stays empty. Not called when the request is answered before.
+   * Reads the body, of at most `bytesMax`, within its deadline, then calls `done` once, in a later turn or this one. `keeps`
+   * false: the body stays empty. Not called when the request is answered before.
    */
-  readBody(done: (result: 'read' | 'too-large' | 'gone') => void, keeps = true): void {
+  readBody(bytesMax: number, done: (result: BodyRead) => void, keeps = true): void {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const finish = (result: 'read' | 'too-large' | 'gone'): void => {
+    const finish = (result: BodyRead): void => {
       this.#goneListener = null;
       giveUp();
       done(result);
@@ -181,11 +192,11 @@ export class ApiRequest implements Call {
       if (finished || !this.#open) return;
       bytes += chunk.byteLength;
       // A chunk is valid during the call only.
-      if (keeps && bytes <= bodyBytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
-      if (!isLast && bytes <= bodyBytesMax) return;
+      if (keeps && bytes <= bytesMax) chunks.push(Buffer.from(new Uint8Array(chunk)));
+      if (!isLast && bytes <= bytesMax) return;
       finished = true;
-      if (keeps && bytes <= bodyBytesMax) this.body = Buffer.concat(chunks, bytes);
-      finish(bytes > bodyBytesMax ? 'too-large' : 'read');
+      if (keeps && bytes <= bytesMax) this.body = Buffer.concat(chunks, bytes);
+      finish(bytes > bytesMax ? 'too-large' : 'read');
     });
   }
 
@@ -214,6 +225,19 @@ export class ApiRequest implements Call {
     else this.#write(answer);
     // No route takes a HEAD: its connection ends with the refusal, behind whose head the library waits for a body.
     if (this.method === 'HEAD') this.#response.close();
+  }
+
+  /** Writes an answer that another process made, and ends the connection. Does nothing when the peer has gone. */
+  answerAs({ status, headers, body }: RelayedAnswer): void {
+    if (!this.#open) return;
+    this.#end();
+    const response = this.#response;
+    response.cork(() => {
+      response.writeStatus(status);
+      for (let at = 0; at < headers.length; at += 2)
+        response.writeHeader(headers[at] ?? '', headers[at + 1] ?? '');
+      response.end(body, true);
+    });
   }
 
   /** Of the peer; while the request is open. */
@@ -251,8 +275,9 @@ export class ApiRequest implements Call {
     if (answer.allow !== undefined) response.writeHeader('Allow', answer.allow);
     if (answer.repeatOf !== undefined) response.writeHeader('X-Tg-Repeat-Of', answer.repeatOf);
     if (answer.retryAfterS !== undefined) response.writeHeader('Retry-After', `${answer.retryAfterS}`);
-    if (this.method !== 'HEAD') response.end(answer.body, answer.closeConnection);
+    if (this.method !== 'HEAD') return response.end(answer.body, answer.closeConnection);
     // The length that the body would have, and none of it.
-    else response.writeHeader('Connection', 'close').tryEnd('', Buffer.byteLength(answer.body));
+    response.writeHeader('Connection', 'close');
+    response.tryEnd('', Buffer.byteLength(answer.body));
   }
 }

@@ -1,116 +1,77 @@
 /**
- * The endpoints of the API but those of calls and messages (call-endpoints.ts, message-endpoint.ts): reads each one's parameters,
- * has the core do it, and writes the answer. Source: API doc, Endpoints 1 and 2; events.md, Reading.
+ * Handlers of the routes of devices' connections, wakeups, messages and events: each has the core do it and encodes the
+ * answer. Source: API doc, Endpoints 1 and 2; events.md, Reading; signal-wire.md, Sending a message.
  */
-import { queryConnectivity, type ConnectivityDeps } from '../../core/devices/query-connectivity.ts';
-import {
-  queryConnectivityBatch,
-  type ConnectivityBatchDeps,
-} from '../../core/devices/query-connectivity-batch.ts';
-import type { ApplicationLimit } from '../../core/devices/request-limits.ts';
-import { readEvents, type ReadEventsDeps } from '../../core/events/read-events.ts';
-import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
-import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
-import { queryWakeupOutcome, type WakeupOutcomeDeps } from '../../core/wakeups/query-wakeup-outcome.ts';
+import { queryConnectivity } from '../../core/devices/query-connectivity.ts';
+import { queryConnectivityBatch } from '../../core/devices/query-connectivity-batch.ts';
+import { readEvents } from '../../core/events/read-events.ts';
+import { sendMessage } from '../../core/messages/send-message.ts';
+import { sendWakingMessage } from '../../core/messages/send-waking-message.ts';
+import { queryWakeupOutcome } from '../../core/wakeups/query-wakeup-outcome.ts';
 import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
+import { fail, type Result } from '../../lib/result.ts';
+import { overload } from '../../model/codes.ts';
+import type { DeviceId } from '../../model/ids.ts';
+import { holdsPermission } from '../../model/registry.ts';
+import type { WakeupRecord } from '../../model/wakeup.ts';
 import {
   decodeConnectivityBatchBody,
   encodeConnectivityBatch,
   encodeConnectivityEntry,
 } from '../../protocol/rest/connectivity-batch.ts';
 import {
-  encodeConnectivityRecord,
   decodeWakeupBody,
-  decodeWakeupOutcomeQuery,
+  encodeConnectivityRecord,
+  encodeMessageReceipt,
+  encodeMessageRefusal,
   encodeWakeupReceipt,
   encodeWakeupRecord,
+  type MessageBody,
+  type WakeupBody,
+  type WakeupOutcomeQuery,
 } from '../../protocol/rest/device-requests.ts';
-import { decodeEventsQuery, encodeEventPage } from '../../protocol/rest/events.ts';
-import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
-import { overload } from '../../model/codes.ts';
-import type { WakeupRecord } from '../../model/wakeup.ts';
+import { encodeEventPage, type EventsQuery } from '../../protocol/rest/events.ts';
 import {
-  coded,
-  plain,
   refuse,
   refuseParameter,
+  refusePermission,
   replyWith,
   type Call,
-  type Reply,
+  type Handler,
   type Route,
 } from './route.ts';
 
 const replyConnectivity = replyWith(encodeConnectivityRecord);
 
-export function connectivityRoute(deps: ConnectivityDeps): Route {
-  return {
-    name: 'connectivity',
-    method: 'GET',
-    path: '/v1/device/connectivity',
-    permission: 'connectivity:read',
-    ...plain,
-    handle(call) {
-      const deviceId = decodeDeviceQuery(call.query);
-      if (!deviceId.ok) return refuseParameter(deviceId.error);
-      return replyConnectivity(queryConnectivity(deps, call.credential.appId, deviceId.value));
-    },
-  };
-}
-
-export interface BatchRouteDeps extends ConnectivityBatchDeps {
-  /** How often an application may query; a batch is as many queries as it has ids. Null: as often as it likes. */
-  readonly queries: ApplicationLimit | null;
-}
+export const queryDevice: Handler<DeviceId> = (deviceId, { credential }, { connectivity }) =>
+  replyConnectivity(queryConnectivity(connectivity, credential.appId, deviceId));
 
 const replyBatch = replyWith(encodeConnectivityBatch);
 
-export function connectivityBatchRoute(deps: BatchRouteDeps): Route {
-  return {
-    name: 'connectivity-batch',
-    method: 'POST',
-    path: '/v1/devices/connectivity',
-    permission: 'connectivity:read',
-    ...plain,
-    tellsWhenToRetry: true,
-    handle(call) {
-      const deviceIds = decodeConnectivityBatchBody(call.body);
-      const { appId } = call.credential;
-      // Its price is in its body; one that cannot be read is one query, and refused like one.
-      const waitMs = deps.queries?.take(appId, deviceIds.ok ? deviceIds.value.length : 1) ?? 0;
-      if (waitMs > 0) return refuse(overload(waitMs));
-      if (!deviceIds.ok) return refuseParameter(deviceIds.error);
-      const onGone = (listener: () => void): void => call.onGone(listener);
-      const batch = { appId, deviceIds: deviceIds.value, entryOf: encodeConnectivityEntry, onGone };
-      return replyBatch(queryConnectivityBatch(deps, batch));
-    },
-  };
+export const queryDevices: Route['handle'] = (call, { batches, limits }) => {
+  const deviceIds = decodeConnectivityBatchBody(call.body);
+  const { appId } = call.credential;
+  // A batch is as many queries as it has ids; one that cannot be read is one query, and refused like one.
+  const waitMs = limits.queries?.take(appId, deviceIds.ok ? deviceIds.value.length : 1) ?? 0;
+  if (waitMs > 0) return refuse(overload(waitMs));
+  if (!deviceIds.ok) return refuseParameter(deviceIds.error);
+  const batch = { appId, deviceIds: deviceIds.value, entryOf: encodeConnectivityEntry, onGone: goneOf(call) };
+  return replyBatch(queryConnectivityBatch(batches, batch));
+};
+
+export function parseWakeup({ requestId, body }: Call): Result<WakeupBody, string> {
+  return requestId.origin === 'invalid'
+    ? fail('X-Request-ID must be 1-128 printable ASCII characters, given once')
+    : decodeWakeupBody(body);
 }
 
 const replyReceipt = replyWith(encodeWakeupReceipt);
 
-export function wakeupRoute(deps: WakeupDeps, account: AnsweredWakeups): Route {
-  return {
-    name: 'wakeup',
-    method: 'POST',
-    path: '/v1/device/wakeup-request',
-    permission: 'wakeup:write',
-    ...coded,
-    successStatus: 202,
-    takesRequestId: true,
-    handle: (call) => submit(deps, call),
-    answered: (answer) => account.note(answer),
-  };
-}
-
-function submit(deps: WakeupDeps, call: Call): Reply | Promise<Reply> {
+export const wakeDevice: Handler<WakeupBody> = (wakeup, call, { wakeups }) => {
+  const { deviceId, customData, customDataText } = wakeup;
   const { requestId, credential, signature, signatureExpiresMs } = call;
-  if (requestId.origin === 'invalid')
-    return refuseParameter('X-Request-ID must be 1-128 printable ASCII characters, given once');
-  const body = decodeWakeupBody(call.body);
-  if (!body.ok) return refuseParameter(body.error);
-  const { deviceId, customData, customDataText } = body.value;
   call.deviceId = deviceId;
-  const answer = submitWakeup(deps, {
+  const answer = submitWakeup(wakeups, {
     appId: credential.appId,
     deviceId,
     customData,
@@ -120,46 +81,36 @@ function submit(deps: WakeupDeps, call: Call): Reply | Promise<Reply> {
     signatureExpiresMs,
   });
   return replyReceipt(answer);
-}
+};
 
-export function wakeupOutcomeRoute(deps: WakeupOutcomeDeps): Route {
-  return {
-    name: 'wakeup-outcome',
-    method: 'GET',
-    path: '/v1/device/wakeup-request',
-    permission: 'wakeup:write',
-    ...coded,
-    asksAgain: true,
-    handle(call) {
-      const query = decodeWakeupOutcomeQuery(call.query);
-      if (!query.ok) return refuseParameter(query.error);
-      const { requestId, waitMs } = query.value;
-      const { appId } = call.credential;
-      call.isLongPoll = waitMs > 0;
-      const onGone = (listener: () => void): void => call.onGone(listener);
-      const answer = queryWakeupOutcome(deps, { appId, ...query.value, onGone });
-      return replyWith((record: WakeupRecord) => encodeWakeupRecord(requestId, record))(answer);
-    },
-  };
-}
+export const queryOutcome: Handler<WakeupOutcomeQuery> = (query, call, { outcomes }) => {
+  call.isLongPoll = query.waitMs > 0;
+  const { appId } = call.credential;
+  const answer = queryWakeupOutcome(outcomes, { appId, ...query, onGone: goneOf(call) });
+  return replyWith((record: WakeupRecord) => encodeWakeupRecord(query.requestId, record))(answer);
+};
+
+const replyMessage = replyWith(encodeMessageReceipt, encodeMessageRefusal);
+
+export const deliverMessage: Handler<MessageBody> = ({ wake, waitMs, ...asked }, call, { messages }) => {
+  const { credential, signature, signatureExpiresMs } = call;
+  const message = { appId: credential.appId, ...asked, signature, signatureExpiresMs };
+  if (!wake) return replyMessage(sendMessage(messages, message));
+  if (!holdsPermission(credential, 'wakeup:write')) return refusePermission('wakeup:write');
+  call.isLongPoll = waitMs > 0;
+  const answer = sendWakingMessage(messages, { message, waitMs, credential, onGone: goneOf(call) });
+  return replyMessage(answer);
+};
 
 const replyEvents = replyWith(encodeEventPage);
 
-export function eventsRoute(deps: ReadEventsDeps): Route {
-  return {
-    name: 'events',
-    method: 'GET',
-    path: '/v1/events',
-    permission: 'events:read',
-    ...plain,
-    asksAgain: true,
-    handle(call) {
-      const query = decodeEventsQuery(call.query);
-      if (!query.ok) return refuseParameter(query.error);
-      const { appId } = call.credential;
-      call.isLongPoll = query.value.waitMs > 0;
-      const onGone = (listener: () => void): void => call.onGone(listener);
-      return replyEvents(readEvents(deps, { appId, ...query.value, onGone }));
-    },
-  };
+export const listEvents: Handler<EventsQuery> = (query, call, { events }) => {
+  call.isLongPoll = query.waitMs > 0;
+  const { appId } = call.credential;
+  return replyEvents(readEvents(events, { appId, ...query, onGone: goneOf(call) }));
+};
+
+/** Calls its listener if the caller hangs up. */
+function goneOf(call: Call): Call['onGone'] {
+  return (listener) => call.onGone(listener);
 }

@@ -6,29 +6,31 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { HttpConnections } from '../../lib/connections/http-connections.ts';
 import { TurnBudget } from '../../lib/token-bucket.ts';
-import type { HttpRequest, HttpResponse } from '../../lib/uws.ts';
+import type { HttpHandler } from '../../lib/uws.ts';
 import { overload, refusal, type Code, type TransportCode } from '../../model/codes.ts';
 import {
   bodiesVerifyingBytesMax,
   smallBodyBytesMax,
   unprovedBodiesBytesMax,
 } from '../../model/http-limits.ts';
-import { answersPerTurnMax, bodyBytesMax } from '../../model/limits.ts';
+import { answersPerTurnMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RequestLog } from '../../core/requests/request-log.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { canonicalPath } from '../../protocol/tgv1/signature.ts';
 import { isJsonContentType } from '../../protocol/rest/content-type.ts';
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
-import { ApiRequest, type FramingFault, type RequestContext } from './api-request.ts';
+import { ApiRequest, type BodyRead, type RequestContext } from './api-request.ts';
+import type { ApiServices } from './api-services.ts';
 import type { Authentication, AuthenticationFailure, Authenticator } from './authenticator.ts';
-import { refuse, refusePermission, type Reply, type Route } from './route.ts';
-import { RouteTable } from './route-table.ts';
+import { refuse, refusePermission, routesByPath, type Reply, type Route } from './route.ts';
 import { UnprovedBodies } from './unproved-bodies.ts';
 
 export interface PipelineDeps {
   readonly routes: readonly Route[];
+  readonly services: ApiServices;
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
@@ -39,15 +41,9 @@ export interface PipelineDeps {
   isDraining(): boolean;
 }
 
-/** Two that read such a request differently could be made to see two requests. Source: decisions.md, HTTP. */
-const framingCodes: Readonly<Record<FramingFault, TransportCode>> = {
-  'transfer-encoding': 41100,
-  'content-length': 40000,
-};
-
 export class Pipeline {
   readonly #deps: PipelineDeps;
-  readonly #routes: RouteTable;
+  readonly #routes: ReadonlyMap<string, readonly Route[]>;
   readonly #context: RequestContext;
   readonly #bodies = new UnprovedBodies({
     bytesMax: unprovedBodiesBytesMax,
@@ -58,7 +54,7 @@ export class Pipeline {
 
   constructor(deps: PipelineDeps) {
     this.#deps = deps;
-    this.#routes = new RouteTable(deps.routes);
+    this.#routes = routesByPath(deps.routes);
     deps.connections.onFull(() => this.#bodies.evict());
     this.#context = {
       clock: deps.clock,
@@ -76,24 +72,24 @@ export class Pipeline {
   }
 
   /** The front end's handler of every request. */
-  readonly handle = (response: HttpResponse, incoming: HttpRequest): void => {
+  readonly handle: HttpHandler = (response, incoming) => {
     this.#underWay += 1;
     const request = new ApiRequest(response, incoming, this.#context);
-    const routes = this.#routes.find(request.path);
+    const routes = this.#routes.get(canonicalPath(request.path));
     const first = routes?.[0] ?? null;
     const route = routes?.find(({ method }) => method === request.method);
     request.identify((route ?? first)?.takesRequestId === true);
     if (request.framingFault !== null)
-      return this.#refuseTransport(request, route ?? first, framingCodes[request.framingFault]);
-    if (routes === null || first === null) return this.#refuseTransport(request, null, 40400);
+      return this.#refuseTransport(request, route ?? first, request.framingFault);
+    if (routes === undefined || first === null) return this.#refuseTransport(request, null, 40400);
     if (route === undefined)
       return this.#refuseTransport(request, first, 40500, routes.map(({ method }) => method).join(', '));
     if (request.bodyBytes === 0) return this.#authenticate(request, route);
-    if (request.bodyBytes > bodyBytesMax) return this.#refuseTransport(request, route, 41300);
+    if (request.bodyBytes > route.bodyBytesMax) return this.#refuseTransport(request, route, 41300);
     request.detach();
     if (request.bodyBytes > smallBodyBytesMax || this.#deps.connections.isCrowded)
       return this.#readCostly(request, route);
-    request.readBody((result) => {
+    request.readBody(route.bodyBytesMax, (result) => {
       if (result === 'too-large') this.#refuseTransport(request, route, 41300);
       else if (result === 'read') this.#authenticate(request, route);
     });
@@ -107,14 +103,15 @@ export class Pipeline {
       if (request.isOpen) this.#reply(request, route, unverified(route), true);
     });
     const leave = (): void => this.#bodies.leave(body);
-    request.readBody((result) => {
+    const done = (result: BodyRead): void => {
       if (result === 'read' && failure === null)
         // In a later turn, so that a turn verifies no more than may be verified at the same time.
         return this.#bodies.await(body, () => this.#authenticate(request, route, () => setImmediate(leave)));
       leave();
       if (result === 'too-large') this.#refuseTransport(request, route, 41300);
       else if (failure !== null && request.isOpen) this.#turnAway(request, route, failure);
-    }, failure === null);
+    };
+    request.readBody(route.bodyBytesMax, done, failure === null);
   }
 
   /** `verified` is called when the signature is no longer being verified. */
@@ -136,7 +133,8 @@ export class Pipeline {
       return this.#refuseTransport(request, route, 41500);
     if (!holdsPermission(request.credential, route.permission))
       return this.#reply(request, route, refusePermission(route.permission));
-    const waitMs = route.limit?.take(request.credential.appId) ?? 0;
+    const limit = route.limit === null ? null : this.#deps.services.limits[route.limit];
+    const waitMs = limit?.take(request.credential.appId) ?? 0;
     if (waitMs > 0) return this.#refuseOverload(request, route, waitMs);
     this.#call(request, route);
   }
@@ -151,7 +149,7 @@ export class Pipeline {
 
   #call(request: ApiRequest, route: Route): void {
     try {
-      const reply = route.handle(request);
+      const reply = route.handle(request, this.#deps.services);
       if (!(reply instanceof Promise)) return this.#reply(request, route, reply);
       request.detach();
       reply.then(
@@ -223,11 +221,11 @@ export class Pipeline {
     const name = route?.name ?? 'none';
     if (request.isLongPoll) telemetry.longPoll(name, status, code, seconds);
     else telemetry.httpRequest(name, status, code, seconds);
-    // The hot path: of a success that nobody logs nothing more is made.
+    // Hot path: skip the record for successes that are not logged.
     if (code === 0 && !requestLog.hasSuccesses && route?.answered === undefined) return;
     const answered = answeredBy(request, reply, { route: name, status, seconds });
     if (route?.answered === undefined) requestLog.note(answered);
-    else route.answered(answered);
+    else route.answered(answered, this.#deps.services);
   }
 
   /** The answer may leave the connection open. */

@@ -6,23 +6,23 @@ import type { HttpRequest } from '../../lib/uws.ts';
 
 export class RequestHeaders {
   /** Name, value, name, value: one array to make. */
-  readonly #fields: string[] = [];
+  readonly fields: string[] = [];
   /** A header that must stand once stands twice: Authorization, X-Tg-*, Content-Type. */
   repeated = false;
   repeatsRequestId = false;
   repeatsLength = false;
 
   /** Walked, not asked for: only that shows a repeated header, and an empty one apart from an absent one. */
-  constructor(request: HttpRequest) {
+  constructor(request: Pick<HttpRequest, 'forEach'>) {
     request.forEach((name, value) => {
       if (this.get(name) !== undefined) this.#noteRepeated(name);
-      this.#fields.push(name, value);
+      this.fields.push(name, value);
     });
   }
 
   /** `name` in lower case. The value is trimmed, and of a repeated header the last. */
   get(name: string): string | undefined {
-    const fields = this.#fields;
+    const fields = this.fields;
     for (let at = fields.length - 2; at >= 0; at -= 2) if (fields[at] === name) return fields[at + 1];
     return undefined;
   }

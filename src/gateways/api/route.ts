@@ -1,13 +1,15 @@
-/** The declaration of an endpoint; the pipeline does the rest. */
+/** The form of a route's declaration, of a call and of its reply; the table of routes is routes.ts. */
+import { assert } from '../../lib/assert.ts';
 import type { Result } from '../../lib/result.ts';
 import { codeTexts, refusal, type Code } from '../../model/codes.ts';
 import type { DeviceId, RequestId } from '../../model/ids.ts';
+import { bodyBytesMax } from '../../model/limits.ts';
 import type { Credential, Permission } from '../../model/registry.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { RepeatMark } from '../../model/wakeup.ts';
-import type { ApplicationLimit } from '../../core/devices/request-limits.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { EnvelopeShape, JsonText } from '../../protocol/rest/shared-fields.ts';
+import type { ApiServices, LimitName } from './api-services.ts';
 
 /** A call that is authentic and permitted; its parameters are not yet read. */
 export interface Call extends SignedRequest {
@@ -45,42 +47,36 @@ export interface Route {
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
+  /** Maximum size of the body, bytes; beyond it 41300. */
+  readonly bodyBytesMax: number;
   readonly permission: Permission;
+  /** How often an application may call the route; null: no limit before its handler. */
+  readonly limit: LimitName | null;
   readonly envelope: EnvelopeShape;
   /** HTTP status of code 0. */
   readonly successStatus: 200 | 202;
   /** True: a failure's HTTP status is the first three digits of its code; false: 200, the caller reads the code. */
   readonly statusFromCode: boolean;
-  /** What is answered while no signature can be verified, where the endpoint has no 50301. */
-  readonly unverifiedCode?: 50000;
-  /** True: a 42901 of the endpoint says when to come again, whatever the HTTP status. */
-  readonly tellsWhenToRetry?: true;
-  /** How often an application may ask this; null or left out: as often as it likes. */
-  readonly limit?: ApplicationLimit | null;
   /** True: X-Request-ID is the caller's to choose. */
   readonly takesRequestId: boolean;
+  /** Answered while no signature can be verified, where the endpoint has no 50301. */
+  readonly unverifiedCode?: 50000;
+  /** True: a 42901 of the handler carries Retry-After, whatever the HTTP status. */
+  readonly tellsWhenToRetry?: true;
   /** True: the answer may come long after the request, and the credential has to hold then, too. */
   readonly asksAgain?: true;
-  handle(call: Call): Reply | Promise<Reply>;
-  /** Told of every answer to a request of its path and method, those before `handle` too. Must not throw. */
-  answered?(answered: WakeupAnswered): void;
+  handle(call: Call, services: ApiServices): Reply | Promise<Reply>;
+  /** Called with every answer to a request of its path and method, also one before `handle`. Must not throw. */
+  answered?(answered: WakeupAnswered, services: ApiServices): void;
 }
 
-/** HTTP's 200 whatever became of it: the caller reads the code. */
-export const plain = {
-  envelope: 'plain',
-  successStatus: 200,
-  statusFromCode: false,
-  takesRequestId: false,
-} as const;
+const common = { bodyBytesMax, successStatus: 200, takesRequestId: false } as const;
+
+/** HTTP 200 also for failures: the caller reads the code. */
+export const plain = { ...common, envelope: 'plain', statusFromCode: false } as const;
 
 /** The HTTP status is that of the code. */
-export const coded = {
-  envelope: 'with-request-id',
-  successStatus: 200,
-  statusFromCode: true,
-  takesRequestId: false,
-} as const;
+export const coded = { ...common, envelope: 'with-request-id', statusFromCode: true } as const;
 
 /** An answer of the core that is no success. */
 interface Failure {
@@ -100,6 +96,19 @@ export function refuseParameter(message: string): Reply {
 /** `permission`: what it lacks. */
 export function refusePermission(permission: Permission): Reply {
   return refuse(refusal(40301, `${codeTexts[40301]} ${permission}`));
+}
+
+export type Handler<Params> = (params: Params, call: Call, services: ApiServices) => Reply | Promise<Reply>;
+
+/** Answers 40003 with the reason where `parse` fails. */
+export function parsed<Params>(
+  parse: (call: Call, services: ApiServices) => Result<Params, string>,
+  handle: Handler<Params>,
+): Route['handle'] {
+  return (call, services) => {
+    const params = parse(call, services);
+    return params.ok ? handle(params.value, call, services) : refuseParameter(params.error);
+  };
 }
 
 type Answer<Value, Failed> = Result<Value, Failed> & RepeatMark;
@@ -122,4 +131,15 @@ export function replyWith<Value, Failed extends Failure = Failure>(
     return repeatOf === undefined ? replyTo(answer) : { ...replyTo(answer), repeatOf };
   };
   return (answer) => (answer instanceof Promise ? answer.then(reply) : reply(answer));
+}
+
+export function routesByPath(routes: readonly Route[]): ReadonlyMap<string, readonly Route[]> {
+  const byPath = new Map<string, readonly Route[]>();
+  for (const route of routes) {
+    const others = byPath.get(route.path) ?? [];
+    const isNew = others.every(({ method }) => method !== route.method);
+    assert(isNew, `one route for ${route.method} ${route.path}`);
+    byPath.set(route.path, [...others, route]);
+  }
+  return byPath;
 }

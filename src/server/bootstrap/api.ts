@@ -10,31 +10,13 @@ import {
   wakingMessagesMax,
   wakingMessagesPerApplicationMax,
 } from '../../model/limits.ts';
+import type { RelayedAnswer } from '../../gateways/api/api-request.ts';
+import type { ApiServices } from '../../gateways/api/api-services.ts';
 import { Authenticator } from '../../gateways/api/authenticator.ts';
-import { callCredentialsRoute, callEndRoute, callStatusRoute } from '../../gateways/api/call-endpoints.ts';
-import {
-  connectivityBatchRoute,
-  connectivityRoute,
-  eventsRoute,
-  wakeupOutcomeRoute,
-  wakeupRoute,
-} from '../../gateways/api/endpoints.ts';
-import { messageRoute } from '../../gateways/api/message-endpoint.ts';
-import {
-  deviceChangeRoute,
-  deviceRemoveRoute,
-  devicesAddRoute,
-  devicesListRoute,
-  type Provision,
-} from '../../gateways/api/device-endpoints.ts';
+import type { Provision } from '../../model/provisioning.ts';
 import { Pipeline } from '../../gateways/api/pipeline.ts';
-import {
-  answerRelayed,
-  RequestRelay,
-  type RelayedAnswer,
-  type RelayedRequest,
-} from '../../gateways/api/request-relay.ts';
-import type { Route } from '../../gateways/api/route.ts';
+import { answerRelayed, RequestRelay, type RelayedRequest } from '../../gateways/api/request-relay.ts';
+import { apiRoutes } from '../../gateways/api/routes.ts';
 import { DeviceList } from '../../core/devices/list-devices.ts';
 import { ApplicationLimit } from '../../core/devices/request-limits.ts';
 import { batchQueueShape } from '../../core/devices/query-connectivity-batch.ts';
@@ -48,7 +30,7 @@ import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, InlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import type { ServerContext } from './server-context.ts';
-import { callRates, issuingSettings, verifierThreads, type CallRates } from '../config/derived-settings.ts';
+import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */
@@ -86,8 +68,13 @@ export class Api {
         perApplicationMax: wakingMessagesPerApplicationMax,
       }),
     };
-    const routes = composeRoutes(context, readers);
-    const pipeline = new Pipeline({ ...context, routes, authenticator, connections: connections.api });
+    const pipeline = new Pipeline({
+      ...context,
+      routes: apiRoutes,
+      services: composeServices(context, readers),
+      authenticator,
+      connections: connections.api,
+    });
     this.#clock = clock;
     this.#listen = settings.api.listen;
     this.#pipeline = pipeline;
@@ -182,62 +169,44 @@ interface Readers {
   readonly wakings: WaitingReaders;
 }
 
-function composeRoutes(context: ApiDeps, readers: Readers): Route[] {
+function composeServices(context: ApiDeps, readers: Readers): ApiServices {
   const { settings, clock, registry, records, messages, calls } = context;
   const { wakeups: wakeupRecords, calls: callRecords, events } = records;
+  const batches = new WaitingReaders(clock, { max: batchesMax, perApplicationMax: batchesPerApplicationMax });
   const waiters = new OutcomeWaiters(events);
-  const reading = {
-    ...context,
-    events,
-    readers: readers.events,
-    queue: new FairQueue(scanQueueShape),
-    waiters: new EventWaiters({ registry, events, log: context.log }),
-  };
-  const batching = {
-    batches: new WaitingReaders(clock, { max: batchesMax, perApplicationMax: batchesPerApplicationMax }),
-    queue: new FairQueue(batchQueueShape),
-  };
-  const outcomes = { ...context, wakeupRecords, waiters };
-  const messaging = {
-    ...context,
-    memory: messages,
+  const outcomes = { ...context, wakeupRecords, waiters, readers: readers.outcomes };
+  return {
+    limits: applicationLimits(context),
+    connectivity: context,
+    batches: { ...context, batches, queue: new FairQueue(batchQueueShape) },
     wakeups: context,
+    answeredWakeups: context.answeredWakeups,
     outcomes,
-    waiting: readers.wakings,
-    wakings: context.wakings,
+    messages: {
+      ...context,
+      memory: messages,
+      wakeups: context,
+      outcomes,
+      waiting: readers.wakings,
+      wakings: context.wakings,
+    },
+    events: {
+      ...context,
+      events,
+      readers: readers.events,
+      queue: new FairQueue(scanQueueShape),
+      waiters: new EventWaiters({ registry, events, log: context.log }),
+    },
+    calls: { ...context, ...calls, records: callRecords, ...issuingSettings(settings) },
+    mixedFormats: settings.calls.mixed_formats,
+    callEnds: context.callEnds,
+    devices: new DeviceList(context),
+    provision: context.provision,
+    secretRules: { allowShortSecrets: settings.registry.allow_short_secrets },
   };
-  const calling = { ...context, ...calls, records: callRecords };
-  const { allow_short_secrets: allowShortSecrets } = settings.registry;
-  const provisioning = { ...context, secretRules: { allowShortSecrets } };
-  const limits = applicationLimits(context);
-  const { queries, issuances, callEnds, messages: sendings, eventReads, provisionings } = limits;
-  return [
-    { ...connectivityRoute(context), limit: queries },
-    connectivityBatchRoute({ ...context, ...batching, queries }),
-    // Wakeups have limits of their own, behind their other checks.
-    wakeupRoute(context, context.answeredWakeups),
-    {
-      ...wakeupOutcomeRoute({ ...outcomes, readers: readers.outcomes }),
-      limit: queries,
-    },
-    { ...messageRoute(messaging), limit: sendings },
-    { ...eventsRoute(reading), limit: eventReads },
-    { ...callStatusRoute(calling), limit: queries },
-    { ...callEndRoute(context.callEnds), limit: callEnds },
-    {
-      ...callCredentialsRoute({ ...calling, ...issuingSettings(settings) }, settings.calls.mixed_formats),
-      limit: issuances,
-    },
-    { ...devicesListRoute(new DeviceList(context)), limit: provisionings },
-    { ...devicesAddRoute(provisioning), limit: provisionings },
-    { ...deviceChangeRoute(provisioning), limit: provisionings },
-    { ...deviceRemoveRoute(provisioning), limit: provisionings },
-  ];
 }
 
-type ApplicationLimits = Readonly<Record<keyof CallRates | 'callEnds', ApplicationLimit | null>>;
-
-function applicationLimits({ settings, clock, sharers }: ApiDeps): ApplicationLimits {
+function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['limits'] {
   const rates = callRates(settings);
   const limit = (rate: Rate | null): ApplicationLimit | null =>
     rate === null ? null : new ApplicationLimit(clock, rate, sharers);

@@ -13,7 +13,7 @@ import { issuedHere } from '../../core/calls/issue-call-credentials.ts';
 import type { FetchCall } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
-import type { Provision } from '../../gateways/api/device-endpoints.ts';
+import type { Provision } from '../../model/provisioning.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';

@@ -16,7 +16,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { MemberSearch } from '../../core/devices/member-search.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { Provision } from '../../gateways/api/device-endpoints.ts';
+import type { Provision } from '../../model/provisioning.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { OpenContext, ServerContext } from '../bootstrap/server-context.ts';
 import { AloneMember, type Member, type Membership, type MembershipView } from './membership.ts';

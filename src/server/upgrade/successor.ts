@@ -8,7 +8,8 @@ import type { Server } from 'node:net';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { SocketHandle } from '../../lib/bound-sockets.ts';
-import type { RelayedAnswer, RelayTarget } from '../../gateways/api/request-relay.ts';
+import type { RelayedAnswer } from '../../gateways/api/api-request.ts';
+import type { RelayTarget } from '../../gateways/api/request-relay.ts';
 import type { SuccessorFacts, SuccessorOrder, SuccessorReport } from './hand-over-messages.ts';
 
 /** The way to a successor. */

@@ -18,7 +18,7 @@ function scene(): Scene {
   const response = new FakeResponse();
   let gone = 0;
   let ended = 0;
-  const request = new ApiRequest(response.asResponse, fakeRequest('GET', '/', {}), {
+  const request = new ApiRequest(response, fakeRequest('GET', '/', {}), {
     clock: new DrivenClock(),
     budget: new TurnBudget(1),
     ended: () => {

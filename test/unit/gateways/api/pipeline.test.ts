@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { codeTexts, refusal } from '../../../../src/model/codes.ts';
+import type { ApiServices } from '../../../../src/gateways/api/api-services.ts';
 import { Authenticator } from '../../../../src/gateways/api/authenticator.ts';
 import { Pipeline } from '../../../../src/gateways/api/pipeline.ts';
-import { refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
+import { coded, refuse, type Call, type Reply, type Route } from '../../../../src/gateways/api/route.ts';
 import { RequestLog, type LoggedRequests } from '../../../../src/core/requests/request-log.ts';
 import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
@@ -24,10 +25,8 @@ function route(overrides: Partial<Route>): Route {
     method: 'GET',
     path,
     permission: 'wakeup:write',
-    envelope: 'with-request-id',
-    successStatus: 200,
-    statusFromCode: true,
-    takesRequestId: false,
+    limit: null,
+    ...coded,
     handle: () => done,
     ...overrides,
   };
@@ -39,6 +38,9 @@ class Scene {
   readonly telemetry = new FakeTelemetry();
   readonly log = new FakeLog();
   readonly pipeline: Pipeline;
+  readonly services = {
+    limits: { queries: new ApplicationLimit(this.clock, { perSecond: 0.4, burst: 1 }) },
+  } as unknown as ApiServices;
 
   constructor(...routes: Route[]) {
     this.pipeline = this.logging('refused', routes);
@@ -59,6 +61,7 @@ class Scene {
       authenticator,
       connections: anyConnections(),
       routes,
+      services: this.services,
       requestLog: new RequestLog(logged, clock, log),
       isDraining: () => false,
     });
@@ -80,10 +83,7 @@ class Scene {
       atMs: this.clock.wallMs(),
     });
     const response = new FakeResponse();
-    (pipeline ?? this.pipeline).handle(
-      response.asResponse,
-      fakeRequest(method, at, { ...signed, ...headers }),
-    );
+    (pipeline ?? this.pipeline).handle(response, fakeRequest(method, at, { ...signed, ...headers }));
     return response;
   }
 }
@@ -181,15 +181,14 @@ for (const statusFromCode of [true, false]) {
   });
 }
 
-/** One call a second, and the calls that came through. */
+/** One call in 2.5 s, and the calls that came through. */
 function limited(overrides: Partial<Route>): { scene: Scene; handled: () => number } {
   let count = 0;
   const handle = (): Reply => {
     count += 1;
     return refuse(refusal(40003));
   };
-  const limit = new ApplicationLimit(new DrivenClock(), { perSecond: 0.4, burst: 1 });
-  return { scene: new Scene(route({ handle, limit, ...overrides })), handled: () => count };
+  return { scene: new Scene(route({ handle, limit: 'queries', ...overrides })), handled: () => count };
 }
 
 for (const statusFromCode of [true, false])

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { RequestHeaders } from '../../../../src/gateways/api/request-headers.ts';
-import type { HttpRequest } from '../../../../src/lib/uws.ts';
 
 function headersOf(...fields: readonly (readonly [name: string, value: string])[]): RequestHeaders {
   const request = {
@@ -9,7 +8,7 @@ function headersOf(...fields: readonly (readonly [name: string, value: string])[
       for (const [name, value] of fields) each(name, value);
     },
   };
-  return new RequestHeaders(request as unknown as HttpRequest);
+  return new RequestHeaders(request);
 }
 
 test('a header without a value is there, and one that did not come is not', () => {

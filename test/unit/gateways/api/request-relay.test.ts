@@ -3,9 +3,9 @@ import { test } from 'node:test';
 import {
   answerRelayed,
   RequestRelay,
-  type RelayedAnswer,
   type RelayedRequest,
 } from '../../../../src/gateways/api/request-relay.ts';
+import type { RelayedAnswer } from '../../../../src/gateways/api/api-request.ts';
 import { relayedRequestsMax } from '../../../../src/model/upgrade-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
@@ -20,7 +20,7 @@ function relayOf(own: (response: HttpResponse) => void = () => assert.fail('noth
   const relay = new RequestRelay(new DrivenClock(), own);
   const ask = (path: string): FakeResponse => {
     const response = new FakeResponse();
-    relay.handle(response.asResponse, fakeRequest('GET', path, { host: 'api' }, 'a=1'));
+    relay.handle(response, fakeRequest('GET', path, { host: 'api' }, 'a=1'));
     return response;
   };
   return { relay, ask };
@@ -91,6 +91,14 @@ test('a request that is relayed to a server on its way out is held there, and an
   assert.equal(response.body, '{"code":0}');
 });
 
+test('a HEAD is answered here while others are held, because no route takes one', () => {
+  let answered = 0;
+  const { relay } = relayOf(() => (answered += 1));
+  relay.hold();
+  relay.handle(new FakeResponse(), fakeRequest('HEAD', '/one', { host: 'api' }));
+  assert.equal(answered, 1);
+});
+
 test('more than may be held is told to come again', () => {
   const { relay, ask } = relayOf();
   relay.hold();
@@ -119,7 +127,7 @@ test('a relayed request is one of the front end to whoever answers it', async ()
       response.cork(() => {
         response.writeStatus('404 Not Found');
         response.writeHeader('X-Two', 'b');
-        response.end(seen.join(' '));
+        response.end(seen.join(' '), true);
       });
     });
   }, request);
@@ -128,5 +136,5 @@ test('a relayed request is one of the front end to whoever answers it', async ()
     headers: ['X-Two', 'b'],
     body: 'POST /v1/x q=2 content-length 4 192.0.2.1 body true',
   });
-  assert.equal(await answerRelayed((response) => void response.close(), request), null);
+  assert.equal(await answerRelayed((response) => response.close(), request), null);
 });

@@ -1,11 +1,11 @@
-/** What the endpoints of messages and events make of a call, and what each says of itself. */
+/** Handlers of messages and events. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { RequestId } from '../../../../src/model/ids.ts';
-import { eventsRoute } from '../../../../src/gateways/api/endpoints.ts';
-import { messageRoute } from '../../../../src/gateways/api/message-endpoint.ts';
+import type { ApiServices } from '../../../../src/gateways/api/api-services.ts';
+import { apiRoutes } from '../../../../src/gateways/api/routes.ts';
 import type { Credential } from '../../../../src/model/registry.ts';
-import type { Call, Reply, Route } from '../../../../src/gateways/api/route.ts';
+import type { Call, Reply } from '../../../../src/gateways/api/route.ts';
 import { EventWaiters } from '../../../../src/core/events/event-waiters.ts';
 import { scanQueueShape } from '../../../../src/core/events/read-events.ts';
 import { FairQueue } from '../../../../src/lib/fair-queue.ts';
@@ -18,8 +18,13 @@ import { FakeLog, FakeRegistry, type FakeSignalConnection, testDevice } from '..
 import { ScriptedEventLog, anEvent } from '../../../support/scripted-event-log.ts';
 import { demoCredential } from '../../../support/signed-requests.ts';
 
-async function send(route: Route, call: Partial<Call>): Promise<Reply> {
-  return route.handle({
+async function send(
+  name: 'message' | 'events',
+  services: Partial<ApiServices>,
+  call: Partial<Call>,
+): Promise<Reply> {
+  const route = apiRoutes.find((each) => each.name === name);
+  const whole: Call = {
     credential: demoCredential,
     query: '',
     body: new Uint8Array(0),
@@ -31,7 +36,8 @@ async function send(route: Route, call: Partial<Call>): Promise<Reply> {
     remoteAddress: () => '127.0.0.1',
     onGone: () => undefined,
     ...call,
-  });
+  };
+  return route?.handle(whole, services as ApiServices) ?? assert.fail(`no route is named ${name}`);
 }
 
 const good = { device_id: testDevice, name: 'msga_join_voip_room', payload: { room: '1' } };
@@ -39,14 +45,14 @@ const good = { device_id: testDevice, name: 'msga_join_voip_room', payload: { ro
 class MessageScene {
   readonly member = new ClusterScene(['node-1']).member(0);
   readonly connection: FakeSignalConnection;
-  readonly route: Route = messageRoute(this.member.waking);
 
   constructor() {
     this.connection = this.member.comeOnline().connection;
   }
 
-  send(body: unknown): Promise<Reply> {
-    return send(this.route, { body: Buffer.from(JSON.stringify(body)) });
+  send(body: unknown, call: Partial<Call> = {}): Promise<Reply> {
+    const services = { messages: this.member.waking };
+    return send('message', services, { body: Buffer.from(JSON.stringify(body)), ...call });
   }
 }
 
@@ -72,8 +78,7 @@ test('a body that breaks a rule is 40003, names the field, and reaches nobody', 
 test('only a message that may wake needs the permission to wake, and is told which it lacks', async () => {
   const scene = new MessageScene();
   const credential: Credential = { ...demoCredential, grants: ['message:send'] };
-  const asked = (wake: boolean): Promise<Reply> =>
-    send(scene.route, { credential, body: Buffer.from(JSON.stringify({ ...good, wake })) });
+  const asked = (wake: boolean): Promise<Reply> => scene.send({ ...good, wake }, { credential });
   const { code, message } = await asked(true);
   assert.equal(code, 40301);
   assert.match(message, /wakeup:write/);
@@ -124,11 +129,10 @@ class EventsScene {
   readonly queue = new FairQueue(scanQueueShape);
   readonly cluster = null;
   readonly waiters = new EventWaiters(this);
-  readonly route: Route = eventsRoute(this);
   hangUp: () => void = () => assert.fail('nobody has asked');
 
   ask(query: string): Promise<Reply> {
-    return send(this.route, { query, onGone: (listener) => (this.hangUp = listener) });
+    return send('events', { events: this }, { query, onGone: (listener) => (this.hangUp = listener) });
   }
 }
 
@@ -164,36 +168,3 @@ test('as many readers as an application may have are 42901 for the next, until o
   await first;
   assert.equal((await scene.ask('')).code, 0);
 });
-
-const contracts = [
-  {
-    scene: MessageScene,
-    contract: {
-      method: 'POST',
-      path: '/v1/device/message',
-      permission: 'message:send',
-      envelope: 'with-request-id',
-      successStatus: 200,
-      statusFromCode: true,
-      takesRequestId: false,
-    },
-  },
-  {
-    scene: EventsScene,
-    contract: {
-      method: 'GET',
-      path: '/v1/events',
-      permission: 'events:read',
-      envelope: 'plain',
-      successStatus: 200,
-      statusFromCode: false,
-      takesRequestId: false,
-    },
-  },
-] as const;
-for (const { scene: Scene, contract } of contracts)
-  test(`the endpoint ${contract.path} is what the contract says of it`, () => {
-    const { route } = new Scene();
-    for (const [name, value] of Object.entries(contract))
-      assert.equal(route[name as keyof typeof contract], value, name);
-  });

@@ -1,0 +1,156 @@
+/**
+ * The routes of the API, one row each: the pipeline takes a request through what its row declares, and docs/openapi.yaml
+ * documents the same.
+ */
+import type { endpointCodes } from '../../model/codes.ts';
+import { decodeCallEndBody } from '../../protocol/rest/call-end.ts';
+import { decodeMessageBody, decodeWakeupOutcomeQuery } from '../../protocol/rest/device-requests.ts';
+import { decodeEventsQuery } from '../../protocol/rest/events.ts';
+import {
+  decodeAdditions,
+  decodeDeviceListing,
+  decodeModification,
+} from '../../protocol/rest/provisioning.ts';
+import { decodeDeviceQuery } from '../../protocol/rest/shared-fields.ts';
+import { callCredentials, callEnd, callStatus, parseCallOrder } from './call-endpoints.ts';
+import { addDevices, changeDevice, listDevices, removeDevice } from './device-endpoints.ts';
+import {
+  deliverMessage,
+  listEvents,
+  parseWakeup,
+  queryDevice,
+  queryDevices,
+  queryOutcome,
+  wakeDevice,
+} from './endpoints.ts';
+import { coded, parsed, plain, type Route } from './route.ts';
+
+export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpointCodes })[] = [
+  {
+    name: 'connectivity',
+    method: 'GET',
+    path: '/v1/device/connectivity',
+    permission: 'connectivity:read',
+    limit: 'queries',
+    ...plain,
+    handle: parsed(({ query }) => decodeDeviceQuery(query), queryDevice),
+  },
+  {
+    name: 'connectivity-batch',
+    method: 'POST',
+    path: '/v1/devices/connectivity',
+    permission: 'connectivity:read',
+    // Its price is in its body.
+    limit: null,
+    ...plain,
+    tellsWhenToRetry: true,
+    handle: queryDevices,
+  },
+  {
+    name: 'wakeup',
+    method: 'POST',
+    path: '/v1/device/wakeup-request',
+    permission: 'wakeup:write',
+    // Wakeups have limits of their own, behind their other checks.
+    limit: null,
+    ...coded,
+    successStatus: 202,
+    takesRequestId: true,
+    handle: parsed(parseWakeup, wakeDevice),
+    answered: (answered, { answeredWakeups }) => answeredWakeups.note(answered),
+  },
+  {
+    name: 'wakeup-outcome',
+    method: 'GET',
+    path: '/v1/device/wakeup-request',
+    permission: 'wakeup:write',
+    limit: 'queries',
+    ...coded,
+    asksAgain: true,
+    handle: parsed(({ query }) => decodeWakeupOutcomeQuery(query), queryOutcome),
+  },
+  {
+    name: 'message',
+    method: 'POST',
+    path: '/v1/device/message',
+    permission: 'message:send',
+    limit: 'messages',
+    ...coded,
+    handle: parsed(({ body }) => decodeMessageBody(body), deliverMessage),
+  },
+  {
+    name: 'events',
+    method: 'GET',
+    path: '/v1/events',
+    permission: 'events:read',
+    limit: 'eventReads',
+    ...plain,
+    asksAgain: true,
+    handle: parsed(({ query }) => decodeEventsQuery(query), listEvents),
+  },
+  {
+    name: 'call-status',
+    method: 'GET',
+    path: '/v1/device/msgvoip-call-status',
+    permission: 'call:read',
+    limit: 'queries',
+    ...plain,
+    unverifiedCode: 50000,
+    handle: parsed(({ query }) => decodeDeviceQuery(query), callStatus),
+  },
+  {
+    name: 'call-end',
+    method: 'POST',
+    path: '/v1/device/msgvoip-call/end',
+    permission: 'call:end',
+    limit: 'callEnds',
+    ...plain,
+    handle: parsed(({ body }) => decodeCallEndBody(body), callEnd),
+  },
+  {
+    name: 'call-credentials',
+    method: 'POST',
+    path: '/v1/token/msgvoip',
+    permission: 'call:issue',
+    limit: 'issuances',
+    ...plain,
+    envelope: 'msg',
+    handle: parsed(parseCallOrder, callCredentials),
+  },
+  {
+    name: 'devices-list',
+    method: 'GET',
+    path: '/v1/devices',
+    permission: 'device:read',
+    limit: 'provisionings',
+    ...coded,
+    handle: parsed(({ query }) => decodeDeviceListing(query), listDevices),
+  },
+  {
+    name: 'devices-add',
+    method: 'POST',
+    path: '/v1/devices',
+    permission: 'device:write',
+    limit: 'provisionings',
+    ...coded,
+    handle: parsed(({ body }, { secretRules }) => decodeAdditions(body, secretRules), addDevices),
+  },
+  {
+    name: 'device-change',
+    method: 'PATCH',
+    path: '/v1/devices',
+    permission: 'device:write',
+    limit: 'provisionings',
+    ...coded,
+    handle: parsed(({ body }, { secretRules }) => decodeModification(body, secretRules), changeDevice),
+  },
+  {
+    name: 'device-remove',
+    method: 'DELETE',
+    path: '/v1/devices',
+    permission: 'device:write',
+    limit: 'provisionings',
+    ...coded,
+    handle: parsed(({ query }) => decodeDeviceQuery(query), removeDevice),
+  },
+];
