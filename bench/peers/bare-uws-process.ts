@@ -1,5 +1,5 @@
 /** uWebSockets.js with nothing around it: reads one query parameter and answers. No signatures, no store. */
-import { createApp, listenExclusively } from '../../src/lib/uws.ts';
+import { ListeningApps } from '../../src/lib/uws.ts';
 import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
 import { connectivityAnswer } from './connectivity-answer.ts';
 
@@ -8,12 +8,15 @@ const place = '<device>';
 const [before = '', after = ''] = JSON.stringify(connectivityAnswer(place)).split(place);
 
 async function listen(): Promise<PeerPorts> {
-  const app = createApp().get('/v1/device/connectivity', (response, request) => {
-    const body = before + (request.getQuery('device_id') ?? '') + after;
-    response.writeHeader('content-type', 'application/json; charset=utf-8').end(body);
+  const at = { host: '127.0.0.1', port: 0, tls: null, sharesPort: false };
+  const apps = new ListeningApps(at, (app) => {
+    app.get('/v1/device/connectivity', (response, request) => {
+      const body = before + (request.getQuery('device_id') ?? '') + after;
+      response.writeHeader('content-type', 'application/json; charset=utf-8').end(body);
+    });
   });
-  const { port } = await listenExclusively(app, '127.0.0.1', 0);
-  return { httpPort: port, devicePort: 0 };
+  await apps.listen();
+  return { httpPort: apps.port, devicePort: 0 };
 }
 
 answerAsPeer(listen);

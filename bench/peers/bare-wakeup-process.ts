@@ -4,7 +4,7 @@
  * answers without waiting for the write. A device says its name in a line, unproven.
  */
 import type { Socket } from 'node:net';
-import { createApp, listenExclusively, type HttpResponse } from '../../src/lib/uws.ts';
+import { ListeningApps, type HttpResponse } from '../../src/lib/uws.ts';
 import { answerAsPeer, Arrivals, type PeerPorts } from '../load/peer-protocol.ts';
 import { listenForDevices } from './device-listener.ts';
 
@@ -44,9 +44,10 @@ function wake(response: HttpResponse): void {
 }
 
 async function listen(): Promise<PeerPorts> {
-  const app = createApp().post('/v1/device/wakeup-request', wake);
-  const { port: httpPort } = await listenExclusively(app, '127.0.0.1', 0);
-  return { httpPort, devicePort: await listenForDevices(accept) };
+  const at = { host: '127.0.0.1', port: 0, tls: null, sharesPort: false };
+  const apps = new ListeningApps(at, (app) => void app.post('/v1/device/wakeup-request', wake));
+  await apps.listen();
+  return { httpPort: apps.port, devicePort: await listenForDevices(accept) };
 }
 
 answerAsPeer(listen, arrivals);

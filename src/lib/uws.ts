@@ -59,7 +59,7 @@ const uws = await load();
 (uws as unknown as { _cfg?(name: string): void })._cfg?.('silent');
 
 /** Throws when the certificate's files are not in order. */
-export function createApp(tls: TlsFiles | null = null): TemplatedApp {
+function createApp(tls: TlsFiles | null): TemplatedApp {
   if (tls === null) return uws.App();
   const files = [tls.certFile, tls.keyFile] as const;
   return files.some((file) => hasByteOrderMark(readFileSync(file)))
@@ -86,7 +86,6 @@ function createAppOfCopies([certFile, keyFile]: readonly [string, string]): Temp
   }
 }
 
-export const closeListenSocket = uws.us_listen_socket_close;
 const localPort = uws.us_socket_local_port;
 
 /** The binding takes (host, port, options, callback); its types leave this form out, and the constant. */
@@ -97,24 +96,19 @@ const exclusivePort = (uws as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }
 /** The library's own way: every process of the same user that asks for it listens, and the kernel spreads connections. */
 const sharedPort = 0;
 
-export interface ListenSocket {
+interface ListenSocket {
   readonly socket: us_listen_socket;
   /** The real port, also when 0 was asked for. */
   readonly port: number;
 }
 
-/** Listens on `host:port`, never sharing the port with another server. Rejects when the address cannot be had. */
-export function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<ListenSocket> {
-  return new Promise((resolve) => resolve(listenAtOnce(app, host, port)));
-}
-
 /**
- * The same before it returns, for who closed another listen socket on the port in this turn. Throws when the address
- * cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the library
- * marks only a port it was given as one that may be taken while connections to it live on. `isShared`: with whoever
- * else asks for the port in this way; that nobody does by mistake has been seen to before.
+ * Listens on `host:port` before it returns: a reload closes another listen socket on the port in the same turn. Throws when
+ * the address cannot be had. A port that is to be listened on again must not have been got by asking for port 0: the
+ * library marks only a port it was given as one that may be taken while connections to it live on. `isShared`: with other
+ * processes of this server, which ask for the port in the same way.
  */
-function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared = false): ListenSocket {
+function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared: boolean): ListenSocket {
   let listening: ListenSocket | null = null;
   (app as unknown as ListenWithOptions).listen(
     host,
@@ -129,7 +123,7 @@ function listenAtOnce(app: TemplatedApp, host: string, port: number, isShared = 
   return listening;
 }
 
-export interface ListeningSettings {
+interface ListeningSettings {
   readonly host: string;
   /** 0: a free one. */
   readonly port: number;
@@ -190,7 +184,7 @@ export class ListeningApps {
 
   /** Takes no more connections; those there go on. */
   stopListening(): void {
-    if (this.#listening !== null) closeListenSocket(this.#listening.socket);
+    if (this.#listening !== null) uws.us_listen_socket_close(this.#listening.socket);
     this.#listening = null;
   }
 

@@ -14,14 +14,7 @@ import type { DeviceId, SessionId } from '../../model/ids.ts';
 import { roomOf, type MediaCapacity } from '../../model/media/media-capacity.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
 import type { ViewerTickets } from '../../core/calls/viewers.ts';
-import {
-  type AdminReply,
-  type AdminRoute,
-  type AuditTerms,
-  changeRoute,
-  readRoute,
-  refuse,
-} from '../ops/admin-route.ts';
+import { type AdminReply, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
 
 /** The legs connected now. */
 export interface CallLegs {
@@ -121,22 +114,18 @@ const listQuery = z.strictObject({
 const endBody = z.strictObject({ session, reason: z.enum(callEndReasons).default('cancelled') });
 const ticketBody = z.strictObject({ session });
 
-const audited = {
-  end: {
-    action: 'call.end',
-    asked: ['session'],
-    answered: { device_id: 'device_id', reason: 'reason' },
-  },
-  ticket: { action: 'call.ticket', asked: ['session'] },
-} as const satisfies Record<string, AuditTerms>;
-
 export function callRoutes(deps: CallDeps): AdminRoute[] {
   return [
     readRoute('/v1/calls', listQuery, (query) => list(deps, query)),
     readRoute('/v1/calls/capacity', z.strictObject({}), async () => tellCapacity(deps)),
-    changeRoute('/v1/calls/end', endBody, audited.end, (body) => end(deps, body.session, body.reason)),
+    changeRoute(
+      '/v1/calls/end',
+      endBody,
+      { action: 'call.end', asked: ['session'], answered: { device_id: 'device_id', reason: 'reason' } },
+      (body) => end(deps, body.session, body.reason),
+    ),
     // Issued to operators alone, and audited: a ticket shows a stranger's face.
-    changeRoute('/v1/calls/ticket', ticketBody, audited.ticket, async (body) =>
+    changeRoute('/v1/calls/ticket', ticketBody, { action: 'call.ticket', asked: ['session'] }, async (body) =>
       issueTicket(deps, body.session),
     ),
   ];

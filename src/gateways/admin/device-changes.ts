@@ -19,7 +19,6 @@ import {
   refuseEntry,
   type AdminReply,
   type AdminRoute,
-  type AuditTerms,
 } from '../ops/admin-route.ts';
 
 export interface DeviceChangeDeps {
@@ -39,16 +38,6 @@ const productIdField = z.string().transform((text, context): ProductId => {
   if (parsed === null) context.addIssue('1-255 bytes of UTF-8 without control characters');
   return parsed ?? z.NEVER;
 });
-const audited = {
-  addDevice: { action: 'device.add', asked: ['device_id', 'product_id', 'disabled'] },
-  disableDevice: {
-    action: 'device.disable',
-    asked: ['device_id'],
-    answered: { disabled: 'device.disabled' },
-  },
-  setDevice: { action: 'device.change', asked: ['device_id', 'product_id', 'disabled'] },
-  removeDevice: { action: 'device.remove', asked: ['device_id'] },
-} as const satisfies Record<string, AuditTerms>;
 
 const deviceBody = z.strictObject({
   device_id: deviceIdField,
@@ -63,15 +52,28 @@ const setBody = z.looseObject({ device_id: deviceIdField, product_id: productIdF
 
 export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
   return [
-    changeRoute('/v1/device/add', deviceBody, audited.addDevice, (body) => addDevice(deps, body)),
-    changeRoute('/v1/device/disable', disableBody, audited.disableDevice, (body) =>
-      disableDevice(deps, body),
+    changeRoute(
+      '/v1/device/add',
+      deviceBody,
+      { action: 'device.add', asked: ['device_id', 'product_id', 'disabled'] },
+      (body) => addDevice(deps, body),
     ),
-    changeRoute('/v1/device/set', setBody, audited.setDevice, (body) => setDevice(deps, body)),
+    changeRoute(
+      '/v1/device/disable',
+      disableBody,
+      { action: 'device.disable', asked: ['device_id'], answered: { disabled: 'device.disabled' } },
+      (body) => disableDevice(deps, body),
+    ),
+    changeRoute(
+      '/v1/device/set',
+      setBody,
+      { action: 'device.change', asked: ['device_id', 'product_id', 'disabled'] },
+      (body) => setDevice(deps, body),
+    ),
     changeRoute(
       '/v1/device/remove',
       z.strictObject({ device_id: deviceIdField }),
-      audited.removeDevice,
+      { action: 'device.remove', asked: ['device_id'] },
       async (body) => {
         const removed = await deps.writer.removeDevice(body.device_id);
         deps.changed();

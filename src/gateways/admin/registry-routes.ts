@@ -12,13 +12,7 @@ import { permissions, type Credential } from '../../model/registry.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
 import { writeEntry } from '../../storage/registry/registry-entry.ts';
 import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
-import {
-  changeRoute,
-  missingEntry,
-  type AdminReply,
-  type AdminRoute,
-  type AuditTerms,
-} from '../ops/admin-route.ts';
+import { changeRoute, missingEntry, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import { bridgeRoutes } from './bridge-routes.ts';
 import { deviceChangeRoutes, type DeviceChangeDeps } from './device-changes.ts';
 import { entryRoutes, type EntryChangeDeps } from './entry-routes.ts';
@@ -44,22 +38,36 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
     ...deviceChangeRoutes(deps),
     ...bridgeRoutes(deps),
     ...entryRoutes(deps),
-    changeRoute('/v1/credential/create', credentialBody, audited.createCredential, (body) =>
-      createCredential(deps, body),
+    changeRoute(
+      '/v1/credential/create',
+      credentialBody,
+      {
+        action: 'credential.create',
+        asked: ['app_id', 'permissions'],
+        answered: { access_key_id: 'credential.access_key_id' },
+      },
+      (body) => createCredential(deps, body),
     ),
-    changeRoute('/v1/credential/rotate', rotateBody, audited.rotateCredential, (body) =>
-      rotateCredential(deps, body),
+    changeRoute(
+      '/v1/credential/rotate',
+      rotateBody,
+      {
+        action: 'credential.rotate',
+        asked: ['access_key_id', 'grace_s'],
+        answered: { new_access_key_id: 'credential.access_key_id' },
+      },
+      (body) => rotateCredential(deps, body),
     ),
     changeRoute(
       '/v1/credential/revoke',
       z.strictObject({ access_key_id: accessKeyId }),
-      audited.revokeCredential,
+      { action: 'credential.revoke', asked: ['access_key_id'] },
       (body) => revokeCredential(deps, body),
     ),
     changeRoute(
       '/v1/credential/remove',
       z.strictObject({ access_key_id: accessKeyId }),
-      audited.removeCredential,
+      { action: 'credential.remove', asked: ['access_key_id'] },
       async (body) => {
         const removed = await deps.writer.removeCredential(body.access_key_id);
         deps.forgetDerivedKeys();
@@ -70,21 +78,6 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
     ),
   ];
 }
-
-const audited = {
-  createCredential: {
-    action: 'credential.create',
-    asked: ['app_id', 'permissions'],
-    answered: { access_key_id: 'credential.access_key_id' },
-  },
-  rotateCredential: {
-    action: 'credential.rotate',
-    asked: ['access_key_id', 'grace_s'],
-    answered: { new_access_key_id: 'credential.access_key_id' },
-  },
-  removeCredential: { action: 'credential.remove', asked: ['access_key_id'] },
-  revokeCredential: { action: 'credential.revoke', asked: ['access_key_id'] },
-} as const satisfies Record<string, AuditTerms>;
 
 const credentialBody = z.strictObject({
   app_id: z.string().min(1),

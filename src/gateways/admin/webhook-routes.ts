@@ -14,14 +14,7 @@ import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fie
 import { z } from 'zod';
 import type { EventId } from '../../model/ids.ts';
 import { maskUrl } from '../../model/registry.ts';
-import {
-  type AdminReply,
-  type AdminRoute,
-  type AuditTerms,
-  changeRoute,
-  readRoute,
-  refuse,
-} from '../ops/admin-route.ts';
+import { type AdminReply, type AdminRoute, changeRoute, readRoute, refuse } from '../ops/admin-route.ts';
 import type { WebhookThread } from '../../webhooks/worker/webhook-thread.ts';
 
 export interface FailureJson {
@@ -97,24 +90,27 @@ const listQuery = z.strictObject({
 
 type Thread = Pick<WebhookThread, 'ask'>;
 
-const audited = {
-  test: { action: 'webhook.test', asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
-  replay: {
-    action: 'webhook.replay',
-    asked: ['url', 'app_id', 'event_id'],
-    answered: { replayed: 'replayed' },
-  },
-  enable: { action: 'webhook.enable', asked: ['url', 'app_id'] },
-} as const satisfies Record<string, AuditTerms>;
-
 export function webhookRoutes(thread: Thread): AdminRoute[] {
   return [
     readRoute('/v1/webhook/list', listQuery, (query) => list(thread, query)),
-    changeRoute('/v1/webhook/test', nameBody, audited.test, (body) => test(thread, nameOf(body))),
-    changeRoute('/v1/webhook/replay', replayBody, audited.replay, (body) =>
-      replay(thread, nameOf(body), body.event_id as EventId | null),
+    changeRoute(
+      '/v1/webhook/test',
+      nameBody,
+      { action: 'webhook.test', asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
+      (body) => test(thread, nameOf(body)),
     ),
-    changeRoute('/v1/webhook/enable', nameBody, audited.enable, (body) => enable(thread, nameOf(body))),
+    changeRoute(
+      '/v1/webhook/replay',
+      replayBody,
+      { action: 'webhook.replay', asked: ['url', 'app_id', 'event_id'], answered: { replayed: 'replayed' } },
+      (body) => replay(thread, nameOf(body), body.event_id as EventId | null),
+    ),
+    changeRoute(
+      '/v1/webhook/enable',
+      nameBody,
+      { action: 'webhook.enable', asked: ['url', 'app_id'] },
+      (body) => enable(thread, nameOf(body)),
+    ),
   ];
 }
 

@@ -20,7 +20,7 @@ import type { RequestLog } from '../../core/requests/request-log.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { canonicalPath } from '../../protocol/tgv1/signature.ts';
-import { isJsonContentType } from '../../protocol/rest/content-type.ts';
+import { isContentType } from '../../protocol/rest/content-type.ts';
 import { encodeEnvelope } from '../../protocol/rest/shared-fields.ts';
 import { ApiRequest, type BodyRead, type RequestContext } from './api-request.ts';
 import type { ApiServices } from './api-services.ts';
@@ -129,7 +129,7 @@ export class Pipeline {
     if (!request.isOpen) return;
     if (authentication !== 'authentic') return this.#turnAway(request, route, authentication);
     this.#deps.connections.proven(request);
-    if (takesBody(route) && !isJsonContentType(request.headers.get('content-type')))
+    if (takesBody(route) && !isContentType(request.headers.get('content-type'), 'application/json'))
       return this.#refuseTransport(request, route, 41500);
     if (!holdsPermission(request.credential, route.permission))
       return this.#reply(request, route, refusePermission(route.permission));

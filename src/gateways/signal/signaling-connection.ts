@@ -17,11 +17,10 @@ import {
 import type { CallRejection } from '../../model/call.ts';
 import type { DeliveryResult, DeviceMessage, SignalEndReason, WakeReport } from '../../model/signal.ts';
 import type { SignalConnection, SessionTicket, SignalSessions } from '../../core/ports/device-sessions.ts';
-import { signalCloses, encodeHeartbeatAck } from '../../protocol/signal/server-message.ts';
+import { encodeHeartbeatAck, signalCloses, type SignalClose } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
 import type { FrameSocket, SocketEnd, SocketOwner } from './web-socket.ts';
 import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
-import { farewells, type Farewell } from './farewells.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
 import type { SignalSettings } from './settings.ts';
 import { composeWelcome, type WelcomeSources } from './welcome.ts';
@@ -36,6 +35,23 @@ export type SignalConnectionDeps = Pick<
 
 /** `entering`: its login is being decided. `awaiting`: it has a session, and its login is not yet committed. */
 type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
+
+/** How a connection ends: with these words, cut without one, or it is gone already. */
+type Farewell = SignalClose | 'cut' | 'gone';
+
+/** Source: signal-wire.md, Close codes. */
+const farewells: Readonly<Record<SignalEndReason, Farewell>> = {
+  peer_closed: 'cut',
+  bye: signalCloses.bye,
+  reset: 'cut',
+  heartbeat_timeout: signalCloses.heartbeatTimeout,
+  malformed: signalCloses.malformed,
+  flood: signalCloses.flood,
+  replaced: signalCloses.replaced,
+  kicked: signalCloses.kicked,
+  drain: signalCloses.draining,
+  node_lost: 'cut',
+};
 
 const silenceMsMax = heartbeatsMissedMax * signalHeartbeatSeconds * 1000;
 const messageRate: Rate = { perSecond: signalMessagesPerSecondMax, burst: signalMessagesBurstMax };

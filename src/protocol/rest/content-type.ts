@@ -26,8 +26,3 @@ export function isContentType(value: string | undefined, type: string): boolean 
 }
 
 const utf8Names: ReadonlySet<string> = new Set(['utf-8', '"utf-8"', 'utf8', '"utf8"']);
-
-/** The same for `application/json`. */
-export function isJsonContentType(value: string | undefined): boolean {
-  return isContentType(value, 'application/json');
-}
