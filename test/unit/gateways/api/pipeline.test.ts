@@ -130,6 +130,13 @@ test('a method that the path has not is 405 in the envelope of the path, which n
   assert.deepEqual(response.json, { request_id: callersId, code: 40500, message: codeTexts[40500] });
 });
 
+test('a body beyond the limit of its route is 413 before it is read', async () => {
+  const scene = new Scene(route({ bodyBytesMax: 10 }));
+  const response = scene.send('GET', { 'Content-Length': '11' });
+  await response.finished;
+  assert.deepEqual([response.status, response.json['code']], ['413 Content Too Large', 41300]);
+});
+
 test('a route that waits learns that its caller hung up, and its answer goes nowhere', async () => {
   const gone: string[] = [];
   let settle: (reply: Reply) => void = () => undefined;
