@@ -74,18 +74,12 @@ async function bothCommitted(deps: DeviceRoutesDeps, deviceId: DeviceId): Promis
 
 function observe(deps: DeviceRoutesDeps, deviceId: DeviceId): Record<ConnectionKind, ObservedConnection> {
   const actor = deps.directory.find(deviceId);
-  return {
-    signal: {
-      record: deps.signalRecords.read(deviceId),
-      isHeld: actor !== null && actor.epoch('signal') > 0,
-      heartbeatAt: actor?.heartbeatAt('signal') ?? 0,
-    },
-    sleep: {
-      record: deps.sleepRecords.read(deviceId),
-      isHeld: actor !== null && actor.epoch('sleep') > 0,
-      heartbeatAt: actor?.heartbeatAt('sleep') ?? 0,
-    },
-  };
+  const connection = (kind: ConnectionKind, records: ConnectionRecords): ObservedConnection => ({
+    record: records.read(deviceId),
+    isHeld: actor !== null && actor.epoch(kind) > 0,
+    heartbeatAt: actor?.heartbeatAt(kind) ?? 0,
+  });
+  return { signal: connection('signal', deps.signalRecords), sleep: connection('sleep', deps.sleepRecords) };
 }
 
 type Heartbeat = SessionHeartbeat | null;

@@ -7,6 +7,7 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { Counts, DeletionLimit } from '../../storage/registry/import-changes.ts';
 import type { ImportProgress, ImportReport, ImportRequest } from '../../storage/registry/registry-import.ts';
 import { isKindName, kindNames } from '../../storage/registry/registry-kinds.ts';
+import { explainIssues } from '../ops/admin-route.ts';
 
 export type ImportTerms = Required<Pick<ImportRequest, 'replace' | 'deletions' | 'dryRun'>>;
 
@@ -55,10 +56,7 @@ const querySchema = z.strictObject({
 
 export function parseImportQuery(query: URLSearchParams): Result<ImportQuery, string> {
   const parsed = querySchema.safeParse(Object.fromEntries(query));
-  if (!parsed.success)
-    return fail(
-      parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'query'}: ${message}`).join('; '),
-    );
+  if (!parsed.success) return fail(explainIssues(parsed.error, 'query'));
   const { replace, dry_run: dryRun, deletions, import: importId = null } = parsed.data;
   return succeed({ replace: replace === 'true', dryRun: dryRun === 'true', deletions, importId });
 }

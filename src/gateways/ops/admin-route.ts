@@ -109,8 +109,12 @@ async function checked<Schema extends z.ZodType>(
 ): Promise<AdminReply> {
   const parsed = schema.safeParse(asked);
   if (parsed.success) return handle(parsed.data);
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || whole}: ${issue.message}`);
-  return refuse(400, problems.join('; '));
+  return refuse(400, explainIssues(parsed.error, whole));
+}
+
+/** A sentence for each field; `whole`: names a mistake that is no field's. */
+export function explainIssues({ issues }: z.ZodError, whole: 'query' | 'body'): string {
+  return issues.map(({ path, message }) => `${path.join('.') || whole}: ${message}`).join('; ');
 }
 
 export function refuse(status: number, error: string): AdminReply {
