@@ -40,7 +40,7 @@ export const apiRoutes: readonly (Route & { readonly name: keyof typeof endpoint
     method: 'POST',
     path: '/v1/devices/connectivity',
     permission: 'connectivity:read',
-    // Its price is in its body.
+    // Its handler charges a query for each id of the body.
     limit: null,
     ...plain,
     tellsWhenToRetry: true,
