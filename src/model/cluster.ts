@@ -1,5 +1,5 @@
 /** Several processes or nodes that are one server. Source: cluster.md. */
-import type { CallSession } from './call.ts';
+import type { LiveCallState } from './call.ts';
 import type { ConnectionTimes } from './connectivity.ts';
 import type { EventId, SessionId } from './ids.ts';
 import { leaseRenewMs } from './limits.ts';
@@ -114,10 +114,21 @@ export function parseMemberId(text: string): MemberId | null {
   return memberIdForm.test(text) ? (text as MemberId) : null;
 }
 
-/** A device's live calls, and who keeps them. Without a session and while none is being issued the next ones are anybody's. */
-export interface DeviceCallsKept {
-  readonly coordinator: MemberId;
-  readonly sessions: readonly CallSession[];
-  /** The coordinator is at work on the first session. */
-  readonly isIssuing: boolean;
+/** A live call, as all members see it. */
+export interface SharedCall {
+  readonly sessionId: SessionId;
+  readonly state: LiveCallState;
+}
+
+/** A call that ended with its node, and the event of its end, which may not be published yet. */
+export interface LostCall extends MarkedEvent {
+  readonly sessionId: SessionId;
+}
+
+/** The node that issues a device's calls while it lives, and the calls. */
+export interface DeviceCalls {
+  readonly node: MemberId;
+  readonly calls: readonly SharedCall[];
+  /** Calls of nodes before it: the latest `lostCallsMax`. */
+  readonly lost: readonly LostCall[];
 }

@@ -139,8 +139,6 @@ export const bridgeAnswerMsMax = 2000;
 export const loadOffersMax = 100;
 /** For how long a call's own wakeup is known: however its bridges come meanwhile, wherever, it is one. */
 export const callWakeupKnownMs = 300_000;
-/** A call that moves from one member to another is looked for so often, for at most `callCommitMsMax`. */
-export const movingCallRetryMs = 50;
 /** Rejections by controllers that wait for other members; beyond it one is counted and let go. */
 export const callRejectionsMax = 1000;
 /** Signing keys of tokens that are live at once. */
@@ -378,9 +376,11 @@ export const heartbeatsWriteMs = 30_000;
 export const heartbeatsParts = 64;
 /** A login waits so long for its epoch in what all share; then it gets a provisional one. */
 export const claimMsMax = 500;
-/** Who keeps a device's calls is asked for so long, and claimed so often against others who claim them. */
-export const callPlacementMsMax = 800;
+/** The node of a device's calls is asked for so long, and claimed so often against others that claim them. */
+export const callNodeMsMax = 800;
 export const callClaimsMax = 5;
+/** Calls that ended with their nodes, kept in a device's row until the event of each end is published. */
+export const lostCallsMax = 16;
 /** An orderly stop waits so long until others see what this member has written last. */
 export const outboxDrainMsMax = 10_000;
 /** Other members know of a login this long after it, a report of which is told to them then. */

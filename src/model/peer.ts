@@ -1,9 +1,9 @@
 /** Messages between members of a cluster, as plain values, since they cross as bytes. Source: cluster.md. */
 import type { Result } from '../lib/result.ts';
-import type { CallEnd, CallEndOrder, CallRejection, CallSession, SignedCallOrder } from './call.ts';
+import type { CallEnd, CallEndOrder, CallRejection, SignedCallOrder } from './call.ts';
 import type { ConnectionKind, DeviceSlots, MemberStatus } from './cluster.ts';
 import type { CallCredentialsCode, CallEndCode, Refusal, WakeupCode } from './codes.ts';
-import type { DeviceId, RequestId, SessionId } from './ids.ts';
+import type { ApplicationId, DeviceId, RequestId, SessionId } from './ids.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest } from './message.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from './provisioning.ts';
 import type { WakeReport } from './signal.ts';
@@ -87,12 +87,10 @@ export interface PeerExchanges {
     };
     readonly answer: 'taken' | 'stray';
   };
-  /** The calls of the device that this session is of, so that the asker keeps them. `in-use`: one of them has a leg here. */
-  readonly 'take-calls': {
-    readonly question: { readonly kind: 'take-calls'; readonly sessionId: SessionId };
-    readonly answer:
-      | { readonly kind: 'given'; readonly deviceId: DeviceId; readonly sessions: readonly CallSession[] }
-      | { readonly kind: 'in-use' | 'absent' };
+  /** The media listener of a call that a leg has sought at the asker. Null: the call is not here. */
+  readonly 'find-call': {
+    readonly question: { readonly kind: 'find-call'; readonly sessionId: SessionId };
+    readonly answer: { readonly appId: ApplicationId; readonly mediaUrl: string } | null;
   };
   /** Of the member that changes the registry. Secrets are in both. */
   readonly provision: {

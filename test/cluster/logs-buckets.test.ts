@@ -141,10 +141,10 @@ test('a question to a NATS that hangs is given up in the time it has, and one to
     log: new WatchedLog(),
   });
   relay.silence();
-  await assert.rejects(repository.find('device' as DeviceId, 50), { name: 'SharedStateUnavailable' });
+  await assert.rejects(repository.find('device' as DeviceId), { name: 'SharedStateUnavailable' });
   relay.break();
   await linkIs(link, 'away');
-  await assert.rejects(repository.find('device' as DeviceId, 60_000), { name: 'SharedStateUnavailable' });
+  await assert.rejects(repository.find('device' as DeviceId), { name: 'SharedStateUnavailable' });
 });
 
 /** More than are asked for ahead. */

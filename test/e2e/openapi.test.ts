@@ -424,7 +424,7 @@ async function openBreakableDeps() {
     mediaUrl: () => null,
     soundEncoders: () => null,
     placement: issuedHere,
-    keptElsewhere: () => [],
+    isInCallElsewhere: () => false,
     keys: new TokenKeys([newKey]),
     issued: new IssuedCalls(clock, () => undefined),
   };

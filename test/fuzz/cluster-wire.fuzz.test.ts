@@ -38,7 +38,10 @@ const codecs: readonly Codec[] = [
   { decode: stored.decodeMemberStatus, encode: stored.encodeMemberStatus },
   { decode: stored.decodeHeartbeats, encode: stored.encodeHeartbeats },
   { decode: stored.decodeWakeupRecord, encode: stored.encodeWakeupRecord },
-  { decode: stored.decodeDeviceCalls, encode: stored.encodeDeviceCalls },
+  {
+    decode: stored.decodeDeviceCalls,
+    encode: ({ deviceId, calls }: stored.StoredCalls) => stored.encodeDeviceCalls(deviceId, calls),
+  },
 ];
 
 const goodBytes: readonly Uint8Array[] = [

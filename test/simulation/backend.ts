@@ -138,7 +138,6 @@ export class Backend {
           session,
           issuedMs: timeline.nowMs,
           isEnded: false,
-          given: [],
         });
         this.#callers.issued(session, answer.value.token);
         timeline.after(500 + chance.next() * 20_000, null, () => this.#endCall(session));

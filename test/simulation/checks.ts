@@ -7,8 +7,7 @@ import { StoredEvents } from '../../src/storage/events/stored-events.ts';
 import { SharedReplay } from '../support/shared-log-check.ts';
 import type { Backend } from './backend.ts';
 import type { Device } from './device.ts';
-import type { CallFact, SessionFact } from './evidence.ts';
-import { callsGivenMsMax } from '../../src/core/calls/given-calls.ts';
+import type { SessionFact } from './evidence.ts';
 import { checkRegistry, checkRegistryEvents } from './registry-checks.ts';
 import { checkWebhooks } from './webhook-checks.ts';
 import { app } from './names.ts';
@@ -42,15 +41,16 @@ export function checkRows({ nats, evidence }: Site): void {
   });
 }
 
-/** From now on the trace says who keeps calls. */
+/** From now on the trace says which node has calls. */
 export function noteCalls({ nats, evidence }: Site): void {
   nats.buckets.calls.followers.add(({ value, isRemoved }) => {
     const decoded = isRemoved ? null : decodeDeviceCalls(value);
     if (decoded?.ok !== true) return;
-    const { deviceId, coordinator, sessions } = decoded.value;
-    const names = sessions.map(({ sessionId }) => evidence.name('c', sessionId));
-    const [node] = coordinator.split('/');
-    evidence.note(`${node} keeps the calls of ${deviceId}: ${names.join(', ') || 'none'}`);
+    const { deviceId, calls: row } = decoded.value;
+    const namesOf = (calls: readonly { readonly sessionId: SessionId }[]): string =>
+      calls.map(({ sessionId }) => evidence.name('c', sessionId)).join(', ') || 'none';
+    const [node] = row.node.split('/');
+    evidence.note(`${node} has the calls of ${deviceId}: ${namesOf(row.calls)}; lost: ${namesOf(row.lost)}`);
   });
 }
 
@@ -315,26 +315,17 @@ function diedSoon({ diedMs }: Host, acceptedMs: number): boolean {
   return diedMs !== null && diedMs - acceptedMs < forgottenMs;
 }
 
-/** Milliseconds in which a member looks whether calls have come to who asked for them. */
-const givenMs = 2 * callsGivenMsMax;
-
-/** Whoever kept it died before it knew whether the call had come to who had asked for it. */
-function mayBeNobodys({ given }: CallFact): boolean {
-  return given.some(({ life: { host }, atMs }) => host.endedMs !== null && host.endedMs - atMs < givenMs);
-}
-
 function checkCalls({ evidence }: Site, events: readonly FinalEvent[]): void {
   const states = new Map<SessionId, string[]>();
   for (const { type, data } of events)
     if (type.startsWith('call.') && 'session' in data)
       states.set(data.session, [...(states.get(data.session) ?? []), type]);
-  for (const fact of evidence.calls.values()) {
-    const { session } = fact;
+  for (const session of evidence.calls.keys()) {
     const told = states.get(session) ?? [];
     const ends = told.filter((type) => type === 'call.ended').length;
     const isEnded = ends === 1 && told.at(-1) === 'call.ended';
     evidence.count('calls');
-    if (!isEnded && !(ends === 0 && mayBeNobodys(fact)))
+    if (!isEnded)
       evidence.violated(7, `the log says of ${evidence.name('c', session)}: ${told.join(', ') || 'nothing'}`);
   }
   for (const [session, told] of states)

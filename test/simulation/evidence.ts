@@ -53,8 +53,6 @@ export interface CallFact {
   readonly issuedMs: number;
   /** A backend was told that it has ended. */
   isEnded: boolean;
-  /** The processes that have given it to another one, and when. */
-  readonly given: { readonly life: Life; readonly atMs: number }[];
 }
 
 /** How often a run has checked something; one that has checked nothing proves nothing. */

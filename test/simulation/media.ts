@@ -15,6 +15,11 @@ const aliveMs = 2000;
 /** Milliseconds until who is not let in tries again. */
 const openMsMax = 6000;
 
+/** Of all media processes of a process that has calls. */
+export function mediaUrlOf(node: string): string {
+  return `ws://${node}`;
+}
+
 /** The media processes of one life of a process that keeps calls. */
 export class MediaProcesses {
   readonly legs = new Set<Leg>();
@@ -141,6 +146,8 @@ class Leg implements PlacedLeg {
 abstract class LegPeer<Opened extends OpenDeviceLeg> {
   protected readonly site: Site;
   protected leg: Leg | null = null;
+  /** Null: any. */
+  protected mediaUrl: string | null = null;
   #round = 0;
 
   constructor(site: Site) {
@@ -186,7 +193,7 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
   #connect(round: number): void {
     const { chance, places, timeline } = this.site;
     const keeping = places.flatMap(({ life }) =>
-      life?.member.isUp === true && life.member.calls !== null ? life : [],
+      life?.member.isUp === true && life.member.calls !== null && this.#mayConnectTo(life) ? life : [],
     );
     const life = keeping[chance.below(keeping.length)];
     if (life === undefined) return this.connectIn(1000);
@@ -194,6 +201,10 @@ abstract class LegPeer<Opened extends OpenDeviceLeg> {
     timeline.after(openMsMax, null, () => {
       if (round === this.#round && this.leg === null) this.refused();
     });
+  }
+
+  #mayConnectTo({ member }: Life): boolean {
+    return this.mediaUrl === null || this.mediaUrl === mediaUrlOf(member.context.node);
   }
 
   async #open(life: Life, round: number): Promise<void> {
@@ -301,6 +312,8 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
     this.#joins += 1;
     const { calls } = life.member;
     const admission = await calls?.service.admitDevice(this.#token);
+    if (admission?.ok === false && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
+      this.mediaUrl = admission.error.mediaUrl;
     if (calls === null || admission?.ok !== true || this.isSettling) return null;
     // A media process that has not the call tells where it is.
     const process = calls.placement.placeOf(this.#session);

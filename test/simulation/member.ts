@@ -39,7 +39,7 @@ import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from '../../src/model/provisioning.ts';
 import { disconnectEverywhere } from '../../src/cluster/ownership/disconnect-everywhere.ts';
 import { DeviceGateway } from './device-gateway.ts';
-import { MediaProcesses } from './media.ts';
+import { MediaProcesses, mediaUrlOf } from './media.ts';
 import { MemberRegistry } from './member-registry.ts';
 import type { Host, HostClock } from './timeline.ts';
 
@@ -236,9 +236,12 @@ function composeCalls(context: ServerContext, member: Member, media: MediaProces
     tickets: new ViewerTickets(clock),
     developmentKeys: [],
     maxFps: settings.media.max_fps,
-    fetchCall: member.fetchCall,
+    findElsewhere: member.findElsewhere,
   });
-  // Where devices are sent to join is not of interest.
-  const mediaProcesses = { urlOf: () => null, capacity: () => media.capacity(), connections: [] };
+  const mediaProcesses = {
+    urlOf: () => mediaUrlOf(context.node),
+    capacity: () => media.capacity(),
+    connections: [],
+  };
   return Object.assign({ directory, bridges, keys, service, placement }, { mediaProcesses });
 }

@@ -8,7 +8,6 @@ import { hashBridgeKey } from '../../src/model/registry.ts';
 import { processHeartbeatMs, processSilentHeartbeatsMax } from '../../src/model/limits.ts';
 import { TokenKeys } from '../../src/protocol/call-token/token-keys.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
-import type { ServerContext } from '../../src/server/bootstrap/server-context.ts';
 import type { Settings } from '../../src/server/config/settings-schema.ts';
 import { AloneMembership, type Membership } from '../../src/server/membership/membership.ts';
 import { NodeMembership } from '../../src/server/membership/node-membership.ts';
@@ -196,10 +195,7 @@ export class Site {
         openTables: () => place.disk.openWebhooks(this.timeline, host),
         startWorker: (task) => startWebhookThread(this, life, task),
       },
-      alter: (context) => {
-        this.#noteGiven(context, () => life);
-        this.canary?.context?.(context, this);
-      },
+      alter: (context) => this.canary?.context?.(context, this),
     });
     const life: Life = { name, place, host, clock, member, store, wires: new Set(), ...own };
     place.life = life;
@@ -331,17 +327,6 @@ export class Site {
   isUntroubled(place: Place | null = null): boolean {
     const concerned = place === null ? this.places : [place];
     return concerned.every(({ troubledMs, isCut }) => !isCut && this.timeline.nowMs - troubledMs > troubleMs);
-  }
-
-  /** Calls that one process gives up to another one. */
-  #noteGiven({ callDirectory }: ServerContext, lifeOf: () => Life): void {
-    const release = callDirectory.release.bind(callDirectory);
-    callDirectory.release = (deviceId) => {
-      const given = release(deviceId);
-      for (const { sessionId } of given ?? [])
-        this.evidence.calls.get(sessionId)?.given.push({ life: lifeOf(), atMs: this.timeline.nowMs });
-      return given;
-    };
   }
 
   #happens(share: number): boolean {

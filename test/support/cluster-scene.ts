@@ -269,7 +269,7 @@ export class ClusterMember {
     };
     const others: PeersDeps['others'] = {
       'issue-call': unasked,
-      'take-calls': unasked,
+      'find-call': unasked,
       wakeups: unasked,
       provision: unasked,
       metrics: () => 'sleep_sessions 1\n',

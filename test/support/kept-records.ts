@@ -1,5 +1,5 @@
 /** The records of one member, by everything that keeps them; what it says is to be the same for all. */
-import type { CallSession } from '../../src/model/call.ts';
+import type { SharedCall } from '../../src/model/cluster.ts';
 import type { EventDraft } from '../../src/model/events.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { WakeupName, WakeupRecord } from '../../src/model/wakeup.ts';
@@ -24,7 +24,7 @@ export interface KeptRecords {
   readonly isOneOrder: boolean;
   /** As another member finds them that is asked. Behind `told`. */
   recallWakeup(name: WakeupName): Promise<WakeupRecord | null>;
-  recallCalls(deviceId: DeviceId): Promise<readonly CallSession[]>;
+  recallCalls(deviceId: DeviceId): Promise<readonly SharedCall[]>;
 }
 
 export type MakeKeptRecords = (t: Ending) => Promise<KeptRecords>;
@@ -40,7 +40,7 @@ export async function standIns(): Promise<KeptRecords> {
     told: async () => events,
     isOneOrder: true,
     recallWakeup: async (name) => wakeups.find(name),
-    recallCalls: async (deviceId) => calls.read(deviceId),
+    recallCalls: async (deviceId) => calls.read(deviceId).map(sharedCall),
   };
 }
 
@@ -57,7 +57,7 @@ export async function storeRecords(t: Ending): Promise<KeptRecords> {
     },
     isOneOrder: true,
     recallWakeup: async (name) => records.wakeups.find(name),
-    recallCalls: async (deviceId) => records.calls.read(deviceId),
+    recallCalls: async (deviceId) => records.calls.read(deviceId).map(sharedCall),
   };
 }
 
@@ -73,7 +73,7 @@ export async function processRecords(t: Ending): Promise<KeptRecords> {
     },
     isOneOrder: true,
     recallWakeup: async (name) => other.records.wakeups.find(name),
-    recallCalls: async (deviceId) => other.records.calls.read(deviceId),
+    recallCalls: async (deviceId) => other.records.calls.read(deviceId).map(sharedCall),
   };
 }
 
@@ -91,8 +91,12 @@ export async function nodeRecords(t: Ending, join: JoinGround): Promise<KeptReco
     },
     isOneOrder: false,
     recallWakeup: (name) => other.wakeups.find(name, 2000),
-    recallCalls: async (deviceId) => (await other.calls.find(deviceId, 2000))?.sessions ?? [],
+    recallCalls: async (deviceId) => (await other.calls.find(deviceId))?.calls ?? [],
   };
+}
+
+export function sharedCall({ sessionId, state }: SharedCall): SharedCall {
+  return { sessionId, state };
 }
 
 /** As far as there is an order: where devices have none among them, one device after the other. */

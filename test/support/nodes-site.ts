@@ -13,7 +13,6 @@ import type { HeartbeatStore } from '../../src/cluster/ownership/heartbeat-reade
 import { Ownership } from '../../src/cluster/ownership/ownership.ts';
 import { ClaimedRecords, PendingClaims } from '../../src/cluster/ownership/pending-claims.ts';
 import { WakeupRepository } from '../../src/cluster/records/wakeup-repository.ts';
-import type { CallsItem } from '../../src/cluster/events/outbox-pump.ts';
 import type { MemberId } from '../../src/model/cluster.ts';
 import type { ProductId } from '../../src/model/ids.ts';
 import { heartbeatsParts } from '../../src/model/limits.ts';
@@ -165,19 +164,13 @@ class SiteNode {
       productOf: () => product,
       publish: (event) => this.stream.publish(event),
       putWakeup: (item) => this.wakeups.put(item),
-      putCalls: (item) => this.#putCalls(id, item),
+      calls: {
+        members: { isAlive: () => true, isDraining: () => false },
+        rows: this.calls,
+        directory: { sessions: () => [].values(), sessionsOf: () => [], end: () => false },
+        isEnded: async () => false,
+      },
     });
-  }
-
-  async #putCalls(coordinator: MemberId, { deviceId, sessions }: CallsItem): Promise<boolean> {
-    const kept = await this.calls.find(deviceId, 2000);
-    const put = await this.calls.put(
-      deviceId,
-      { coordinator, sessions, isIssuing: false },
-      kept?.revision ?? null,
-    );
-    if (put === 'conflict') throw new Error('another was faster');
-    return true;
   }
 
   #watchedOutbox(): Outbox {

@@ -4,7 +4,6 @@ import type { EventDraft } from '../../src/model/events.ts';
 import { generateEventId, type ApplicationId, type DeviceId, type ProductId } from '../../src/model/ids.ts';
 import type { RequestId, SessionId } from '../../src/model/ids.ts';
 import type { OutboxEvent, OutboxItem } from '../../src/core/ports/outbox.ts';
-import { audioCall, callOf } from './stored-calls.ts';
 import { acceptedWakeup } from './stored-wakeups.ts';
 import { draftOf } from './test-journal.ts';
 
@@ -66,7 +65,7 @@ export function outboxItems(): OutboxItem[] {
     { kind: 'event', deviceId, event: { ...outboxEventOf(draftOf(deviceId)), productId: null } },
     { kind: 'wakeup', ...wakeup, record, isFirst: true, event: outboxEventOf(draftOf(deviceId)) },
     { kind: 'wakeup', ...wakeup, record: { ...record, packet: null }, isFirst: false, event: null },
-    { kind: 'calls', deviceId, sessions: [callOf(deviceId), callOf(deviceId, audioCall)], event: null },
-    { kind: 'calls', deviceId, sessions: [], event: outboxEventOf(draftOf(deviceId)) },
+    { kind: 'calls', deviceId, calls: [{ sessionId: 'call-1' as SessionId, state: 'ringing' }], event: null },
+    { kind: 'calls', deviceId, calls: [], event: outboxEventOf(draftOf(deviceId)) },
   ];
 }

@@ -191,7 +191,12 @@ export class OwningNode implements LiveSessions, SlotFollower {
       follower: this,
       productOf: () => 'doorbell' as ProductId,
       putWakeup: async (item) => void (await keep(item)),
-      putCalls: keep,
+      calls: {
+        members: { isAlive: () => true, isDraining: () => false },
+        rows: { find: async () => null, put: async () => true, all: async function* () {} },
+        directory: { sessions: () => [].values(), sessionsOf: () => [], end: () => false },
+        isEnded: async () => false,
+      },
     });
     this.records = { sleep: this.#recordsOf('sleep'), signal: this.#recordsOf('signal') };
   }

@@ -11,7 +11,7 @@ import type {
 } from '../../src/model/ids.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../src/model/peer.ts';
 import type { CallEnd } from '../../src/model/call.ts';
-import { callEndOrder, callSession, signedOrder } from './call-scene.ts';
+import { callEndOrder, signedOrder } from './call-scene.ts';
 import type { KnownWakeup, WakeupRequest } from '../../src/model/wakeup.ts';
 import { testApp, testDevice } from './fakes.ts';
 import { acceptedWakeup } from './stored-wakeups.ts';
@@ -91,7 +91,7 @@ export const questions: { readonly [Kind in PeerKind]: PeerQuestion<Kind> } = {
     deviceId: testDevice,
     rejection: { sessionId: session, reason: 'busy' },
   },
-  'take-calls': { kind: 'take-calls', sessionId: session },
+  'find-call': { kind: 'find-call', sessionId: session },
   provision: {
     kind: 'provision',
     request: {
@@ -174,12 +174,7 @@ export const answers: { readonly [Kind in PeerKind]: readonly PeerAnswer<Kind>[]
     { ok: false, error: { code: 40414, message: 'no such call' } },
   ],
   'reject-call': ['taken', 'stray'],
-  'take-calls': [
-    { kind: 'given', deviceId: testDevice, sessions: [callSession(), callSession({ ringsFromMs: 5 })] },
-    { kind: 'given', deviceId: testDevice, sessions: [] },
-    { kind: 'in-use' },
-    { kind: 'absent' },
-  ],
+  'find-call': [{ appId: testApp, mediaUrl: 'wss://node-b.example:8083' }, null],
   provision: [
     {
       ok: true,

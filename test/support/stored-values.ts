@@ -2,6 +2,7 @@
 import type { EventDraft } from '../../src/model/events.ts';
 import type { EventId, ProductId, RequestId, SessionId } from '../../src/model/ids.ts';
 import {
+  type StoredCalls,
   decodeHeartbeats,
   decodeDeviceCalls,
   decodeDeviceRow,
@@ -22,7 +23,6 @@ import type { KnownWakeup } from '../../src/model/wakeup.ts';
 import { neverShared } from '../../src/model/state/shared-connection.ts';
 import { testApp, testDevice } from './fakes.ts';
 import { memberOne, memberStatus, memberTwo } from './peer-messages.ts';
-import { audioCall, videoCall } from './stored-calls.ts';
 import { acceptedWakeup } from './stored-wakeups.ts';
 
 const session = '0193f1c2-0000-7000-8000-000000000001' as SessionId;
@@ -95,11 +95,13 @@ const knownWakeup: KnownWakeup = {
   }),
 };
 
-const deviceCalls = {
-  deviceId: videoCall.deviceId,
-  coordinator: memberOne,
-  sessions: [videoCall, audioCall],
-  isIssuing: false,
+const deviceCalls: StoredCalls = {
+  deviceId: testDevice,
+  calls: {
+    node: memberOne,
+    calls: [{ sessionId: session, state: 'ringing' }],
+    lost: [{ sessionId: 'lost' as SessionId, id: 'event' as EventId, atMs: 1_763_627_400_123 }],
+  },
 };
 
 /** Of each kind: what is kept, its bytes, and how they are read. */
@@ -131,9 +133,9 @@ export const storedValues = [
     decode: decodeWakeupRecord,
   },
   {
-    name: 'calls with their secrets',
+    name: 'the calls of a device',
     value: deviceCalls,
-    bytes: encodeDeviceCalls(deviceCalls),
+    bytes: encodeDeviceCalls(testDevice, deviceCalls.calls),
     decode: decodeDeviceCalls,
   },
 ] as const;

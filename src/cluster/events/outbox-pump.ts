@@ -23,8 +23,8 @@ export interface ChangesDeps extends ClaimDeps {
   /** Resolves when it is in the log of all, once. */
   readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly putWakeup: (item: WakeupItem) => Promise<void>;
-  /** False: others tell of it. */
-  readonly putCalls: (item: CallsItem) => Promise<boolean>;
+  /** False: its event is not to be published. */
+  readonly shareCalls: (item: CallsItem) => Promise<boolean>;
   readonly events: MadeEvents;
   /** Wall milliseconds at which NATS was back the last time. */
   readonly returnedAtMs: () => number;
@@ -45,12 +45,9 @@ export class OutboxChanges {
       case 'ended':
         return this.#ended({ ...item, kind: 'ended' });
       case 'wakeup':
-        return this.#kept(item.event, async () => {
-          await this.#deps.putWakeup(item);
-          return true;
-        });
+        return this.#wakeup({ ...item, kind: 'wakeup' });
       case 'calls':
-        return this.#kept(item.event, () => this.#deps.putCalls(item));
+        return this.#calls({ ...item, kind: 'calls' });
       case 'event':
         return () => this.#deps.publish(this.#shared(item.event));
     }
@@ -97,13 +94,21 @@ export class OutboxChanges {
     });
   }
 
-  /** `put` false: others tell of it. */
-  #kept(event: OutboxEvent | null, put: () => Promise<boolean>): Change {
-    const prepare = async (): Promise<OutboxEvent | null> => {
-      const isOurs = await put();
-      return event === null || !isOurs ? null : this.#shared(event);
+  #wakeup(item: WakeupItem): Change {
+    const put = async (): Promise<OutboxEvent | null> => {
+      await this.#deps.putWakeup(item);
+      return item.event === null ? null : this.#shared(item.event);
     };
-    return inTwo(prepare, this.#deps.publish);
+    return inTwo(put, this.#deps.publish);
+  }
+
+  /** Shared again at every try: another node may have ended the call meanwhile. */
+  #calls(item: CallsItem): Change {
+    const { shareCalls, publish } = this.#deps;
+    return async () => {
+      const isOurs = await shareCalls(item);
+      if (isOurs && item.event !== null) await publish(item.event);
+    };
   }
 
   /**

@@ -35,7 +35,7 @@ export type PeerHandlers = {
 };
 
 /** Questions that are not of sessions, answered elsewhere. Must neither throw nor reject. */
-type OtherKind = 'issue-call' | 'provision' | 'take-calls' | 'wakeups' | 'metrics' | 'status';
+type OtherKind = 'issue-call' | 'provision' | 'find-call' | 'wakeups' | 'metrics' | 'status';
 
 /** Reactions to notices. Must not throw. */
 export interface PeerNews {

@@ -92,6 +92,10 @@ export class NatsMembers {
     return !this.#isOther(member) || this.#leases.isAlive(member, this.#deps.clock.monotonicMs());
   }
 
+  isDraining(member: MemberId): boolean {
+    return this.#leases.get(member)?.status.state === 'draining';
+  }
+
   /** All known members, this one first, lost ones among them. */
   all(): MemberStatus[] {
     const nowMs = this.#deps.clock.monotonicMs();

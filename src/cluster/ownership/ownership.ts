@@ -13,11 +13,12 @@ import { HeartbeatReader, type HeartbeatStore } from './heartbeat-reader.ts';
 import { HeartbeatWriter } from './heartbeat-writer.ts';
 import { Failover } from '../membership/failover.ts';
 import { KeyedQueue } from '../nats/keyed-queue.ts';
+import { CallOwnership, type CallOwnershipDeps } from './call-ownership.ts';
 import { DeviceRows } from '../records/device-rows.ts';
 import { type LiveSessions, OwnSlots } from './own-slots.ts';
 import { MadeEvents } from '../events/made-events.ts';
 import { NatsSessionLocator } from '../records/nats-session-locator.ts';
-import { OutboxChanges, type CallsItem, type WakeupItem, OutboxPump } from '../events/outbox-pump.ts';
+import { OutboxChanges, type WakeupItem, OutboxPump } from '../events/outbox-pump.ts';
 import type { PendingClaims } from './pending-claims.ts';
 import { Reregistration } from './reregistration.ts';
 import type { KvStore } from '../nats/kv-store.ts';
@@ -50,12 +51,12 @@ export interface OwnershipDeps {
   /** Resolves when it is in the log of all, once; rejects while NATS is unavailable. */
   readonly publish: (event: OutboxEvent) => Promise<void>;
   readonly putWakeup: (item: WakeupItem) => Promise<void>;
-  /** False: another member keeps the calls by now, and tells what the event of the item would. */
-  readonly putCalls: (item: CallsItem) => Promise<boolean>;
+  readonly calls: Pick<CallOwnershipDeps, 'members' | 'rows' | 'directory' | 'isEnded'>;
 }
 
 export class Ownership {
   readonly locator: SessionLocator;
+  readonly calls: CallOwnership;
   readonly #deps: OwnershipDeps;
   readonly #claims: PendingClaims;
   readonly #queue: KeyedQueue;
@@ -87,7 +88,9 @@ export class Ownership {
     this.#deps = deps;
     this.#claims = deps.claims;
     this.#queue = queue;
-    this.#pump = new OutboxPump({ ...shared, changes: new OutboxChanges(shared) });
+    this.calls = new CallOwnership({ ...shared, ...deps.calls });
+    const shareCalls = this.calls.share.bind(this.calls);
+    this.#pump = new OutboxPump({ ...shared, changes: new OutboxChanges({ ...shared, shareCalls }) });
     this.#reregistration = new Reregistration(shared);
     this.#failover = new Failover({ ...shared, kv: deps.rows, heartbeats });
     const lookAfter: Reregistration['lookAfter'] = (slots) => this.#reregistration.lookAfter(slots);
@@ -119,13 +122,15 @@ export class Ownership {
       await settlesWithin(clock, waitMs, this.#heartbeatWriter.remove());
   }
 
-  /** All sessions of a lost member. Rejects while NATS is unavailable; may be called again. */
-  failOver(member: MemberId): Promise<void> {
-    return this.#failover.failOver(member);
+  /** Ends all sessions and calls of a lost member. Rejects while NATS is unavailable; may be called again. */
+  async failOver(member: MemberId): Promise<void> {
+    await this.#failover.failOver(member);
+    await this.calls.failOver(member);
   }
 
   /** This member learns that it was called lost. Resolves when its sessions were looked at; never rejects. */
   reregister(): Promise<void> {
+    void this.calls.reconcile();
     return this.#reregistration.run();
   }
 

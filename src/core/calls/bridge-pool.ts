@@ -65,18 +65,10 @@ export class BridgePool implements CallFollower {
   /** Takes up the sessions that the directory has resumed, before any listener accepts. */
   resume(): void {
     const sessions = Array.from(this.#deps.directory.sessions());
-    for (const session of sessions.toSorted((one, other) => one.createdAtMs - other.createdAtMs))
-      this.adopted(session);
-  }
-
-  adopted(session: CallSession): void {
-    const call = this.#callOf(session);
-    if (this.#lacksBridge(session)) this.#offer(call);
-  }
-
-  released(session: CallSession): void {
-    this.#withdraw(this.#callOf(session));
-    this.#calls.delete(session.sessionId);
+    for (const session of sessions.toSorted((one, other) => one.createdAtMs - other.createdAtMs)) {
+      const call = this.#callOf(session);
+      if (this.#lacksBridge(session)) this.#offer(call);
+    }
   }
 
   issued(session: CallSession): void {

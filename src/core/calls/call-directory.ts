@@ -56,34 +56,6 @@ export class CallDirectory {
     return this.size;
   }
 
-  /** Takes a device's calls over from another member; those that are here already stay, as far as there is room for all. */
-  adopt(deviceId: DeviceId, sessions: readonly CallSession[]): void {
-    this.#followers.after(() => {
-      const known = new Set(this.sessionsOf(deviceId).map(({ sessionId }) => sessionId));
-      this.#makeRoom(deviceId, sessions.filter(({ sessionId }) => !known.has(sessionId)).length);
-      for (const { session } of this.#sessions.adopt(deviceId, sessions))
-        if (!known.has(session.sessionId)) this.#followers.notify((follower) => follower.adopted?.(session));
-    });
-  }
-
-  /** Gives the device's calls up to another member; null: one of them has a leg here, and they stay. */
-  release(deviceId: DeviceId): readonly CallSession[] | null {
-    return this.#followers.after(() => {
-      const calls = this.#sessions.calls.ofDevice(deviceId);
-      if (calls.some(({ device, bridge }) => device !== null || bridge !== null)) return null;
-      const sessions = this.#sessions.release(deviceId);
-      for (const session of sessions) this.#followers.notify((follower) => follower.released?.(session));
-      return sessions;
-    });
-  }
-
-  /** Another member keeps the device's calls by now: they are gone from here, and their legs come again. Nobody is told of an end. */
-  abandon(deviceId: DeviceId): void {
-    for (const call of this.#sessions.calls.ofDevice(deviceId))
-      for (const side of callSides) this.#detach(call, side, 'moved');
-    this.release(deviceId);
-  }
-
   /** Ends leases from now on. */
   start(): Cancel {
     return this.#deps.clock.every(leaseTickMs, () => this.#followers.after(() => this.#sessions.turn()));
@@ -237,20 +209,15 @@ export class CallDirectory {
     });
   }
 
-  /** For so many sessions more of the device: of too many, those longest issued go. False: there is no room for all. */
-  #makeRoom(deviceId: DeviceId, count = 1): boolean {
-    while (this.sessionsOf(deviceId).length + count > callsPerDeviceMax)
-      if (!this.#endOldest(deviceId)) return false;
-    return this.size < this.#sessionsMax;
-  }
-
-  /** The one longest issued. False: there is none. */
-  #endOldest(deviceId: DeviceId): boolean {
+  /** For one session more of the device: of too many the one longest issued goes. False: there is no room. */
+  #makeRoom(deviceId: DeviceId): boolean {
     const calls = this.#sessions.calls.ofDevice(deviceId);
-    const oldest = calls.find(({ session }) => session.state === 'issued');
-    return (
-      oldest !== undefined && this.#sessions.advance(oldest, { kind: 'ended', reason: 'replaced' }, null)
-    );
+    if (calls.length >= callsPerDeviceMax) {
+      const oldest = calls.find(({ session }) => session.state === 'issued');
+      if (oldest === undefined) return false;
+      this.#sessions.advance(oldest, { kind: 'ended', reason: 'replaced' }, null);
+    }
+    return this.size < this.#sessionsMax;
   }
 
   #current(sessionId: SessionId, side: CallSide, leg: CallLeg): LiveCall | null {

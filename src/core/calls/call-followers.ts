@@ -18,10 +18,6 @@ export interface CallFollower {
   bridgeCame?(session: CallSession): void;
   /** Its bridge leg was lost, and no other took its place; the session lives. */
   bridgeGone?(session: CallSession): void;
-  /** It was another member's until now. */
-  adopted?(session: CallSession): void;
-  /** Another member keeps it from now on; it has no leg here any more. */
-  released?(session: CallSession): void;
 }
 
 export class CallFollowers {

@@ -40,16 +40,8 @@ export class CallRights implements CallFollower {
     this.#mark(session);
   }
 
-  adopted(session: CallSession): void {
-    this.#mark(session);
-  }
-
   changed({ sessionId }: CallSession, { state }: CallChange): void {
     if (state === 'ended') this.#marks.delete(sessionId);
-  }
-
-  released({ sessionId }: CallSession): void {
-    this.#marks.delete(sessionId);
   }
 
   #judge(session: CallSession): boolean {

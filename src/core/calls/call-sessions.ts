@@ -73,23 +73,6 @@ export class CallSessions {
       for (const session of sessions) this.#hold(session, wallMs);
   }
 
-  /** Takes up a device's calls from another member, and writes them down here. */
-  adopt(deviceId: DeviceId, sessions: readonly CallSession[]): readonly LiveCall[] {
-    const wallMs = this.#deps.clock.wallMs();
-    for (const session of sessions)
-      if (this.calls.find(session.sessionId) === null) this.#hold(session, wallMs);
-    this.#write(deviceId, null);
-    return this.calls.ofDevice(deviceId);
-  }
-
-  /** Another member keeps the device's calls from now on: they are gone from here, and nobody is told that they ended. */
-  release(deviceId: DeviceId): readonly CallSession[] {
-    const calls = this.calls.ofDevice(deviceId);
-    for (const call of calls) this.#letGo(call);
-    this.#write(deviceId, null);
-    return calls.map(({ session }) => session);
-  }
-
   /** Ends the calls whose leases have run out. About once in `leaseTickMs`. */
   turn(): void {
     this.#wheel.turn(this.#deps.clock.monotonicMs());

@@ -9,13 +9,13 @@
  * The member that keeps the device's calls does it; a call of another application is as unknown as one that never was.
  * Source: calls-and-media.md, Call sessions and call status; cluster.md, Media; tgv1-signing.md, Replay.
  */
-import { pause, wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { comeAgain, refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import { callCommitMsMax, callEndsKnownMax, movingCallRetryMs } from '../../model/limits.ts';
+import { callCommitMsMax, callEndsKnownMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerFailure, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { EventLog } from '../ports/event-log.ts';
@@ -25,9 +25,8 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 import type { CallDirectory } from './call-directory.ts';
-import type { CallLocation } from './call-placement.ts';
 import type { EndedCall, EndedCalls, NamedCall } from './ended-calls.ts';
-import { isSoonCommitted } from './issue-call-credentials.ts';
+import { isSoonCommitted, type CallCoordinator } from './issue-call-credentials.ts';
 
 export interface CallEndDeps {
   readonly clock: Clock;
@@ -46,7 +45,7 @@ type CallKind = 'end-call' | 'reject-call';
 
 export interface CallLocator {
   /** Never rejects. */
-  locate(deviceId: DeviceId): CallLocation | Promise<CallLocation>;
+  locate(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator>;
   /** Never rejects; within `waitMs`. */
   ask<Kind extends CallKind>(
     member: MemberId,
@@ -57,7 +56,7 @@ export interface CallLocator {
 
 /** Of a member that keeps every call itself. */
 export const locatedHere: CallLocator = {
-  locate: () => ({ member: 'here', sessions: [] }),
+  locate: () => 'here',
   ask: async () => fail('nobody'),
 };
 
@@ -109,34 +108,15 @@ async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEn
 
 const overload: Why = comeAgain(42901, 'as many ends of calls are known as there may be');
 
-/** A call that is live in what all share, and yet at nobody, is on its way from one member to another. */
 async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
-  const { clock, locator } = deps;
-  const untilMs = clock.monotonicMs() + callCommitMsMax;
-  for (;;) {
-    const location = await locator.locate(order.deviceId);
-    const answer = await endAt(deps, location, order, untilMs - clock.monotonicMs());
-    if (answer !== null) return answer;
-    if (!location.sessions.some((session) => isNamed(session, order))) return noCall;
-    if (clock.monotonicMs() + movingCallRetryMs >= untilMs)
-      return unavailable('the call is on its way from one member to another');
-    await pause(clock, movingCallRetryMs);
-  }
-}
-
-/** Null: there is no such call, live or known to have ended. */
-async function endAt(
-  deps: CallEndDeps,
-  { member }: CallLocation,
-  order: CallEndOrder,
-  waitMs: number,
-): Promise<CallEndAnswer | null> {
-  if (member === 'here') return endHere(deps, order);
+  const { locator } = deps;
+  const member = await locator.locate(order.deviceId);
+  if (member === 'here') return (await endHere(deps, order)) ?? noCall;
   if (member === 'unavailable') return unavailable('who keeps the calls of the device cannot be reached');
-  const asked = await deps.locator.ask<'end-call'>(member, { kind: 'end-call', order }, waitMs);
+  const asked = await locator.ask<'end-call'>(member, { kind: 'end-call', order }, callCommitMsMax);
   if (!asked.ok) return unavailable('who keeps the calls of the device does not answer');
   const isUnknown = !asked.value.ok && asked.value.error.code === 40414;
-  return isUnknown ? endHere(deps, order) : asked.value;
+  return (isUnknown ? await endHere(deps, order) : null) ?? asked.value;
 }
 
 /** Null: there is none here, live or known to have ended. */

@@ -24,7 +24,6 @@ import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { type CallCredentials, encodePeerId } from '../../protocol/rest/call-credentials.ts';
-import type { CallCoordinator } from './call-placement.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
@@ -52,10 +51,12 @@ export interface CallCredentialsDeps {
   isDraining(): boolean;
 }
 
+/** The member that has a device's calls. `unavailable`: it is not known, or it is gone. */
+export type CallCoordinator = 'here' | 'unavailable' | MemberId;
+
 export interface IssuingPlacement {
-  /** `here` is to be followed by `settled`. Never rejects. */
+  /** Never rejects. */
   coordinatorOf(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator>;
-  settled(deviceId: DeviceId): void;
   /** Never rejects; within `waitMs`. */
   issueAt(
     member: MemberId,
@@ -67,7 +68,6 @@ export interface IssuingPlacement {
 /** Of a member that issues every call itself. */
 export const issuedHere: IssuingPlacement = {
   coordinatorOf: () => 'here',
-  settled: () => undefined,
   issueAt: async () => fail('nobody'),
 };
 
@@ -105,19 +105,15 @@ async function issueElsewhere(
 }
 
 async function issueHere(deps: CallCredentialsDeps, order: SignedCallOrder): Promise<Answer> {
-  const { issued, placement } = deps;
-  try {
-    const known = issued.repeated(order);
-    if (known !== null) return repeat(deps, await known);
-    // Asked once more: the registry may have changed while the coordinator was sought.
-    const obstacle = findDenial(deps, order) ?? findObstacle(deps, order);
-    if (obstacle !== null) return refuse(deps, obstacle);
-    const answer = issue(deps, order);
-    issued.begin(order, answer);
-    return handOut(await answer);
-  } finally {
-    placement.settled(order.deviceId);
-  }
+  const { issued } = deps;
+  const known = issued.repeated(order);
+  if (known !== null) return repeat(deps, await known);
+  // Asked once more: the registry may have changed while the coordinator was sought.
+  const obstacle = findDenial(deps, order) ?? findObstacle(deps, order);
+  if (obstacle !== null) return refuse(deps, obstacle);
+  const answer = issue(deps, order);
+  issued.begin(order, answer);
+  return handOut(await answer);
 }
 
 /** This member keeps the device's calls: a session that is not here has ended. */

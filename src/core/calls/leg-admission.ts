@@ -9,15 +9,12 @@ import { fail, succeed, type Result } from '../../lib/result.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { TokenRefusal, LegRefusal } from '../../model/call.ts';
-import {
-  type DeviceId,
-  type SessionId,
-  parseBridgeId,
-  type ApplicationId,
-  type BridgeId,
-} from '../../model/ids.ts';
+import { type SessionId, parseBridgeId, type ApplicationId, type BridgeId } from '../../model/ids.ts';
+import { callNodeMsMax } from '../../model/limits.ts';
+import type { PeerAnswer } from '../../model/peer.ts';
 import { isInService, hashBridgeKey } from '../../model/registry.ts';
-import type { DeviceAdmission, BridgeAdmission } from '../ports/leg-service.ts';
+import type { DeviceAdmission, BridgeAdmission, CallElsewhere } from '../ports/leg-service.ts';
+import { othersAlive, type Peers } from '../ports/peers.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
@@ -27,22 +24,34 @@ interface DeviceLegDeps {
   readonly keys: TokenKeys;
   readonly directory: CallDirectory;
   readonly registry: RegistryReader;
-  readonly fetchCall: FetchCall;
+  readonly findElsewhere: FindElsewhere;
 }
 
-/** Brings a call here that another member keeps. Never rejects. */
-export type FetchCall = (sessionId: SessionId, deviceId: DeviceId | null) => Promise<void>;
+/** Asks other members for a call. Never rejects. */
+export type FindElsewhere = (sessionId: SessionId) => Promise<PeerAnswer<'find-call'>>;
+
+/** All of them are asked: a bridge that names a session names no device. */
+export function findAmong(peers: Pick<Peers, 'self' | 'alive' | 'ask'>): FindElsewhere {
+  return async (sessionId) => {
+    const question = { kind: 'find-call', sessionId } as const;
+    const asked = await Promise.all(
+      othersAlive(peers).map((member) => peers.ask<'find-call'>(member, question, callNodeMsMax)),
+    );
+    return asked.flatMap((answer) => (answer.ok && answer.value !== null ? answer.value : []))[0] ?? null;
+  };
+}
 
 /** Checks the token, then what a token cannot show. Rejects when the registry cannot be read. */
 export async function admitDeviceLeg(
   deps: DeviceLegDeps,
   token: string,
-): Promise<Result<DeviceAdmission, TokenRefusal>> {
+): Promise<Result<DeviceAdmission, TokenRefusal | CallElsewhere>> {
   const checked = await checkCallToken(deps.keys, token);
   if (!checked.ok) return checked;
   const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
-  if (deps.directory.find(sessionId) === null) await deps.fetchCall(sessionId, deviceId);
   const session = deps.directory.find(sessionId);
+  const elsewhere = session === null ? await deps.findElsewhere(sessionId) : null;
+  if (elsewhere !== null) return fail({ mediaUrl: elsewhere.mediaUrl });
   const nowS = wallSeconds(deps.clock);
   const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
   if (nowS >= expiresAtS && !hasConnected) return fail('expired');
@@ -55,7 +64,7 @@ export async function admitDeviceLeg(
 interface BridgeLegDeps {
   readonly bridgeKeys: BridgeKeys;
   readonly directory: CallDirectory;
-  readonly fetchCall: FetchCall;
+  readonly findElsewhere: FindElsewhere;
 }
 
 /**
@@ -63,17 +72,18 @@ interface BridgeLegDeps {
  * as one that does not exist. Rejects when the registry cannot be read.
  */
 export async function admitBridgeLeg(
-  { bridgeKeys, directory, fetchCall }: BridgeLegDeps,
+  { bridgeKeys, directory, findElsewhere }: BridgeLegDeps,
   key: string,
   sessionText: string | null,
-): Promise<Result<BridgeAdmission, LegRefusal>> {
+): Promise<Result<BridgeAdmission, LegRefusal | CallElsewhere>> {
   const keySha256 = hashBridgeKey(key);
   const rights = key === '' ? null : bridgeKeys.rightsOf(keySha256);
   if (rights === null) return fail('bridge_key');
   const admission = { bridgeId: rights.bridgeId, keySha256 };
   if (sessionText === null) return succeed({ ...admission, sessionId: null });
-  if (directory.find(sessionText as SessionId) === null) await fetchCall(sessionText as SessionId, null);
   const session = directory.find(sessionText as SessionId);
+  const elsewhere = session === null ? await findElsewhere(sessionText as SessionId) : null;
+  if (elsewhere !== null && mayServe(rights, elsewhere.appId)) return fail({ mediaUrl: elsewhere.mediaUrl });
   if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');
   return succeed({ ...admission, sessionId: session.sessionId });
 }

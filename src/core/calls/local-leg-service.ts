@@ -14,6 +14,7 @@ import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type {
+  AdmissionRefusal,
   BridgeAdmission,
   LegService,
   DeviceAdmission,
@@ -29,7 +30,7 @@ import type { Telemetry } from '../../telemetry/telemetry.ts';
 import {
   admitBridgeLeg,
   admitDeviceLeg,
-  type FetchCall,
+  type FindElsewhere,
   BridgeKeys,
   mayServe,
   type BridgeRights,
@@ -53,8 +54,7 @@ export interface LegServiceDeps {
   readonly developmentKeys: readonly string[];
   /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
-  /** Brings calls here that another member keeps. */
-  readonly fetchCall: FetchCall;
+  readonly findElsewhere: FindElsewhere;
 }
 
 export class LocalLegService implements LegService<PlacedLeg> {
@@ -79,17 +79,17 @@ export class LocalLegService implements LegService<PlacedLeg> {
     return Promise.resolve();
   }
 
-  admitDevice(token: string): Promise<Result<DeviceAdmission, LegRefusal>> {
+  admitDevice(token: string): Promise<Result<DeviceAdmission, AdmissionRefusal>> {
     return this.#admit(() => admitDeviceLeg(this.#deps, token));
   }
 
-  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, LegRefusal>> {
-    const { directory, fetchCall } = this.#deps;
-    const deps = { bridgeKeys: this.#bridgeKeys, directory, fetchCall };
+  admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, AdmissionRefusal>> {
+    const { directory, findElsewhere } = this.#deps;
+    const deps = { bridgeKeys: this.#bridgeKeys, directory, findElsewhere };
     return this.#admit(() => admitBridgeLeg(deps, key, sessionId));
   }
 
-  admitViewer(ticket: string): Promise<Result<ViewerAdmission, LegRefusal>> {
+  admitViewer(ticket: string): Promise<Result<ViewerAdmission, AdmissionRefusal>> {
     return this.#admit(() => this.#admitViewer(ticket));
   }
 
@@ -159,8 +159,8 @@ export class LocalLegService implements LegService<PlacedLeg> {
   }
 
   async #admit<Admission>(
-    judge: () => Result<Admission, LegRefusal> | Promise<Result<Admission, LegRefusal>>,
-  ): Promise<Result<Admission, LegRefusal>> {
+    judge: () => Result<Admission, AdmissionRefusal> | Promise<Result<Admission, AdmissionRefusal>>,
+  ): Promise<Result<Admission, AdmissionRefusal>> {
     if (this.#isDraining) return fail('unavailable');
     try {
       return await judge();

@@ -75,10 +75,6 @@ export class MediaPlacement implements CallFollower {
       this.#come.set(process, (this.#come.get(process) ?? 0) + 1);
   }
 
-  released({ sessionId }: CallSession): void {
-    this.#forget(sessionId);
-  }
-
   #forget(sessionId: SessionId): void {
     const process = this.#places.get(sessionId);
     if (process === undefined) return;

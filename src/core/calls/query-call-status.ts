@@ -19,8 +19,8 @@ export interface CallStatusDeps {
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly log: Log;
-  /** The sessions that other members keep: at hand where this store has all; rejects when they are not known. */
-  readonly keptElsewhere: (deviceId: DeviceId) => readonly CallSession[] | Promise<readonly CallSession[]>;
+  /** The device is in a call at another member: `false` at once where this store has all calls. Rejects when it is not known. */
+  readonly isInCallElsewhere: (deviceId: DeviceId) => boolean | Promise<boolean>;
 }
 
 /** True: it is in a call. */
@@ -38,24 +38,21 @@ export function queryCallStatus(
     if (denied !== null) return fail(refusal(denied));
     const sessions = records.read(deviceId);
     const committed = records.committed(deviceId);
-    const kept = sessions.length === 0 && committed === null ? deps.keptElsewhere(deviceId) : sessions;
-    if (kept instanceof Promise) return answerElsewhere(deps, kept);
-    const answer = succeed(hasCall(kept));
-    return committed === null ? answer : answerOnceCommitted(clock, committed, answer);
+    if (committed !== null) return answerOnceCommitted(clock, committed, succeed(hasCall(sessions)));
+    if (sessions.length > 0) return succeed(hasCall(sessions));
+    const elsewhere = deps.isInCallElsewhere(deviceId);
+    return elsewhere instanceof Promise ? answerElsewhere(deps, elsewhere) : succeed(elsewhere);
   } catch (error) {
     log.error({ err: error }, 'cannot read the call status of a device');
     return fail(refusal(50000));
   }
 }
 
-async function answerElsewhere(
-  { log }: CallStatusDeps,
-  kept: Promise<readonly CallSession[]>,
-): Promise<Answer> {
+async function answerElsewhere({ log }: CallStatusDeps, elsewhere: Promise<boolean>): Promise<Answer> {
   try {
-    return succeed(hasCall(await kept));
+    return succeed(await elsewhere);
   } catch (error) {
-    log.warn({ err: error }, 'cannot tell which calls other members keep');
+    log.warn({ err: error }, 'cannot read the calls of a device at other members');
     return fail(refusal(50000));
   }
 }

@@ -49,7 +49,7 @@ export class CallRejections {
   /** Never rejects. */
   async #rejectElsewhere(deviceId: DeviceId, rejection: CallRejection): Promise<Result> {
     const { locator } = this.#deps;
-    const { member } = await locator.locate(deviceId);
+    const member = await locator.locate(deviceId);
     if (member === 'here') return this.rejectHere(deviceId, rejection);
     if (member === 'unavailable') return 'unreachable';
     const question = { kind: 'reject-call', deviceId, rejection } as const;

@@ -206,10 +206,6 @@ export class Viewers implements CallFollower {
     }
   }
 
-  released({ sessionId }: CallSession): void {
-    for (const viewer of this.#bySession.get(sessionId) ?? []) this.#close(viewer, 'drain');
-  }
-
   drain(): void {
     for (const watching of this.#bySession.values())
       for (const viewer of watching) this.#close(viewer, 'drain');

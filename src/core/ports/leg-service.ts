@@ -83,8 +83,14 @@ export interface LegPlace {
   readonly origin: string;
 }
 
-/** Why a leg is not admitted; a place: because its call is there. */
-export type AdmissionRefusal = LegRefusal | LegPlace;
+/** The call of a leg is at another media process. */
+export interface CallElsewhere {
+  /** Of that process: `ws://host:port` or `wss://host:port`. */
+  readonly mediaUrl: string;
+}
+
+/** Why a leg is not admitted; a place, or another node: because its call is there. */
+export type AdmissionRefusal = LegRefusal | LegPlace | CallElsewhere;
 
 export interface LegService<Leg extends CallLeg = CallLeg> {
   /**

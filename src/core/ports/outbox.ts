@@ -4,8 +4,7 @@
  * Events.
  */
 import type { Cancel } from '../../lib/clock.ts';
-import type { CallSession } from '../../model/call.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { ConnectionKind, MemberId, SharedCall } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { ApplicationId, DeviceId, EventId, ProductId, RequestId, SessionId } from '../../model/ids.ts';
 import type { WakeupRecord } from '../../model/wakeup.ts';
@@ -43,11 +42,11 @@ export type OutboxItem =
       readonly isFirst: boolean;
       readonly event: OutboxEvent | null;
     }
-  /** All live sessions of a device, with the event that goes with the change. */
+  /** All live calls of a device, with the event that goes with the change. */
   | {
       readonly kind: 'calls';
       readonly deviceId: DeviceId;
-      readonly sessions: readonly CallSession[];
+      readonly calls: readonly SharedCall[];
       readonly event: OutboxEvent | null;
     };
 

@@ -8,7 +8,6 @@ import type { SessionTransition } from '../../model/state/session-event.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { KnownWakeup, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
 import type { CallSession } from '../../model/call.ts';
-import type { DeviceCallsKept } from '../../model/cluster.ts';
 
 /** Of one kind of connection, sleep or signal. */
 export interface ConnectionRecords {
@@ -59,19 +58,4 @@ export interface CallRecords {
   all(): Iterable<{ readonly deviceId: DeviceId; readonly sessions: readonly CallSession[] }>;
   /** The store is far behind: no new session is begun. */
   isOverloaded(): boolean;
-}
-
-export interface KeptCalls extends DeviceCallsKept {
-  /** What `put` expects, so that of two who change it one does. */
-  readonly revision: number;
-}
-
-/** Which member keeps a device's calls, as all members see it. Source: cluster.md, Media. */
-export interface CallPlacements {
-  /** Null: the device has no call, and nobody keeps any. Rejects with SharedStateUnavailable, within `waitMs`. */
-  find(deviceId: DeviceId, waitMs: number): Promise<KeptCalls | null>;
-  /** `revision` null: there is none yet. Rejects with SharedStateUnavailable. */
-  put(deviceId: DeviceId, kept: DeviceCallsKept, revision: number | null): Promise<'done' | 'conflict'>;
-  /** Every device that has calls. Rejects with SharedStateUnavailable. */
-  all(): AsyncIterable<KeptCalls & { readonly deviceId: DeviceId }>;
 }

@@ -4,6 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { BareAnswer, RequestFault } from '../../lib/connections/bounded-server.ts';
+import type { CallElsewhere, LegPlace } from '../../core/ports/leg-service.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { legRequestBytesMax } from '../../model/limits.ts';
 
@@ -11,6 +12,8 @@ export interface HttpRefusal {
   readonly status: number;
   readonly sentence: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Further fields of the JSON. */
+  readonly fields?: Readonly<Record<string, string>>;
 }
 
 export type RefusalAnswer = BareAnswer;
@@ -61,7 +64,11 @@ export function tooLarge(bytesMax: number): HttpRefusal {
 }
 
 export function answerOf(refusal: HttpRefusal): RefusalAnswer {
-  return jsonAnswer('application/json; charset=utf-8', { error: refusal.sentence }, refusal);
+  return jsonAnswer(
+    'application/json; charset=utf-8',
+    { error: refusal.sentence, ...refusal.fields },
+    refusal,
+  );
 }
 
 /** Of the WebRTC resources: problem details. */
@@ -71,12 +78,22 @@ export function problemOf(refusal: HttpRefusal): RefusalAnswer {
   return jsonAnswer('application/problem+json', problem, refusal);
 }
 
-/** Of an offer: the client sends it there. Source: RFC 9725, 4.5. */
-export function goElsewhere(url: string): HttpRefusal {
+/** For a leg whose call is at another media process. Source: RFC 9110, 15.5.20. */
+export function misdirected({ mediaUrl }: CallElsewhere): HttpRefusal {
+  return {
+    status: 421,
+    sentence: `the call is at another media listener of this service: connect to ${mediaUrl}`,
+    fields: { media_url: mediaUrl },
+  };
+}
+
+/** The same for an offer, which the client sends there. `target`: of the request. Source: RFC 9725, 4.5. */
+export function redirected(call: CallElsewhere | LegPlace, target: string): HttpRefusal {
+  const origin = 'mediaUrl' in call ? call.mediaUrl.replace(/^ws/, 'http') : call.origin;
   return {
     status: 307,
-    sentence: 'the call is at another address of this service: send the offer there',
-    headers: { Location: url },
+    sentence: 'the call is at another media listener of this service: send the offer there',
+    headers: { Location: `${origin}${target}` },
   };
 }
 

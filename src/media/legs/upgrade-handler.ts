@@ -24,7 +24,7 @@ import type { UpgradeRequest } from './upgrade-request.ts';
 import { RtcDeviceLeg } from './rtc-device-leg.ts';
 import type { RtcEndpoint, RtcLeg, RtcOffer } from './rtc-endpoint.ts';
 import { RtcViewerLeg } from './rtc-viewer-leg.ts';
-import { goElsewhere, refusalOf, type HttpRefusal } from './refusal.ts';
+import { misdirected, redirected, refusalOf, type HttpRefusal } from './refusal.ts';
 import { SocketLeg, type LegSide } from './socket-leg.ts';
 
 export interface UpgradeHandlerDeps {
@@ -240,9 +240,10 @@ export class UpgradeHandler {
   /** One whose call is elsewhere goes there, once: a call that moves meanwhile is found by coming again. WebRTC has a word for it. */
   #turnAway(request: UpgradeRequest, refusal: AdmissionRefusal): void {
     if (typeof refusal === 'string') this.#refuse(request, refusal);
-    else if (request.isForwarded || !this.#deps.makeRoom('', false)) this.#refuse(request, 'busy');
     else if (isRtcRequest(request.request))
-      this.#refuse(request, goElsewhere(`${refusal.origin}${request.request.url ?? ''}`));
+      this.#refuse(request, redirected(refusal, request.request.url ?? ''));
+    else if ('mediaUrl' in refusal) this.#refuse(request, misdirected(refusal));
+    else if (request.isForwarded || !this.#deps.makeRoom('', false)) this.#refuse(request, 'busy');
     else {
       const failed = (): void => this.#refuse(request, 'unavailable');
       void new ForwardedLeg(request, refusal, this.#deps.context, failed);

@@ -8,25 +8,21 @@ import {
   type CallEnd,
   type CallEndOrder,
   type CallRejection,
-  type CallSession,
   type SignedCallOrder,
 } from '../../model/call.ts';
 import { callMediaShape, callRoomShape } from '../../model/call-shape.ts';
-import type { TokenId } from '../../model/ids.ts';
-import { callingTimeoutSecondsMax, callsPerDeviceMax, connectedTokensMax } from '../../model/limits.ts';
+import type { DeviceCalls, SharedCall } from '../../model/cluster.ts';
+import type { EventId } from '../../model/ids.ts';
+import { callingTimeoutSecondsMax, callsPerDeviceMax, lostCallsMax } from '../../model/limits.ts';
 import { sessionId } from './member-values.ts';
-import { applicationId, deviceId, signedRequest, stamp, stampOrNone, word } from './wire-values.ts';
+import { applicationId, deviceId, memberId, signedRequest, stamp, word } from './wire-values.ts';
 
-const order = {
+export const callOrder: z.ZodType<SignedCallOrder> = z.strictObject({
   appId: applicationId,
   deviceId,
   room: callRoomShape,
   media: callMediaShape,
   callingTimeoutS: z.int().min(0).max(callingTimeoutSecondsMax),
-};
-
-export const callOrder: z.ZodType<SignedCallOrder> = z.strictObject({
-  ...order,
   ...signedRequest,
 });
 
@@ -53,17 +49,15 @@ export const callRejection: z.ZodType<CallRejection> = z.strictObject({
   reason: z.enum(rejectionReasons),
 });
 
-const callSession: z.ZodType<CallSession> = z.strictObject({
-  ...order,
-  sessionId,
-  state: z.enum(liveCallStates),
-  createdAtMs: stamp,
-  expiresAtMs: stamp,
-  ringsFromMs: stampOrNone,
-  hasSeenDevice: z.boolean(),
-  hasSeenBridge: z.boolean(),
-  connectedTokens: z.array(word<TokenId>()).max(connectedTokensMax),
-});
-
 /** Live ones of one device. */
-export const callSessions = z.array(callSession).max(callsPerDeviceMax);
+export const sharedCalls: z.ZodType<readonly SharedCall[]> = z
+  .array(z.strictObject({ sessionId, state: z.enum(liveCallStates) }))
+  .max(callsPerDeviceMax);
+
+const lostCall = z.strictObject({ sessionId, id: word<EventId>(), atMs: stamp });
+
+export const deviceCalls: z.ZodType<DeviceCalls> = z.strictObject({
+  node: memberId,
+  calls: sharedCalls,
+  lost: z.array(lostCall).max(lostCallsMax),
+});

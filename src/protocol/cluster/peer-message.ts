@@ -11,6 +11,7 @@ import { batchDevicesMax, peerMessageBytesMax } from '../../model/limits.ts';
 import type { PeerAnswer, PeerKind, PeerNotice, PeerQuestion } from '../../model/peer.ts';
 import { wakeCauses } from '../../model/signal.ts';
 import {
+  applicationId,
   customData,
   deviceId,
   encodeJsonObject,
@@ -24,7 +25,7 @@ import {
   result,
 } from './wire-values.ts';
 import { acceptedWakeup, wakeupAnswer } from './repeat-values.ts';
-import { callEnd, callEndOrder, callOrder, callRejection, callSessions } from './call-values.ts';
+import { callEnd, callEndOrder, callOrder, callRejection } from './call-values.ts';
 import { deviceOutcomes, provisioningRefusal, provisioningRequest } from './provisioning-values.ts';
 import {
   callEndRefusal,
@@ -69,7 +70,7 @@ const question: z.ZodType<PeerQuestion> = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('end-call'), order: callEndOrder }),
   z.strictObject({ kind: z.literal('reject-call'), deviceId, rejection: callRejection }),
   z.strictObject({ kind: z.literal('provision'), request: provisioningRequest }),
-  z.strictObject({ kind: z.literal('take-calls'), sessionId }),
+  z.strictObject({ kind: z.literal('find-call'), sessionId }),
   z.strictObject({ kind: z.literal('disconnect'), deviceId }),
   z.strictObject({ kind: z.literal('wakeups'), requestId, deviceId: deviceId.nullable() }),
   z.strictObject({ kind: z.literal('metrics') }),
@@ -91,10 +92,7 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
   'end-call': result(callEnd, callEndRefusal),
   'reject-call': z.enum(['taken', 'stray']),
   provision: result(deviceOutcomes, provisioningRefusal),
-  'take-calls': z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('given'), deviceId, sessions: callSessions }),
-    z.strictObject({ kind: z.enum(['in-use', 'absent']) }),
-  ]),
+  'find-call': z.strictObject({ appId: applicationId, mediaUrl: text }).nullable(),
   disconnect: z.boolean(),
   wakeups: wakeupsKnown,
   metrics: text,
@@ -178,7 +176,7 @@ const message = z.discriminatedUnion('kind', [
     answerTo('end-call'),
     answerTo('reject-call'),
     answerTo('provision'),
-    answerTo('take-calls'),
+    answerTo('find-call'),
     answerTo('disconnect'),
     answerTo('wakeups'),
     answerTo('metrics'),

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
-import type { ConnectionKind, DeviceCallsKept, DeviceRow, MemberStatus } from '../../model/cluster.ts';
+import type { ConnectionKind, DeviceCalls, DeviceRow, MemberStatus } from '../../model/cluster.ts';
 import { deviceTerms, type EventDraft } from '../../model/events.ts';
 import type {
   ApplicationId,
@@ -21,7 +21,6 @@ import type { KnownWakeup, WakeupRecord } from '../../model/wakeup.ts';
 import {
   applicationId,
   deviceId,
-  memberId,
   productId,
   requestId,
   stamp,
@@ -33,7 +32,7 @@ import {
   line,
   whole,
 } from './wire-values.ts';
-import { callSessions } from './call-values.ts';
+import { deviceCalls } from './call-values.ts';
 import {
   deviceRow,
   earlierWakeupRecord,
@@ -209,22 +208,17 @@ export function decodeLatestWakeup(bytes: Uint8Array): Result<LatestWakeup, stri
   return decodeVersioned(bytes, latestWakeup);
 }
 
-export interface DeviceCalls extends DeviceCallsKept {
+export interface StoredCalls {
   readonly deviceId: DeviceId;
+  readonly calls: DeviceCalls;
 }
 
-const deviceCalls: z.ZodType<DeviceCalls> = z.strictObject({
-  deviceId,
-  coordinator: memberId,
-  sessions: callSessions,
-  isIssuing: z.boolean(),
-});
+const storedCalls: z.ZodType<StoredCalls> = z.strictObject({ deviceId, calls: deviceCalls });
 
-/** The sessions hold the secrets of their rooms. */
-export function encodeDeviceCalls({ deviceId, coordinator, sessions, isIssuing }: DeviceCalls): Uint8Array {
-  return encodeVersioned({ deviceId, coordinator, sessions, isIssuing });
+export function encodeDeviceCalls(deviceId: DeviceId, calls: DeviceCalls): Uint8Array {
+  return encodeVersioned({ deviceId, calls });
 }
 
-export function decodeDeviceCalls(bytes: Uint8Array): Result<DeviceCalls, string> {
-  return decodeVersioned(bytes, deviceCalls);
+export function decodeDeviceCalls(bytes: Uint8Array): Result<StoredCalls, string> {
+  return decodeVersioned(bytes, storedCalls);
 }

@@ -17,6 +17,7 @@ import {
 } from '../../model/limits.ts';
 import {
   admittedLeg,
+  callElsewhere,
   callReport,
   legMessage,
   legPlace,
@@ -48,7 +49,11 @@ const fromServer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),
   z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
   z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
-  z.strictObject({ kind: z.literal('elsewhere'), question: number, place: legPlace }),
+  z.strictObject({
+    kind: z.literal('elsewhere'),
+    question: number,
+    place: z.union([legPlace, callElsewhere]),
+  }),
   z.strictObject({ kind: z.literal('heard'), question: number }),
   z.strictObject({ kind: z.literal('tell'), leg: number, message: legMessage }),
   z.strictObject({

@@ -150,6 +150,9 @@ export const legPlace = z.strictObject({
   origin: line,
 });
 
+/** A media process of another node. */
+export const callElsewhere = z.strictObject({ mediaUrl: line });
+
 /** Comma separated; each by `parseOrigin`. */
 export const origins = line.refine((text) => parseOrigins(text) !== null);
 

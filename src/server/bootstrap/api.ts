@@ -35,7 +35,7 @@ import type { Settings } from '../config/settings-schema.ts';
 
 /** Who issues calls. `homes` where other members do. */
 export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys' | 'placement'> &
-  Pick<CallStatusDeps, 'keptElsewhere'>;
+  Pick<CallStatusDeps, 'isInCallElsewhere'>;
 
 export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;

@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import { MediaPlacement } from '../../core/calls/media-placement.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
-import type { FetchCall } from '../../core/calls/leg-admission.ts';
+import type { FindElsewhere } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
 import { CalledDevices } from '../../core/calls/called-devices.ts';
 import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
@@ -46,8 +46,7 @@ export interface CallServiceDeps {
   readonly wakeups: WakeupDeps;
   /** Where a bridge's wakeup that is refused leaves its line. */
   readonly answeredWakeups: AnsweredWakeups;
-  /** Brings calls here that another member keeps. */
-  readonly fetchCall: FetchCall;
+  readonly findElsewhere: FindElsewhere;
   /** Of the ops listener. */
   opsAddress(): ListenAddress;
 }

@@ -102,7 +102,7 @@ export class ControlPlane {
     this.calls = new CallService({
       ...context,
       startMedia,
-      fetchCall: member.fetchCall,
+      findElsewhere: member.findElsewhere,
       wakeups: context,
       records: records.calls,
       opsAddress: () => this.#ops.address,

@@ -10,7 +10,7 @@ import type { PeerNotice } from '../../model/peer.ts';
 import { assert } from '../../lib/assert.ts';
 import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
 import { issuedHere } from '../../core/calls/issue-call-credentials.ts';
-import type { FetchCall } from '../../core/calls/leg-admission.ts';
+import type { FindElsewhere } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { Provision } from '../../model/provisioning.ts';
@@ -59,8 +59,7 @@ export interface RegistryOwner {
 
 /** A process that is one server with the others, in the order of its start. */
 export interface Member extends ContextMember {
-  /** Brings calls here that another member keeps. */
-  readonly fetchCall: FetchCall;
+  readonly findElsewhere: FindElsewhere;
   /** What operators see of all. */
   view(context: ServerContext): MembershipView;
   webhooks(deps: WebhooksDeps): WebhookService;
@@ -127,7 +126,7 @@ export class AloneMember implements Member {
     this.#life = life;
   }
 
-  readonly fetchCall: FetchCall = async () => undefined;
+  readonly findElsewhere: FindElsewhere = async () => null;
 
   sharers(): number {
     return 1;
@@ -156,7 +155,7 @@ export class AloneMember implements Member {
 
   apiCalls(_context: ServerContext): ApiCalls {
     const { directory, bridges, keys } = this.ownCalls;
-    return { directory, bridges, keys, placement: issuedHere, keptElsewhere: () => [] };
+    return { directory, bridges, keys, placement: issuedHere, isInCallElsewhere: () => false };
   }
 
   provision(context: ServerContext): Provision {

@@ -9,7 +9,7 @@ import { countStates, type ConnectionKind, type MemberId, type MemberStatus } fr
 import { outboxDrainMsMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import type { CallLocator } from '../../core/calls/end-call.ts';
-import type { FetchCall } from '../../core/calls/leg-admission.ts';
+import { findAmong, type FindElsewhere } from '../../core/calls/leg-admission.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownerViews } from '../../core/devices/observe-at-owners.ts';
 import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
@@ -111,7 +111,7 @@ class NodeMember extends AloneMember {
   override readonly views: ConnectivityViews;
   override readonly cluster: ClusterDeps;
   override readonly callLocator: CallLocator;
-  override readonly fetchCall: FetchCall;
+  override readonly findElsewhere: FindElsewhere;
   readonly #link: NodeTransport;
   readonly #outbox: OutboxStore;
   readonly #self: MemberId;
@@ -129,10 +129,10 @@ class NodeMember extends AloneMember {
     this.cluster = this.#shares.cluster;
     this.views = ownerViews(this.peers, this.cluster.locator, open.clock);
     this.callLocator = {
-      locate: (deviceId) => this.#shares.placement.locate(deviceId),
+      locate: (deviceId) => this.#shares.ownership.calls.locate(deviceId),
       ask: (member, question, waitMs) => this.peers.ask(member, question, waitMs),
     };
-    this.fetchCall = (sessionId, deviceId) => this.#shares.placement.fetch(sessionId, deviceId);
+    this.findElsewhere = findAmong(this.peers);
   }
 
   override sharers(): number {
@@ -155,12 +155,11 @@ class NodeMember extends AloneMember {
   /** The members that live are known, and what they have of the registry is here, as far as NATS can be reached. */
   override async prepare(context: ServerContext, controlPlane: RegistryOwner): Promise<void> {
     const { readiness, records, watch, clock, log } = context;
-    const { members, placement, log: sharedLog } = this.#shares;
+    const { members, log: sharedLog } = this.#shares;
     this.#shares.serve(
       processAnswers(context, {
         status: () => this.status(),
         calls: this.ownCalls,
-        takeCalls: (sessionId) => placement.give(sessionId),
         growth: null,
       }),
     );
@@ -183,23 +182,22 @@ class NodeMember extends AloneMember {
   }
 
   override callsResumed(): void {
-    void this.#link.ready().then(() => this.#shares.reconcileCalls());
+    void this.#shares.ownership.calls.reconcile();
   }
 
   override apiCalls(): ApiCalls {
     const { directory, bridges, keys } = this.ownCalls;
-    const { placement } = this.#shares;
+    const { calls } = this.#shares.ownership;
     return {
       directory,
       bridges,
       keys,
       placement: {
-        coordinatorOf: (deviceId) => placement.coordinatorOf(deviceId),
-        settled: (deviceId) => placement.settled(deviceId),
+        coordinatorOf: (deviceId) => calls.issuerOf(deviceId),
         issueAt: (member, order, waitMs) =>
           this.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
       },
-      keptElsewhere: (deviceId) => placement.sessionsOf(deviceId),
+      isInCallElsewhere: (deviceId) => calls.isInCallElsewhere(deviceId),
     };
   }
 

@@ -149,9 +149,8 @@ class ProcessMember extends AloneMember {
     }
     const status = () => this.status();
     // Calls are all the coordinator's.
-    const takeCalls = () => ({ kind: 'absent' }) as const;
     if (!this.#isCoordinator) this.#writeHeartbeats(directory);
-    await this.#workerSet.open(processAnswers(context, { status, calls: own.calls, takeCalls, growth }));
+    await this.#workerSet.open(processAnswers(context, { status, calls: own.calls, growth }));
     // The coordinator before this one may have changed the registry, and not lived to say so.
     if (this.#isCoordinator) this.peers.notify('everybody', { kind: 'registry-changed' });
   }

@@ -32,8 +32,6 @@ export interface AnsweringDeps {
   status(): MemberStatus;
   /** Null: another process has them. */
   readonly calls: CallService | null;
-  /** Gives calls up to the asker, where calls move. */
-  takeCalls(sessionId: SessionId): PeerAnswer<'take-calls'>;
   /** Null: each member has a log of its own. */
   readonly growth: LogGrowth | null;
 }
@@ -49,7 +47,7 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
       'issue-call': ({ order }) =>
         calls === null ? fail(refusal(50301)) : issueCallCredentials(issuingDeps(context, calls), order),
       provision: ({ request }) => provisionHere(context, request),
-      'take-calls': ({ sessionId }) => deps.takeCalls(sessionId),
+      'find-call': ({ sessionId }) => (calls === null ? null : findCall(calls, sessionId)),
       wakeups: ({ requestId, deviceId }) => wakeupsKnownTo(context, requestId, deviceId),
       metrics: () => context.metrics.expose(),
       status: () => deps.status(),
@@ -61,6 +59,13 @@ export function processAnswers(context: ServerContext, deps: AnsweringDeps): Pee
       tokenKeysChanged: () => void context.tokenKeys.reload(),
     },
   });
+}
+
+/** Null also where its media listener is not known. */
+function findCall({ directory, mediaProcesses }: CallService, sessionId: SessionId): PeerAnswer<'find-call'> {
+  const appId = directory.find(sessionId)?.appId ?? null;
+  const mediaUrl = appId === null ? null : mediaProcesses.urlOf(sessionId);
+  return appId === null || mediaUrl === null ? null : { appId, mediaUrl };
 }
 
 /** None where the store cannot be read. */
@@ -115,8 +120,6 @@ export function callsAtCoordinator(
 ): ApiCalls {
   const placement: IssuingPlacement = {
     coordinatorOf: () => workerSet.lastCoordinator ?? 'unavailable',
-    // It is never here.
-    settled: () => undefined,
     issueAt: (_, order, waitMs) =>
       askCoordinator<'issue-call'>(clock, peers, workerSet, { kind: 'issue-call', order }, waitMs),
   };
@@ -126,14 +129,14 @@ export function callsAtCoordinator(
     bridges: { hasIdleFor: () => false },
     keys: tokenKeys.keys,
     placement,
-    keptElsewhere: () => [],
+    isInCallElsewhere: () => false,
   };
 }
 
 /** For a worker: all calls are the coordinator's. */
 export function locatedAtCoordinator(clock: Clock, peers: Peers, workerSet: WorkerSet): CallLocator {
   return {
-    locate: () => ({ member: workerSet.lastCoordinator ?? 'unavailable', sessions: [] }),
+    locate: () => workerSet.lastCoordinator ?? 'unavailable',
     ask: (_, question, waitMs) => askCoordinator(clock, peers, workerSet, question, waitMs),
   };
 }

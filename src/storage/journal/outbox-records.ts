@@ -64,8 +64,10 @@ export class OutboxRecords implements RecordStore {
       case 'registry':
       case 'events':
         return event === null ? null : { kind: 'event', deviceId: event.draft.deviceId, event };
-      case 'calls':
-        return { kind: 'calls', deviceId: transition.deviceId, sessions: transition.sessions, event };
+      case 'calls': {
+        const calls = transition.sessions.map(({ sessionId, state }) => ({ sessionId, state }));
+        return { kind: 'calls', deviceId: transition.deviceId, calls, event };
+      }
     }
   }
 

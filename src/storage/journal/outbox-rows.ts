@@ -16,7 +16,7 @@ import {
   requestId,
   word,
 } from '../../protocol/cluster/wire-values.ts';
-import { callSessions } from '../../protocol/cluster/call-values.ts';
+import { sharedCalls } from '../../protocol/cluster/call-values.ts';
 import {
   earlierWakeupRecord,
   fromEarlierWakeup,
@@ -93,8 +93,8 @@ const row: z.ZodType<OutboxItem> = z.union([
       event,
     })),
   z
-    .tuple([z.literal('calls'), deviceId, callSessions, event.nullable()])
-    .transform(([kind, deviceId, sessions, event]) => ({ kind, deviceId, sessions, event })),
+    .tuple([z.literal('calls'), deviceId, sharedCalls, event.nullable()])
+    .transform(([kind, deviceId, calls, event]) => ({ kind, deviceId, calls, event })),
 ]);
 
 export function encodeOutboxItem(item: OutboxItem): Buffer {
@@ -130,7 +130,7 @@ function fieldsOf(item: OutboxItem): readonly unknown[] {
         fieldsOfEvent(item.event),
       ];
     case 'calls':
-      return [kind, deviceId, item.sessions, fieldsOfEvent(item.event)];
+      return [kind, deviceId, item.calls, fieldsOfEvent(item.event)];
   }
 }
 

@@ -4,7 +4,7 @@ import { CallRepository } from '../../../../src/cluster/records/call-repository.
 import { deviceHash, hashedKey } from '../../../../src/cluster/nats/nats-names.ts';
 import { WakeupRepository } from '../../../../src/cluster/records/wakeup-repository.ts';
 import { encodeDeviceCalls } from '../../../../src/protocol/cluster/stored-values.ts';
-import type { MemberId } from '../../../../src/model/cluster.ts';
+import type { DeviceCalls, MemberId } from '../../../../src/model/cluster.ts';
 import type { DeviceId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
 import type { WakeupRecord } from '../../../../src/model/wakeup.ts';
 import { encodeVersioned } from '../../../../src/protocol/cluster/wire-values.ts';
@@ -13,8 +13,7 @@ import { FakeLog, latestOf, testApp, testDevice } from '../../../support/fakes.t
 import { MemoryKvStore } from '../../../support/memory-kv-store.ts';
 import { acceptedWakeup } from '../../../support/stored-wakeups.ts';
 
-const coordinator = 'node-a/0@1' as MemberId;
-const claim = { coordinator, sessions: [], isIssuing: true };
+const calls: DeviceCalls = { node: 'node-a/0@1' as MemberId, calls: [], lost: [] };
 const request = 'request' as RequestId;
 
 function deps() {
@@ -26,7 +25,7 @@ test('a question that NATS does not answer in its time is given up', async () =>
   parts.kv.find = () => new Promise(() => undefined);
   const repositories = [
     new WakeupRepository(parts).find(latestOf(testApp, request), 800),
-    new CallRepository(parts).find(testDevice, 800),
+    new CallRepository(parts).find(testDevice),
   ];
   parts.clock.advance(800);
   for (const found of repositories) await assert.rejects(found, { name: 'SharedStateUnavailable' });
@@ -94,28 +93,27 @@ test('a request id that is new is written without being read, and one that is no
   assert.equal((await repository.find(latestOf(testApp, request), 800))?.id, 'wakeup-3');
 });
 
-test("a device's calls are changed by the one who knows their newest revision", async () => {
+test("a device's calls are changed by the node that knows their newest revision", async () => {
   const parts = deps();
   const repository = new CallRepository(parts);
-  assert.equal(await repository.put(testDevice, claim, null), 'done');
-  assert.equal(await repository.put(testDevice, claim, null), 'conflict');
-  const found = await repository.find(testDevice, 800);
-  assert.deepEqual(found, { ...claim, deviceId: testDevice, revision: found?.revision });
-  assert.equal(await repository.put(testDevice, claim, found?.revision ?? null), 'done');
+  assert.equal(await repository.put(testDevice, calls, null), true);
+  assert.equal(await repository.put(testDevice, calls, null), false);
+  const found = await repository.find(testDevice);
+  assert.deepEqual(found, { ...calls, revision: found?.revision });
+  assert.equal(await repository.put(testDevice, calls, found?.revision ?? null), true);
   const all = [];
-  for await (const calls of repository.all()) all.push(calls);
-  assert.deepEqual(all, [], 'a device without calls is none of them');
+  for await (const stored of repository.all()) all.push(stored);
+  assert.deepEqual(all, [{ deviceId: testDevice, calls }]);
 });
 
-test("what stands under a device's key and is another device's is not its", async () => {
+test("a row under a device's key that is another device's is not found", async () => {
   const parts = deps();
-  const value = encodeDeviceCalls({ deviceId: 'another' as DeviceId, ...claim });
-  await parts.kv.put(deviceHash(testDevice), value);
-  assert.equal(await new CallRepository(parts).find(testDevice, 800), null);
+  await parts.kv.put(deviceHash(testDevice), encodeDeviceCalls('another' as DeviceId, calls));
+  assert.equal(await new CallRepository(parts).find(testDevice), null);
 });
 
-test('while NATS is away nobody is told that there is no call', async () => {
+test('while NATS is away no device is said to have no call', async () => {
   const parts = deps();
   parts.kv.isUnavailable = true;
-  await assert.rejects(new CallRepository(parts).find(testDevice, 800), { name: 'SharedStateUnavailable' });
+  await assert.rejects(new CallRepository(parts).find(testDevice), { name: 'SharedStateUnavailable' });
 });

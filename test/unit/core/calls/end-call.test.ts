@@ -9,7 +9,7 @@ import {
   type CallEndDeps,
   type CallLocator,
 } from '../../../../src/core/calls/end-call.ts';
-import type { CallLocation } from '../../../../src/core/calls/call-placement.ts';
+import type { CallCoordinator } from '../../../../src/core/calls/issue-call-credentials.ts';
 import { EndedCalls } from '../../../../src/core/calls/ended-calls.ts';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { CallEndOrder, CallName } from '../../../../src/model/call.ts';
@@ -18,7 +18,7 @@ import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
 import { callCommitMsMax, endedCallKnownMs } from '../../../../src/model/limits.ts';
 import type { PeerFailure, PeerNotice } from '../../../../src/model/peer.ts';
-import { callEndOrder, callSession, CallScene, legWords, orderForRoom } from '../../../support/call-scene.ts';
+import { callEndOrder, CallScene, legWords, orderForRoom } from '../../../support/call-scene.ts';
 import { nextTurn } from '../../../support/event-loop.ts';
 import { FakeLog, FakeRegistry, otherApp, testDevice } from '../../../support/fakes.ts';
 
@@ -59,14 +59,14 @@ class Scene extends CallScene {
     return wordsOf(await endCall(this.deps, this.order(change)));
   }
 
-  /** Others keep the device's calls: says so, and answers what it is asked. */
-  keptElsewhere(
-    location: Partial<CallLocation>,
-    answers: readonly (CallEndAnswer | PeerFailure)[] = [],
+  /** Another member has the device's calls, and answers so. */
+  hasCallsElsewhere(
+    answers: readonly (CallEndAnswer | PeerFailure)[],
+    coordinator: CallCoordinator = member,
   ): void {
     const left = [...answers];
     this.locator = {
-      locate: () => ({ member, sessions: [], ...location }),
+      locate: () => coordinator,
       ask: async () => {
         const answer = left.shift();
         assert.ok(answer !== undefined, 'it is not asked so often');
@@ -238,11 +238,11 @@ test('members tell each other of what they answered by room, and know a repeat b
   assert.equal(one.notices.length, 1, 'of an end by session there is nothing to tell');
 });
 
-test('a call that another member keeps is ended there', async () => {
+test('a call at another member is ended there', async () => {
   const scene = new Scene();
   const sessionId = 'session-1' as SessionId;
   const end = { deviceId: testDevice, sessionId, reason: 'cancelled', endedAtMs: 5 } as const;
-  scene.keptElsewhere({}, [succeed(end)]);
+  scene.hasCallsElsewhere([succeed(end)]);
   assert.equal(await scene.end(ofSession(sessionId)), 'session-1 cancelled');
 });
 
@@ -257,53 +257,27 @@ test('a member that is asked ends the call, and answers a repeat alike', async (
 });
 
 for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
-  test(`a member that keeps the calls and is ${failure}, as an older one is to what it does not know, is 50301`, async () => {
+  test(`a member that has the calls and is ${failure} is 50301`, async () => {
     const scene = new Scene();
-    scene.keptElsewhere({}, [failure]);
+    scene.hasCallsElsewhere([failure]);
     const refused = await endCall(scene.deps, scene.order());
     assert.equal(wordsOf(refused), 50301);
     assert.equal(!refused.ok && refused.error.retryAfterS, 1);
   });
 
-test('who keeps the calls cannot be told: 50301', async () => {
+test('while the member that has the calls is unknown, or gone, the answer is 50301', async () => {
   const scene = new Scene();
-  scene.keptElsewhere({ member: 'unavailable' });
+  scene.hasCallsElsewhere([], 'unavailable');
   assert.equal(await scene.end(), 50301);
 });
 
-test('what ended here is known though another member keeps the device now and does not know it', async () => {
+test('the end of a call here is known though another member has the device now', async () => {
   const scene = new Scene();
   const sessionId = scene.issue();
   scene.directory.end(sessionId, 'busy');
-  scene.keptElsewhere({}, [unknown, unknown]);
+  scene.hasCallsElsewhere([unknown, unknown]);
   assert.equal(await scene.end(ofSession(sessionId)), `${sessionId} busy`);
   assert.equal(await scene.end(ofSession('no-such-session')), 40414);
-});
-
-test('a call that moves from one member to another is asked for until it has arrived', async () => {
-  const scene = new Scene();
-  const session = callSession();
-  const { sessionId } = session;
-  const end = { deviceId: testDevice, sessionId, reason: 'cancelled', endedAtMs: 5 } as const;
-  scene.keptElsewhere({ sessions: [session] }, [unknown, unknown, succeed(end)]);
-  const asked = scene.end(ofSession(sessionId));
-  for (let i = 0; i < 2; i++) {
-    await nextTurn();
-    scene.clock.advance(50);
-  }
-  assert.equal(await asked, 'session-1 cancelled');
-});
-
-test('a call that never arrives is 50301 in time', async () => {
-  const scene = new Scene();
-  const session = callSession();
-  scene.keptElsewhere({ sessions: [session] }, Array<CallEndAnswer>(100).fill(unknown));
-  const asked = scene.end(ofSession(session.sessionId));
-  for (let ms = 0; ms < callCommitMsMax; ms += 50) {
-    await nextTurn();
-    scene.clock.advance(50);
-  }
-  assert.equal(await asked, 50301);
 });
 
 test('a registry that cannot be read is 50000, and logged', async () => {

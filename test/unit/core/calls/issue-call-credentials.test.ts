@@ -503,22 +503,6 @@ test('who may not ask is told so before any member is asked', async () => {
   assert.deepEqual(asked, []);
 });
 
-for (const [what, isDraining, size] of [
-  ['issued', false, 1],
-  ['refused', true, 0],
-] as const)
-  test(`a claim to a device's calls is settled once when they are ${what} here`, async () => {
-    const scene = new Scene();
-    const settled: [DeviceId, number][] = [];
-    place(scene, {
-      coordinatorOf: () => 'here',
-      settled: (deviceId) => settled.push([deviceId, scene.directory.size]),
-    });
-    scene.draining = isDraining;
-    assert.equal((await scene.ask()).ok, !isDraining);
-    assert.deepEqual(settled, [[scene.order().deviceId, size]]);
-  });
-
 const signature = 'ab'.repeat(32);
 
 test('a repeated signature is answered like the first while its session lives', async () => {
@@ -604,16 +588,13 @@ test('a repeat is refused like anybody who may not ask any more', async () => {
   assert.equal(await scene.code({ signature }), 40403);
 });
 
-test('a member that keeps a call which another has issued answers a repeat alike, and opens no other after it', async () => {
+test('what another member has issued is known by its repeat, which opens no call here', async () => {
   const [one, other] = [new Scene(), new Scene()];
   const first = await one.ask({ signature });
   const [told] = one.told;
   assert.ok(told !== undefined && first.ok);
   assert.equal(told.token, first.value.token);
   other.deps.issued.noteIssued(told);
-  other.directory.adopt(testDevice, one.sessions());
-  assert.deepEqual(await other.ask({ signature }), first);
-  other.directory.end(told.sessionId, 'hangup_device');
   assert.equal(await other.code({ signature }), 40903);
   assert.deepEqual([other.directory.size, other.told], [0, []]);
 });
@@ -625,7 +606,6 @@ test('who lost the device while its home was sought is issued nothing', async ()
       scene.registry.addDevice({ disabled: true });
       return 'here';
     },
-    settled: () => undefined,
   });
   assert.equal(await scene.code(), 40403);
   assert.equal(scene.directory.size, 0);

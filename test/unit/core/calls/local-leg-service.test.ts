@@ -6,14 +6,13 @@ import {
   callMedia,
   callOrder,
   callRoom,
-  callSession,
   legWords,
   orderForRoom,
   progress,
 } from '../../../support/call-scene.ts';
 import { admitted, bridgeKey, LegServiceScene, developmentKeys } from '../../../support/leg-service-scene.ts';
 import { LocalLegService } from '../../../../src/core/calls/local-leg-service.ts';
-import { FakeCallLeg, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
+import { FakeCallLeg, otherApp, testApp } from '../../../support/fakes.ts';
 
 const hangup: CallReport = { kind: 'end', reason: 'hangup_device' };
 
@@ -257,16 +256,6 @@ test('a call that is issued after the change of a secret stays, and so does one 
   scene.registry.addDevice({ secret: 'a third secret' });
   service.registryChanged();
   assert.deepEqual([scene.state(resumed), scene.state(issued)], [null, null]);
-});
-
-test('a call that was taken over from another member ends with the next secret', () => {
-  const scene = new LegServiceScene();
-  const expiresAtMs = scene.clock.wallMs() + 60_000;
-  const session = callSession({ sessionId: 'adopted' as SessionId, expiresAtMs });
-  scene.directory.adopt(testDevice, [session]);
-  scene.registry.addDevice({ secret: 'another secret' });
-  scene.service.registryChanged();
-  assert.equal(scene.state(session.sessionId), null);
 });
 
 test('very many calls are looked at a few hundred a turn', () => {

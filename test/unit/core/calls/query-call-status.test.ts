@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { CallReport, CallSession, LiveCallState } from '../../../../src/model/call.ts';
+import type { CallReport, LiveCallState } from '../../../../src/model/call.ts';
 import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { callCommitMsMax } from '../../../../src/model/limits.ts';
 import { queryCallStatus, type CallStatusDeps } from '../../../../src/core/calls/query-call-status.ts';
@@ -16,7 +16,7 @@ class Scene extends CallScene {
   constructor() {
     super();
     const { clock, registry, records, log } = this;
-    this.deps = { clock, registry, records, log, keptElsewhere: () => [] };
+    this.deps = { clock, registry, records, log, isInCallElsewhere: () => false };
   }
 
   /** Begins a session and brings it as far as `state`. */
@@ -128,26 +128,24 @@ test('what is not committed within 2 s is answered 50000', async () => {
   assert.deepEqual(await answer, { ok: false, error: { code: 50000, message: 'internal server error' } });
 });
 
-test('a call that another member keeps is told', async () => {
+test('a call at another member counts', async () => {
   const scene = new Scene();
-  const other = new Scene();
-  other.begin('ringing');
-  const keptElsewhere = async (): Promise<readonly CallSession[]> => other.records.read(testDevice);
-  const answer = await queryCallStatus({ ...scene.deps, keptElsewhere }, testApp, testDevice);
+  const isInCallElsewhere = async (): Promise<boolean> => true;
+  const answer = await queryCallStatus({ ...scene.deps, isInCallElsewhere }, testApp, testDevice);
   assert.deepEqual(answer, { ok: true, value: true });
 });
 
-test('while what others keep cannot be told, a device without a call here is 50000', async () => {
+test('while the calls of other members are unknown, a device without a call here is 50000', async () => {
   const scene = new Scene();
-  const keptElsewhere = (): Promise<never> => Promise.reject(new Error('away'));
-  const answer = await queryCallStatus({ ...scene.deps, keptElsewhere }, testApp, testDevice);
+  const isInCallElsewhere = (): Promise<never> => Promise.reject(new Error('away'));
+  const answer = await queryCallStatus({ ...scene.deps, isInCallElsewhere }, testApp, testDevice);
   assert.equal(answer.ok ? 0 : answer.error.code, 50000);
 });
 
-test('a call that is kept here is told without asking others', () => {
+test('a call that is here is answered without asking others', () => {
   const scene = new Scene();
   scene.begin('connected');
-  const keptElsewhere = (): Promise<never> => assert.fail('nobody is asked');
-  const answer = queryCallStatus({ ...scene.deps, keptElsewhere }, testApp, testDevice);
+  const isInCallElsewhere = (): Promise<never> => assert.fail('nobody is asked');
+  const answer = queryCallStatus({ ...scene.deps, isInCallElsewhere }, testApp, testDevice);
   assert.deepEqual(answer, { ok: true, value: true });
 });

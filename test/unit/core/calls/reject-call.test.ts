@@ -44,7 +44,7 @@ class Scene extends CallScene {
 
   elsewhere(answer: 'taken' | 'stray' | PeerFailure): CallLocator {
     return {
-      locate: () => ({ member, sessions: [] }),
+      locate: () => member,
       ask: async (_, question) => {
         this.asked.push(question.kind);
         return answer === 'taken' || answer === 'stray' ? succeed(answer) : fail(answer);
@@ -89,10 +89,7 @@ test('a member that does not answer, or cannot be told, is counted', async () =>
   const scene = new Scene();
   const sessionId = 'session-1' as SessionId;
   assert.equal(await scene.reject(sessionId, { locator: scene.elsewhere('unanswered') }), 'unreachable');
-  const unavailable: CallLocator = {
-    ...locatedHere,
-    locate: () => ({ member: 'unavailable', sessions: [] }),
-  };
+  const unavailable: CallLocator = { ...locatedHere, locate: () => 'unavailable' };
   assert.equal(await scene.reject(sessionId, { locator: unavailable }), 'unreachable');
 });
 
