@@ -28,9 +28,10 @@ import { scanQueueShape } from '../../src/core/events/read-events.ts';
 import { ownViews } from '../../src/core/devices/observe-device.ts';
 import { batchQueueShape } from '../../src/core/devices/query-connectivity-batch.ts';
 import { FairQueue } from '../../src/lib/fair-queue.ts';
-import { AnsweredEnds, locatedHere } from '../../src/core/calls/end-call.ts';
+import { callsHere } from '../../src/core/ports/call-locator.ts';
+import { AnsweredEnds } from '../../src/core/calls/end-call.ts';
 import { EndedCalls } from '../../src/core/calls/ended-calls.ts';
-import { issuedHere, IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
+import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
 import { messagesKnownMax } from '../../src/model/limits.ts';
 import { AnswerMemory } from '../../src/core/messages/answer-memory.ts';
 import { WaitingReaders } from '../../src/core/events/waiting-readers.ts';
@@ -412,7 +413,7 @@ async function openBreakableDeps() {
     events: { recentOf: () => [] },
     ended: endedCalls,
     answered: new AnsweredEnds(clock, () => undefined, 1),
-    locator: locatedHere,
+    callLocator: callsHere,
   };
   const calls = {
     ...deps,
@@ -423,8 +424,7 @@ async function openBreakableDeps() {
     addressInPeerId: false,
     mediaUrl: () => null,
     soundEncoders: () => null,
-    placement: issuedHere,
-    isInCallElsewhere: () => false,
+    callLocator: callsHere,
     keys: new TokenKeys([newKey]),
     issued: new IssuedCalls(clock, () => undefined),
   };

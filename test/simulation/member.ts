@@ -84,9 +84,7 @@ export class SimulatedMember {
     this.#member = membership.join(open);
     this.context = joinContext(open, this.#member);
     alter(this.context);
-    this.calls = hasControlPlane(membership.role)
-      ? composeCalls(this.context, this.#member, this.media)
-      : null;
+    this.calls = hasControlPlane(membership.role) ? composeCalls(this.context, this.media) : null;
     this.context.own.calls = this.calls as unknown as CallService | null;
     this.gateway = hasGateways(membership.role) ? new DeviceGateway(this.context) : null;
     if (this.gateway !== null) this.context.own.deviceListeners = this.gateway.listeners;
@@ -221,7 +219,7 @@ export class SimulatedMember {
   }
 }
 
-function composeCalls(context: ServerContext, member: Member, media: MediaProcesses): Calls {
+function composeCalls(context: ServerContext, media: MediaProcesses): Calls {
   const { callDirectory: directory, clock, settings, tokenKeys } = context;
   const { keys } = tokenKeys;
   const placement = new MediaPlacement({ directory, capacity: () => media.capacity() });
@@ -236,7 +234,6 @@ function composeCalls(context: ServerContext, member: Member, media: MediaProces
     tickets: new ViewerTickets(clock),
     developmentKeys: [],
     maxFps: settings.media.max_fps,
-    findElsewhere: member.findElsewhere,
   });
   const mediaProcesses = {
     urlOf: () => mediaUrlOf(context.node),

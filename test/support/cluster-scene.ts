@@ -16,7 +16,8 @@ import type { WakeupRecord, WakeupRequest, WakeupName } from '../../src/model/wa
 import { answerPeers, type PeersDeps } from '../../src/cluster/ipc/answer-peers.ts';
 import type { MessageDeps } from '../../src/core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../src/core/wakeups/do-wakeup.ts';
-import { AnsweredEnds, locatedHere, type CallEndDeps } from '../../src/core/calls/end-call.ts';
+import { AnsweredEnds, type CallEndDeps } from '../../src/core/calls/end-call.ts';
+import { callsHere } from '../../src/core/ports/call-locator.ts';
 import { EndedCalls } from '../../src/core/calls/ended-calls.ts';
 import { CallRejections } from '../../src/core/calls/reject-call.ts';
 import { IssuedCalls } from '../../src/core/calls/issue-call-credentials.ts';
@@ -241,9 +242,9 @@ export class ClusterMember {
       events: { recentOf: () => [] },
       ended: new EndedCalls(clock),
       answered: new AnsweredEnds(clock, (answered) => this.peers.notify('everybody', answered)),
-      locator: locatedHere,
+      callLocator: callsHere,
     };
-    this.rejections = new CallRejections({ directory: calls.directory, locator: locatedHere, telemetry });
+    this.rejections = new CallRejections({ directory: calls.directory, callLocator: callsHere, telemetry });
     this.issued = new IssuedCalls(clock, (issued) => this.peers.notify('everybody', issued));
     this.messages = {
       ...known,

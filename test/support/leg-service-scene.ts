@@ -15,7 +15,7 @@ import type {
   OpenDeviceLeg,
   OpenViewer,
 } from '../../src/core/ports/leg-service.ts';
-import type { FindElsewhere } from '../../src/core/calls/leg-admission.ts';
+import { callsHere, type CallLocator } from '../../src/core/ports/call-locator.ts';
 import { newKey } from './call-tokens.ts';
 import { CallScene } from './call-scene.ts';
 import { FakeCallLeg, FakeLog, FakePlacement, FakeRegistry, testApp } from './fakes.ts';
@@ -31,7 +31,7 @@ export class LegServiceScene extends CallScene {
   readonly keys = keys;
   readonly developmentKeys = developmentKeys;
   readonly maxFps = 15;
-  findElsewhere: FindElsewhere = async () => null;
+  readonly callLocator: CallLocator = { ...callsHere };
   readonly tickets = new ViewerTickets(this.clock);
   readonly pool: BridgePool;
   readonly service: LocalLegService;

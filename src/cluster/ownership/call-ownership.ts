@@ -14,11 +14,12 @@ import {
   type SharedCall,
 } from '../../model/cluster.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
-import { callClaimsMax, claimMsMax, lostCallsMax } from '../../model/limits.ts';
+import { callClaimsMax, callNodeMsMax, claimMsMax, lostCallsMax } from '../../model/limits.ts';
 import { callEvent } from '../../model/state/call-session.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
-import type { CallCoordinator } from '../../core/calls/issue-call-credentials.ts';
+import type { CallCoordinator, CallLocator } from '../../core/ports/call-locator.ts';
 import type { Log } from '../../core/ports/log.ts';
+import { othersAlive, type Peers } from '../../core/ports/peers.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import type { CallsItem } from '../events/outbox-pump.ts';
 import type { MadeEvents } from '../events/made-events.ts';
@@ -211,4 +212,21 @@ const unknownNode = 'the node of the calls of a device cannot be found';
 
 function shared({ sessionId, state }: SharedCall): SharedCall {
   return { sessionId, state };
+}
+
+export function callLocator(calls: CallOwnership, peers: Pick<Peers, 'self' | 'alive' | 'ask'>): CallLocator {
+  return {
+    issuerOf: (deviceId) => calls.issuerOf(deviceId),
+    locate: (deviceId) => calls.locate(deviceId),
+    ask: (member, question, waitMs) => peers.ask(member, question, waitMs),
+    isInCallElsewhere: (deviceId) => calls.isInCallElsewhere(deviceId),
+    // All members are asked: a bridge that names a session names no device.
+    async findElsewhere(sessionId) {
+      const question = { kind: 'find-call', sessionId } as const;
+      const asked = await Promise.all(
+        othersAlive(peers).map((member) => peers.ask<'find-call'>(member, question, callNodeMsMax)),
+      );
+      return asked.flatMap((answer) => (answer.ok && answer.value !== null ? answer.value : []))[0] ?? null;
+    },
+  };
 }

@@ -12,12 +12,12 @@
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { CallEnd, CallEndOrder, CallSession } from '../../model/call.ts';
-import type { MemberId } from '../../model/cluster.ts';
 import { comeAgain, refusal, type CallEndCode, type Refusal } from '../../model/codes.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax } from '../../model/limits.ts';
-import type { PeerAnswer, PeerFailure, PeerNotice, PeerQuestion } from '../../model/peer.ts';
+import type { PeerNotice } from '../../model/peer.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
+import type { CallLocator } from '../ports/call-locator.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { CallRecords } from '../ports/records.ts';
@@ -26,7 +26,7 @@ import { checkDeviceAccess } from '../devices/device-access.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { EndedCall, EndedCalls, NamedCall } from './ended-calls.ts';
-import { isSoonCommitted, type CallCoordinator } from './issue-call-credentials.ts';
+import { isSoonCommitted } from './issue-call-credentials.ts';
 
 export interface CallEndDeps {
   readonly clock: Clock;
@@ -36,29 +36,9 @@ export interface CallEndDeps {
   readonly events: Pick<EventLog, 'recentOf'>;
   readonly ended: EndedCalls;
   readonly answered: AnsweredEnds;
-  readonly locator: CallLocator;
+  readonly callLocator: Pick<CallLocator, 'locate' | 'ask'>;
   readonly log: Log;
 }
-
-/** What is asked of the member that keeps a device's calls. */
-type CallKind = 'end-call' | 'reject-call';
-
-export interface CallLocator {
-  /** Never rejects. */
-  locate(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator>;
-  /** Never rejects; within `waitMs`. */
-  ask<Kind extends CallKind>(
-    member: MemberId,
-    question: PeerQuestion<Kind>,
-    waitMs: number,
-  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>>;
-}
-
-/** Of a member that keeps every call itself. */
-export const locatedHere: CallLocator = {
-  locate: () => 'here',
-  ask: async () => fail('nobody'),
-};
 
 type Why = Refusal<CallEndCode>;
 export type CallEndAnswer = Result<CallEnd, Why>;
@@ -109,11 +89,11 @@ async function endByRoom(deps: CallEndDeps, order: CallEndOrder): Promise<CallEn
 const overload: Why = comeAgain(42901, 'as many ends of calls are known as there may be');
 
 async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswer> {
-  const { locator } = deps;
-  const member = await locator.locate(order.deviceId);
+  const { callLocator } = deps;
+  const member = await callLocator.locate(order.deviceId);
   if (member === 'here') return (await endHere(deps, order)) ?? noCall;
   if (member === 'unavailable') return unavailable('who keeps the calls of the device cannot be reached');
-  const asked = await locator.ask<'end-call'>(member, { kind: 'end-call', order }, callCommitMsMax);
+  const asked = await callLocator.ask<'end-call'>(member, { kind: 'end-call', order }, callCommitMsMax);
   if (!asked.ok) return unavailable('who keeps the calls of the device does not answer');
   const isUnknown = !asked.value.ok && asked.value.error.code === 40414;
   return (isUnknown ? await endHere(deps, order) : null) ?? asked.value;

@@ -14,11 +14,11 @@ import { hasTokenRoom, signCallToken } from '../../protocol/call-token/call-toke
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { CallMedia, CallOrder, CallSession, SignedCallOrder } from '../../model/call.ts';
 import { comeAgain, refusal, type CallCredentialsCode, type Refusal } from '../../model/codes.ts';
-import type { MemberId } from '../../model/cluster.ts';
 import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
 import { encodingOf, type SoundEncoding } from '../../model/media/sound.ts';
-import type { PeerAnswer, PeerFailure, PeerNotice } from '../../model/peer.ts';
+import type { PeerNotice } from '../../model/peer.ts';
+import type { CallCoordinator, CallLocator } from '../ports/call-locator.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -46,30 +46,10 @@ export interface CallCredentialsDeps {
   readonly issued: IssuedCalls;
   readonly telemetry: Telemetry;
   readonly log: Log;
-  readonly placement: IssuingPlacement;
+  readonly callLocator: Pick<CallLocator, 'issuerOf' | 'ask'>;
   /** True while the server is being stopped: no session is begun or renewed. */
   isDraining(): boolean;
 }
-
-/** The member that has a device's calls. `unavailable`: it is not known, or it is gone. */
-export type CallCoordinator = 'here' | 'unavailable' | MemberId;
-
-export interface IssuingPlacement {
-  /** Never rejects. */
-  coordinatorOf(deviceId: DeviceId): CallCoordinator | Promise<CallCoordinator>;
-  /** Never rejects; within `waitMs`. */
-  issueAt(
-    member: MemberId,
-    order: SignedCallOrder,
-    waitMs: number,
-  ): Promise<Result<PeerAnswer<'issue-call'>, PeerFailure>>;
-}
-
-/** Of a member that issues every call itself. */
-export const issuedHere: IssuingPlacement = {
-  coordinatorOf: () => 'here',
-  issueAt: async () => fail('nobody'),
-};
 
 type Why = Refusal<CallCredentialsCode>;
 type Answer = Result<CallCredentials, Why>;
@@ -82,7 +62,7 @@ export async function issueCallCredentials(
   try {
     const denied = findDenial(deps, order);
     if (denied !== null) return refuse(deps, denied);
-    const placed = deps.placement.coordinatorOf(order.deviceId);
+    const placed = deps.callLocator.issuerOf(order.deviceId);
     const coordinator = placed instanceof Promise ? await placed : placed;
     if (coordinator !== 'here') return await issueElsewhere(deps, coordinator, order);
     return await issueHere(deps, order);
@@ -99,7 +79,8 @@ async function issueElsewhere(
 ): Promise<Answer> {
   if (coordinator === 'unavailable')
     return refuse(deps, unavailable('who keeps the calls of the device cannot be reached'));
-  const answer = await deps.placement.issueAt(coordinator, order, callCommitMsMax);
+  const question = { kind: 'issue-call', order } as const;
+  const answer = await deps.callLocator.ask<'issue-call'>(coordinator, question, callCommitMsMax);
   if (!answer.ok) return refuse(deps, unavailable('who keeps the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }

@@ -10,11 +10,9 @@ import { checkCallToken } from '../../protocol/call-token/call-token.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { TokenRefusal, LegRefusal } from '../../model/call.ts';
 import { type SessionId, parseBridgeId, type ApplicationId, type BridgeId } from '../../model/ids.ts';
-import { callNodeMsMax } from '../../model/limits.ts';
-import type { PeerAnswer } from '../../model/peer.ts';
 import { isInService, hashBridgeKey } from '../../model/registry.ts';
 import type { DeviceAdmission, BridgeAdmission, CallElsewhere } from '../ports/leg-service.ts';
-import { othersAlive, type Peers } from '../ports/peers.ts';
+import type { CallLocator } from '../ports/call-locator.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { timingSafeEqual } from 'node:crypto';
 import { assert } from '../../lib/assert.ts';
@@ -24,21 +22,7 @@ interface DeviceLegDeps {
   readonly keys: TokenKeys;
   readonly directory: CallDirectory;
   readonly registry: RegistryReader;
-  readonly findElsewhere: FindElsewhere;
-}
-
-/** Asks other members for a call. Never rejects. */
-export type FindElsewhere = (sessionId: SessionId) => Promise<PeerAnswer<'find-call'>>;
-
-/** All of them are asked: a bridge that names a session names no device. */
-export function findAmong(peers: Pick<Peers, 'self' | 'alive' | 'ask'>): FindElsewhere {
-  return async (sessionId) => {
-    const question = { kind: 'find-call', sessionId } as const;
-    const asked = await Promise.all(
-      othersAlive(peers).map((member) => peers.ask<'find-call'>(member, question, callNodeMsMax)),
-    );
-    return asked.flatMap((answer) => (answer.ok && answer.value !== null ? answer.value : []))[0] ?? null;
-  };
+  readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 
 /** Checks the token, then what a token cannot show. Rejects when the registry cannot be read. */
@@ -50,7 +34,7 @@ export async function admitDeviceLeg(
   if (!checked.ok) return checked;
   const { deviceId, sessionId, tokenId, expiresAtS } = checked.value;
   const session = deps.directory.find(sessionId);
-  const elsewhere = session === null ? await deps.findElsewhere(sessionId) : null;
+  const elsewhere = session === null ? await deps.callLocator.findElsewhere(sessionId) : null;
   if (elsewhere !== null) return fail({ mediaUrl: elsewhere.mediaUrl });
   const nowS = wallSeconds(deps.clock);
   const hasConnected = session !== null && session.connectedTokens.includes(tokenId);
@@ -64,7 +48,7 @@ export async function admitDeviceLeg(
 interface BridgeLegDeps {
   readonly bridgeKeys: BridgeKeys;
   readonly directory: CallDirectory;
-  readonly findElsewhere: FindElsewhere;
+  readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 
 /**
@@ -72,7 +56,7 @@ interface BridgeLegDeps {
  * as one that does not exist. Rejects when the registry cannot be read.
  */
 export async function admitBridgeLeg(
-  { bridgeKeys, directory, findElsewhere }: BridgeLegDeps,
+  { bridgeKeys, directory, callLocator }: BridgeLegDeps,
   key: string,
   sessionText: string | null,
 ): Promise<Result<BridgeAdmission, LegRefusal | CallElsewhere>> {
@@ -82,7 +66,7 @@ export async function admitBridgeLeg(
   const admission = { bridgeId: rights.bridgeId, keySha256 };
   if (sessionText === null) return succeed({ ...admission, sessionId: null });
   const session = directory.find(sessionText as SessionId);
-  const elsewhere = session === null ? await findElsewhere(sessionText as SessionId) : null;
+  const elsewhere = session === null ? await callLocator.findElsewhere(sessionText as SessionId) : null;
   if (elsewhere !== null && mayServe(rights, elsewhere.appId)) return fail({ mediaUrl: elsewhere.mediaUrl });
   if (session === null || !mayServe(rights, session.appId)) return fail('unknown_session');
   return succeed({ ...admission, sessionId: session.sessionId });

@@ -24,17 +24,11 @@ import type {
   ViewerAdmission,
   PlacedLeg,
 } from '../ports/leg-service.ts';
+import type { CallLocator } from '../ports/call-locator.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import {
-  admitBridgeLeg,
-  admitDeviceLeg,
-  type FindElsewhere,
-  BridgeKeys,
-  mayServe,
-  type BridgeRights,
-} from './leg-admission.ts';
+import { admitBridgeLeg, admitDeviceLeg, BridgeKeys, mayServe, type BridgeRights } from './leg-admission.ts';
 import { CallRights } from './call-rights.ts';
 import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.ts';
 import { presentState } from './leg-messages.ts';
@@ -54,7 +48,7 @@ export interface LegServiceDeps {
   readonly developmentKeys: readonly string[];
   /** Frames per second that a bridge is to ask the phone for. */
   readonly maxFps: number;
-  readonly findElsewhere: FindElsewhere;
+  readonly callLocator: Pick<CallLocator, 'findElsewhere'>;
 }
 
 export class LocalLegService implements LegService<PlacedLeg> {
@@ -84,8 +78,8 @@ export class LocalLegService implements LegService<PlacedLeg> {
   }
 
   admitBridge(key: string, sessionId: string | null): Promise<Result<BridgeAdmission, AdmissionRefusal>> {
-    const { directory, findElsewhere } = this.#deps;
-    const deps = { bridgeKeys: this.#bridgeKeys, directory, findElsewhere };
+    const { directory, callLocator } = this.#deps;
+    const deps = { bridgeKeys: this.#bridgeKeys, directory, callLocator };
     return this.#admit(() => admitBridgeLeg(deps, key, sessionId));
   }
 

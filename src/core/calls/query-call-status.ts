@@ -9,6 +9,7 @@ import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
+import type { CallLocator } from '../ports/call-locator.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { Log } from '../ports/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
@@ -19,8 +20,7 @@ export interface CallStatusDeps {
   readonly registry: RegistryReader;
   readonly records: CallRecords;
   readonly log: Log;
-  /** The device is in a call at another member: `false` at once where this store has all calls. Rejects when it is not known. */
-  readonly isInCallElsewhere: (deviceId: DeviceId) => boolean | Promise<boolean>;
+  readonly callLocator: Pick<CallLocator, 'isInCallElsewhere'>;
 }
 
 /** True: it is in a call. */
@@ -40,7 +40,7 @@ export function queryCallStatus(
     const committed = records.committed(deviceId);
     if (committed !== null) return answerOnceCommitted(clock, committed, succeed(hasCall(sessions)));
     if (sessions.length > 0) return succeed(hasCall(sessions));
-    const elsewhere = deps.isInCallElsewhere(deviceId);
+    const elsewhere = deps.callLocator.isInCallElsewhere(deviceId);
     return elsewhere instanceof Promise ? answerElsewhere(deps, elsewhere) : succeed(elsewhere);
   } catch (error) {
     log.error({ err: error }, 'cannot read the call status of a device');

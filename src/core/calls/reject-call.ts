@@ -8,12 +8,12 @@ import type { CallRejection } from '../../model/call.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { PeerAnswer } from '../../model/peer.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { CallLocator } from '../ports/call-locator.ts';
 import type { CallDirectory } from './call-directory.ts';
-import type { CallLocator } from './end-call.ts';
 
 export interface CallRejectionsDeps {
   readonly directory: Pick<CallDirectory, 'reject'>;
-  readonly locator: CallLocator;
+  readonly callLocator: Pick<CallLocator, 'locate' | 'ask'>;
   readonly telemetry: Telemetry;
 }
 
@@ -48,12 +48,12 @@ export class CallRejections {
 
   /** Never rejects. */
   async #rejectElsewhere(deviceId: DeviceId, rejection: CallRejection): Promise<Result> {
-    const { locator } = this.#deps;
-    const member = await locator.locate(deviceId);
+    const { callLocator } = this.#deps;
+    const member = await callLocator.locate(deviceId);
     if (member === 'here') return this.rejectHere(deviceId, rejection);
     if (member === 'unavailable') return 'unreachable';
     const question = { kind: 'reject-call', deviceId, rejection } as const;
-    const asked = await locator.ask<'reject-call'>(member, question, callCommitMsMax);
+    const asked = await callLocator.ask<'reject-call'>(member, question, callCommitMsMax);
     return asked.ok ? asked.value : 'unreachable';
   }
 }

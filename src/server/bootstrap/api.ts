@@ -22,7 +22,6 @@ import { ApplicationLimit } from '../../core/devices/request-limits.ts';
 import { batchQueueShape } from '../../core/devices/query-connectivity-batch.ts';
 import { EventWaiters } from '../../core/events/event-waiters.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
-import type { CallStatusDeps } from '../../core/calls/query-call-status.ts';
 import { OutcomeWaiters } from '../../core/wakeups/log-followers.ts';
 import { scanQueueShape } from '../../core/events/read-events.ts';
 import { readerLimits, WaitingReaders } from '../../core/events/waiting-readers.ts';
@@ -33,9 +32,8 @@ import type { ServerContext } from './server-context.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
-/** Who issues calls. `homes` where other members do. */
-export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys' | 'placement'> &
-  Pick<CallStatusDeps, 'isInCallElsewhere'>;
+/** Of a process that issues calls. */
+export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys'>;
 
 export interface ApiDeps extends ServerContext {
   readonly calls: ApiCalls;

@@ -6,7 +6,6 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BridgePool } from '../../core/calls/bridge-pool.ts';
 import { MediaPlacement } from '../../core/calls/media-placement.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
-import type { FindElsewhere } from '../../core/calls/leg-admission.ts';
 import { LocalLegService } from '../../core/calls/local-leg-service.ts';
 import { CalledDevices } from '../../core/calls/called-devices.ts';
 import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
@@ -16,6 +15,7 @@ import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { ViewerRoute } from '../../gateways/ops/viewer-routes.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
+import type { CallLocator } from '../../core/ports/call-locator.ts';
 import type { CallRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -46,7 +46,7 @@ export interface CallServiceDeps {
   readonly wakeups: WakeupDeps;
   /** Where a bridge's wakeup that is refused leaves its line. */
   readonly answeredWakeups: AnsweredWakeups;
-  readonly findElsewhere: FindElsewhere;
+  readonly callLocator: CallLocator;
   /** Of the ops listener. */
   opsAddress(): ListenAddress;
 }

@@ -102,7 +102,6 @@ export class ControlPlane {
     this.calls = new CallService({
       ...context,
       startMedia,
-      findElsewhere: member.findElsewhere,
       wakeups: context,
       records: records.calls,
       opsAddress: () => this.#ops.address,

@@ -15,7 +15,8 @@ import { messagesKnownMax } from '../../model/limits.ts';
 import { AnswerMemory } from '../../core/messages/answer-memory.ts';
 import { CallDirectory } from '../../core/calls/call-directory.ts';
 import { deviceReview } from '../../core/devices/disconnect-device.ts';
-import { AnsweredEnds, type CallEndDeps, type CallLocator } from '../../core/calls/end-call.ts';
+import { AnsweredEnds, type CallEndDeps } from '../../core/calls/end-call.ts';
+import type { CallLocator } from '../../core/ports/call-locator.ts';
 import { EndedCalls } from '../../core/calls/ended-calls.ts';
 import { CallRejections } from '../../core/calls/reject-call.ts';
 import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
@@ -107,11 +108,8 @@ export interface OpenContext {
   soundEncoders(): readonly SoundEncoding[] | null;
 }
 
-export interface ServerContext extends OpenContext {
-  readonly peers: Peers;
-  readonly views: ConnectivityViews;
-  /** Null: alone. */
-  readonly cluster: ClusterDeps | null;
+export interface ServerContext
+  extends OpenContext, Pick<ContextMember, 'peers' | 'views' | 'cluster' | 'callLocator'> {
   /** Members that share what an application may do; at least 1. */
   readonly sharers: () => number;
   readonly limits: WakeupLimits;
@@ -241,7 +239,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
 
 export function joinContext(open: OpenContext, member: ContextMember): ServerContext {
   const { clock, settings, own, telemetry, callDirectory } = open;
-  const { callLocator: locator } = member;
+  const { callLocator } = member;
   own.member = member;
   const sharers = (): number => member.sharers();
   return {
@@ -249,17 +247,18 @@ export function joinContext(open: OpenContext, member: ContextMember): ServerCon
     peers: member.peers,
     views: member.views,
     cluster: member.cluster,
+    callLocator,
     sharers,
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
     issued: new IssuedCalls(clock, (issued) => member.callIssued(issued)),
     callEnds: callEnds(open, member),
-    rejections: new CallRejections({ directory: callDirectory, locator, telemetry }),
+    rejections: new CallRejections({ directory: callDirectory, callLocator, telemetry }),
   };
 }
 
-function callEnds(open: OpenContext, { peers, callLocator: locator }: ContextMember): CallEndDeps {
+function callEnds(open: OpenContext, { peers, callLocator }: ContextMember): CallEndDeps {
   const { clock, records, callDirectory: directory, endedCalls: ended } = open;
   const { calls, events } = records;
   const answered = new AnsweredEnds(clock, (answer) => peers.notify('everybody', answer));
-  return { ...open, directory, records: calls, events, ended, locator, answered };
+  return { ...open, directory, records: calls, events, ended, callLocator, answered };
 }

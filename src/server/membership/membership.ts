@@ -8,9 +8,7 @@ import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import { assert } from '../../lib/assert.ts';
-import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
-import { issuedHere } from '../../core/calls/issue-call-credentials.ts';
-import type { FindElsewhere } from '../../core/calls/leg-admission.ts';
+import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { Provision } from '../../model/provisioning.ts';
@@ -59,7 +57,6 @@ export interface RegistryOwner {
 
 /** A process that is one server with the others, in the order of its start. */
 export interface Member extends ContextMember {
-  readonly findElsewhere: FindElsewhere;
   /** What operators see of all. */
   view(context: ServerContext): MembershipView;
   webhooks(deps: WebhooksDeps): WebhookService;
@@ -117,7 +114,7 @@ export class AloneMember implements Member {
   readonly peers: Peers = noPeers;
   readonly views: ConnectivityViews = ownViews;
   readonly cluster: ClusterDeps | null = null;
-  readonly callLocator: CallLocator = locatedHere;
+  readonly callLocator: CallLocator = callsHere;
   protected readonly known: OpenContext;
   readonly #life: OwnLife;
 
@@ -125,8 +122,6 @@ export class AloneMember implements Member {
     this.known = known;
     this.#life = life;
   }
-
-  readonly findElsewhere: FindElsewhere = async () => null;
 
   sharers(): number {
     return 1;
@@ -155,7 +150,7 @@ export class AloneMember implements Member {
 
   apiCalls(_context: ServerContext): ApiCalls {
     const { directory, bridges, keys } = this.ownCalls;
-    return { directory, bridges, keys, placement: issuedHere, isInCallElsewhere: () => false };
+    return { directory, bridges, keys };
   }
 
   provision(context: ServerContext): Provision {

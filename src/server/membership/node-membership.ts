@@ -8,8 +8,7 @@ import { PendingClaims, ClaimedRecords } from '../../cluster/ownership/pending-c
 import { countStates, type ConnectionKind, type MemberId, type MemberStatus } from '../../model/cluster.ts';
 import { outboxDrainMsMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
-import type { CallLocator } from '../../core/calls/end-call.ts';
-import { findAmong, type FindElsewhere } from '../../core/calls/leg-admission.ts';
+import type { CallLocator } from '../../core/ports/call-locator.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { ownerViews } from '../../core/devices/observe-at-owners.ts';
 import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
@@ -17,7 +16,7 @@ import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { ApiCalls } from '../bootstrap/api.ts';
+import { callLocator } from '../../cluster/ownership/call-ownership.ts';
 import { clusterRoute, memberJson } from './cluster-json.ts';
 import {
   type OwnLife,
@@ -111,7 +110,6 @@ class NodeMember extends AloneMember {
   override readonly views: ConnectivityViews;
   override readonly cluster: ClusterDeps;
   override readonly callLocator: CallLocator;
-  override readonly findElsewhere: FindElsewhere;
   readonly #link: NodeTransport;
   readonly #outbox: OutboxStore;
   readonly #self: MemberId;
@@ -128,11 +126,7 @@ class NodeMember extends AloneMember {
     this.peers = this.#shares.peers;
     this.cluster = this.#shares.cluster;
     this.views = ownerViews(this.peers, this.cluster.locator, open.clock);
-    this.callLocator = {
-      locate: (deviceId) => this.#shares.ownership.calls.locate(deviceId),
-      ask: (member, question, waitMs) => this.peers.ask(member, question, waitMs),
-    };
-    this.findElsewhere = findAmong(this.peers);
+    this.callLocator = callLocator(this.#shares.ownership.calls, this.peers);
   }
 
   override sharers(): number {
@@ -183,22 +177,6 @@ class NodeMember extends AloneMember {
 
   override callsResumed(): void {
     void this.#shares.ownership.calls.reconcile();
-  }
-
-  override apiCalls(): ApiCalls {
-    const { directory, bridges, keys } = this.ownCalls;
-    const { calls } = this.#shares.ownership;
-    return {
-      directory,
-      bridges,
-      keys,
-      placement: {
-        coordinatorOf: (deviceId) => calls.issuerOf(deviceId),
-        issueAt: (member, order, waitMs) =>
-          this.peers.ask<'issue-call'>(member, { kind: 'issue-call', order }, waitMs),
-      },
-      isInCallElsewhere: (deviceId) => calls.isInCallElsewhere(deviceId),
-    };
   }
 
   override registryWritten(): void {

@@ -9,7 +9,7 @@ import { LogGrowth } from '../../cluster/ipc/log-growth.ts';
 import type { HeartbeatFile } from '../../cluster/ipc/heartbeat-files.ts';
 import { MeasuredPeers } from '../../cluster/ipc/measured-peers.ts';
 import { SlotReconciler } from '../../cluster/ownership/slot-reconciler.ts';
-import { locatedHere, type CallLocator } from '../../core/calls/end-call.ts';
+import { callsHere, type CallLocator } from '../../core/ports/call-locator.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { rowViews, type ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
@@ -22,7 +22,7 @@ import type { OpenContext, ServerContext } from '../bootstrap/server-context.ts'
 import { AloneMember, type Member, type Membership, type MembershipView } from './membership.ts';
 import {
   callsAtCoordinator,
-  locatedAtCoordinator,
+  noCallsHere,
   processAnswers,
   provisionAtCoordinator,
 } from '../supervisor/process-answers.ts';
@@ -109,8 +109,8 @@ class ProcessMember extends AloneMember {
     this.#isCoordinator = role === 'coordinator';
     this.peers = new MeasuredPeers(workerSet.peers, open);
     this.callLocator = this.#isCoordinator
-      ? locatedHere
-      : locatedAtCoordinator(open.clock, this.peers, workerSet);
+      ? callsHere
+      : callsAtCoordinator(open.clock, this.peers, workerSet);
     this.views = rowViews(member, locator);
     this.cluster = {
       peers: this.peers,
@@ -127,9 +127,7 @@ class ProcessMember extends AloneMember {
   }
 
   override apiCalls(context: ServerContext): ApiCalls {
-    return this.#isCoordinator
-      ? super.apiCalls(context)
-      : callsAtCoordinator(context, this.peers, this.#workerSet);
+    return this.#isCoordinator ? super.apiCalls(context) : noCallsHere(context);
   }
 
   override provision(context: ServerContext): Provision {

@@ -12,15 +12,11 @@ import type { PeerAnswer, PeerFailure, PeerQuestion } from '../../model/peer.ts'
 import type { Provision, ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
 import { answerPeers } from '../../cluster/ipc/answer-peers.ts';
 import type { LogGrowth } from '../../cluster/ipc/log-growth.ts';
-import type { CallLocator } from '../../core/calls/end-call.ts';
+import { callsHere, type CallCoordinator, type CallLocator } from '../../core/ports/call-locator.ts';
 import type { DeviceId, RequestId, SessionId } from '../../model/ids.ts';
 import { registryUnavailable } from '../../core/devices/provision-devices.ts';
 import { findOwnWakeups } from '../../core/wakeups/find-wakeups.ts';
-import {
-  issueCallCredentials,
-  issuedHere,
-  type IssuingPlacement,
-} from '../../core/calls/issue-call-credentials.ts';
+import { issueCallCredentials } from '../../core/calls/issue-call-credentials.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { ApiCalls } from '../bootstrap/api.ts';
 import type { CallService } from '../bootstrap/call-service.ts';
@@ -107,36 +103,23 @@ function forgetRegistry({ registry, signingKeys, deviceReview }: ServerContext):
 function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallService) {
   const { calls: records } = context.records;
   const settings = issuingSettings(context.settings);
-  return { ...context, ...settings, directory, bridges, keys, records, placement: issuedHere };
+  return { ...context, ...settings, directory, bridges, keys, records, callLocator: callsHere };
 }
 
 const coordinatorRetryMs = 50;
 
-/** For the API of a worker. While the coordinator is being started again it is waited for. */
-export function callsAtCoordinator(
-  { clock, callDirectory, tokenKeys }: ServerContext,
-  peers: Peers,
-  workerSet: WorkerSet,
-): ApiCalls {
-  const placement: IssuingPlacement = {
-    coordinatorOf: () => workerSet.lastCoordinator ?? 'unavailable',
-    issueAt: (_, order, waitMs) =>
-      askCoordinator<'issue-call'>(clock, peers, workerSet, { kind: 'issue-call', order }, waitMs),
-  };
-  return {
-    // A worker has no call and will have none: they are all the coordinator's.
-    directory: callDirectory,
-    bridges: { hasIdleFor: () => false },
-    keys: tokenKeys.keys,
-    placement,
-    isInCallElsewhere: () => false,
-  };
+/** Of a worker, whose API asks for calls at the coordinator. */
+export function noCallsHere({ callDirectory, tokenKeys }: ServerContext): ApiCalls {
+  return { directory: callDirectory, bridges: { hasIdleFor: () => false }, keys: tokenKeys.keys };
 }
 
-/** For a worker: all calls are the coordinator's. */
-export function locatedAtCoordinator(clock: Clock, peers: Peers, workerSet: WorkerSet): CallLocator {
+/** For a worker: all calls are the coordinator's. While that is being started again it is waited for. */
+export function callsAtCoordinator(clock: Clock, peers: Peers, workerSet: WorkerSet): CallLocator {
+  const coordinator = (): CallCoordinator => workerSet.lastCoordinator ?? 'unavailable';
   return {
-    locate: () => workerSet.lastCoordinator ?? 'unavailable',
+    ...callsHere,
+    issuerOf: coordinator,
+    locate: coordinator,
     ask: (_, question, waitMs) => askCoordinator(clock, peers, workerSet, question, waitMs),
   };
 }

@@ -2,17 +2,19 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MadeEvents } from '../../../../src/cluster/events/made-events.ts';
 import { KeyedQueue } from '../../../../src/cluster/nats/keyed-queue.ts';
-import { CallOwnership } from '../../../../src/cluster/ownership/call-ownership.ts';
+import { callLocator, CallOwnership } from '../../../../src/cluster/ownership/call-ownership.ts';
 import { CallRepository } from '../../../../src/cluster/records/call-repository.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { EventDraft } from '../../../../src/model/events.ts';
 import type { ProductId, SessionId } from '../../../../src/model/ids.ts';
+import { fail, succeed, type Result } from '../../../../src/lib/result.ts';
 import { claimMsMax } from '../../../../src/model/limits.ts';
+import type { PeerAnswer, PeerFailure, PeerKind } from '../../../../src/model/peer.ts';
 import type { OutboxEvent } from '../../../../src/core/ports/outbox.ts';
 import { SharedStateUnavailable } from '../../../../src/core/ports/session-locator.ts';
 import { CallScene, orderForRoom, wordsOf } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeLog, testDevice } from '../../../support/fakes.ts';
+import { FakeLog, testApp, testDevice } from '../../../support/fakes.ts';
 import { MemoryBucket } from '../../../support/memory-kv-store.ts';
 import { SharedLog } from '../../../support/ownership-scene.ts';
 
@@ -264,4 +266,22 @@ test('while NATS is away a node issues for the devices whose calls it has, and k
   for (const { kv } of [a, b]) kv.isUnavailable = true;
   assert.deepEqual([await a.issuer(), await a.locate()], ['here', 'here']);
   assert.deepEqual([await b.issuer(), await b.locate()], ['unavailable', 'unavailable']);
+});
+
+test('all other members are asked for a call, and one that does not answer does not have it', async () => {
+  const there = { appId: testApp, mediaUrl: 'wss://node-c.example:8083' };
+  const answers = new Map<string, Result<PeerAnswer<'find-call'>, PeerFailure>>([
+    ['b', fail('unanswered')],
+    ['c', succeed(there)],
+    ['d', succeed(null)],
+  ]);
+  const { findElsewhere } = callLocator(new Site().start('a').ownership, {
+    self: 'a' as MemberId,
+    alive: () => ['a', ...answers.keys()] as MemberId[],
+    ask: async <Kind extends PeerKind>(member: MemberId) =>
+      answers.get(member) as Result<PeerAnswer<Kind>, PeerFailure>,
+  });
+  assert.deepEqual(await findElsewhere('session-1' as SessionId), there);
+  answers.delete('c');
+  assert.equal(await findElsewhere('session-1' as SessionId), null);
 });

@@ -4,12 +4,14 @@ import {
   AnsweredEnds,
   answerCallEnd,
   endCall,
-  locatedHere,
   type CallEndAnswer,
   type CallEndDeps,
-  type CallLocator,
 } from '../../../../src/core/calls/end-call.ts';
-import type { CallCoordinator } from '../../../../src/core/calls/issue-call-credentials.ts';
+import {
+  callsHere,
+  type CallCoordinator,
+  type CallLocator,
+} from '../../../../src/core/ports/call-locator.ts';
 import { EndedCalls } from '../../../../src/core/calls/ended-calls.ts';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { CallEndOrder, CallName } from '../../../../src/model/call.ts';
@@ -31,7 +33,7 @@ class Scene extends CallScene {
   readonly ended = new EndedCalls(this.clock);
   readonly answered: AnsweredEnds;
   logged: LoggedEvent[] = [];
-  locator: CallLocator = locatedHere;
+  callLocator: CallLocator = callsHere;
   #signatures = 0;
 
   constructor(knownMax?: number) {
@@ -42,8 +44,8 @@ class Scene extends CallScene {
 
   get deps(): CallEndDeps {
     const events = { recentOf: () => this.logged };
-    const { clock, registry, log, directory, records, ended, answered, locator } = this;
-    return { clock, registry, log, directory, records, ended, answered, locator, events };
+    const { clock, registry, log, directory, records, ended, answered, callLocator } = this;
+    return { clock, registry, log, directory, records, ended, answered, callLocator, events };
   }
 
   /** Of `room-1`, unless it says otherwise; signed anew. */
@@ -65,7 +67,8 @@ class Scene extends CallScene {
     coordinator: CallCoordinator = member,
   ): void {
     const left = [...answers];
-    this.locator = {
+    this.callLocator = {
+      ...callsHere,
       locate: () => coordinator,
       ask: async () => {
         const answer = left.shift();

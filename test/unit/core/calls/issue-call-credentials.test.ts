@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, succeed } from '../../../../src/lib/result.ts';
+import { fail, succeed, type Result } from '../../../../src/lib/result.ts';
 import { CallDirectory } from '../../../../src/core/calls/call-directory.ts';
 import { checkCallToken, type CallTokenClaims } from '../../../../src/protocol/call-token/call-token.ts';
 import { TokenKeys } from '../../../../src/protocol/call-token/token-keys.ts';
@@ -8,15 +8,15 @@ import type { CallMedia, CallRoom, CallSession, SignedCallOrder } from '../../..
 import type { DeviceId, TokenId } from '../../../../src/model/ids.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { SoundEncoding } from '../../../../src/model/media/sound.ts';
+import type { PeerAnswer, PeerFailure, PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
+import { callsHere, type CallLocator } from '../../../../src/core/ports/call-locator.ts';
 import { refusal } from '../../../../src/model/codes.ts';
 import { callCommitMsMax, callTokenBytesMax } from '../../../../src/model/limits.ts';
 import {
   issueCallCredentials,
   type CallCredentialsDeps,
-  type IssuingPlacement,
   IssuedCalls,
   type CallIssued,
-  issuedHere,
 } from '../../../../src/core/calls/issue-call-credentials.ts';
 import { callMedia } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -70,7 +70,7 @@ class Scene {
       records: this.records,
       bridges: { hasIdleFor: (appId) => this.idleBridge && appId === testApp },
       requireBridge: false,
-      placement: issuedHere,
+      callLocator: callsHere,
       keys,
       mediaUrl: () => this.mediaUrl,
       soundEncoders: () => this.soundEncoders,
@@ -395,27 +395,27 @@ test('nothing secret is in a peer id, a token, a message or the log', async () =
 
 const coordinator = 'node-b/0@1' as MemberId;
 
-/** Calls are placed so; whatever is not said here is not to be asked. */
-function place(scene: Scene, placement: Partial<IssuingPlacement>): void {
+/** Asks no member but in this way. */
+function locate(scene: Scene, locator: Partial<CallLocator>): void {
   const never = {
-    settled: () => assert.fail('it was never here'),
-    issueAt: () => assert.fail('nobody is asked'),
-    coordinatorOf: () => assert.fail('nobody is sought'),
+    issuerOf: () => assert.fail('no node is sought'),
+    ask: () => assert.fail('no member is asked'),
   };
-  scene.deps = { ...scene.deps, placement: { ...never, ...placement } };
+  scene.deps = { ...scene.deps, callLocator: { ...never, ...locator } };
 }
 
-/** The calls of every device are kept elsewhere; `answer` is what the coordinator says. */
-function keptElsewhere(
+/** Another member issues the calls of every device, and answers so. */
+function issuedElsewhere(
   scene: Scene,
-  answer: Awaited<ReturnType<IssuingPlacement['issueAt']>>,
+  answer: Result<PeerAnswer<'issue-call'>, PeerFailure>,
 ): SignedCallOrder[] {
   const asked: SignedCallOrder[] = [];
-  place(scene, {
-    coordinatorOf: async () => coordinator,
-    issueAt: async (_member, order) => {
-      asked.push(order);
-      return answer;
+  locate(scene, {
+    issuerOf: async () => coordinator,
+    ask: async <Kind extends PeerKind>(_: MemberId, question: PeerQuestion<Kind>) => {
+      assert.ok(question.kind === 'issue-call');
+      asked.push(question.order);
+      return answer as Result<PeerAnswer<Kind>, PeerFailure>;
     },
   });
   return asked;
@@ -468,7 +468,7 @@ for (const [name, encoders] of [
 test('a call that another member keeps is issued there', async () => {
   const scene = new Scene();
   const issued = succeed({ peerId: 'rtc://elsewhere', token: 'token', mediaUrl: 'ws://node-b.example' });
-  const asked = keptElsewhere(scene, succeed(issued));
+  const asked = issuedElsewhere(scene, succeed(issued));
   const order = scene.order();
   assert.deepEqual(await scene.ask(order), issued);
   assert.deepEqual(asked, [order]);
@@ -478,27 +478,27 @@ test('a call that another member keeps is issued there', async () => {
 test('what the coordinator refuses is refused in its words', async () => {
   const scene = new Scene();
   const refused = fail(refusal(40903));
-  keptElsewhere(scene, succeed(refused));
+  issuedElsewhere(scene, succeed(refused));
   assert.deepEqual(await scene.ask(), refused);
 });
 
 for (const failure of ['nobody', 'unsent', 'unanswered'] as const)
   test(`a coordinator that does not answer (${failure}) is 50301`, async () => {
     const scene = new Scene();
-    keptElsewhere(scene, fail(failure));
+    issuedElsewhere(scene, fail(failure));
     assert.equal(await scene.code(), 50301);
   });
 
 test('a coordinator that cannot be told is 50301, and nothing is issued', async () => {
   const scene = new Scene();
-  place(scene, { coordinatorOf: () => 'unavailable' });
+  locate(scene, { issuerOf: () => 'unavailable' });
   assert.equal(await scene.code(), 50301);
   assert.equal(scene.directory.size, 0);
 });
 
 test('who may not ask is told so before any member is asked', async () => {
   const scene = new Scene();
-  const asked = keptElsewhere(scene, fail('nobody'));
+  const asked = issuedElsewhere(scene, fail('nobody'));
   assert.equal(await scene.code({ deviceId: 'NOSUCHDEVICE' as DeviceId }), 40403);
   assert.deepEqual(asked, []);
 });
@@ -601,8 +601,8 @@ test('what another member has issued is known by its repeat, which opens no call
 
 test('who lost the device while its home was sought is issued nothing', async () => {
   const scene = new Scene();
-  place(scene, {
-    coordinatorOf: async (): Promise<'here'> => {
+  locate(scene, {
+    issuerOf: async (): Promise<'here'> => {
       scene.registry.addDevice({ disabled: true });
       return 'here';
     },

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fail, succeed, type Result } from '../../../../src/lib/result.ts';
-import type { MemberId } from '../../../../src/model/cluster.ts';
-import type { PeerAnswer, PeerFailure, PeerKind } from '../../../../src/model/peer.ts';
-import type { TokenId, BridgeId, SessionId } from '../../../../src/model/ids.ts';
+import type { TokenId, BridgeId } from '../../../../src/model/ids.ts';
 import { callMedia, callOrder } from '../../../support/call-scene.ts';
 import {
   admitted,
@@ -14,7 +11,7 @@ import {
 } from '../../../support/leg-service-scene.ts';
 import { testDevice, otherApp, testApp } from '../../../support/fakes.ts';
 import { createHash } from 'node:crypto';
-import { BridgeKeys, findAmong } from '../../../../src/core/calls/leg-admission.ts';
+import { BridgeKeys } from '../../../../src/core/calls/leg-admission.ts';
 
 test('a device with the token of its call is let in, and nothing is changed by that', async () => {
   const scene = new LegServiceScene();
@@ -192,28 +189,11 @@ test('a leg whose call is at another node is refused with the media_url there, a
   const { call, token } = await scene.newCall();
   scene.directory.end(call, 'lost');
   const mediaUrl = 'wss://node-b.example:8083';
-  scene.findElsewhere = async (sessionId) => (sessionId === call ? { appId: testApp, mediaUrl } : null);
+  scene.callLocator.findElsewhere = async (sessionId) =>
+    sessionId === call ? { appId: testApp, mediaUrl } : null;
   const refused = { ok: false, error: { mediaUrl } };
   assert.deepEqual(await scene.service.admitDevice(token), refused);
   assert.deepEqual(await scene.service.admitBridge(bridgeKey, call), refused);
   scene.addBridge({ appIds: [otherApp] });
   assert.equal(await refusal(scene.service.admitBridge(bridgeKey, call)), 'unknown_session');
-});
-
-test('all other members are asked for a call, and one that does not answer does not have it', async () => {
-  const there = { appId: testApp, mediaUrl: 'wss://node-c.example:8083' };
-  const answers = new Map<string, Result<PeerAnswer<'find-call'>, PeerFailure>>([
-    ['b', fail('unanswered')],
-    ['c', succeed(there)],
-    ['d', succeed(null)],
-  ]);
-  const find = findAmong({
-    self: 'a' as MemberId,
-    alive: () => ['a', ...answers.keys()] as MemberId[],
-    ask: async <Kind extends PeerKind>(member: MemberId) =>
-      answers.get(member) as Result<PeerAnswer<Kind>, PeerFailure>,
-  });
-  assert.deepEqual(await find('session-1' as SessionId), there);
-  answers.delete('c');
-  assert.equal(await find('session-1' as SessionId), null);
 });

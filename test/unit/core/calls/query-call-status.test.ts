@@ -4,6 +4,7 @@ import type { CallReport, LiveCallState } from '../../../../src/model/call.ts';
 import type { SessionId, TokenId } from '../../../../src/model/ids.ts';
 import { callCommitMsMax } from '../../../../src/model/limits.ts';
 import { queryCallStatus, type CallStatusDeps } from '../../../../src/core/calls/query-call-status.ts';
+import { callsHere } from '../../../../src/core/ports/call-locator.ts';
 import { CallScene, orderForRoom, progress } from '../../../support/call-scene.ts';
 import { FakeCallLeg, FakeLog, FakeRegistry, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 
@@ -16,7 +17,7 @@ class Scene extends CallScene {
   constructor() {
     super();
     const { clock, registry, records, log } = this;
-    this.deps = { clock, registry, records, log, isInCallElsewhere: () => false };
+    this.deps = { clock, registry, records, log, callLocator: callsHere };
   }
 
   /** Begins a session and brings it as far as `state`. */
@@ -131,14 +132,22 @@ test('what is not committed within 2 s is answered 50000', async () => {
 test('a call at another member counts', async () => {
   const scene = new Scene();
   const isInCallElsewhere = async (): Promise<boolean> => true;
-  const answer = await queryCallStatus({ ...scene.deps, isInCallElsewhere }, testApp, testDevice);
+  const answer = await queryCallStatus(
+    { ...scene.deps, callLocator: { isInCallElsewhere } },
+    testApp,
+    testDevice,
+  );
   assert.deepEqual(answer, { ok: true, value: true });
 });
 
 test('while the calls of other members are unknown, a device without a call here is 50000', async () => {
   const scene = new Scene();
   const isInCallElsewhere = (): Promise<never> => Promise.reject(new Error('away'));
-  const answer = await queryCallStatus({ ...scene.deps, isInCallElsewhere }, testApp, testDevice);
+  const answer = await queryCallStatus(
+    { ...scene.deps, callLocator: { isInCallElsewhere } },
+    testApp,
+    testDevice,
+  );
   assert.equal(answer.ok ? 0 : answer.error.code, 50000);
 });
 
@@ -146,6 +155,6 @@ test('a call that is here is answered without asking others', () => {
   const scene = new Scene();
   scene.begin('connected');
   const isInCallElsewhere = (): Promise<never> => assert.fail('nobody is asked');
-  const answer = queryCallStatus({ ...scene.deps, isInCallElsewhere }, testApp, testDevice);
+  const answer = queryCallStatus({ ...scene.deps, callLocator: { isInCallElsewhere } }, testApp, testDevice);
   assert.deepEqual(answer, { ok: true, value: true });
 });

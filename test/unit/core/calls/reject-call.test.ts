@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { locatedHere, type CallLocator } from '../../../../src/core/calls/end-call.ts';
+import { callsHere, type CallLocator } from '../../../../src/core/ports/call-locator.ts';
 import { CallRejections } from '../../../../src/core/calls/reject-call.ts';
 import { fail, succeed } from '../../../../src/lib/result.ts';
 import type { RejectionReason } from '../../../../src/model/call.ts';
@@ -16,8 +16,11 @@ const member = 'node-2/0@1' as MemberId;
 class Scene extends CallScene {
   readonly asked: string[] = [];
 
-  rejections(locator: CallLocator = locatedHere, underWayMax?: number): CallRejections {
-    return new CallRejections({ directory: this.directory, locator, telemetry: this.telemetry }, underWayMax);
+  rejections(locator: CallLocator = callsHere, underWayMax?: number): CallRejections {
+    return new CallRejections(
+      { directory: this.directory, callLocator: locator, telemetry: this.telemetry },
+      underWayMax,
+    );
   }
 
   /** How it was counted. */
@@ -26,7 +29,7 @@ class Scene extends CallScene {
     {
       reason = 'rejected',
       deviceId = testDevice,
-      locator = locatedHere,
+      locator = callsHere,
     }: {
       reason?: RejectionReason;
       deviceId?: DeviceId;
@@ -44,6 +47,7 @@ class Scene extends CallScene {
 
   elsewhere(answer: 'taken' | 'stray' | PeerFailure): CallLocator {
     return {
+      ...callsHere,
       locate: () => member,
       ask: async (_, question) => {
         this.asked.push(question.kind);
@@ -89,13 +93,13 @@ test('a member that does not answer, or cannot be told, is counted', async () =>
   const scene = new Scene();
   const sessionId = 'session-1' as SessionId;
   assert.equal(await scene.reject(sessionId, { locator: scene.elsewhere('unanswered') }), 'unreachable');
-  const unavailable: CallLocator = { ...locatedHere, locate: () => 'unavailable' };
+  const unavailable: CallLocator = { ...callsHere, locate: () => 'unavailable' };
   assert.equal(await scene.reject(sessionId, { locator: unavailable }), 'unreachable');
 });
 
 test('beyond the bound a rejection is let go, and one of a call that is here is taken all the same', async () => {
   const scene = new Scene();
-  const never: CallLocator = { ...locatedHere, locate: () => new Promise(() => undefined) };
+  const never: CallLocator = { ...callsHere, locate: () => new Promise(() => undefined) };
   const rejections = scene.rejections(never, 1);
   const stray = { sessionId: 'no-such-session' as SessionId, reason: 'busy' } as const;
   rejections.rejected(testDevice, stray);
