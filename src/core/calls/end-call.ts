@@ -6,7 +6,7 @@
  * ends once and is never live again, so a repeat about one needs no memory; a room may have another call by then, so
  * ends by room are known by their signatures, by every member.
  *
- * The member that keeps the device's calls does it; a call of another application is as unknown as one that never was.
+ * The member that has the device's calls does it; a call of another application is as unknown as one that never was.
  * Source: calls-and-media.md, Call sessions and call status; cluster.md, Media; tgv1-signing.md, Replay.
  */
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
@@ -92,9 +92,10 @@ async function end(deps: CallEndDeps, order: CallEndOrder): Promise<CallEndAnswe
   const { callLocator } = deps;
   const member = await callLocator.locate(order.deviceId);
   if (member === 'here') return (await endHere(deps, order)) ?? noCall;
-  if (member === 'unavailable') return unavailable('who keeps the calls of the device cannot be reached');
+  if (member === 'unavailable')
+    return unavailable('the member that has the calls of the device cannot be reached');
   const asked = await callLocator.ask<'end-call'>(member, { kind: 'end-call', order }, callCommitMsMax);
-  if (!asked.ok) return unavailable('who keeps the calls of the device does not answer');
+  if (!asked.ok) return unavailable('the member that has the calls of the device does not answer');
   const isUnknown = !asked.value.ok && asked.value.error.code === 40414;
   return (isUnknown ? await endHere(deps, order) : null) ?? asked.value;
 }

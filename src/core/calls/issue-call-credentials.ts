@@ -4,7 +4,7 @@
  * (40003), access, drain and store (50301), a bridge where one has to be there (50301), media in use (40903), room for
  * the session (42901). Up to the session everything happens in one turn; what is answered is committed first.
  * A repeated signature is the same request: it is answered like the first while that one's session lives, and never
- * opens another. In a cluster the member that keeps the device's calls does it, and others ask it to.
+ * opens another. In a cluster the member that has the device's calls does it, and others ask it to.
  * Source: calls-and-media.md, Credential issuance; cluster.md, Media.
  */
 import { wallSeconds, type Clock, settlesWithin } from '../../lib/clock.ts';
@@ -78,10 +78,11 @@ async function issueElsewhere(
   order: SignedCallOrder,
 ): Promise<Answer> {
   if (coordinator === 'unavailable')
-    return refuse(deps, unavailable('who keeps the calls of the device cannot be reached'));
+    return refuse(deps, unavailable('the member that has the calls of the device cannot be reached'));
   const question = { kind: 'issue-call', order } as const;
   const answer = await deps.callLocator.ask<'issue-call'>(coordinator, question, callCommitMsMax);
-  if (!answer.ok) return refuse(deps, unavailable('who keeps the calls of the device does not answer'));
+  if (!answer.ok)
+    return refuse(deps, unavailable('the member that has the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }
 
@@ -97,7 +98,7 @@ async function issueHere(deps: CallCredentialsDeps, order: SignedCallOrder): Pro
   return handOut(await answer);
 }
 
-/** This member keeps the device's calls: a session that is not here has ended. */
+/** This member has the device's calls: a session that is not here has ended. */
 function repeat(deps: CallCredentialsDeps, first: IssuedAnswer): Answer {
   if (first.ok && !deps.directory.isLive(first.value.sessionId)) return refuse(deps, ended);
   deps.telemetry.callCredentials('repeated');
@@ -212,7 +213,7 @@ export type CallIssued = Extract<PeerNotice, { kind: 'call-issued' }>;
 
 /**
  * Issuances known by their signatures, so that an intercepted one opens no call: with their answers, and the session that
- * each is for. The member that keeps the device's calls keeps them; nodes notify each other, since another may keep the
+ * each is for. The member that has the device's calls keeps them; nodes notify each other, since another may issue the
  * device's next one. Source: tgv1-signing.md, Replay.
  */
 export class IssuedCalls extends AnswerMemory<IssuedAnswer> {

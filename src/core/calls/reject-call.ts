@@ -1,5 +1,5 @@
 /**
- * A controller's word that its device does not take a call, brought to the member that keeps the device's calls. The
+ * A controller's word that its device does not take a call, brought to the member that has the device's calls. The
  * controller is answered nothing: a session that is unknown, another device's, connected or over is counted and ignored,
  * so nobody learns here which sessions there are. Source: signal-wire.md; calls-and-media.md, Call sessions and call status.
  */
@@ -41,7 +41,7 @@ export class CallRejections {
     });
   }
 
-  /** What another member asks of the one that keeps the device's calls. */
+  /** What another member asks of the one that has the device's calls. */
   rejectHere(deviceId: DeviceId, rejection: CallRejection): PeerAnswer<'reject-call'> {
     return this.#deps.directory.reject(deviceId, rejection) ? 'taken' : 'stray';
   }
