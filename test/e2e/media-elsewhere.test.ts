@@ -149,7 +149,7 @@ test('a second one is sent away, is told why, and takes over when the first is g
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 
-test('two media processes elsewhere share the calls, each tells its own address, and one that goes moves its calls only', async (t) => {
+test('two media processes elsewhere share the calls, each tells its own address, and one that comes again has its calls', async (t) => {
   const directory = temporaryDirectory(t);
   const keyFile = newKey(directory);
   const scene = await startServer(t, directory, keyFile, '127.0.0.1:0', ['media.processes=2']);
@@ -165,16 +165,21 @@ test('two media processes elsewhere share the calls, each tells its own address,
 
   const { url, token, session } = one;
   assert(url !== null && two.url !== null);
-  const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
-  const device = await DeviceLeg.connect({ url: two.url, token });
-  await showFrame(device, bridge);
+  const open = async (): Promise<[DeviceLeg, BridgeLeg]> => {
+    const bridge = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session });
+    return [await DeviceLeg.connect({ url, token }), bridge];
+  };
+  const legs = await open();
+  await showFrame(...legs);
+  const elsewhere = { status: 421, reason: new RegExp(`connect to ${url}"`) };
+  await assert.rejects(DeviceLeg.connect({ url: two.url, token }), elsewhere);
 
-  const gone = processes[urls.indexOf(url)];
-  await gone?.stop('SIGKILL');
-  await Promise.all([device.closed, bridge.closed]);
+  await processes[urls.indexOf(url)]?.stop('SIGKILL');
+  await Promise.all(legs.map(({ closed }) => closed));
   await scene.server.command.logged('the media process elsewhere is gone');
-  const back = await BridgeLeg.connect({ url: two.url, key: testBridgeKeys.own, session });
-  await showFrame(await DeviceLeg.connect({ url: two.url, token }), back);
+  await assert.rejects(DeviceLeg.connect({ url: two.url, token }), elsewhere);
+  await mediaUrl(new LongCommand(t, serveMedia(scene, new URL(url).host)));
+  await showFrame(...(await open()));
   assert.equal(await scene.server.command.stop('SIGTERM'), 0);
 });
 

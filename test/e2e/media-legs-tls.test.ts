@@ -1,5 +1,4 @@
 /** The media listener with a certificate, and with another one later. Source: running.md, Processes and listeners. */
-import type { LegPlace } from '../../src/core/ports/leg-service.ts';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -117,35 +116,6 @@ test('a leg that answers pings stays over TLS, and one that does not is gone', {
   await answering.ping();
   assert.equal(listener.legCount, 1);
 });
-
-/** The place of a call, at this very listener: a leg is passed on to it once, and no second time. */
-function placeHere(fingerprint: string | null): LegPlace {
-  const origin = `https://127.0.0.1:${scene.port}`;
-  return { host: '127.0.0.1', port: scene.port, certificate: fingerprint, origin };
-}
-
-for (const [shows, sentence] of [
-  ['the certificate that the server knows', 'too many are connected at the moment'],
-  ['another certificate', 'whether you may come in cannot be told'],
-] as const)
-  test(
-    `of a media process that shows ${shows} a leg whose call is there hears: ${sentence}`,
-    { skip },
-    async () => {
-      await listen();
-      const fingerprint = shows === 'another certificate' ? 'AA:BB' : listener.fingerprint;
-      service.refusals.set('good-token', placeHere(fingerprint));
-      const ca = certificate.certificateOf('first');
-      const socket = connectTls({ host: '127.0.0.1', port: scene.port, ca });
-      let received = '';
-      socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
-      socket.write(legUpgrade());
-      await once(socket, 'close');
-      assert.match(received, /^HTTP\/1\.1 503 /);
-      assert.ok(received.includes(sentence), received);
-      assert.equal(listener.legCount, 0);
-    },
-  );
 
 test('a peer that speaks no TLS is closed', { skip }, async () => {
   await listen();

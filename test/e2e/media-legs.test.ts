@@ -256,6 +256,23 @@ test('every refusal of the server has its status and a sentence of its own, is c
   assert.deepEqual(scene.log.lines, []);
 });
 
+test('a leg whose call is at another media process is answered 421 with the address of that one', async () => {
+  const mediaUrl = 'ws://media-2.example:8084';
+  service.refusals.set('the-secret', { mediaUrl });
+  const bearer = { Authorization: 'Bearer the-secret' };
+  for (const request of [
+    legUpgrade(bearer),
+    legUpgrade(bearer, `GET ${bridgePath}`),
+    plainRequest(`GET ${downlinkPath}`, bearer),
+    plainRequest(`GET ${downlinkPath}?ticket=the-secret`),
+  ]) {
+    const answer = await scene.ask(request);
+    assert.equal(answer.status, '421 Misdirected Request');
+    const error = `the call is at another media listener of this service: connect to ${mediaUrl}`;
+    assert.deepEqual(JSON.parse(answer.body), { error, media_url: mediaUrl });
+  }
+});
+
 test('a scheme is a scheme in any case, and its token may stand behind more than one space', async () => {
   for (const authorization of ['bearer good-token', 'BEARER   good-token']) {
     const leg = await scene.rawPeer(legUpgrade({ Authorization: authorization }));

@@ -1,11 +1,10 @@
 /**
- * A server with two media processes: calls are shared by load, a leg that comes to the wrong one reaches its call, and one
- * that dies moves its own calls only. Source: calls-and-media.md, The media process.
+ * A server with two media processes: calls are shared by load, a leg that comes to the wrong one is told the right one, and
+ * one that dies disturbs its own calls only. Source: calls-and-media.md, The media process.
  */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { BridgeLeg, DeviceLeg, type LegAccess } from '../../src/tools/simulator/media-leg.ts';
+import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { issueCall, type IssuedCall } from '../support/call-actions.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
 import {
@@ -15,8 +14,7 @@ import {
   untouchedVideo,
   type MediaScene,
 } from '../support/media-process-scene.ts';
-import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
-import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+import { type Ending } from '../support/temporary-store.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
 
 const devices = ['TESTDEVICE01', 'SLEEPING01'] as const;
@@ -32,13 +30,13 @@ interface Scene extends MediaScene {
   readonly pids: ReadonlyMap<string, number>;
 }
 
-async function openTwo(t: Ending, scheme: 'ws' | 'wss', overrides: readonly string[] = []): Promise<Scene> {
-  const scene = await openMediaScene(t, ['media.processes=2', ...overrides]);
+async function openTwo(t: Ending): Promise<Scene> {
+  const scene = await openMediaScene(t, ['media.processes=2']);
   const pids = new Map<string, number>();
   for (const which of [1, 2]) {
     const up = 'the media process is up';
     const { pid, port } = await scene.server.command.logged<{ pid: number; port: number }>(up, which);
-    pids.set(`${scheme}://127.0.0.1:${port}`, pid);
+    pids.set(`ws://127.0.0.1:${port}`, pid);
   }
   return { ...scene, pids };
 }
@@ -56,6 +54,12 @@ function otherThan({ pids }: Scene, url: string): string {
   return [...pids.keys()].find((each) => each !== url) ?? assert.fail('there is one');
 }
 
+/** The refusal of a leg whose call is there. */
+function isAt(url: string): object {
+  const error = `the call is at another media listener of this service: connect to ${url}`;
+  return { status: 421, reason: JSON.stringify({ error, media_url: url }) };
+}
+
 /** A leg that comes again and again, until it is let in. */
 async function comesAgain<Leg>(connect: () => Promise<Leg>): Promise<Leg> {
   for (;;)
@@ -70,7 +74,7 @@ let scene: Scene;
 const endings: (() => void | Promise<void>)[] = [];
 const file: Ending = { after: (end) => void endings.push(end) };
 before(async () => {
-  scene = await openTwo(file, 'ws');
+  scene = await openTwo(file);
 });
 after(async () => {
   for (const end of endings.toReversed()) await end();
@@ -81,54 +85,25 @@ test('calls are shared between the media processes, and their devices are told w
   assert.deepEqual(new Set([one.url, two.url]), new Set(scene.pids.keys()));
 });
 
-test('legs that come to the wrong media process reach their call', async () => {
+test('legs that come to the wrong media process are told the right one', async () => {
   const call = await newCall(scene);
-  const wrong = otherThan(scene, call.url);
   const bridge = await BridgeLeg.connect({ url: call.url, key, session: call.session });
-  const device = await DeviceLeg.connect({ url: wrong, token: call.token });
-  await showFrame(device, bridge);
-  const again = await BridgeLeg.connect({ url: wrong, key, session: call.session });
-  assert.deepEqual(await bridge.closed, { code: 4409, reason: 'replaced' });
-  await again.next('start');
-  const shown = device.counts.videoFrames;
-  again.frame(untouchedFrame());
-  while (device.counts.videoFrames === shown) await device.ping();
-  device.send({ type: 'hangup', reason: 1 });
-  assert.deepEqual(
-    (await Promise.all([device.closed, again.closed])).map(({ code }) => code),
-    [1000, 1000],
-  );
+  const wrong = otherThan(scene, call.url);
+  await assert.rejects(DeviceLeg.connect({ url: wrong, token: call.token }), isAt(call.url));
+  await assert.rejects(BridgeLeg.connect({ url: wrong, key, session: call.session }), isAt(call.url));
+  await showFrame(await DeviceLeg.connect({ url: call.url, token: call.token }), bridge);
 });
 
-test('a request that was passed on is not passed on again', async () => {
-  const call = await newCall(scene);
-  await BridgeLeg.connect({ url: call.url, key, session: call.session });
-  const wrong = otherThan(scene, call.url).replace('ws', 'http');
-  const headers = { Authorization: `Bearer ${call.token}`, 'X-Reveille-Forwarded': '1' };
-  const { status } = await fetch(`${wrong}/media/v1/downlink.mjpeg`, { headers });
-  assert.equal(status, 503);
-});
-
-test('a refusal of the media process that has the call comes through the other one', async () => {
-  const call = await newCall(scene);
-  await DeviceLeg.connect({ url: call.url, token: call.token });
-  const wrong = otherThan(scene, call.url).replace('ws', 'http');
-  const answer = await fetch(`${wrong}/media/v1/bridge?session=${call.session}`, {
-    headers: { Authorization: `Bearer ${key}` },
-  });
-  assert.equal(answer.status, 426, 'what is no upgrade is refused where it comes');
-});
-
-test('an idle bridge at one process takes the call of a device at the other, which comes again and is led to it', async () => {
+test('a bridge at the other process takes a call that no leg has come to, and its device is led to it', async () => {
   const call = await newCall(scene, devices[1]);
-  const device = await DeviceLeg.connect({ url: call.url, token: call.token });
-  const bridge = await BridgeLeg.connect({ url: otherThan(scene, call.url), key });
+  const url = otherThan(scene, call.url);
+  const bridge = await BridgeLeg.connect({ url, key });
   // Calls of other tests wait for one, too.
   while ((await bridge.next('assign'))['session'] !== call.session) bridge.send({ type: 'refuse' });
   bridge.send({ type: 'accept' });
   await bridge.next('start');
-  assert.deepEqual(await device.closed, { code: 4503, reason: 'moved' });
-  await showFrame(await DeviceLeg.connect({ url: call.url, token: call.token }), bridge);
+  await assert.rejects(DeviceLeg.connect({ url: call.url, token: call.token }), isAt(url));
+  await showFrame(await DeviceLeg.connect({ url, token: call.token }), bridge);
 });
 
 test('of two media processes one dies: its calls come back, and those of the other go on', async () => {
@@ -147,9 +122,7 @@ test('of two media processes one dies: its calls come back, and those of the oth
   const pid = scene.pids.get(lost.url) ?? assert.fail('it is known');
   process.kill(pid, 'SIGSEGV');
   await Promise.all(lostLegs.map((leg) => leg.closed));
-  // A device that has been told nothing else comes to either of them.
-  const there = otherThan(scene, lost.url);
-  const again = await comesAgain(() => DeviceLeg.connect({ url: there, token: lost.token }));
+  const again = await comesAgain(() => DeviceLeg.connect({ url: lost.url, token: lost.token }));
   const back = await comesAgain(() => BridgeLeg.connect({ url: lost.url, key, session: lost.session }));
   await showFrame(again, back);
   const shown = device.counts.videoFrames;
@@ -166,20 +139,3 @@ test('the metrics tell of each media process', async () => {
   for (const process of [0, 1])
     assert.notEqual(metric(metrics, `reveille_media_room{media_process="${process}"}`), null, `${process}`);
 });
-
-test(
-  'with certificates a leg is passed on to the process that shows its own',
-  { skip: noOpenssl },
-  async (t) => {
-    const certificate = new TestCertificate(temporaryDirectory(t));
-    certificate.use('first');
-    const { certFile, keyFile } = certificate;
-    const tls = [`media.tls_cert_file=${certFile}`, `media.tls_key_file=${keyFile}`];
-    const secured = await openTwo(t, 'wss', tls);
-    const call = await newCall(secured);
-    const access: Pick<LegAccess, 'tls'> = { tls: { ca: readFileSync(certFile) } };
-    const bridge = await BridgeLeg.connect({ ...access, url: call.url, key, session: call.session });
-    const url = otherThan(secured, call.url);
-    await showFrame(await DeviceLeg.connect({ ...access, url, token: call.token }), bridge);
-  },
-);

@@ -514,8 +514,7 @@ test('the listener waits for its legs when it drains', async () => {
 });
 
 test('an offer whose call is at another media process is sent there', async () => {
-  const place = { host: '127.0.0.1', port: 9, certificate: null, origin: 'https://media-2.example' };
-  scene.service.refusals.set('good-token', place);
+  scene.service.refusals.set('good-token', { mediaUrl: 'wss://media-2.example' });
   const answer = await postOffer({ Origin: 'https://page.example' });
   assert.equal(answer.status, '307 Temporary Redirect');
   assert.equal(answer.headers.get('location'), `https://media-2.example${endpoint}`);

@@ -121,6 +121,7 @@ async function runRound(
   const onEnd = (fault: string | null): number => ends.push(fault);
   void new ServerEnd(pair.here, {
     process: 0,
+    elsewhere: () => null,
     onHello: () => undefined,
     onCounts: () => undefined,
     clock,

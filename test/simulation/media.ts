@@ -310,14 +310,15 @@ class JoinedDevice extends LegPeer<OpenDeviceLeg> {
 
   protected async admit(life: Life, makeLeg: (process: number) => Leg): Promise<OpenDeviceLeg | null> {
     this.#joins += 1;
-    const { calls } = life.member;
+    const { calls, media } = life.member;
     const admission = await calls?.service.admitDevice(this.#token);
     if (admission?.ok === false && typeof admission.error === 'object' && 'mediaUrl' in admission.error)
       this.mediaUrl = admission.error.mediaUrl;
     if (calls === null || admission?.ok !== true || this.isSettling) return null;
-    // A media process that has not the call tells where it is.
-    const process = calls.placement.placeOf(this.#session);
-    if (process === null) return null;
+    const up = media.capacity().map(({ process }) => process);
+    // A media process that does not have the call names the one that has it.
+    const process = calls.placement.placeOfLeg(this.#session, up[this.site.chance.below(up.length)] ?? 0);
+    if (!up.includes(process)) return null;
     const leg = makeLeg(process);
     leg.session = this.#session;
     const opened = calls.service.openDeviceLeg(admission.value, leg);

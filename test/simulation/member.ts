@@ -222,11 +222,12 @@ export class SimulatedMember {
 function composeCalls(context: ServerContext, media: MediaProcesses): Calls {
   const { callDirectory: directory, clock, settings, tokenKeys } = context;
   const { keys } = tokenKeys;
-  const placement = new MediaPlacement({ directory, capacity: () => media.capacity() });
+  const hasBridgeAt = (process: number): boolean => service.hasBridgeAt(process);
+  const placement = new MediaPlacement({ directory, capacity: () => media.capacity(), hasBridgeAt });
   directory.follow(placement);
   const bridges = new BridgePool({ ...context, directory, placement, assign: settings.calls.assign });
   directory.follow(bridges);
-  const service = new LocalLegService({
+  const service: LocalLegService = new LocalLegService({
     ...context,
     keys,
     directory,

@@ -1,5 +1,4 @@
 /** What a leg stands between, for tests without sockets: a socket that keeps what it is told, and the listener's context. */
-import type { Socket } from 'node:net';
 import type { FrameSocket } from '../../src/media/legs/web-socket.ts';
 import { Crowd } from '../../src/lib/connections/crowd.ts';
 import type { IdleLeg, LegConnection, MediaListenerContext } from '../../src/media/legs/listener-context.ts';
@@ -52,7 +51,6 @@ export class FakeMediaListenerContext implements MediaListenerContext {
   readonly rtcLegs = new Crowd<LegConnection>();
   readonly idleBridges = new Crowd<IdleLeg>();
   readonly leaving = new Set<LegConnection>();
-  readonly forwarded = new Set<Socket>();
   readonly troubles: string[] = [];
 
   rtcLegLeft(): void {}

@@ -159,14 +159,21 @@ export class FakeCallRecords implements CallRecords {
 /** Media processes without figures, in an order that a test may change. */
 export class FakePlacement {
   processes: readonly number[] = [0, 1];
-  readonly placed = new Map<SessionId, number>();
+  readonly expected = new Map<SessionId, number>();
+  /** Where the calls are to which a leg has come. */
+  readonly held = new Map<SessionId, number>();
 
-  order(): readonly number[] {
-    return this.processes;
+  order(sessionId: SessionId): readonly number[] {
+    const held = this.held.get(sessionId);
+    return held === undefined ? this.processes : [held];
   }
 
-  place(sessionId: SessionId, process: number): void {
-    this.placed.set(sessionId, process);
+  mayBeAt(sessionId: SessionId, process: number): boolean {
+    return (this.held.get(sessionId) ?? process) === process;
+  }
+
+  expect(sessionId: SessionId, process: number): void {
+    if (!this.expected.has(sessionId)) this.expected.set(sessionId, process);
   }
 }
 

@@ -70,6 +70,7 @@ export class LinkedLegService {
     const { telemetry, log } = this;
     this.server = new ServerEnd(this.pair.here, {
       process: 0,
+      elsewhere: () => null,
       onHello: () => undefined,
       onCounts: () => undefined,
       clock,

@@ -1,6 +1,6 @@
 /**
- * Assigns calls to idle bridges: those at the media process where a leg of the call stands, else at the one with the most
- * room, then the others. Of one process they are asked in the order in which they became idle, each once about a call
+ * Assigns calls to idle bridges: once a leg of the call has come, those at its media process; before, those at the one with
+ * the most room, then the others. Of one process they are asked in the order in which they became idle, each once about a call
  * and about one call at a time; a call that found nobody waits while it lives, and a bridge that becomes idle is asked
  * about the oldest one that it may have. What a bridge is told of a call that it got is not known here
  * (connected-bridge.ts).
@@ -33,7 +33,7 @@ interface BridgePoolDeps {
   readonly telemetry: Telemetry;
   readonly log: Log;
   readonly directory: Pick<CallDirectory, 'find' | 'sessions'>;
-  readonly placement: Pick<MediaPlacement, 'order' | 'place'>;
+  readonly placement: Pick<MediaPlacement, 'order' | 'mayBeAt' | 'expect'>;
   /** When a call is first offered: once it is issued, or when its device connects. */
   readonly assign: 'issuance' | 'device';
 }
@@ -73,7 +73,9 @@ export class BridgePool implements CallFollower {
 
   issued(session: CallSession): void {
     const call = this.#callOf(session);
-    if (this.#deps.assign === 'issuance') this.#offer(call);
+    if (this.#deps.assign === 'issuance') return this.#offer(call);
+    const bridge = this.#bridgeFor(call);
+    if (bridge !== null) this.#deps.placement.expect(session.sessionId, bridge.process);
   }
 
   changed(session: CallSession, { from, state }: CallChange): void {
@@ -81,7 +83,10 @@ export class BridgePool implements CallFollower {
     if (state === 'ended') {
       this.#withdraw(call);
       this.#calls.delete(session.sessionId);
-    } else if (from === 'issued' && session.hasSeenDevice) this.#offer(call);
+    } else if (from === 'issued' && session.hasSeenDevice) {
+      this.#stopAskingElsewhere(call);
+      this.#offer(call);
+    }
   }
 
   /** Later than `establishing` the phone is in the room with the lost one, and that one is waited for. */
@@ -184,22 +189,42 @@ export class BridgePool implements CallFollower {
     this.#uncarried.delete(call);
     call.uncarriedBy.clear();
     call.waitsFor = 'bridge';
+    this.#stopAsking(call);
+  }
+
+  /** Its device has come, and with it the call is at a media process: a bridge of another one may have it no more. */
+  #stopAskingElsewhere(call: OfferedCall): void {
+    if (call.askedOf === null || this.#deps.placement.mayBeAt(call.sessionId, call.askedOf.process)) return;
+    this.#stopAsking(call);
+    this.#seekBridge(call);
+  }
+
+  #stopAsking(call: OfferedCall): void {
     const question = call.askedOf?.question ?? null;
     if (question !== null) question.call = null;
     call.askedOf = null;
   }
 
   #seekBridge(call: OfferedCall): void {
+    const bridge = this.#bridgeFor(call);
+    if (bridge !== null) this.#ask(bridge, call);
+  }
+
+  #bridgeFor(call: OfferedCall): IdleBridge | null {
     for (const process of this.#deps.placement.order(call.sessionId)) {
       const mayAsk = (one: IdleBridge): boolean =>
         one.process === process && isFree(one) && mayBeAsked(one, call);
       const bridge = this.#idle.first(call.lines, mayAsk);
-      if (bridge !== null) return this.#ask(bridge, call);
+      if (bridge !== null) return bridge;
     }
+    return null;
   }
 
   #seekCall(bridge: IdleBridge): void {
-    const call = this.#waiting.first(bridge.lines, (one) => one.askedOf === null && mayBeAsked(bridge, one));
+    const { placement } = this.#deps;
+    const mayAsk = (call: OfferedCall): boolean =>
+      call.askedOf === null && mayBeAsked(bridge, call) && placement.mayBeAt(call.sessionId, bridge.process);
+    const call = this.#waiting.first(bridge.lines, mayAsk);
     if (call !== null) this.#ask(bridge, call);
   }
 
@@ -209,7 +234,7 @@ export class BridgePool implements CallFollower {
     bridge.question = { call, cancel };
     bridge.asked.add(call);
     call.askedOf = bridge;
-    this.#deps.placement.place(call.sessionId, bridge.process);
+    this.#deps.placement.expect(call.sessionId, bridge.process);
     bridge.candidate.ask(call.sessionId);
   }
 

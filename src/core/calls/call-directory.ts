@@ -93,10 +93,9 @@ export class CallDirectory {
     return (this.#sessions.calls.find(sessionId)?.device ?? null) !== null;
   }
 
-  /** The number of the media process where its legs stand; null: none is connected. */
+  /** The number of the media process that all its legs belong to, where the first of them came; null: none has come since the start. */
   processOf(sessionId: SessionId): number | null {
-    const call = this.#sessions.calls.find(sessionId);
-    return call?.bridge?.process ?? call?.device?.process ?? null;
+    return this.#sessions.calls.find(sessionId)?.process ?? null;
   }
 
   /** A bridge leg is connected now. */
@@ -127,11 +126,14 @@ export class CallDirectory {
     });
   }
 
-  /** Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session. */
+  /**
+   * Replaces the leg that is there, and ends the device's other sessions. False: there is no such live session, or it is at
+   * another media process.
+   */
   connectDevice(sessionId: SessionId, tokenId: TokenId, leg: PlacedLeg): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
-      if (call === null) return false;
+      if (call === null || !mayStandAt(call, leg)) return false;
       for (const other of this.#sessions.liveOf(call.session.deviceId))
         if (other !== call) this.#sessions.advance(other, { kind: 'ended', reason: 'replaced' }, null);
       this.#attach(call, 'device', leg);
@@ -140,11 +142,11 @@ export class CallDirectory {
     });
   }
 
-  /** Replaces the leg that is there. False: there is no such live session. */
+  /** Replaces the leg that is there. False: as above. */
   connectBridge(sessionId: SessionId, leg: PlacedLeg): boolean {
     return this.#followers.after(() => {
       const call = this.#sessions.live(sessionId);
-      if (call === null) return false;
+      if (call === null || !mayStandAt(call, leg)) return false;
       const isFirst = !call.session.hasSeenBridge;
       this.#attach(call, 'bridge', leg);
       this.#sessions.advance(call, { kind: 'bridge-connected' }, leg);
@@ -228,10 +230,7 @@ export class CallDirectory {
   #attach(call: LiveCall, side: CallSide, leg: PlacedLeg): void {
     if (call[side] !== leg) this.#detach(call, side, 'replaced');
     call[side] = leg;
-    // Frames go from leg to leg within one process: the device comes again, and is led to its bridge.
-    const { device, bridge } = call;
-    if (device !== null && bridge !== null && device.process !== bridge.process)
-      this.#detach(call, 'device', 'moved');
+    call.process = leg.process;
   }
 
   #detach(call: LiveCall, side: CallSide, reason: LegCloseReason): void {
@@ -253,6 +252,11 @@ function notifyLegs(call: LiveCall, { sessionId, state, reason }: CallChange, by
     if (leg !== null && leg !== by) leg.notify({ kind: 'state', sessionId, state, reason });
     if (state === 'ended') leg?.close('ended');
   }
+}
+
+/** Frames go from leg to leg within one media process. */
+function mayStandAt({ process }: LiveCall, leg: PlacedLeg): boolean {
+  return process === null || process === leg.process;
 }
 
 /** Of two of one device. */

@@ -31,6 +31,8 @@ export class LiveCall implements WheelEntry, Record<CallSide, PlacedLeg | null> 
   session: CallSession;
   device: PlacedLeg | null = null;
   bridge: PlacedLeg | null = null;
+  /** The number of the media process where its first leg has come, and where all others belong; null: none has come yet. */
+  process: number | null = null;
 
   constructor(session: CallSession) {
     this.session = session;

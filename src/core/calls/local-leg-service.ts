@@ -90,7 +90,7 @@ export class LocalLegService implements LegService<PlacedLeg> {
   openDeviceLeg({ sessionId, tokenId }: DeviceAdmission, leg: PlacedLeg): OpenDeviceLeg | null {
     if (this.#isDraining) return null;
     const { directory } = this.#deps;
-    if (!directory.connectDevice(sessionId, tokenId, leg)) return null;
+    if (!directory.connectDevice(sessionId, tokenId, leg)) return this.#refuseOpen(sessionId, leg);
     const session = directory.find(sessionId);
     const state = session === null ? null : presentState(session);
     if (state !== null) leg.notify(state);
@@ -108,7 +108,7 @@ export class LocalLegService implements LegService<PlacedLeg> {
     if (sessionId === null) bridge.standIdle(rights);
     else if (!this.#give(bridge, rights, sessionId)) {
       bridge.gone();
-      return null;
+      return this.#refuseOpen(sessionId, leg);
     }
     return bridge;
   }
@@ -126,6 +126,12 @@ export class LocalLegService implements LegService<PlacedLeg> {
       this.#deps.log.error({ err: error }, 'cannot read which bridges are revoked');
     }
     this.#rights.review.begin();
+  }
+
+  /** A bridge stands at the media process, idle or with a call. */
+  hasBridgeAt(process: number): boolean {
+    for (const bridge of this.#bridges.bridges) if (bridge.process === process) return true;
+    return false;
   }
 
   /** Open legs, for the metrics. */
@@ -150,6 +156,13 @@ export class LocalLegService implements LegService<PlacedLeg> {
   /** Called before the registry is closed. */
   close(): void {
     this.#rights.review.stop();
+  }
+
+  /** Its call is over; or a bridge has taken it to another media process since the leg was admitted. */
+  #refuseOpen(sessionId: SessionId, leg: PlacedLeg): null {
+    const process = this.#deps.directory.processOf(sessionId);
+    if (process !== null && process !== leg.process) leg.close('moved');
+    return null;
   }
 
   async #admit<Admission>(

@@ -1,8 +1,8 @@
 /**
- * Places calls at the media processes of the server. The legs of a call meet in one of them: the one where a leg of it
- * stands; before any has come, the one that its backend was told, which is the one with the most room when it was issued,
- * or that of the bridge that is asked to take it. A process that is gone has none of its calls: those are placed anew, and
- * no others. Source: calls-and-media.md, The media process.
+ * Places calls at the media processes of the server. All legs of a call meet in one of them: the one that its backend was told
+ * when it was issued, which has an idle bridge for it, else bridges, and among such ones the most room. Until its first leg
+ * comes, a bridge of another process may take the call there; from then on it stays, also when that process is gone and
+ * comes again. Source: calls-and-media.md, The media process.
  */
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -14,65 +14,87 @@ export interface MediaPlacementDeps {
   readonly directory: Pick<CallDirectory, 'processOf' | 'find'>;
   /** The media processes that take legs, each as of a second ago. */
   capacity(): readonly MediaCapacity[];
+  /** A bridge stands there, idle or with a call. */
+  hasBridgeAt(process: number): boolean;
 }
 
 export class MediaPlacement implements CallFollower {
   readonly #deps: MediaPlacementDeps;
-  /** Where the legs of a call that is only issued are to come. Bounded by the live calls. */
+  /** Where the first leg of a call that is only issued is expected. Bounded by the live calls. */
   readonly #places = new Map<SessionId, number>();
-  /** How many of them each process is to have: its own figures know nothing of them. */
+  /** Calls that each process is to have: its own figures do not count them. */
   readonly #expected = new Map<number, number>();
-  /** How many have come to it since it told its load. */
+  /** Calls that have come to it since its figures were taken. */
   readonly #come = new Map<number, number>();
 
   constructor(deps: MediaPlacementDeps) {
     this.#deps = deps;
   }
 
-  /**
-   * The number of the process where the call is, or is to be from now on. `here`: where a leg of it has come; it stays
-   * there if nothing speaks against it. Null: there is no media process.
-   */
-  placeOf(sessionId: SessionId, here: number | null = null): number | null {
-    const up = this.#deps.capacity();
-    const held = this.#deps.directory.processOf(sessionId);
-    if (held !== null && up.some(({ process }) => process === held)) return held;
-    const told = up.find(({ process }) => process === this.#places.get(sessionId));
-    if (told !== undefined && roomOf(told) > 0) return told.process;
-    const best = this.#best(up, told?.process ?? here);
-    if (best !== null) this.place(sessionId, best);
+  /** The number of the process where the call is, or is expected; null: it has no place yet. */
+  find(sessionId: SessionId): number | null {
+    return this.#deps.directory.processOf(sessionId) ?? this.#places.get(sessionId) ?? null;
+  }
+
+  /** The same, and a call that has no place gets one; so does one that no leg has come to where its process is gone. Null: there is none. */
+  placeOf(sessionId: SessionId): number | null {
+    const place = this.find(sessionId);
+    if (place !== null && (this.#deps.directory.processOf(sessionId) !== null || this.#isUp(place)))
+      return place;
+    const best = this.#best();
+    if (best !== null) this.#place(sessionId, best);
     return best;
   }
 
-  /** The processes that take legs: the call's own first, then by their room. */
+  /** The process that a leg belongs to which has come to `here`. */
+  placeOfLeg(sessionId: SessionId, here: number): number {
+    const held = this.#deps.directory.processOf(sessionId);
+    if (held !== null) return held;
+    const told = this.#places.get(sessionId) ?? here;
+    return this.#isUp(told) ? told : here;
+  }
+
+  /** A bridge of the process may have the call. */
+  mayBeAt(sessionId: SessionId, process: number): boolean {
+    const held = this.#deps.directory.processOf(sessionId);
+    return held === null || held === process;
+  }
+
+  /** The processes whose bridges may have the call: the one where it is expected first, then by their room. */
   order(sessionId: SessionId): readonly number[] {
+    const held = this.#deps.directory.processOf(sessionId);
+    if (held !== null) return [held];
     const up = this.#deps.capacity();
     if (up.length < 2) return up.map(({ process }) => process);
-    const held = this.#deps.directory.processOf(sessionId);
+    const told = this.#places.get(sessionId);
     const timeLeft = this.#timeLeftAmong(up);
-    const rank = (each: MediaCapacity): number => (each.process === held ? Infinity : timeLeft(each));
+    const rank = (each: MediaCapacity): number => (each.process === told ? Infinity : timeLeft(each));
     return up.toSorted((one, other) => byRank(rank(other), rank(one))).map(({ process }) => process);
   }
 
-  /** The call is to be there, while it is only issued. */
-  place(sessionId: SessionId, process: number): void {
-    if (this.#deps.directory.find(sessionId)?.state !== 'issued') return;
-    this.#forget(sessionId);
-    this.#places.set(sessionId, process);
-    this.#expected.set(process, this.#expectedAt(process) + 1);
+  /** The call is expected there from now on, unless it has a place already. */
+  expect(sessionId: SessionId, process: number): void {
+    if (this.find(sessionId) === null) this.#place(sessionId, process);
   }
 
-  /** What has come to the process is in its figures by now. */
+  /** The figures of the process count what has come to it by now. */
   loadTold(process: number): void {
     this.#come.delete(process);
   }
 
-  /** It has a leg from now on, which says where it is; or it has ended. */
+  /** Its first leg has come; or it has ended. */
   changed(_session: CallSession, { sessionId, from, state }: CallChange): void {
     this.#forget(sessionId);
     const process = this.#deps.directory.processOf(sessionId);
     if (from === 'issued' && state !== 'ended' && process !== null)
       this.#come.set(process, (this.#come.get(process) ?? 0) + 1);
+  }
+
+  #place(sessionId: SessionId, process: number): void {
+    if (this.#deps.directory.find(sessionId)?.state !== 'issued') return;
+    this.#forget(sessionId);
+    this.#places.set(sessionId, process);
+    this.#expected.set(process, this.#expectedAt(process) + 1);
   }
 
   #forget(sessionId: SessionId): void {
@@ -82,23 +104,24 @@ export class MediaPlacement implements CallFollower {
     this.#expected.set(process, this.#expectedAt(process) - 1);
   }
 
-  /** Of those with equal time left the preferred one, then the one with the fewest calls. */
-  #best(up: readonly MediaCapacity[], preferred: number | null): number | null {
-    const liked = up.find(({ process }) => process === preferred);
-    if (liked !== undefined && roomOf(liked) > this.#unknownAt(liked.process)) return liked.process;
+  #isUp(place: number): boolean {
+    return this.#deps.capacity().some(({ process }) => process === place);
+  }
+
+  /** Of those where bridges stand, or of all where none does: the one with the most time left, then with the fewest calls. */
+  #best(): number | null {
+    const up = this.#deps.capacity();
+    const withBridges = up.length < 2 ? up : up.filter(({ process }) => this.#deps.hasBridgeAt(process));
     const timeLeft = this.#timeLeftAmong(up);
-    const [best] = up.toSorted(
-      (one, other) =>
-        byRank(timeLeft(other), timeLeft(one)) ||
-        Number(other.process === preferred) - Number(one.process === preferred) ||
-        this.#calls(one) - this.#calls(other),
+    const [best] = (withBridges.length === 0 ? up : withBridges).toSorted(
+      (one, other) => byRank(timeLeft(other), timeLeft(one)) || this.#calls(one) - this.#calls(other),
     );
     return best?.process ?? null;
   }
 
   /**
-   * The time that workers have left when what their figures know nothing of has come. Time is compared, and not room: each
-   * process tells its room in calls like its own.
+   * The time that workers have left when the calls that their figures do not count have come. Time is compared, and not room:
+   * each process measures its room in calls like its own.
    */
   #timeLeftAmong(up: readonly MediaCapacity[]): (capacity: MediaCapacity) => number {
     const freeTime = up.reduce((sum, each) => sum + freeTimeOf(each), 0);
@@ -120,7 +143,7 @@ export class MediaPlacement implements CallFollower {
   }
 }
 
-/** Of a worker's time, for a call, where none has room by which it could be told. */
+/** Of a worker's time, for a call, where no process has room to measure it by. */
 const shareUnknown = 0.05;
 /** Sums of shares differ by less where they are the same. */
 const shareError = 1e-9;

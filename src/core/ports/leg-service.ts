@@ -72,25 +72,14 @@ export interface OpenViewer {
   gone(): void;
 }
 
-/** Another media process of the server, where the call of a leg is. */
-export interface LegPlace {
-  /** By which other media processes reach it. */
-  readonly host: string;
-  readonly port: number;
-  /** The SHA-256 of the certificate that it shows, as Node prints it; null: it takes plain connections. */
-  readonly certificate: string | null;
-  /** By which clients reach it: `https://host:port` or `http://host:port`. */
-  readonly origin: string;
-}
-
 /** The call of a leg is at another media process. */
 export interface CallElsewhere {
   /** Of that process: `ws://host:port` or `wss://host:port`. */
   readonly mediaUrl: string;
 }
 
-/** Why a leg is not admitted; a place, or another node: because its call is there. */
-export type AdmissionRefusal = LegRefusal | LegPlace | CallElsewhere;
+/** Why a leg is not admitted. */
+export type AdmissionRefusal = LegRefusal | CallElsewhere;
 
 export interface LegService<Leg extends CallLeg = CallLeg> {
   /**

@@ -1,5 +1,4 @@
 /** The context that the listener gives its legs: one object for all. */
-import type { Socket } from 'node:net';
 import type { Clock } from '../../lib/clock.ts';
 import type { Crowd } from '../../lib/connections/crowd.ts';
 import type { BridgeAdmission, DeviceAdmission, ViewerAdmission } from '../../core/ports/leg-service.ts';
@@ -20,7 +19,7 @@ export interface IdleLeg {
   evict(): void;
 }
 
-/** By whom legs are counted. Empty for viewers and legs that are passed on, which have bounds of their own. */
+/** By whom legs are counted. Empty for viewers, which have a bound of their own. */
 export type LegOwner = `application ${string}` | `bridge ${string}` | '';
 
 export function legOwnerOf(admission: DeviceAdmission | BridgeAdmission | ViewerAdmission): LegOwner {
@@ -45,8 +44,6 @@ export interface MediaListenerContext {
   readonly idleBridges: Crowd<IdleLeg>;
   /** Legs that are closing, until their connections are closed. */
   readonly leaving: Set<LegConnection>;
-  /** Connections to other media processes, by which legs are passed on: descriptors beside those of the clients. */
-  readonly forwarded: Set<Socket>;
   /** One of `rtcLegs` is no longer there. */
   rtcLegLeft(): void;
   /** For the log. `fault`: what was wrong, in a sentence. */

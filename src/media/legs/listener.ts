@@ -81,7 +81,6 @@ export class MediaListener {
       rtcLegs: new Crowd(),
       idleBridges: new Crowd(),
       leaving: new Set(),
-      forwarded: new Set(),
       rtcLegLeft: () => this.#checkDrained(),
       report: (trouble, fault) => this.#report(trouble, fault),
     };
@@ -144,9 +143,9 @@ export class MediaListener {
     return this.#context.legs.size + this.#context.rtcLegs.size;
   }
 
-  /** Descriptors held, including those of peers that have not sent a request yet or are leaving, and of legs passed on. */
+  /** Descriptors held, including those of peers that have not sent a request yet or are leaving. */
   get socketCount(): number {
-    return this.#server.connectionCount + this.#context.forwarded.size;
+    return this.#server.connectionCount;
   }
 
   /** Takes the certificate from its files anew, for connections to come. Throws, and changes nothing, when they are not in order. */

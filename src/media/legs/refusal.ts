@@ -4,7 +4,7 @@
  */
 import { STATUS_CODES } from 'node:http';
 import type { BareAnswer, RequestFault } from '../../lib/connections/bounded-server.ts';
-import type { CallElsewhere, LegPlace } from '../../core/ports/leg-service.ts';
+import type { CallElsewhere } from '../../core/ports/leg-service.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { legRequestBytesMax } from '../../model/limits.ts';
 
@@ -87,13 +87,12 @@ export function misdirected({ mediaUrl }: CallElsewhere): HttpRefusal {
   };
 }
 
-/** The same for an offer, which the client sends there. `target`: of the request. Source: RFC 9725, 4.5. */
-export function redirected(call: CallElsewhere | LegPlace, target: string): HttpRefusal {
-  const origin = 'mediaUrl' in call ? call.mediaUrl.replace(/^ws/, 'http') : call.origin;
+/** The same for an offer of a device, whose client follows it. `target`: of the request. Source: RFC 9725, 4.5. */
+export function redirected({ mediaUrl }: CallElsewhere, target: string): HttpRefusal {
   return {
     status: 307,
     sentence: 'the call is at another media listener of this service: send the offer there',
-    headers: { Location: `${origin}${target}` },
+    headers: { Location: `${mediaUrl.replace(/^ws/, 'http')}${target}` },
   };
 }
 

@@ -9,6 +9,7 @@ import { legAdmissionMsMax } from '../../model/limits.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,
+  CallElsewhere,
   LegService,
   DeviceAdmission,
   ViewerAdmission,
@@ -16,7 +17,6 @@ import type {
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import type { DeviceOutput } from '../relay/send-queue.ts';
 import { DownlinkLeg, type DownlinkDeps } from './downlink-leg.ts';
-import { ForwardedLeg } from './forwarded-leg.ts';
 import { legOwnerOf, type LegOwner, type MediaListenerContext } from './listener-context.ts';
 import { partsForDevices, partsForPeople, type PictureParts } from './picture-parts.ts';
 import { isRtcRequest, readLegRequest, type LegRequest, type WatchedPicture } from './leg-request.ts';
@@ -94,8 +94,11 @@ export class UpgradeHandler {
           this.#openViewer(request, admission, asked.picture),
         );
       case 'whip':
-        return this.#admit(request, service.admitDevice(asked.token), (admission) =>
-          this.#openRtcDevice(request, admission, asked.token),
+        return this.#admit(
+          request,
+          service.admitDevice(asked.token),
+          (admission) => this.#openRtcDevice(request, admission, asked.token),
+          (call) => redirected(call, request.request.url ?? ''),
         );
       case 'whep':
         return this.#admit(request, service.admitViewer(asked.ticket), (admission) =>
@@ -132,11 +135,16 @@ export class UpgradeHandler {
     request: UpgradeRequest,
     asking: Promise<Result<Admission, AdmissionRefusal>>,
     open: (admission: Admission) => void,
+    refusalOfStray: (call: CallElsewhere) => HttpRefusal = misdirected,
   ): Promise<void> {
     const outcome = await this.#wait(asking);
     if (!request.isAsking) return;
     if (outcome.ok || typeof outcome.error !== 'string') this.#deps.proved(request);
-    if (!outcome.ok) this.#turnAway(request, outcome.error);
+    if (!outcome.ok)
+      this.#refuse(
+        request,
+        typeof outcome.error === 'string' ? outcome.error : refusalOfStray(outcome.error),
+      );
     else if (!this.#deps.makeRoom(legOwnerOf(outcome.value), outcome.value.sessionId === null))
       this.#refuse(request, 'busy');
     else open(outcome.value);
@@ -235,19 +243,6 @@ export class UpgradeHandler {
     const refusal = new DownlinkLeg(request, parts, this.#deps.context).enter(deps);
     if (refusal === null) this.#deps.telemetry.mediaLogin('accepted');
     else this.#refuse(request, refusal === 'late' ? late : refusal);
-  }
-
-  /** One whose call is elsewhere goes there, once: a call that moves meanwhile is found by coming again. WebRTC has a word for it. */
-  #turnAway(request: UpgradeRequest, refusal: AdmissionRefusal): void {
-    if (typeof refusal === 'string') this.#refuse(request, refusal);
-    else if (isRtcRequest(request.request))
-      this.#refuse(request, redirected(refusal, request.request.url ?? ''));
-    else if ('mediaUrl' in refusal) this.#refuse(request, misdirected(refusal));
-    else if (request.isForwarded || !this.#deps.makeRoom('', false)) this.#refuse(request, 'busy');
-    else {
-      const failed = (): void => this.#refuse(request, 'unavailable');
-      void new ForwardedLeg(request, refusal, this.#deps.context, failed);
-    }
   }
 
   /** A request for nothing of ours is no login, and is not counted. */

@@ -9,9 +9,6 @@ import { legRequestBodyBytesMax } from '../../model/limits.ts';
 import { type FrameSocket, type SocketOwner, openWebSocket } from './web-socket.ts';
 import { answerOf, type HttpRefusal, type RefusalAnswer } from './refusal.ts';
 
-/** On a request that another media process passes on: it is not passed on again. */
-const forwardedHeader = 'x-reveille-forwarded';
-
 interface StreamHead {
   readonly contentType: string;
   /** The first of the body. */
@@ -59,11 +56,6 @@ export class UpgradeRequest {
 
   get asksForUpgrade(): boolean {
     return this.#head !== null;
-  }
-
-  /** Another media process has passed it on. */
-  get isForwarded(): boolean {
-    return this.request.headers[forwardedHeader] !== undefined;
   }
 
   /** The peer still waits for an answer. */
@@ -146,18 +138,6 @@ export class UpgradeRequest {
     openWebSocket(this.request, this.#head, own);
   }
 
-  /** Passes the request on as it came, and all behind it; what comes back is the answer. Does nothing when the peer has gone. */
-  forward(there: Socket): void {
-    if (this.#stage !== 'asking') return;
-    this.#stage = 'over';
-    const { socket } = this.request;
-    there.write(Buffer.concat([headOf(this.request), this.#head ?? Buffer.alloc(0)]));
-    there.pipe(socket);
-    if (this.#head === null) return;
-    this.#response.detachSocket(socket);
-    socket.off('data', cut).off('end', cut).pipe(there);
-  }
-
   /** Answers 200 and goes on with a body until `end`. `whenGone`: the connection is closed, whoever closed it. */
   stream({ contentType, begin }: StreamHead, whenGone: () => void): void {
     if (this.#stage !== 'asking') return;
@@ -189,18 +169,6 @@ export class UpgradeRequest {
   cut(): void {
     this.request.socket.destroy();
   }
-}
-
-/** Of a body, which is not passed on: nothing here takes one but WebRTC's resources, which are not passed on either. */
-const bodyHeaders: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'expect']);
-
-/** In its own version of HTTP, by which the answer is written. */
-function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
-  const lines = rawHeaders.flatMap((name, n) =>
-    n % 2 === 1 || bodyHeaders.has(name.toLowerCase()) ? [] : `${name}: ${rawHeaders[n + 1]}\r\n`,
-  );
-  const first = `${method} ${url} HTTP/${httpVersion}\r\n`;
-  return Buffer.from(`${first}${lines.join('')}${forwardedHeader}: 1\r\n\r\n`, 'latin1');
 }
 
 function cut(this: Socket): void {

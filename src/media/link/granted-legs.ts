@@ -6,6 +6,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { succeed, type Result } from '../../lib/result.ts';
 import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
+import type { SessionId } from '../../model/ids.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
@@ -28,6 +29,8 @@ export interface GrantedLegsDeps {
   /** The number of the media process. */
   readonly process: number;
   readonly service: LegService<PlacedLeg>;
+  /** The `media_url` of the process where the call is; null: it is at this one. Asked when a leg of it is let in. */
+  elsewhere(sessionId: SessionId): string | null;
   send(message: ServerMessage): void;
 }
 
@@ -138,12 +141,15 @@ export class GrantedLegs {
     if (this.#isOver) return;
     if (!admission.ok) return this.#refuse(question, admission.error);
     const admitted = admission.value;
+    const { sessionId } = admitted.admission;
+    const mediaUrl = sessionId === null ? null : this.#deps.elsewhere(sessionId);
+    if (mediaUrl !== null) return this.#refuse(question, { mediaUrl });
     this.#deps.send({ kind: 'admitted', question: question.question, leg: this.#grant(admitted), admitted });
   }
 
   #refuse({ question }: AdmissionQuestion, refusal: AdmissionRefusal): void {
     if (typeof refusal === 'string') this.#deps.send({ kind: 'refused', question, refusal });
-    else this.#deps.send({ kind: 'elsewhere', question, place: refusal });
+    else this.#deps.send({ kind: 'elsewhere', question, call: refusal });
   }
 
   /** The number by which the leg can be opened, once. */

@@ -154,7 +154,7 @@ export class RemoteLegService implements LegService {
     if (this.#isOver) return fail('unavailable');
     const answer = await this.#question(messageOf);
     if (answer?.kind === 'refused') return fail(answer.refusal);
-    if (answer?.kind === 'elsewhere') return fail(answer.place);
+    if (answer?.kind === 'elsewhere') return fail(answer.call);
     if (answer?.kind !== 'admitted' || !isOf(answer.admitted, kind)) return fail('unavailable');
     const { admission } = answer.admitted;
     this.#grants.set(admission, answer.leg);

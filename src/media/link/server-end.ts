@@ -32,6 +32,8 @@ import { writeLine, applyTally } from './link-telemetry.ts';
 export interface ServerEndDeps {
   readonly clock: Clock;
   readonly service: LegService<PlacedLeg>;
+  /** The `media_url` of the process where the call is; null: it is at this one. */
+  elsewhere(sessionId: SessionId): string | null;
   /** The number of the media process. */
   readonly process: number;
   readonly telemetry: MediaTelemetry;
@@ -75,6 +77,7 @@ export class ServerEnd {
 
   constructor(stream: Duplex, deps: ServerEndDeps) {
     const { clock, process, service, settings, progress } = deps;
+    const elsewhere = (sessionId: SessionId): string | null => deps.elsewhere(sessionId);
     this.#deps = deps;
     this.listening = new Promise((resolve, reject) => {
       this.#listen = resolve;
@@ -83,7 +86,7 @@ export class ServerEnd {
     this.listening.catch(() => undefined);
     this.#whenDrained = new Promise((resolve) => (this.#drained = resolve));
     const send = (message: ServerMessage): void => this.#link.send(message);
-    this.#legs = new GrantedLegs({ clock, process, service, send });
+    this.#legs = new GrantedLegs({ clock, process, service, elsewhere, send });
     this.#asks = new OpenAsks(clock, {
       max: linkViewsMax,
       unsent: 'unanswered',

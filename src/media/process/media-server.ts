@@ -2,7 +2,6 @@
  * The media process put together: workers, the relay between legs, and the listener, behind the leg service
  * that the link brings. It lives as long as its link. Source: calls-and-media.md, The media process.
  */
-import { availableParallelism } from 'node:os';
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
@@ -48,8 +47,7 @@ export async function startMediaServer(
   { clock, log, end, openTranscoders }: MediaServerDeps,
 ): Promise<RunningMediaServer> {
   const { service, telemetry } = end;
-  const { workers, loadMax, quality, maxFps, sourceMax } = settings;
-  const threads = workers > 0 ? workers : Math.max(1, availableParallelism() - 1);
+  const { workers: threads, loadMax, quality, maxFps, sourceMax } = settings;
   const transcoders = await openTranscoders({ threads, loadMax, quality, maxFps, sourceMax });
   const relay = new Relay({ clock, transcoders, telemetry, maxFps });
   const { legs, webrtc } = settings;

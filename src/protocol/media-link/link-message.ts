@@ -20,7 +20,6 @@ import {
   callElsewhere,
   callReport,
   legMessage,
-  legPlace,
   mediaAddress,
   mediaProcessCounts,
   mediaProcessSettings,
@@ -32,7 +31,7 @@ import {
 } from './media-values.ts';
 
 /** Changed with every change in this file: both ends are of one release. */
-export const linkVersion = 4;
+export const linkVersion = 5;
 
 const number = z.int().min(0);
 /** From the head of a request. */
@@ -49,11 +48,7 @@ const fromServer = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('keys'), tokenKeys }),
   z.strictObject({ kind: z.literal('admitted'), question: number, leg: number, admitted: admittedLeg }),
   z.strictObject({ kind: z.literal('refused'), question: number, refusal: z.enum(legRefusals) }),
-  z.strictObject({
-    kind: z.literal('elsewhere'),
-    question: number,
-    place: z.union([legPlace, callElsewhere]),
-  }),
+  z.strictObject({ kind: z.literal('elsewhere'), question: number, call: callElsewhere }),
   z.strictObject({ kind: z.literal('heard'), question: number }),
   z.strictObject({ kind: z.literal('tell'), leg: number, message: legMessage }),
   z.strictObject({

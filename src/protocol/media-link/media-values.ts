@@ -97,13 +97,13 @@ export const mediaProcessSettings = z.strictObject({
     legsMax: whole,
     handshakesMax: whole,
     handshakesPerAddressMax: whole,
-    /** Paths of PEM files; null: plain WebSockets and HTTP. */
     /** Of the WebRTC resources: origins of pages that may use them, and Link headers of their answers. */
     rtc: z.strictObject({ corsOrigins: z.array(line).readonly(), iceServers: z.array(line).readonly() }),
+    /** Paths of PEM files; null: plain WebSockets and HTTP. */
     tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
   }),
-  /** Threads that decode, scale and encode; 0: one less than there are processors. */
-  workers: whole,
+  /** Threads that decode, scale and encode. */
+  workers: z.int().min(1),
   /** Share of the workers' time that calls may take, 0 to 1. */
   loadMax: figure,
   /** Of JPEGs. */
@@ -142,15 +142,7 @@ export const tokenKeys = z
 export const mediaAddress = z.strictObject({ host: line, port });
 export type MediaAddress = z.infer<typeof mediaAddress>;
 
-/** Another media process of the server. */
-export const legPlace = z.strictObject({
-  host: line,
-  port,
-  certificate: line.nullable(),
-  origin: line,
-});
-
-/** A media process of another node. */
+/** The address of the media process where a call is. */
 export const callElsewhere = z.strictObject({ mediaUrl: line });
 
 /** Comma separated; each by `parseOrigin`. */

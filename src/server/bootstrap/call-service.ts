@@ -70,7 +70,11 @@ export class CallService {
     this.keys = keys;
     this.directory = deps.callDirectory;
     const capacity = (): readonly MediaCapacity[] => this.mediaProcesses.capacity();
-    const placement = new MediaPlacement({ directory: this.directory, capacity });
+    const placement = new MediaPlacement({
+      directory: this.directory,
+      capacity,
+      hasBridgeAt: (process) => this.service.hasBridgeAt(process),
+    });
     this.directory.follow(placement);
     const { assign } = settings.calls;
     this.bridges = new BridgePool({ ...deps, directory: this.directory, placement, assign });
@@ -90,7 +94,6 @@ export class CallService {
     this.mediaProcesses = new MediaProcesses({
       ...deps,
       service: this.service,
-      tickets,
       placement,
       pool: this.bridges,
       keys,

@@ -7,19 +7,14 @@ import type { MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { MediaView } from '../../model/media/picture.ts';
 import type { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { MediaPlacement } from '../../core/calls/media-placement.ts';
-import { PlacedLegService } from '../../core/calls/placed-leg-service.ts';
-import type { ViewerTickets } from '../../core/calls/viewers.ts';
-import type { LegPlace, LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
 import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
-import { mediaOrigin, mediaPlace, mediaUrl } from '../config/derived-settings.ts';
+import { mediaOrigin, mediaUrl } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { MediaConnection, type MediaConnectionDeps } from './media-connection.ts';
 
-export interface MediaProcessesDeps extends Omit<MediaConnectionDeps, 'process' | 'owner'> {
+export interface MediaProcessesDeps extends Omit<MediaConnectionDeps, 'process' | 'elsewhere' | 'owner'> {
   readonly settings: Pick<Settings, 'media'>;
-  readonly service: LegService<PlacedLeg>;
-  readonly tickets: Pick<ViewerTickets, 'find'>;
-  readonly placement: Pick<MediaPlacement, 'placeOf' | 'loadTold'>;
+  readonly placement: Pick<MediaPlacement, 'find' | 'placeOf' | 'placeOfLeg' | 'loadTold'>;
   /** What they cannot carry waits there. */
   readonly pool: Pick<BridgePool, 'offerAgain' | 'processGone'>;
 }
@@ -45,17 +40,17 @@ export class MediaProcesses {
     return this.connections.flatMap((connection) => connection.capacity() ?? []);
   }
 
-  /** `ws://…` by which devices reach the one where the call is, or is to be; null: of any. Null: none has said where it is. */
+  /** `ws://…` by which devices reach the one where the call is placed by now; null: of any. Null: none has said where it is. */
   urlOf(sessionId: SessionId | null): string | null {
-    const { settings } = this.#deps;
-    return mediaUrl(settings, this.#connectionFor(sessionId)?.lastReach ?? null);
+    const place = sessionId === null ? null : this.#deps.placement.placeOf(sessionId);
+    return mediaUrl(this.#deps.settings, this.#connectionAt(place)?.lastReach ?? null);
   }
 
-  /** `http://…` by which people reach it. */
-  originOf(sessionId: SessionId | null): string {
-    const { settings } = this.#deps;
+  /** `http://…` by which people reach the one where the call is. */
+  originOf(sessionId: SessionId): string {
+    const { settings, placement } = this.#deps;
     const nowhere = { process: 0, address: settings.media.listen, advertise: null };
-    return mediaOrigin(settings, this.#connectionFor(sessionId)?.lastReach ?? nowhere);
+    return mediaOrigin(settings, this.#connectionAt(placement.find(sessionId))?.lastReach ?? nowhere);
   }
 
   /** Those of all that have said where they are. */
@@ -67,7 +62,8 @@ export class MediaProcesses {
 
   /** Null: no leg of it is connected, or its media process does not answer. */
   view(sessionId: SessionId): Promise<MediaView | null> {
-    return this.#connectionFor(sessionId)?.view(sessionId) ?? Promise.resolve(null);
+    const place = this.#deps.placement.find(sessionId);
+    return this.#connectionAt(place)?.view(sessionId) ?? Promise.resolve(null);
   }
 
   keysChanged(): void {
@@ -82,12 +78,15 @@ export class MediaProcesses {
   }
 
   #connectionOf(process: number): MediaConnection {
-    const { service, tickets, placement, pool } = this.#deps;
-    const elsewhere = (sessionId: SessionId): LegPlace | null => this.#elsewhere(sessionId, process);
+    const { placement, pool } = this.#deps;
     return new MediaConnection({
       ...this.#deps,
       process,
-      service: new PlacedLegService({ service, tickets, elsewhere }),
+      elsewhere: (sessionId) => {
+        const place = placement.placeOfLeg(sessionId, process);
+        const reach = place === process ? null : (this.connections[place]?.lastReach ?? null);
+        return reach === null ? null : mediaUrl(this.#deps.settings, reach);
+      },
       owner: {
         came: (instance) => this.#replace(instance, process),
         loadTold: () => {
@@ -105,19 +104,9 @@ export class MediaProcesses {
       if (number !== process && connection.instance === instance) connection.close();
   }
 
-  #elsewhere(sessionId: SessionId, here: number): LegPlace | null {
-    const process = this.#deps.placement.placeOf(sessionId, here);
-    if (process === null || process === here) return null;
-    const connection = this.connections[process];
-    const reach = connection?.lastReach ?? null;
-    const certificate = connection?.certificate ?? null;
-    return reach === null ? null : mediaPlace(this.#deps.settings, reach, certificate);
-  }
-
-  /** Of no call: one that takes legs, or took some last. */
-  #connectionFor(sessionId: SessionId | null): MediaConnection | undefined {
-    const process = sessionId === null ? null : this.#deps.placement.placeOf(sessionId);
-    if (process !== null) return this.connections[process];
+  /** `place` null: one that takes legs, or took some last. */
+  #connectionAt(place: number | null): MediaConnection | undefined {
+    if (place !== null) return this.connections[place];
     return this.connections.find(({ address }) => address !== null) ?? this.connections[0];
   }
 }

@@ -5,7 +5,6 @@
 import { availableParallelism } from 'node:os';
 import type { Rate } from '../../lib/token-bucket.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
-import type { LegPlace } from '../../core/ports/leg-service.ts';
 import type { CallCredentialsDeps } from '../../core/calls/issue-call-credentials.ts';
 import type { WakeupLimitSettings } from '../../core/devices/request-limits.ts';
 import type { ProcessTask } from '../supervisor/process-messages.ts';
@@ -22,7 +21,8 @@ import {
 } from '../../model/settings-values.ts';
 
 /** Of a child's, or of one that is served alone. */
-export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaProcessSettings {
+export function mediaProcessSettings(settings: Pick<Settings, 'media'>): MediaProcessSettings {
+  const { media } = settings;
   return {
     legs: {
       host: media.listen.host,
@@ -33,7 +33,7 @@ export function mediaProcessSettings({ media }: Pick<Settings, 'media'>): MediaP
       tls: tlsFiles(media),
       rtc: { corsOrigins: [...media.cors_origins], iceServers: media.ice_servers.map(iceServerLink) },
     },
-    workers: media.workers,
+    workers: mediaThreads(settings),
     loadMax: media.load_max,
     quality: media.quality,
     sourceMax: { width: media.frame_width_max, height: media.frame_height_max },
@@ -60,7 +60,6 @@ export function mediaChildSettings(settings: Settings, process: number): MediaPr
   return {
     ...whole,
     legs: { ...legs, port: legs.port === 0 ? 0 : legs.port + process },
-    workers: mediaThreads(settings),
     webrtc: webrtc === null ? null : { ...webrtc, ports: portsOfChild(webrtc.ports, process) },
   };
 }
@@ -133,9 +132,13 @@ function burstOf(perSecond: number, seconds: number): number {
 
 const threadsMax = 4;
 
-/** Threads of a media process on this machine that make pictures. */
-export function mediaThreads({ media }: Settings, processors: number = availableParallelism()): number {
-  return media.workers > 0 ? media.workers : Math.max(1, Math.floor((processors - 1) / media.processes));
+/** Threads of a media process on this machine that decode, scale and encode: children share the processors. */
+export function mediaThreads(
+  { media }: Pick<Settings, 'media'>,
+  processors: number = availableParallelism(),
+): number {
+  const sharers = media.process === 'child' ? media.processes : 1;
+  return media.workers > 0 ? media.workers : Math.max(1, Math.floor((processors - 1) / sharers));
 }
 
 /** Threads of the verification pool: one processor is the main loop's. */
@@ -174,29 +177,14 @@ export function mediaUrl(settings: Pick<Settings, 'media'>, told: KnownReach | n
   return isOrigin ? urlOf('ws', reach) : null;
 }
 
-/** For other media processes of the server: where it listens, or what it is reached by where it listens on every address. */
-export function mediaPlace(
-  settings: Pick<Settings, 'media'>,
-  reach: KnownReach,
-  certificate: string | null,
-): LegPlace {
-  const { address } = reach;
-  const here = reachableHere(address);
-  const origin = mediaOrigin(settings, reach);
-  if (settings.media.process === 'child' || here.host === address.host)
-    return { ...here, certificate, origin };
-  const { hostname, port, protocol } = new URL(origin);
-  const usual = protocol === 'https:' ? 443 : 80;
-  const host = hostname.replace(/^\[|\]$/g, '');
-  return { host, port: port === '' ? usual : Number(port), certificate, origin };
-}
-
-/** What the settings say goes first: of children one for each, or one for all. */
+/** The settings of the server go first: of children they have one origin for each. */
 function mediaReach({ media }: Pick<Settings, 'media'>, reach: KnownReach): ReachableOrigin {
   const { advertise, process, tls_cert_file: certFile } = media;
   const set = parseOrigins(advertise ?? reach.advertise ?? '') ?? [];
-  const { isSecure, authority } = set[process === 'child' ? reach.process : 0] ??
-    set[0] ?? { isSecure: null, authority: formatListenAddress(reachableHere(reach.address)) };
+  const { isSecure, authority } = set[process === 'child' ? reach.process : 0] ?? {
+    isSecure: null,
+    authority: formatListenAddress(reachableHere(reach.address)),
+  };
   return { authority, isSecure: isSecure ?? certFile !== null };
 }
 

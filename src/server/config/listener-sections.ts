@@ -22,6 +22,7 @@ import {
   addressesOnly,
   optionalPortRange,
   optionalOrigins,
+  parseOrigins,
   type ListenAddress,
 } from '../../model/settings-values.ts';
 
@@ -73,7 +74,7 @@ export const mediaSection = section({
   advertise: setting(
     optionalOrigins('host:port or an origin such as wss://media.example:8083'),
     null,
-    'By what devices and people reach the media listener: told to devices, and in the links of viewer tickets; ws and http are one, wss and https are one, and without a scheme it is that of the listener; of several children one for each, comma separated, or one for all; nothing: where it listens.',
+    'By what devices and people reach the media listener: told to devices, and in the links of viewer tickets; ws and http are one, wss and https are one, and without a scheme it is that of the listener; of several children one for each, comma separated; several processes elsewhere each have their own; nothing: where it listens.',
   ),
   bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
   legs_max: setting(
@@ -179,7 +180,8 @@ export const mediaSection = section({
 })
   .superRefine(pairedTlsFiles)
   .superRefine(linkedElsewhere)
-  .superRefine(portsForAll);
+  .superRefine(portsForAll)
+  .superRefine(originForEach);
 
 /** Several children listen one above the other, each also for WebRTC where that has one port. */
 function portsForAll(
@@ -205,6 +207,27 @@ function portsForAll(
 }
 
 const portMax = 65_535;
+
+/** A call is at one of the processes, so that an address has to name one. `link_server`: these are the settings of one of them. */
+function originForEach(
+  given: {
+    readonly process: string;
+    readonly processes: number;
+    readonly advertise: string | null;
+    readonly link_server: ListenAddress | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  const { process, processes, advertise, link_server: server } = given;
+  const origins = parseOrigins(advertise ?? '');
+  if (origins === null || server !== null) return;
+  const isOwnOfEach = process === 'elsewhere' && processes > 1;
+  if (!isOwnOfEach && origins.length === processes) return;
+  const message = isOwnOfEach
+    ? `nothing, since media.processes is ${processes}: each media process elsewhere has a media.advertise of its own`
+    : `one origin for each media process, comma separated, and media.processes is ${processes}: each call is at one of them`;
+  context.addIssue({ code: 'custom', path: ['advertise'], input: null, message });
+}
 
 /** A server that waits for its media process has a place and a key to wait with. */
 function linkedElsewhere(

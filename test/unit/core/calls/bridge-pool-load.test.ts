@@ -1,7 +1,9 @@
 /** Calls that a media process cannot carry: they wait, and are offered again when it tells its load. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { TokenId } from '../../../../src/model/ids.ts';
 import { loadOffersMax } from '../../../../src/model/limits.ts';
+import { FakeCallLeg } from '../../../support/fakes.ts';
 import type { FakeBridge } from '../../../support/pool-scene.ts';
 import { PoolScene } from '../../../support/pool-scene.ts';
 
@@ -145,7 +147,29 @@ test('the bridges of the media process that comes first for the call are asked f
   scene.placement.processes = [1, 0];
   const call = scene.newCall();
   assert.deepEqual([here.asked, there.asked], [[], [call]]);
-  assert.equal(scene.placement.placed.get(call), 1);
+  assert.equal(scene.placement.expected.get(call), 1);
   there.refuse();
-  assert.deepEqual([here.asked, scene.placement.placed.get(call)], [[call], 0]);
+  assert.deepEqual(here.asked, [call], 'while no leg of it has come');
+  assert.equal(scene.placement.expected.get(call), 1, 'its device was sent there');
+});
+
+test('a device comes while a bridge of another media process is asked: a bridge of its own gets the call', () => {
+  const scene = new PoolScene();
+  const there = loadedBridge(scene, 1);
+  const call = scene.newCall();
+  scene.placement.held.set(call, 0);
+  scene.directory.connectDevice(call, 'token-1' as TokenId, new FakeCallLeg(0));
+  there.accept();
+  assert.deepEqual([there.call, scene.pool.waitsFor(call)], [null, 'bridge']);
+  const [stranger, here] = [loadedBridge(scene, 1), loadedBridge(scene)];
+  assert.deepEqual([stranger.asked, here.asked], [[], [call]]);
+  here.accept();
+  assert.equal(here.call, call);
+});
+
+test('a call that is offered when its device connects is placed where a bridge is idle', () => {
+  const scene = new PoolScene('device');
+  const there = loadedBridge(scene, 1);
+  const call = scene.newCall();
+  assert.deepEqual([scene.placement.expected.get(call), there.asked], [1, []]);
 });

@@ -53,6 +53,21 @@ test('a leg that comes to a call which has moved on is told how far it is, and t
   assert.equal(scene.state(call), 'connected');
 });
 
+test('a leg that was let in while its call went to another media process is closed as moved', async () => {
+  const scene = new LegServiceScene();
+  const { call, token } = await scene.newCall();
+  const admissions = [
+    admitted(await scene.service.admitDevice(token)),
+    admitted(await scene.service.admitBridge(bridgeKey, call)),
+  ] as const;
+  const bridge = await scene.openBridge(call);
+  const legs = [new FakeCallLeg(1), new FakeCallLeg(1)] as const;
+  assert.equal(scene.service.openDeviceLeg(admissions[0], legs[0]), null);
+  assert.equal(scene.service.openBridgeLeg(admissions[1], legs[1]), null);
+  for (const leg of legs) assert.deepEqual(leg.closes, ['moved']);
+  assert.deepEqual(bridge.leg.closes, []);
+});
+
 test('a report of an idle bridge is stray, and a frame of one renews nothing', async () => {
   const scene = new LegServiceScene();
   const { open } = await scene.openBridge();

@@ -9,6 +9,8 @@ import { FakeCallLeg } from '../../../support/fakes.ts';
 class PlacementScene extends CallScene {
   /** Of those that are up, by their numbers. */
   readonly rooms = new Map<number, number>();
+  /** Where bridges stand. */
+  readonly bridgesAt = new Set<number>();
   /** Where each call takes more than elsewhere, and room is told in those. */
   largeAt: number | null = null;
   readonly placement: MediaPlacement;
@@ -17,7 +19,11 @@ class PlacementScene extends CallScene {
   constructor(...rooms: number[]) {
     super();
     for (const [process, room] of rooms.entries()) this.rooms.set(process, room);
-    this.placement = new MediaPlacement({ directory: this.directory, capacity: () => this.#capacity() });
+    this.placement = new MediaPlacement({
+      directory: this.directory,
+      capacity: () => this.#capacity(),
+      hasBridgeAt: (process) => this.bridgesAt.has(process),
+    });
     this.directory.follow(this.placement);
   }
 
@@ -30,12 +36,6 @@ class PlacementScene extends CallScene {
   bridgeComes(call: SessionId, process: number): FakeCallLeg {
     const leg = new FakeCallLeg(process);
     assert.ok(this.directory.connectBridge(call, leg));
-    return leg;
-  }
-
-  deviceComes(call: SessionId, process: number): FakeCallLeg {
-    const leg = new FakeCallLeg(process);
-    assert.ok(this.directory.connectDevice(call, 'token-1' as TokenId, leg));
     return leg;
   }
 
@@ -67,42 +67,49 @@ test('it is the time of the workers that counts, however large the calls are by 
   assert.equal(scene.placement.placeOf(scene.newCall()), 0);
 });
 
-test('a call that was placed stays there while there is room, whoever asks', () => {
+test('a call that was placed stays there, however full its process is by then', () => {
+  const scene = new PlacementScene(5, 4);
+  const call = scene.newCall();
+  assert.deepEqual([scene.placement.find(call), scene.placement.placeOf(call)], [null, 0]);
+  scene.rooms.set(0, 0);
+  assert.equal(scene.placement.placeOf(call), 0);
+  assert.equal(scene.placement.placeOfLeg(call, 1), 0);
+  assert.deepEqual(scene.placement.order(call), [0, 1], 'whose bridges are asked first');
+});
+
+test('bridges stand at one process: a call that waits for one of them is placed there', () => {
+  const scene = new PlacementScene(5, 4);
+  scene.bridgesAt.add(1);
+  assert.equal(scene.placement.placeOf(scene.newCall()), 1);
+});
+
+test('a call that no leg has come to goes to another process when its own is gone', () => {
   const scene = new PlacementScene(5, 4);
   const call = scene.newCall();
   assert.equal(scene.placement.placeOf(call), 0);
-  scene.rooms.set(1, 9);
-  assert.deepEqual([scene.placement.placeOf(call), scene.placement.placeOf(call, 1)], [0, 0]);
-  scene.rooms.set(0, 0);
-  assert.equal(scene.placement.placeOf(call), 1, 'and goes where there is some when that is over');
+  scene.rooms.delete(0);
+  assert.equal(scene.placement.placeOfLeg(call, 1), 1);
+  assert.equal(scene.placement.placeOf(call), 1);
+  scene.rooms.delete(1);
+  assert.equal(scene.placement.placeOf(call), null);
 });
 
-test('where a leg stands the call is, however full that process is', () => {
+test('from its first leg on a call is at one process, also while that one is gone', () => {
   const scene = new PlacementScene(5, 4);
   const call = scene.newCall();
-  scene.bridgeComes(call, 1);
-  scene.rooms.set(1, 0);
-  assert.deepEqual([scene.placement.placeOf(call), scene.placement.placeOf(call, 0)], [1, 1]);
-  assert.deepEqual(scene.placement.order(call), [1, 0]);
-});
-
-test('a process that is gone has none of its calls: they go to another one, and the others stay', () => {
-  const scene = new PlacementScene(5, 4);
-  const [lost, other] = [scene.newCall(), scene.newCall()];
-  const leg = scene.bridgeComes(lost, 0);
-  scene.bridgeComes(other, 1);
-  scene.rooms.delete(0);
-  scene.directory.disconnected(lost, 'bridge', leg);
-  assert.deepEqual([scene.placement.placeOf(lost), scene.placement.placeOf(other)], [1, 1]);
+  assert.equal(scene.placement.placeOf(call), 0);
+  const leg = scene.bridgeComes(call, 1);
   scene.rooms.delete(1);
-  assert.equal(scene.placement.placeOf(lost), null);
+  scene.directory.disconnected(call, 'bridge', leg);
+  assert.deepEqual([scene.placement.placeOf(call), scene.placement.placeOfLeg(call, 0)], [1, 1]);
+  assert.deepEqual(scene.placement.order(call), [1]);
+  assert.deepEqual([scene.placement.mayBeAt(call, 0), scene.placement.mayBeAt(call, 1)], [false, true]);
+  assert.equal(scene.directory.connectDevice(call, 'token-1' as TokenId, new FakeCallLeg(0)), false);
 });
 
-test('a leg that comes first stays where it has come, if there is room', () => {
+test('the first leg of a call without a place stays where it has come', () => {
   const scene = new PlacementScene(9, 1);
-  const [one, two] = [scene.newCall(), scene.newCall()];
-  assert.equal(scene.placement.placeOf(one, 1), 1);
-  assert.equal(scene.placement.placeOf(two, 1), 0);
+  assert.equal(scene.placement.placeOfLeg(scene.newCall(), 1), 1);
 });
 
 test('calls that have come since a process told its load count until it tells it again', () => {
@@ -111,18 +118,6 @@ test('calls that have come since a process told its load count until it tells it
   assert.equal(scene.placement.placeOf(scene.newCall()), 1);
   scene.placement.loadTold(0);
   assert.equal(scene.placement.placeOf(scene.newCall()), 0);
-});
-
-test('a device whose bridge stands at another process is closed as moved, and finds it by coming again', () => {
-  const scene = new PlacementScene(5, 5);
-  const call = scene.newCall();
-  const device = scene.deviceComes(call, 0);
-  scene.bridgeComes(call, 1);
-  assert.deepEqual(device.closes, ['moved']);
-  assert.equal(scene.placement.placeOf(call, 0), 1);
-  assert.deepEqual(scene.deviceComes(call, 1).closes, []);
-  const late = scene.deviceComes(call, 0);
-  assert.deepEqual(late.closes, ['moved'], 'also one that was admitted before its bridge came');
 });
 
 test('the end of a call forgets where it was to be', () => {

@@ -38,7 +38,7 @@ const settings: MediaProcessSettings = {
     rtc: { corsOrigins: ['*'], iceServers: [] },
     tls: { certFile: '/cert.pem', keyFile: '/key.pem' },
   },
-  workers: 0,
+  workers: 1,
   loadMax: 0.85,
   quality: 80,
   sourceMax: { width: 1920, height: 1080 },
@@ -451,6 +451,7 @@ test('a spare media process waits for its server as long as it takes, and does n
   const onEnd = (): void => assert.fail('the link ended');
   const server = new ServerEnd(pair.here, {
     process: 0,
+    elsewhere: () => null,
     onHello: () => undefined,
     onCounts: () => undefined,
     clock,

@@ -36,6 +36,7 @@ class ProgressScene {
     const onEnd = (fault: string | null): void => void this.ends.push(String(fault));
     void new ServerEnd(pair.here, {
       process: 0,
+      elsewhere: () => null,
       onHello: () => undefined,
       onCounts: () => undefined,
       clock: here,

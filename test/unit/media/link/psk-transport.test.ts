@@ -87,6 +87,7 @@ test('both ends of the link work on it', async (t) => {
   const media = new MediaEnd(stream, { clock, onEnd });
   const server = new ServerEnd(await door.link(), {
     process: 0,
+    elsewhere: () => null,
     onHello: () => undefined,
     onCounts: () => undefined,
     clock,

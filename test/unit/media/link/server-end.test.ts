@@ -31,6 +31,7 @@ class Stranger {
     const onEnd = (fault: string | null): number => this.ends.push(fault);
     this.server = new ServerEnd(this.#pair.here, {
       process: 0,
+      elsewhere: () => null,
       onHello: () => undefined,
       onCounts: () => undefined,
       clock,

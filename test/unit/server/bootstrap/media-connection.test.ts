@@ -39,6 +39,7 @@ class GatewaysScene {
     const log = new FakeLog();
     this.front = new MediaConnection({
       process: 0,
+      elsewhere: () => null,
       clock: this.clock,
       log,
       owner,
@@ -194,7 +195,8 @@ class GateScene {
     const { service, keys } = new LegServiceScene();
     const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
     const progress = new LoopProgress(clock);
-    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry(), progress };
+    const telemetry = new FakeTelemetry();
+    const deps = { clock, log, service, elsewhere: () => null, owner, keys, telemetry, progress };
     this.connections = Array.from(
       { length: processes },
       (_, process) => new MediaConnection({ ...deps, process }),

@@ -18,12 +18,16 @@ class ProcessesScene {
 
   constructor(count = 2) {
     const { clock, scene } = this;
-    const { directory, service, tickets, pool, keys } = scene;
+    const { directory, service, pool, keys } = scene;
     const settings = loadSettings({ env: {}, overrides: [`media.processes=${count}`] });
-    const placement = new MediaPlacement({ directory, capacity: () => this.processes.capacity() });
+    const placement = new MediaPlacement({
+      directory,
+      capacity: () => this.processes.capacity(),
+      hasBridgeAt: () => false,
+    });
     directory.follow(placement);
     const progress = new LoopProgress(clock);
-    const deps = { settings, clock, service, tickets, pool, keys, placement, progress };
+    const deps = { settings, clock, service, pool, keys, placement, progress };
     this.processes = new MediaProcesses({ ...deps, log: new FakeLog(), telemetry: new FakeTelemetry() });
   }
 
@@ -46,7 +50,7 @@ class ProcessesScene {
   }
 }
 
-test('devices are told the media process of their call: by its room first, then by its legs', async () => {
+test('devices are told the media process of their call: the one with the most room, then that of its legs', async () => {
   const scene = new ProcessesScene();
   const { processes } = scene;
   assert.equal(processes.urlOf(null), 'ws://127.0.0.1:8083', 'before any has come: where it is to listen');
@@ -60,30 +64,23 @@ test('devices are told the media process of their call: by its room first, then 
   assert.equal(processes.originOf(one.call), 'http://127.0.0.1:9001');
 });
 
-test('a leg that comes to another process than its call is told which, and the ticket of a viewer stays good', async () => {
+test('a leg that comes to another process than its call is told which', async () => {
   const scene = new ProcessesScene();
   const carriers = [await scene.comes(0, 100), await scene.comes(1, 101)] as const;
   const { call, token } = await scene.scene.newCall();
   assert.equal(scene.scene.directory.connectBridge(call, new FakeCallLeg(1)), true);
   const [here, there] = carriers.map(({ end }) => end.service);
   assert(here !== undefined && there !== undefined);
-  const place = {
-    host: '127.0.0.1',
-    port: 9001,
-    certificate: null,
-    origin: 'http://127.0.0.1:9001',
-  };
-  const ticket = scene.scene.ticket(call);
   for (const admission of [
     await here.admitDevice(token),
     await here.admitBridge(bridgeKey, call),
-    await here.admitViewer(ticket),
+    await here.admitViewer(scene.scene.ticket(call)),
   ])
-    assert.deepEqual(admission, { ok: false, error: place });
+    assert.deepEqual(admission, { ok: false, error: { mediaUrl: 'ws://127.0.0.1:9001' } });
   for (const admission of [
     await there.admitDevice(token),
     await there.admitBridge(bridgeKey, call),
-    await there.admitViewer(ticket),
+    await there.admitViewer(scene.scene.ticket(call)),
     await here.admitBridge(bridgeKey, null),
   ])
     assert.ok(admission.ok);

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import {
   callRates,
   mediaChildSettings,
-  mediaPlace,
   mediaProcessSettings,
   verifierThreads,
   wakeupLimitSettings,
@@ -185,15 +184,10 @@ test('devices are told no media listener where there is none, or where a media p
     );
 });
 
-test('of several children each is told by its own origin, or all by one', () => {
-  const { listen } = loadSettings({ env: {}, overrides: [] }).media;
-  const told = (advertise: string, process: number): string | null =>
-    mediaUrl(
-      loadSettings({ env: {}, overrides: [`media.advertise=${advertise}`] }),
-      reachOf(listen, process),
-    );
-  assert.equal(told('wss://a.example:1, wss://a.example:2', 1), 'wss://a.example:2');
-  assert.equal(told('wss://a.example:1', 1), 'wss://a.example:1');
+test('of several children each is told by its own origin', () => {
+  const overrides = ['media.processes=2', 'media.advertise=wss://a.example:1, wss://a.example:2'];
+  const settings = loadSettings({ env: {}, overrides });
+  assert.equal(mediaUrl(settings, reachOf(settings.media.listen, 1)), 'wss://a.example:2');
 });
 
 test('one elsewhere is told by what the server says, else by what it says itself, else by where it listens', () => {
@@ -207,22 +201,6 @@ test('one elsewhere is told by what the server says, else by what it says itself
     mediaUrl(loadSettings({ env: {}, overrides: elsewhere }), reachOf(address)),
     'ws://10.0.0.9:8083',
   );
-});
-
-test('other media processes reach one where it listens, or by its origin where it listens on every address', () => {
-  const place = (host: string, overrides: string[], advertise: string | null = null) =>
-    mediaPlace(loadSettings({ env: {}, overrides }), reachOf({ host, port: 8084 }, 1, advertise), 'AA:BB');
-  assert.deepEqual(place('0.0.0.0', tls), {
-    host: '127.0.0.1',
-    port: 8084,
-    certificate: 'AA:BB',
-    origin: 'https://127.0.0.1:8084',
-  });
-  assert.equal(place('10.0.0.9', elsewhere).host, '10.0.0.9');
-  const behind = place('0.0.0.0', elsewhere, 'https://media-2.example');
-  assert.deepEqual([behind.host, behind.port], ['media-2.example', 443]);
-  const six = place('::', elsewhere, 'http://[2001:db8::1]:9000');
-  assert.deepEqual([six.host, six.port], ['2001:db8::1', 9000]);
 });
 
 test('of one UDP port each child has its own, and a range is shared', () => {

@@ -86,6 +86,27 @@ test('several children need a port each', () => {
   assert.equal(twoAt(0).processes, 2, 'free ones are found');
 });
 
+test('several media processes have an address each', () => {
+  const elsewhere = ['media.process=elsewhere', 'media.link_listen=127.0.0.1:0', 'media.link_key_file=k'];
+  const two = (advertise: string, ...more: string[]) =>
+    load(['media.processes=2', `media.advertise=${advertise}`, ...more]).media.advertise;
+  assert.throws(
+    () => two('wss://a.example'),
+    /media\.advertise.*one origin for each media process.*media\.processes is 2/,
+  );
+  assert.throws(
+    () => two('wss://a.example', ...elsewhere),
+    /media\.advertise.*nothing, since media\.processes is 2/,
+  );
+  const each = 'wss://a.example, wss://b.example';
+  assert.equal(two(each), each);
+  assert.equal(
+    two('wss://a.example', 'media.link_server=10.0.0.5:8085'),
+    'wss://a.example',
+    'it is one of them',
+  );
+});
+
 test('what the media process is told is of the media section, whole', () => {
   const settings = load([
     'media.listen=0.0.0.0:9000',

@@ -36,7 +36,8 @@ class MediaSupervisorScene {
     const { service, keys } = new LegServiceScene();
     const owner = { came: () => undefined, loadTold: () => undefined, gone: () => undefined };
     const progress = new LoopProgress(clock);
-    const deps = { clock, log, service, owner, keys, telemetry: new FakeTelemetry(), progress };
+    const telemetry = new FakeTelemetry();
+    const deps = { clock, log, service, elsewhere: () => null, owner, keys, telemetry, progress };
     this.connections = Array.from(
       { length: processes },
       (_, process) => new MediaConnection({ ...deps, process }),
