@@ -184,25 +184,16 @@ export class BridgePool implements CallFollower {
   /** It is offered no more; whoever is being asked owes an answer that will mean nothing. */
   #withdraw(call: OfferedCall): void {
     if (!call.isWaiting) return;
-    call.isWaiting = false;
     this.#waiting.remove(call);
     this.#uncarried.delete(call);
-    call.uncarriedBy.clear();
-    call.waitsFor = 'bridge';
-    this.#stopAsking(call);
+    call.waitNoLonger();
   }
 
   /** Its device has come, and with it the call is at a media process: a bridge of another one may have it no more. */
   #stopAskingElsewhere(call: OfferedCall): void {
     if (call.askedOf === null || this.#deps.placement.mayBeAt(call.sessionId, call.askedOf.process)) return;
-    this.#stopAsking(call);
+    call.dropQuestion();
     this.#seekBridge(call);
-  }
-
-  #stopAsking(call: OfferedCall): void {
-    const question = call.askedOf?.question ?? null;
-    if (question !== null) question.call = null;
-    call.askedOf = null;
   }
 
   #seekBridge(call: OfferedCall): void {

@@ -74,4 +74,18 @@ export class OfferedCall implements Waiter {
     this.lines = [appId, null];
     this.place = place;
   }
+
+  waitNoLonger(): void {
+    this.isWaiting = false;
+    this.waitsFor = 'bridge';
+    this.uncarriedBy.clear();
+    this.dropQuestion();
+  }
+
+  /** The bridge that is being asked still owes its answer, which has no effect. */
+  dropQuestion(): void {
+    const question = this.askedOf?.question ?? null;
+    if (question !== null) question.call = null;
+    this.askedOf = null;
+  }
 }

@@ -8,7 +8,8 @@ import { z } from 'zod';
 import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
 import { limitsSection } from './limits-section.ts';
-import { apiSection, mediaSection, opsSection } from './listener-sections.ts';
+import { apiSection, opsSection } from './listener-sections.ts';
+import { mediaSection } from './media-section.ts';
 import { signalSection } from '../../gateways/signal/settings.ts';
 import { sleepSection } from '../../gateways/sleep/settings.ts';
 import {

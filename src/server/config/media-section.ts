@@ -1,0 +1,210 @@
+/**
+ * The settings of the media processes and of their listeners. Source: running.md and calls-and-media.md; what they leave open is
+ * chosen here.
+ */
+import type { z } from 'zod';
+import { sourceSideMax } from '../../model/limits.ts';
+import { framesPerSecondMax } from '../../model/media/rtc-limits.ts';
+import {
+  setting,
+  section,
+  listenAddress,
+  optionalText,
+  textList,
+  wholeNumber,
+  pairedTlsFiles,
+  tlsSettings,
+  onOff,
+  bearerKeyList,
+  iceServerList,
+  numberBetween,
+  oneOf,
+  addressesOnly,
+  optionalPortRange,
+  optionalOrigins,
+  parseOrigins,
+  type ListenAddress,
+} from '../../model/settings-values.ts';
+
+export const mediaSection = section({
+  listen: setting(listenAddress, '127.0.0.1:8083', 'Where device and bridge legs of calls connect.'),
+  advertise: setting(
+    optionalOrigins('host:port or an origin such as wss://media.example:8083'),
+    null,
+    'By what devices and people reach the media listener: told to devices, and in the links of viewer tickets; ws and http are one, wss and https are one, and without a scheme it is that of the listener; of several children one for each, comma separated; several processes elsewhere each have their own; nothing: where it listens.',
+  ),
+  bridge_keys: setting(bearerKeyList(), [], 'Development keys that make a bridge of any application.', true),
+  legs_max: setting(
+    wholeNumber(1, 1_000_000),
+    4000,
+    'Legs, idle bridges and viewers connected at once, two fifths of them device legs of one application or legs of one bridge at most; beyond it an idle bridge is closed for another leg, or that is answered 503.',
+  ),
+  handshakes_max: setting(
+    wholeNumber(1, 1_000_000),
+    1000,
+    'Connections that have not shown a valid credential yet, at once; beyond it the oldest of the address that has the most is closed for a newcomer.',
+  ),
+  handshakes_per_address_max: setting(
+    wholeNumber(0, 1_000_000),
+    250,
+    'Those of one address (IPv6: one /64); beyond it the oldest of them is closed once it has had 2 s, and until then newcomers are; 0, as it must be behind a proxy: no such bound.',
+  ),
+  max_fps: setting(
+    wholeNumber(1, framesPerSecondMax),
+    15,
+    'Frames per second that a bridge asks the phone for, and that pictures are made of at most.',
+  ),
+  cors_origins: setting(
+    textList('a list of origins such as https://app.example, or *'),
+    ['*'],
+    'Origins of the pages that may use the WebRTC resources; *: all, since only the token opens them and no cookie does.',
+  ),
+  ice_servers: setting(
+    iceServerList(),
+    [],
+    'STUN and TURN servers that WebRTC clients are told: a URL each, for TURN with user name and password behind it, such as turn:turn.example:3478 user password.',
+    true,
+  ),
+  webrtc: setting(
+    onOff,
+    true,
+    'Devices and people may connect by WebRTC, too; it needs the package node-datachannel, without which it is off.',
+  ),
+  rtc_port: setting(
+    wholeNumber(1, 65_535).nullable(),
+    null,
+    'UDP port of all WebRTC connections; nothing: the number of the port listened on. It is bound at the same host.',
+  ),
+  rtc_port_range: setting(
+    optionalPortRange,
+    null,
+    'UDP ports such as 40000-40999, of which each WebRTC connection takes one, in place of one for all.',
+  ),
+  rtc_advertise: setting(
+    addressesOnly,
+    [],
+    'IP addresses by which WebRTC clients reach the media process, where they are not its own; the port stays the same.',
+  ),
+  rtc_peers_max: setting(wholeNumber(1, 100_000), 500, 'WebRTC connections at once; another is refused.'),
+  process: setting(
+    oneOf('child', 'elsewhere', 'none'),
+    'child',
+    'Who carries media: a process that the server starts and watches, one that connects to media.link_listen, or nobody.',
+  ),
+  processes: setting(
+    wholeNumber(1, 16),
+    1,
+    'Media processes that share the calls by load: children, each listening one port above the last, or how many may connect to media.link_listen.',
+  ),
+  spare: setting(
+    onOff,
+    true,
+    'One more process waits to take over at once from a child that dies; it takes some 60 MB of memory.',
+  ),
+  link_listen: setting(
+    listenAddress.nullable(),
+    null,
+    'Where a media process elsewhere connects, with media.process elsewhere; needs media.link_key_file.',
+  ),
+  link_server: setting(
+    listenAddress.nullable(),
+    null,
+    'Of serve --only media: the media.link_listen of its server.',
+  ),
+  link_key_file: setting(
+    optionalText('the path of a file'),
+    null,
+    'At least 32 bytes that a server and its media process elsewhere share; they encrypt the link, too.',
+  ),
+  workers: setting(
+    wholeNumber(0, 256),
+    0,
+    'Threads of each media process that decode, scale and encode; 0: one less than there are processors, divided among the children.',
+  ),
+  load_max: setting(
+    numberBetween(0.05, 1),
+    0.85,
+    "Share of the workers' time that calls may take; a call beyond it is refused.",
+  ),
+  quality: setting(wholeNumber(1, 100), 80, 'Of JPEGs, on the scale of libjpeg.'),
+  frame_width_max: setting(
+    wholeNumber(16, sourceSideMax),
+    1920,
+    'Pixels of the long side of a source frame; a larger one is dropped before it is decoded.',
+  ),
+  frame_height_max: setting(wholeNumber(16, sourceSideMax), 1080, 'The same of its short side.'),
+  ...tlsSettings,
+})
+  .superRefine(pairedTlsFiles)
+  .superRefine(linkedElsewhere)
+  .superRefine(portsForAll)
+  .superRefine(originForEach);
+
+/** Several children listen one above the other, each also for WebRTC where that has one port. */
+function portsForAll(
+  given: {
+    readonly process: string;
+    readonly processes: number;
+    readonly listen: ListenAddress;
+    readonly rtc_port: number | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  const { process, processes, listen, rtc_port: rtcPort } = given;
+  if (process !== 'child') return;
+  const lastPort = portMax + 1 - processes;
+  for (const [name, port] of [
+    ['listen', listen.port],
+    ['rtc_port', rtcPort ?? 0],
+  ] as const) {
+    if (port <= lastPort) continue;
+    const message = `at most ${lastPort}, since media.processes is ${processes}: each listens one port above the last`;
+    context.addIssue({ code: 'custom', path: [name], input: null, message });
+  }
+}
+
+const portMax = 65_535;
+
+/** A call is at one of the processes, so that an address has to name one. `link_server`: these are the settings of one of them. */
+function originForEach(
+  given: {
+    readonly process: string;
+    readonly processes: number;
+    readonly advertise: string | null;
+    readonly link_server: ListenAddress | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  const { process, processes, advertise, link_server: server } = given;
+  const origins = parseOrigins(advertise ?? '');
+  if (origins === null || server !== null) return;
+  const isOwnOfEach = process === 'elsewhere' && processes > 1;
+  if (!isOwnOfEach && origins.length === processes) return;
+  const message = isOwnOfEach
+    ? `nothing, since media.processes is ${processes}: each media process elsewhere has a media.advertise of its own`
+    : `one origin for each media process, comma separated, and media.processes is ${processes}: each call is at one of them`;
+  context.addIssue({ code: 'custom', path: ['advertise'], input: null, message });
+}
+
+/** A server that waits for its media process has a place and a key to wait with. */
+function linkedElsewhere(
+  given: {
+    readonly process: 'child' | 'elsewhere' | 'none';
+    readonly link_listen: ListenAddress | null;
+    readonly link_key_file: string | null;
+  },
+  context: z.core.$RefinementCtx,
+): void {
+  if (given.process !== 'elsewhere') return;
+  for (const [name, what] of [
+    ['link_listen', 'an address'],
+    ['link_key_file', 'a path'],
+  ] as const)
+    if (given[name] === null)
+      context.addIssue({
+        code: 'custom',
+        path: [name],
+        input: null,
+        message: `${what}, since media.process is elsewhere`,
+      });
+}
