@@ -192,8 +192,8 @@ export type LegMessage =
 
 /**
  * Why a leg is closed from our side. `ended`: the call is over; `replaced`: another leg took its place; `revoked`: its
- * bridge, or its device, may not be here any more; `drain`: the server is being stopped; `moved`: its call has gone to another
- * media process, where it finds it by coming again.
+ * bridge, or its device, may not be here any more; `drain`: the server is being stopped; `moved`: its call is at another
+ * media process, which the answer to its next request names.
  */
 export const legCloseReasons = ['ended', 'replaced', 'revoked', 'drain', 'moved'] as const;
 export type LegCloseReason = (typeof legCloseReasons)[number];

@@ -68,15 +68,10 @@ export class ViewerTickets {
     return { ticket, expiresAtMs: this.#clock.wallMs() + viewerTicketMsMax };
   }
 
-  /** The session that the ticket lets watch; null: unknown, used or too old. */
-  find(ticket: string): SessionId | null {
-    this.#sweep();
-    return this.#known.get(ticket)?.sessionId ?? null;
-  }
-
   /** The session that the ticket lets watch; from now on it is good for nothing. Null: unknown, used or too old. */
   take(ticket: string): SessionId | null {
-    const sessionId = this.find(ticket);
+    this.#sweep();
+    const sessionId = this.#known.get(ticket)?.sessionId ?? null;
     this.#forget(ticket);
     return sessionId;
   }
