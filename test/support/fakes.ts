@@ -160,7 +160,7 @@ export class FakeCallRecords implements CallRecords {
 export class FakePlacement {
   processes: readonly number[] = [0, 1];
   readonly expected = new Map<SessionId, number>();
-  /** Where the calls are to which a leg has come. */
+  /** The process of each call to which a leg has come. */
   readonly held = new Map<SessionId, number>();
 
   order(sessionId: SessionId): readonly number[] {

@@ -1,8 +1,8 @@
 /**
- * Places calls at the media processes of the server. All legs of a call meet in one of them: the one that its backend was told
- * when it was issued, which has an idle bridge for it, else bridges, and among such ones the most room. Until its first leg
- * comes, a bridge of another process may take the call there; from then on it stays, also when that process is gone and
- * comes again. Source: calls-and-media.md, The media process.
+ * Places calls at the media processes of the server, since all legs of a call meet in one process. The backend is told that process
+ * when the call is issued: one with an idle bridge for the call, else one with bridges, and among such processes the one with the most
+ * room. Until its first leg comes, a bridge of another process may take the call there; from then on it stays, also while
+ * that process is gone. Source: calls-and-media.md, The media process.
  */
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
@@ -20,7 +20,7 @@ export interface MediaPlacementDeps {
 
 export class MediaPlacement implements CallFollower {
   readonly #deps: MediaPlacementDeps;
-  /** Where the first leg of a call that is only issued is expected. Bounded by the live calls. */
+  /** The process at which the first leg of a call is expected, while it is only issued. Bounded by the live calls. */
   readonly #places = new Map<SessionId, number>();
   /** Calls that each process is to have: its own figures do not count them. */
   readonly #expected = new Map<number, number>();
@@ -31,12 +31,15 @@ export class MediaPlacement implements CallFollower {
     this.#deps = deps;
   }
 
-  /** The number of the process where the call is, or is expected; null: it has no place yet. */
+  /** The number of the process at which the call is, or is expected; null: it has no place yet. */
   find(sessionId: SessionId): number | null {
     return this.#deps.directory.processOf(sessionId) ?? this.#places.get(sessionId) ?? null;
   }
 
-  /** The same, and a call that has no place gets one; so does one that no leg has come to where its process is gone. Null: there is none. */
+  /**
+   * The same, after placing a call that has no place, or whose process is gone before its first leg has come. Null: there is no
+   * process.
+   */
   placeOf(sessionId: SessionId): number | null {
     const place = this.find(sessionId);
     if (place !== null && (this.#deps.directory.processOf(sessionId) !== null || this.#isUp(place)))
@@ -82,7 +85,7 @@ export class MediaPlacement implements CallFollower {
     this.#come.delete(process);
   }
 
-  /** Its first leg has come; or it has ended. */
+  /** The first leg of the call has come, or the call has ended. */
   changed(_session: CallSession, { sessionId, from, state }: CallChange): void {
     this.#forget(sessionId);
     const process = this.#deps.directory.processOf(sessionId);
@@ -108,7 +111,7 @@ export class MediaPlacement implements CallFollower {
     return this.#deps.capacity().some(({ process }) => process === place);
   }
 
-  /** Of those where bridges stand, or of all where none does: the one with the most time left, then with the fewest calls. */
+  /** The process with the most time left, then with the fewest calls, among those with bridges, or among all where none has any. */
   #best(): number | null {
     const up = this.#deps.capacity();
     const withBridges = up.length < 2 ? up : up.filter(({ process }) => this.#deps.hasBridgeAt(process));
@@ -143,12 +146,12 @@ export class MediaPlacement implements CallFollower {
   }
 }
 
-/** Of a worker's time, for a call, where no process has room to measure it by. */
+/** Share of a worker's time for one call, while no process has room to measure it by. */
 const shareUnknown = 0.05;
 /** Sums of shares differ by less where they are the same. */
 const shareError = 1e-9;
 
-/** Also of infinite ones. */
+/** Compares infinite ranks, too. */
 function byRank(one: number, other: number): number {
   return one === other || Math.abs(one - other) < shareError ? 0 : one - other;
 }

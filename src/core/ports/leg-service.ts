@@ -74,7 +74,7 @@ export interface OpenViewer {
 
 /** The call of a leg is at another media process. */
 export interface CallElsewhere {
-  /** Of that process: `ws://host:port` or `wss://host:port`. */
+  /** The address of that process: `ws://host:port` or `wss://host:port`. */
   readonly mediaUrl: string;
 }
 

@@ -9,7 +9,7 @@ import { FakeCallLeg } from '../../../support/fakes.ts';
 class PlacementScene extends CallScene {
   /** Of those that are up, by their numbers. */
   readonly rooms = new Map<number, number>();
-  /** Where bridges stand. */
+  /** The processes with bridges. */
   readonly bridgesAt = new Set<number>();
   /** Where each call takes more than elsewhere, and room is told in those. */
   largeAt: number | null = null;
