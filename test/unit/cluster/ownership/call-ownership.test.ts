@@ -275,13 +275,13 @@ test('all other members are asked for a call, and one that does not answer does 
     ['c', succeed(there)],
     ['d', succeed(null)],
   ]);
-  const { findElsewhere } = callLocator(new Site().start('a').ownership, {
+  const locator = callLocator(new Site().start('a').ownership, {
     self: 'a' as MemberId,
     alive: () => ['a', ...answers.keys()] as MemberId[],
     ask: async <Kind extends PeerKind>(member: MemberId) =>
       answers.get(member) as Result<PeerAnswer<Kind>, PeerFailure>,
   });
-  assert.deepEqual(await findElsewhere('session-1' as SessionId), there);
+  assert.deepEqual(await locator.findElsewhere('session-1' as SessionId), there);
   answers.delete('c');
-  assert.equal(await findElsewhere('session-1' as SessionId), null);
+  assert.equal(await locator.findElsewhere('session-1' as SessionId), null);
 });
