@@ -115,8 +115,8 @@ function recordPuts(state: StateTables): [Put[][], () => void] {
   const tables: Record<string, Table<unknown> | undefined> = {
     records: state.connections.sleep.records,
     open: state.connections.sleep.open,
-    events: state.events?.events,
-    seqs: state.events?.seqs,
+    events: state.events.events,
+    seqs: state.events.seqs,
   };
   const packr = new Packr({ useRecords: false });
   const originals = Object.entries(tables).map(([name, table]) => {

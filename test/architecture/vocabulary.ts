@@ -48,7 +48,6 @@ const storedNames: Readonly<Record<string, readonly string[]>> = {
   'src/server/membership/node-shares.ts': ['beat'],
   'src/telemetry/telemetry.ts': ['seat'],
   'test/cluster/rows-ownership.test.ts': ['beat'],
-  'test/fixtures/store-0af7fa9/README.md': ['book'],
   'test/protocol/cluster-wire.test.ts': ['seat'],
   'test/support/nats-ground.ts': ['beat'],
 };

@@ -154,7 +154,6 @@ export class Disk {
       state: new StateTables('', mode, state),
       registry: new RegistryTables('', mode, registry),
       modeBefore: null,
-      migrated: null,
       openCommits: () => files.reduce((sum, { underWay }) => sum + underWay, 0),
       close: () => Promise.resolve(),
     };
@@ -194,10 +193,6 @@ class MemoryEnvironment {
     const found = this.#tables.get(name) ?? new MemoryTable(this, name);
     this.#tables.set(name, found);
     return found;
-  }
-
-  findTable(name: string): MemoryTable {
-    return this.table(name);
   }
 
   refresh(): void {}

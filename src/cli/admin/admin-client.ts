@@ -41,7 +41,7 @@ import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { hasStore, requireStorePlace } from '../../storage/lmdb/store-access.ts';
-import { openStore, openStoreAtRest, openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
+import { openStore, openStoreAtRest } from '../../storage/lmdb/open-store.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import { importInWorker } from '../../storage/registry/import-in-worker.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
@@ -125,11 +125,7 @@ class StoreClient implements AdminClient {
   async importFile(file: string, terms: ImportTerms, watch: FileWatch = {}): Promise<ImportReportJson> {
     const { onProgress, signal } = watch;
     const { dataDirectory, settings } = this.#context;
-    if (terms.dryRun) {
-      if (!hasStore(dataDirectory)) return this.#importNowhere(file, terms, watch);
-      // To be written, an older store would be migrated: it is refused, as by all that only look on.
-      await openStoreReadOnly(dataDirectory).close();
-    }
+    if (terms.dryRun && !hasStore(dataDirectory)) return this.#importNowhere(file, terms, watch);
     const allowShortSecrets = settings.registry.allow_short_secrets;
     const request = { file, ...terms, skipUnchanged: false, allowShortSecrets };
     const commitSwitch = new CommitSwitch();

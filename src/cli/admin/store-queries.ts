@@ -34,7 +34,6 @@ import { assert } from '../../lib/assert.ts';
 import { refusalOf } from './ops-client.ts';
 import { wakeupsShownMax } from '../../model/limits.ts';
 import { listStoredWakeups } from '../../storage/records/stored-wakeups.ts';
-import { wakeupTableNames, type WakeupRow } from '../../storage/records/wakeup-rows.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
 import { OpsTokenFile } from '../../storage/keys/ops-token-file.ts';
@@ -114,10 +113,7 @@ async function readStoredWakeups(dataDirectory: string, query: URLSearchParams):
   if (!asked.ok) throw usageError(asked.error);
   const { requestId, deviceId } = asked.value;
   return withStore(dataDirectory, ({ state }) => {
-    // There are none where no server has run yet.
-    const records = state.environment.findTable<WakeupRow>(wakeupTableNames.records);
-    const wakeups =
-      records === null ? [] : [...listStoredWakeups({ records }, requestId, deviceId, wakeupsShownMax)];
+    const wakeups = [...listStoredWakeups(state.wakeups, requestId, deviceId, wakeupsShownMax)];
     return describeWakeups(new StoredEvents(state), asked.value, { wakeups, refused: [], silent: [] });
   });
 }

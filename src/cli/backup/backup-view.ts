@@ -26,7 +26,7 @@ export class RowPace {
   }
 }
 
-/** `12 rows, 1 device, 3 events and 2 files of 2026-11-23T22:00:00.000Z, release 0.1.0, store format 2`. */
+/** `12 rows, 1 device, 3 events and 2 files of 2026-11-23T22:00:00.000Z, release 0.1.0, store format 1`. */
 export function describeContent(manifest: BackupManifest): string {
   const { release, at, store_format: format, files } = manifest;
   const parts = [

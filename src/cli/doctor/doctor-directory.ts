@@ -39,7 +39,7 @@ export function isOpenable(findings: readonly Finding[]): boolean {
   );
 }
 
-/** A migration takes a copy of the store, and LMDB writes pages anew before it gives the old ones back. */
+/** A backup may be made beside the store, and LMDB writes pages anew before it frees the old ones. */
 const roomFactor = 3;
 const roomBytesMin = 1000 * megabyte;
 const roomBytesTooLow = 100 * megabyte;

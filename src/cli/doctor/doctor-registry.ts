@@ -71,11 +71,11 @@ function judgeStoreClock(newestMs: number, nowMs: number): Finding[] {
 
 /** The sentence of a format says what to do; what else keeps a store from opening is damage. */
 function judgeStoreError(error: Error): Finding {
-  if (!(error instanceof StoreFormatError))
-    return failing('store', error.message, 'restore the data directory from a backup');
-  return error.isOlder
-    ? warn('store', error.message, 'commands that read the store at rest work after that')
-    : failing('store', error.message, 'the server does not start with this release');
+  const isOfFormat = error instanceof StoreFormatError;
+  const advice = isOfFormat
+    ? 'the server does not start with this release'
+    : 'restore the data directory from a backup';
+  return failing('store', error.message, advice);
 }
 
 /** A credential that ends sooner gets a warning. */

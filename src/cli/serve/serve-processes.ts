@@ -16,8 +16,7 @@ import type { Settings } from '../../server/config/settings-schema.ts';
 import { Supervisor } from '../../server/supervisor/supervisor.ts';
 import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-directory.ts';
 import { clearDataDirectory, removeSocketDirectory } from '../../storage/lmdb/leftovers.ts';
-import { logMigration } from '../../storage/lmdb/migrate-store.ts';
-import { migrateStore } from '../../storage/lmdb/open-store.ts';
+import { makeStore } from '../../storage/lmdb/open-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import {
   announceConsole,
@@ -43,7 +42,7 @@ export async function serveProcesses(context: CommandContext, workers: number): 
     removeRuntimeFile(directory);
     lock.release();
   });
-  logMigration(await migrateStore(directory), logging.log);
+  await makeStore(directory);
   const supervisor = await composeSupervisor(context, directory, workers, logging).catch(refuseStart);
   const starting = supervisor.start();
   const asked = await Promise.race([stopping, starting.then(() => null)]).catch(refuseStart);

@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs';
 import { openStoreReadOnly } from '../lmdb/open-store.ts';
 import { walkStore } from '../lmdb/store-damage.ts';
-import { storeFormat, StoreOpenError } from '../lmdb/store-format.ts';
+import { StoreOpenError } from '../lmdb/store-format.ts';
 import { damageWalkOfBackupMsMax } from '../lmdb/store-limits.ts';
 import type { BackupManifest } from './backup-format.ts';
 import { unpackToLookAt, type RestoreDeps } from './backup-restore.ts';
@@ -18,19 +18,18 @@ export async function verifyBackup(
   const directory = `${path}.${process.pid}.unpacked`;
   const manifest = await unpackToLookAt(source, directory, deps);
   try {
-    await readThrough(directory, deps.name, manifest.store_format);
+    await readThrough(directory, deps.name);
     return manifest;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
 }
 
-async function readThrough(directory: string, name: string, format: number): Promise<void> {
+async function readThrough(directory: string, name: string): Promise<void> {
   const walk = await walkStore(directory, damageWalkOfBackupMsMax);
   if (walk.state === 'damaged')
     throw new StoreOpenError(`the store in ${name} is damaged, use another backup: ${walk.damage}`);
   if (walk.state !== 'whole')
     throw new StoreOpenError(`the store in ${name} could not be read to its end: try again`);
-  // An older one opens behind the migration of its first start.
-  if (format === storeFormat) await openStoreReadOnly(directory).close();
+  await openStoreReadOnly(directory).close();
 }

@@ -14,10 +14,10 @@ import { environmentOptions } from '../lmdb/environment.ts';
 import { openingStore } from '../lmdb/open-store.ts';
 import { hasStore, noStore } from '../lmdb/store-access.ts';
 import {
-  firstFormat,
   storeFileNames,
   storeFormat,
   StoreFormatError,
+  storeFormatName,
   StoreOpenError,
 } from '../lmdb/store-format.ts';
 import { momentTriesMax, storeReadersMax } from '../lmdb/store-limits.ts';
@@ -35,8 +35,6 @@ export interface MomentTable {
   /** In the order of their keys. */
   read(): Iterable<BackupRow>;
 }
-
-const formatName = 'store-format';
 
 export class StoreMoment {
   readonly tables: readonly MomentTable[];
@@ -90,7 +88,7 @@ function openFiles(directory: string): MomentFile[] {
     for (const kind of kinds)
       if (existsSync(join(directory, storeFileNames[kind]))) files.push(new MomentFile(directory, kind));
     const other = files.find(({ format }) => format !== storeFormat);
-    if (other !== undefined) throw new StoreFormatError(directory, other.format, storeFormat);
+    if (other !== undefined) throw new StoreFormatError(directory, other.format);
     return files;
   } catch (error) {
     void closeAll(files);
@@ -103,7 +101,8 @@ async function closeAll(files: readonly MomentFile[]): Promise<void> {
 }
 
 class MomentFile {
-  readonly format: number;
+  /** Null: the file has no number. */
+  readonly format: number | null;
   readonly #kind: FileKind;
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #order: CommitOrder;
@@ -116,8 +115,8 @@ class MomentFile {
     this.#kind = kind;
     this.#root = open<Buffer, Buffer>({ ...options, path, readOnly: true });
     this.#order = new CommitOrder(this.#root, path);
-    const format = this.#root.get(Buffer.from(formatName));
-    this.format = format === undefined ? firstFormat : (unpack(format) as number);
+    const format = this.#root.get(Buffer.from(storeFormatName));
+    this.format = format === undefined ? null : (unpack(format) as number);
   }
 
   /** The newest commit, if a transaction that begins now sees it; null: an opener has put it out of sight. */
@@ -163,7 +162,7 @@ class MomentFile {
   /** The package ends the name of a table with a zero byte. */
   #names(): string[] {
     const names = Array.from(this.#root.getKeys(), (key) => key.toString().replace(/\0$/, ''));
-    return names.filter((name) => name !== formatName);
+    return names.filter((name) => name !== storeFormatName);
   }
 
   #read(table: Rows): Iterable<BackupRow> {

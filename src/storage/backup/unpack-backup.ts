@@ -9,7 +9,7 @@ import { pack } from 'msgpackr';
 import { nextTurn } from '../../lib/clock.ts';
 import { countEntries, environmentOptions } from '../lmdb/environment.ts';
 import { syncDirectory } from '../keys/private-file.ts';
-import { storeFileNames, storeFormat, StoreFormatError } from '../lmdb/store-format.ts';
+import { storeFileNames, storeFormat, StoreFormatError, storeFormatName } from '../lmdb/store-format.ts';
 import { restoredRowsSlice, storeReadersMax } from '../lmdb/store-limits.ts';
 import { damagedBackup, type BackupManifest, type BackupTable } from './backup-format.ts';
 import type { BackupReader, BackupRow } from './backup-reader.ts';
@@ -25,11 +25,9 @@ export interface Unpacking {
   readonly signal?: AbortSignal | undefined;
 }
 
-const formatKey = Buffer.from('store-format');
-
-/** Throws a StoreFormatError when the rows are of a newer format than this release reads. */
+/** Throws a StoreFormatError when the rows are of another format than this release reads. */
 export function checkBackupFormat({ store_format: format }: BackupManifest, name: string): void {
-  if (format > storeFormat) throw new StoreFormatError(name, format, storeFormat);
+  if (format !== storeFormat) throw new StoreFormatError(name, format);
 }
 
 /** Rejects with a StoreOpenError when the backup is not whole, and with the system's errors. */
@@ -49,13 +47,12 @@ async function unpackStoreFile(
   fileName: string,
   tables: readonly BackupTable[],
 ): Promise<void> {
-  const { manifest, directory } = unpacking;
-  const path = join(directory, fileName);
+  const path = join(unpacking.directory, fileName);
   const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
   // Nobody reads it before it is whole, and it is flushed then.
   const root = open<Buffer, Buffer>({ ...options, path, noSync: true, overlappingSync: false });
   try {
-    root.putSync(formatKey, pack(manifest.store_format));
+    root.putSync(Buffer.from(storeFormatName), pack(storeFormat));
     for (const table of tables) await unpackTable(unpacking, root, table);
   } finally {
     await root.close();

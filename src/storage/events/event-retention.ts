@@ -4,7 +4,6 @@
  * never forgotten before those that are older, and a step of the wall clock does not empty the log (forgetting-pace.ts).
  * Source: events.md, Reading.
  */
-import { assert } from '../../lib/assert.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import { eventIdMs, eventKey, forgottenKey, type EventTables } from './event-rows.ts';
@@ -42,7 +41,6 @@ export class EventRetention {
   #isForgetting = false;
 
   constructor(state: StateTables, deps: EventRetentionDeps) {
-    assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
     this.#stored = new StoredEvents(state);
     this.#deps = deps;

@@ -3,7 +3,6 @@
  * time and in the order in which the events happened, so both the log's sequence and each device's seq go on without a gap
  * from what is committed, whenever a crash comes and whoever else writes. Source: events.md, The log.
  */
-import { assert } from '../../lib/assert.ts';
 import type { EventDraft, LoggedEvent } from '../../model/events.ts';
 import { generateEventId, type DeviceId, type ProductId } from '../../model/ids.ts';
 import { recentEventsOfDeviceMax } from '../../model/limits.ts';
@@ -30,7 +29,6 @@ export class EventWriter {
   #last = 0;
 
   constructor(state: StateTables) {
-    assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
     this.#stored = new StoredEvents(state);
   }

@@ -5,7 +5,6 @@
  * what is kept from before it is forgotten, so that a reader is told that it has missed something.
  * Source: cluster.md, Events.
  */
-import { assert } from '../../lib/assert.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { recentEventsOfDeviceMax } from '../../model/limits.ts';
@@ -39,7 +38,6 @@ export class MirroredLogStore implements MirroredLog {
 
   /** Throws when the store cannot be read. */
   constructor(state: StateTables, deps: MirroredLogDeps) {
-    assert(state.events !== null, 'a store that is written has a log');
     this.#tables = state.events;
     this.#deps = deps;
     this.#head = new StoredEvents(state).head;

@@ -1,6 +1,6 @@
 /**
  * The event log as it is committed, and nothing of what is on its way: for the server's own reader, for a thread that
- * opens the same directory, and for who looks on from another process. A store without a log is an empty one.
+ * opens the same directory, and for who looks on from another process.
  * Every call throws when the store cannot be read.
  */
 import type { LoggedEvent } from '../../model/events.ts';
@@ -36,19 +36,19 @@ export class StoredEvents {
   /** `guess`: where it may be, in a log without gaps; to look there is a tenth of a look for the end. */
   newest(guess = 0): NewestEvent {
     const sequence = this.#has(guess) && !this.#has(guess + 1) ? guess : this.#edge(true);
-    const row = sequence === null ? undefined : this.#state.events?.events.get(eventKey(sequence));
+    const row = sequence === null ? undefined : this.#state.events.events.get(eventKey(sequence));
     if (sequence === null || row === undefined) return this.#forgotten();
     return { sequence, idMs: eventIdMs(row[0] as EventId) };
   }
 
   find(sequence: number): LoggedEvent | null {
-    const row = this.#state.events?.events.get(eventKey(sequence));
+    const row = this.#state.events.events.get(eventKey(sequence));
     return row === undefined ? null : decodeEvent(sequence, row);
   }
 
   /** Events behind `after` up to `upTo`, both sequences, in their order, at most `limit`. About 2 µs each. */
   read(after: number, limit: number, upTo = Number.MAX_SAFE_INTEGER): LoggedEvent[] {
-    if (this.#state.events === null || limit <= 0 || upTo <= after) return [];
+    if (limit <= 0 || upTo <= after) return [];
     if (upTo - after <= fewEventsMax) return this.#readEach(after, limit, upTo);
     const range = { start: eventKey(after + 1), end: eventKey(upTo + 1), limit };
     const events: LoggedEvent[] = [];
@@ -60,7 +60,7 @@ export class StoredEvents {
 
   /** Sequences of the device's latest events up to `upTo`, newest first; some may have been forgotten. */
   recentSequences(deviceId: DeviceId, upTo = Number.MAX_SAFE_INTEGER): number[] {
-    const row = this.#state.events?.seqs.get(Buffer.from(deviceId));
+    const row = this.#state.events.seqs.get(Buffer.from(deviceId));
     if (row === undefined) return [];
     return row
       .slice(1)
@@ -95,17 +95,16 @@ export class StoredEvents {
   }
 
   #has(sequence: number): boolean {
-    return this.#state.events?.events.getBinaryFast(eventKey(sequence)) !== undefined;
+    return this.#state.events.events.getBinaryFast(eventKey(sequence)) !== undefined;
   }
 
   #edge(reverse: boolean): number | null {
-    if (this.#state.events === null) return null;
     for (const key of this.#state.events.events.getKeys({ reverse, limit: 1 })) return sequenceOf(key);
     return null;
   }
 
   #forgotten(): NewestEvent {
-    const [sequence, idMs] = this.#state.events?.forgotten.get(forgottenKey) ?? [0, 0];
+    const [sequence, idMs] = this.#state.events.forgotten.get(forgottenKey) ?? [0, 0];
     return { sequence, idMs };
   }
 }

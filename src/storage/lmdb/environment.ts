@@ -25,7 +25,7 @@ import { CommitOrder, outOfOrder } from './commit-order.ts';
 import { checkMapRoom } from './map-room.ts';
 import { PanicWatch } from './panic-watch.ts';
 import { isDamage } from './store-fault.ts';
-import { firstFormat, storeFormat, StoreFormatError } from './store-format.ts';
+import { storeFormat, StoreFormatError, storeFormatName } from './store-format.ts';
 import { storeReadersMax } from './store-limits.ts';
 import { watchReads } from './watched-reads.ts';
 
@@ -34,16 +34,7 @@ export type Table<Row> = Database<Row, Buffer>;
 /** `shared`: other processes write it too, and open it so. */
 export type EnvironmentMode = 'write' | 'shared' | 'read-only';
 
-/** `migrating`: an older file is opened too, for its migration to `format`. */
-export interface FormatWanted {
-  readonly format: number;
-  readonly migrating: boolean;
-}
-
-/** In the root of the file, beside the names of its tables. */
-const formatKey = Buffer.from('store-format');
-
-const ownFormat: FormatWanted = { format: storeFormat, migrating: false };
+const formatKey = Buffer.from(storeFormatName);
 
 export const environmentOptions = {
   keyEncoding: 'binary',
@@ -85,10 +76,10 @@ export class Environment {
   #isClosing = false;
 
   /**
-   * Makes the file where there is none, unless read-only, and notes its format where none is noted. Throws a
-   * StoreFormatError when it has another format than this release's, and what LMDB throws.
+   * Makes the file where there is none, unless read-only, and notes its format in a new one. Throws a StoreFormatError when
+   * it has another format than this release's, and what LMDB throws.
    */
-  constructor(path: string, mode: EnvironmentMode, wanted: FormatWanted = ownFormat) {
+  constructor(path: string, mode: EnvironmentMode) {
     this.#path = path;
     this.mode = mode;
     const options = { ...environmentOptions, path, maxReaders: storeReadersMax };
@@ -96,16 +87,15 @@ export class Environment {
     else this.#root = open(mode === 'shared' ? { ...options, overlappingSync: false } : options);
     this.#panic = new PanicWatch(this.#root, {
       path,
-      look: () => void this.#notedFormat,
+      look: () => void this.#format,
       told: (error) => this.#onFault(error),
     });
     this.#order = mode === 'read-only' ? null : new CommitOrder(this.#root, path);
     // In a transaction: of those who write already, none has to meet what this one has put out of order.
-    const found =
-      this.#order === null ? this.format : this.transactionSync(() => this.#noteFormat(wanted.format));
-    if (found === wanted.format || (found < wanted.format && wanted.migrating)) return;
+    const found = this.#order === null ? this.#format : this.transactionSync(() => this.#noteFormat());
+    if (found === storeFormat) return;
     void this.close();
-    throw new StoreFormatError(dirname(path), found, wanted.format);
+    throw new StoreFormatError(dirname(path), found);
   }
 
   /** Of the memory map, which the package makes greater before the file reaches it. */
@@ -132,44 +122,23 @@ export class Environment {
     return dirname(this.#path);
   }
 
-  /** Of what is stored. */
-  get format(): number {
-    return this.#notedFormat ?? firstFormat;
+  /** Null: the file has no number. */
+  get #format(): number | null {
+    return (this.#root.get(formatKey) as number | undefined) ?? null;
   }
 
-  get #notedFormat(): number | undefined {
-    return this.#root.get(formatKey) as number | undefined;
+  /** A file is new if it has neither a number nor tables. */
+  #noteFormat(): number | null {
+    if (this.#format === null && countEntries(this.#root) === 0) void this.#root.put(formatKey, storeFormat);
+    return this.#format;
   }
 
-  /** A file without a note is new if it has no tables, else older than the notes are. */
-  #noteFormat(newFormat: number): number {
-    if (this.#notedFormat !== undefined) return this.#notedFormat;
-    const format = countEntries(this.#root) === 0 ? newFormat : firstFormat;
-    void this.#root.put(formatKey, format);
-    return format;
-  }
-
-  /** `act` changes the file in one transaction, with the format that it has then. When `act` throws, nothing has changed. */
-  migrate(format: number, act: () => void): void {
-    this.transactionSync(() => {
-      act();
-      void this.#root.put(formatKey, format);
-    });
-  }
-
-  /** Makes the table where there is none, unless read-only. */
+  /** Makes the table where there is none, unless read-only: then throws. */
   table<Row>(name: string): Table<Row> {
-    const table = this.findTable<Row>(name);
-    if (table === null) throw new Error(`${this.#path} has no table ${name}`);
-    return table;
-  }
-
-  /** The same; null: it is not there, and the file is read-only. */
-  findTable<Row>(name: string): Table<Row> | null {
     const encoder = new Packr({ useRecords: false });
     const options = { name, keyEncoding: 'binary', encoder } as const;
     const table: Table<Row> | undefined = this.#root.openDB<Row, Buffer>(options);
-    if (table === undefined) return null;
+    if (table === undefined) throw new Error(`${this.#path} has no table ${name}`);
     watchReads(table, (error) => this.#readFailed(error));
     return table;
   }
@@ -264,7 +233,7 @@ export class Environment {
   #inOrder<Result>(act: () => Result): Result | typeof outOfOrder {
     const result = this.#order === null ? act() : this.#order.inOrder(act);
     // Throws where a put of `act` has failed.
-    void this.#notedFormat;
+    void this.#format;
     return result;
   }
 

@@ -1,6 +1,6 @@
 /**
  * The store of one data directory: its lock and its two files. One server has it at a time, whose processes may be
- * several: then their supervisor holds the lock and migrates the store, and LMDB has them write in turns. The command
+ * several: then their supervisor holds the lock and makes the store, and LMDB has them write in turns. The command
  * line may read it meanwhile, which LMDB allows between processes. Source: running.md, Data.
  */
 import { resolve } from 'node:path';
@@ -9,7 +9,6 @@ import { prepareDataDirectory, ServerLock } from './data-directory.ts';
 import { clearDataDirectory } from './leftovers.ts';
 import { RegistryTables } from '../registry/registry-tables.ts';
 import type { EnvironmentMode } from './environment.ts';
-import { logMigration, openMigrated, type MigrationDeps, type MigrationReport } from './migrate-store.ts';
 import { StateTables } from './state-tables.ts';
 import { checkStoreAccess, hasStore, noStore, requireStorePlace } from './store-access.ts';
 import { adviceBehind } from './store-fault.ts';
@@ -22,8 +21,6 @@ export interface Store {
   readonly state: StateTables;
   /** The mode the directory had when it had to be closed to others; null: it was 0700, or is new. To be said. */
   readonly modeBefore: number | null;
-  /** Null: the store had this release's format. To be said. */
-  readonly migrated: MigrationReport | null;
   /** Waits for outstanding writes and the disk, then gives the lock back; `leavesLock`: to the process that succeeds this one. */
   close(leavesLock?: boolean): Promise<void>;
 }
@@ -39,28 +36,27 @@ export interface StoreLock {
  * Makes what is not there. Throws a StoreOpenError, a sentence for the operator, when the directory is not ours,
  * is in use by another server, or cannot be opened.
  */
-export function openStore(
-  path: string,
-  { lock, predecessor = null }: StoreLock = { lock: 'taken' },
-  deps: MigrationDeps = {},
-): Store {
+export function openStore(path: string, { lock, predecessor = null }: StoreLock = { lock: 'taken' }): Store {
   const { directory, modeBefore } = prepareDataDirectory(path);
-  if (lock === 'held') return { directory, modeBefore, migrated: null, ...openTables(directory, 'shared') };
+  if (lock === 'held') return { directory, modeBefore, ...openTables(directory, 'shared') };
   const own = new ServerLock(directory, predecessor);
   try {
     if (predecessor === null) clearDataDirectory(directory);
-    return { directory, modeBefore, ...openOwn(directory, deps, () => own.release()) };
+    const tables = openTables(directory, 'write');
+    const close = async (leavesLock = false): Promise<void> => {
+      await tables.close();
+      if (!leavesLock) own.release();
+    };
+    return { directory, modeBefore, ...tables, close };
   } catch (error) {
     own.release();
     throw error;
   }
 }
 
-/** For who holds the directory's lock and opens no store: makes what is not there, and migrates what is older. */
-export async function migrateStore(directory: string): Promise<MigrationReport | null> {
-  const { migrated, close } = openOwn(directory, {}, () => undefined);
-  await close();
-  return migrated;
+/** For the holder of the directory's lock that opens no store: makes the files that are missing. Throws a StoreOpenError. */
+export async function makeStore(directory: string): Promise<void> {
+  await openTables(directory, 'write').close();
 }
 
 /** For a command that changes a store at rest, which makes no directory. Throws a StoreOpenError like `openStore`. */
@@ -73,14 +69,13 @@ export function openStoreAtRest(path: string): Store {
 export function openStoreReadOnly(path: string): Store {
   const directory = resolve(path);
   if (!hasStore(directory)) throw noStore(directory);
-  return { directory, modeBefore: null, migrated: null, ...openTables(directory, 'read-only') };
+  return { directory, modeBefore: null, ...openTables(directory, 'read-only') };
 }
 
 /** Says what opening the store has changed. */
-export function logOpened({ directory, modeBefore, migrated }: Store, log: Log): void {
+export function logOpened({ directory, modeBefore }: Store, log: Log): void {
   if (modeBefore !== null)
     log.warn({ directory, mode: modeBefore.toString(8) }, 'data directory closed to others');
-  logMigration(migrated, log);
 }
 
 type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
@@ -88,30 +83,11 @@ type OpenTables = Pick<Store, 'registry' | 'state' | 'close'>;
 function openTables(directory: string, mode: EnvironmentMode): OpenTables {
   return openingStore(directory, mode === 'read-only' ? 'read' : 'write', () => {
     const [registry, state] = [new RegistryTables(directory, mode), new StateTables(directory, mode)];
-    return { registry, state, close: () => closeBoth(registry, state) };
-  });
-}
-
-/** The only one who writes the store, or lets others write it, has it in this release's format from here on. */
-function openOwn(
-  directory: string,
-  deps: MigrationDeps,
-  release: () => void,
-): OpenTables & Pick<Store, 'migrated'> {
-  return openingStore(directory, 'write', () => {
-    const files = openMigrated(directory, deps);
-    const registry = new RegistryTables(directory, 'write', files.registry);
-    const state = new StateTables(directory, 'write', files.state);
-    const close = async (leavesLock = false): Promise<void> => {
-      await closeBoth(registry, state);
-      if (!leavesLock) release();
+    const close = async (): Promise<void> => {
+      await Promise.all([registry.environment.close(), state.environment.close()]);
     };
-    return { registry, state, migrated: files.report, close };
+    return { registry, state, close };
   });
-}
-
-async function closeBoth(registry: RegistryTables, state: StateTables): Promise<void> {
-  await Promise.all([registry.environment.close(), state.environment.close()]);
 }
 
 /** Runs `open`, which opens files of the store; whatever is in the way of it becomes a StoreOpenError. */

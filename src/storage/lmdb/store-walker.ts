@@ -12,7 +12,7 @@ import { messageOf } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import { environmentOptions } from './environment.ts';
 import { isDamage } from './store-fault.ts';
-import { storeFileNames } from './store-format.ts';
+import { storeFileNames, storeFormatName } from './store-format.ts';
 import { storeReadersMax } from './store-limits.ts';
 
 const [directory = '', msMax = ''] = argv.slice(2);
@@ -20,7 +20,6 @@ const clock = new SystemClock();
 const untilMs = clock.monotonicMs() + Number(msMax);
 /** Looking at the time costs more than an entry. */
 const entriesBetween = 256;
-const formatName = 'store-format';
 const standardOutput = 1;
 
 interface Entries {
@@ -55,7 +54,7 @@ for (const name of Object.values(storeFileNames)) {
     const options = { ...environmentOptions, encoding: 'binary', maxReaders: storeReadersMax } as const;
     const root = open<Buffer, Buffer>({ ...options, path, readOnly: true });
     walk(root);
-    const tables = [...root.getKeys()].map(String).filter((table) => table !== formatName);
+    const tables = [...root.getKeys()].map(String).filter((table) => table !== storeFormatName);
     for (const table of tables) walk(root.openDB({ name: table, keyEncoding: 'binary', encoding: 'binary' }));
     await root.close();
   } catch (error) {

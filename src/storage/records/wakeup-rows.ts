@@ -36,13 +36,6 @@ export interface WakeupTables {
   readonly latest: Table<string>;
 }
 
-export const wakeupTableNames = {
-  records: 'wakeups',
-  times: 'wakeup-times',
-  awaited: 'wakeups-awaited',
-  latest: 'wakeups-of-devices',
-} as const satisfies Record<keyof WakeupTables, string>;
-
 export function encodeWakeup(record: WakeupRecord): WakeupRow {
   return [
     record.deviceId,

@@ -1,20 +1,14 @@
 /** The number of devices of each product, kept in the transaction of every change, so that a limit need not count them. */
 import { unpackOwn } from '../../lib/plain-msgpack.ts';
 import type { ProductId } from '../../model/ids.ts';
-import { countEntries, type Environment, type Table } from '../lmdb/environment.ts';
+import type { Environment, Table } from '../lmdb/environment.ts';
 import type { Row } from './registry-kinds.ts';
 
 export class DeviceCounts {
   readonly #byProduct: Table<number>;
 
-  /** Null: the store is read-only, and was last written by a release that did not count. */
-  static find(environment: Environment): DeviceCounts | null {
-    const byProduct = environment.findTable<number>('registry-device-counts');
-    return byProduct === null ? null : new DeviceCounts(byProduct);
-  }
-
-  private constructor(byProduct: Table<number>) {
-    this.#byProduct = byProduct;
+  constructor(environment: Environment) {
+    this.#byProduct = environment.table('registry-device-counts');
   }
 
   of(productId: ProductId): number {
@@ -27,26 +21,6 @@ export class DeviceCounts {
     if (from === to) return;
     if (from !== null) this.#add(from, -1);
     if (to !== null) this.#add(to, 1);
-  }
-
-  /** Counts all devices where a release that does not count has changed the store. Blocks for 1 s per million. */
-  complete(environment: Environment, devices: Table<Row>): void {
-    if (this.#total() === countEntries(devices)) return;
-    environment.transactionSync(() => {
-      const counts = new Map<string, number>();
-      for (const { value } of devices.getRange()) {
-        const productId = String(value[0]);
-        counts.set(productId, (counts.get(productId) ?? 0) + 1);
-      }
-      for (const key of Array.from(this.#byProduct.getKeys())) void this.#byProduct.remove(key);
-      for (const [productId, count] of counts) void this.#byProduct.put(Buffer.from(productId), count);
-    });
-  }
-
-  #total(): number {
-    let total = 0;
-    for (const { value } of this.#byProduct.getRange()) total += value;
-    return total;
   }
 
   #add(productId: string, change: number): void {

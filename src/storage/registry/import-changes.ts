@@ -3,7 +3,6 @@
  * limited in the transaction that changes it, so that what was confirmed holds. Entries are compared as the store has them,
  * and what is the same is not written. What the file of a replacing import has is noted in a table of the store, not in memory.
  */
-import { assert } from '../../lib/assert.ts';
 import { deletedShareMax, deletedShownMax, mirrorEntriesSlice } from '../lmdb/store-limits.ts';
 import { countEntries } from '../lmdb/environment.ts';
 import { entryKey, type UnsharedEntries } from './mirrored-rows.ts';
@@ -47,7 +46,6 @@ export class ImportedEntries {
   readonly #before: Counts;
 
   constructor(tables: RegistryTables, replace: boolean) {
-    assert(tables.unshared !== null, 'a store that is written has this table');
     this.#tables = tables;
     this.#seen = replace ? tables.unshared.seen : null;
     tables.environment.refresh();

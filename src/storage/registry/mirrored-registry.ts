@@ -6,7 +6,6 @@
  * whatever comes back here first.
  * What was here before the node was one of several gives way to what the others have. Source: cluster.md, Registry.
  */
-import { assert } from '../../lib/assert.ts';
 import { nextTurn, type Cancel } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type {
@@ -40,11 +39,9 @@ export class MirroredRegistryStore implements MirroredRegistry {
   readonly #followers = new Set<{ readonly told: () => void }>();
 
   constructor(deps: MirroredRegistryDeps) {
-    const { unshared } = deps.tables;
-    assert(unshared !== null, 'a store that is written has these tables');
     this.#deps = deps;
     this.#tables = deps.tables;
-    this.#unshared = unshared;
+    this.#unshared = deps.tables.unshared;
   }
 
   get position(): number {

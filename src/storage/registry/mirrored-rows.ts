@@ -84,7 +84,7 @@ export type UnsharedRow = readonly [
   sharedAt?: number | null,
 ];
 
-export interface UnsharedTables {
+interface UnsharedTables {
   /** By place: eight bytes, most significant first. */
   readonly places: Table<readonly [kind: KindName, id: string]>;
   readonly entries: Table<UnsharedRow>;
@@ -96,16 +96,6 @@ export interface UnsharedTables {
 
 /** `lastPlace`: the newest that was ever given. Add at the end only. */
 export type SharedStateRow = readonly [position: number, lastPlace: number, isOn: boolean];
-
-/** Null: the store is looked on and was last written by a release that had no nodes. */
-export function findUnsharedTables(environment: Environment): UnsharedTables | null {
-  const state = environment.findTable<SharedStateRow>('registry-shared');
-  const places = environment.findTable<readonly [KindName, string]>('registry-unshared');
-  const entries = environment.findTable<UnsharedRow>('registry-unshared-entries');
-  const seen = environment.findTable<true>('registry-import-seen');
-  if (state === null || places === null || entries === null || seen === null) return null;
-  return { state, places, entries, seen };
-}
 
 /** No kind has a line feed in its name. */
 export function entryKey(kind: KindName, id: string): Buffer {
@@ -135,9 +125,14 @@ export class UnsharedEntries {
   readonly #tables: UnsharedTables;
   #isOn: boolean;
 
-  constructor(tables: UnsharedTables) {
-    this.#tables = tables;
-    this.#isOn = tables.state.get(stateKey)?.[2] === true;
+  constructor(environment: Environment) {
+    this.#tables = {
+      state: environment.table('registry-shared'),
+      places: environment.table('registry-unshared'),
+      entries: environment.table('registry-unshared-entries'),
+      seen: environment.table('registry-import-seen'),
+    };
+    this.#isOn = this.#tables.state.get(stateKey)?.[2] === true;
   }
 
   /** What an import has put, while it is under way. */

@@ -25,17 +25,10 @@ export class RegistryNotices {
   /** One row: the newest place that was ever given. */
   readonly #places: Table<number>;
 
-  /** Null: the store is looked on, and was last written by a release that had none. */
-  static find(environment: Environment): RegistryNotices | null {
-    const notices = environment.findTable<NoticeRow>('registry-notices');
-    const places = environment.findTable<number>('registry-notice-places');
-    return notices === null || places === null ? null : new RegistryNotices(environment, notices, places);
-  }
-
-  private constructor(environment: Environment, notices: Table<NoticeRow>, places: Table<number>) {
+  constructor(environment: Environment) {
     this.#environment = environment;
-    this.#notices = notices;
-    this.#places = places;
+    this.#notices = environment.table('registry-notices');
+    this.#places = environment.table('registry-notice-places');
   }
 
   /** The number of those that wait. */

@@ -7,7 +7,7 @@ import { asBinary } from 'lmdb';
 import type { ApplicationId } from '../../model/ids.ts';
 import { Environment, type EnvironmentMode, type SnapshotOptions, type Table } from '../lmdb/environment.ts';
 import { DeviceCounts } from './device-counts.ts';
-import { packEntry, findUnsharedTables, UnsharedEntries } from './mirrored-rows.ts';
+import { packEntry, UnsharedEntries } from './mirrored-rows.ts';
 import { RegistryNotices } from './registry-notices.ts';
 import {
   decodeRow,
@@ -34,14 +34,11 @@ type KindTables = { readonly [Kind in KindName]: Table<Row> };
 export class RegistryTables {
   readonly environment: Environment;
   readonly kinds: KindTables;
-  /** Null: the store is looked on, and knows nothing of other nodes. */
-  readonly unshared: UnsharedEntries | null;
-  /** Null: the same. */
-  readonly notices: RegistryNotices | null;
+  readonly unshared: UnsharedEntries;
+  readonly notices: RegistryNotices;
   readonly #imported: Table<readonly ImportedFile[]>;
-  readonly #deviceCounts: DeviceCounts | null;
+  readonly #deviceCounts: DeviceCounts;
 
-  /** `environment`: the directory's file where it is open already. */
   constructor(
     directory: string,
     mode: EnvironmentMode,
@@ -51,11 +48,9 @@ export class RegistryTables {
     const tablesByKind = kindNames.map((kind) => [kind, this.environment.table<Row>(listNames[kind])]);
     this.kinds = Object.fromEntries(tablesByKind) as KindTables;
     this.#imported = this.environment.table('imports');
-    const tables = findUnsharedTables(this.environment);
-    this.unshared = tables === null ? null : new UnsharedEntries(tables);
-    this.notices = RegistryNotices.find(this.environment);
-    this.#deviceCounts = DeviceCounts.find(this.environment);
-    if (mode !== 'read-only') this.#deviceCounts?.complete(this.environment, this.kinds.device);
+    this.unshared = new UnsharedEntries(environment);
+    this.notices = new RegistryNotices(environment);
+    this.#deviceCounts = new DeviceCounts(environment);
   }
 
   find<Kind extends KindName>(kind: Kind, id: string): EntryOf[Kind] | null {
@@ -74,14 +69,13 @@ export class RegistryTables {
   put<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): { id: string; change: EntryChange } {
     const id = idOf(kind, entry);
     const change = this.putRow(kind, id, packEntry(kind, entry));
-    if (change !== 'unchanged' && this.unshared?.isOn === true) this.unshared.note(kind, id);
+    if (change !== 'unchanged' && this.unshared.isOn) this.unshared.note(kind, id);
     return { id, change };
   }
 
   /** Inside a transaction of the environment only. */
   remove(kind: KindName, id: string): void {
-    if (this.putRow(kind, id, null) !== 'unchanged' && this.unshared?.isOn === true)
-      this.unshared.note(kind, id);
+    if (this.putRow(kind, id, null) !== 'unchanged' && this.unshared.isOn) this.unshared.note(kind, id);
   }
 
   /** The stored bytes of an entry, in memory of their own. */
@@ -95,7 +89,7 @@ export class RegistryTables {
     if (row === null ? stored === null : stored?.equals(row) === true) return 'unchanged';
     const table: Table<unknown> = this.kinds[kind];
     void (row === null ? table.remove(key) : table.put(key, asBinary(row)));
-    if (kind === 'device') this.#deviceCounts?.changed(stored, row);
+    if (kind === 'device') this.#deviceCounts.changed(stored, row);
     return stored === null ? 'added' : 'changed';
   }
 
@@ -103,7 +97,7 @@ export class RegistryTables {
   countDevices(appId: ApplicationId): number {
     let count = 0;
     for (const { productId, appIds } of this.entries('product'))
-      if (appIds.includes(appId)) count += this.#deviceCounts?.of(productId) ?? 0;
+      if (appIds.includes(appId)) count += this.#deviceCounts.of(productId);
     return count;
   }
 

@@ -210,7 +210,7 @@ export class RegistryWriter implements DeviceRegistry {
     const { deviceId, after } = change;
     if (after === null) this.#tables.remove('device', deviceId);
     else this.#tables.put('device', after);
-    this.#tables.notices?.put(registryNotices(change, { by, atMs: this.#clock.wallMs() }));
+    this.#tables.notices.put(registryNotices(change, { by, atMs: this.#clock.wallMs() }));
   }
 
   async #change<Result>(act: () => Result): Promise<Result> {

@@ -102,7 +102,6 @@ export class WebhookTables {
   readonly failed: Table<FailedRow>;
   readonly parked: Table<ParkedRow>;
 
-  /** `environment`: the directory's file where it is open already. */
   constructor(
     directory: string,
     mode: EnvironmentMode,

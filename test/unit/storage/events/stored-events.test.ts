@@ -4,15 +4,11 @@ import { test } from 'node:test';
 import { moduleBeside, startModuleWorker } from '../../../../src/lib/module-worker.ts';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
 import type { DeviceId } from '../../../../src/model/ids.ts';
-import { Environment } from '../../../../src/storage/lmdb/environment.ts';
 import { openStoreReadOnly } from '../../../../src/storage/lmdb/open-store.ts';
-import { StateTables } from '../../../../src/storage/lmdb/state-tables.ts';
-import { storeFileNames } from '../../../../src/storage/lmdb/store-format.ts';
 import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import type { OnlookerAnswer, OnlookerTask } from '../../../support/onlooker-worker.ts';
-import { closedAfter, temporaryDirectory, temporaryStore } from '../../../support/temporary-store.ts';
+import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
 import { draftOf, openJournal } from '../../../support/test-journal.ts';
-import { join } from 'node:path';
 
 const device = 'device-1' as DeviceId;
 const sequences = (events: readonly LoggedEvent[]): number[] => events.map(({ sequence }) => sequence);
@@ -78,20 +74,6 @@ test('the newest event is found wherever it is taken to be', async (t) => {
   assert.equal(stored.newest(30).sequence, 30);
 });
 
-test('a store of a release that had no log is an empty log to who looks on', async (t) => {
-  const directory = temporaryDirectory(t);
-  const old = new Environment(join(directory, storeFileNames.state), 'write');
-  for (const name of ['sleep-records', 'sleep-open', 'signal-records', 'signal-open']) old.table(name);
-  await old.close();
-  const state = new StateTables(directory, 'read-only');
-  t.after(() => state.environment.close());
-  const stored = new StoredEvents(state);
-  assert.deepEqual([stored.oldest, stored.head], [1, 0]);
-  assert.deepEqual(stored.read(0, 10), []);
-  assert.deepEqual(stored.recentOf(device), []);
-  assert.equal(stored.find(1), null);
-});
-
 test('a store that is closed is never taken for an empty one', async (t) => {
   const store = temporaryStore(t);
   const stored = new StoredEvents(store.state);
@@ -111,7 +93,7 @@ test('a walk that ends before the newest event is damage, and no answer', async 
   assert.equal(stored.read(50, 100, 90).length, 0, 'nothing is missing where nothing is');
   const told: unknown[] = [];
   store.state.environment.onFault((error) => told.push(error));
-  const table = store.state.events?.events;
+  const table = store.state.events.events;
   assert.ok(table !== undefined);
   const walk = table.getRange.bind(table);
   t.mock.method(table, 'getRange', (range: object) => walk({ ...range, limit: 20 }));

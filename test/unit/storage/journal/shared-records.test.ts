@@ -185,7 +185,6 @@ test('a transaction that the store refuses is tried again whole, against the row
 test('a transaction that failed half-way has changed nothing, and what follows is whole', async (t) => {
   const [one, other] = twoMembers(t);
   const { events } = one.store.state;
-  assert(events !== null);
   const refused = t.mock.method(events.seqs, 'put', () => {
     throw new Error('no room');
   });

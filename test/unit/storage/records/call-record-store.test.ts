@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import type { DeviceId } from '../../../../src/model/ids.ts';
 import { CallRecordStore } from '../../../../src/storage/records/call-record-store.ts';
 import { encodeCalls, type CallRow } from '../../../../src/storage/records/call-rows.ts';
-import { openStore, openStoreReadOnly, type Store } from '../../../../src/storage/lmdb/open-store.ts';
+import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';
 import { collectMsMax, commitRetryMs } from '../../../../src/storage/lmdb/store-limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
@@ -137,16 +137,6 @@ test('a store that cannot be read throws to who asks, and loses nothing of what 
   assert.throws(() => Array.from(calls.all()));
   calls.write(device, [videoCall], endOf(audioCall));
   assert.deepEqual(calls.read(device), [videoCall]);
-});
-
-test('a store of a release without calls gets their table from who writes, and not from who looks on', async (t) => {
-  const store = temporaryStore(t);
-  await store.close();
-  const looking = closedAfter(t, openStoreReadOnly(store.directory));
-  assert.throws(() => looking.state.calls, /has no table call-sessions/);
-  await looking.close();
-  const { calls } = open(closedAfter(t, openStore(store.directory)));
-  assert.deepEqual(calls.read(device), []);
 });
 
 test('a row to which a later release has added is read', async (t) => {

@@ -131,19 +131,3 @@ test('the devices of an application are counted through every change, import and
   const again = closedAfter(t, openStore(store.directory));
   assert.equal(again.registry.countDevices(app), before);
 });
-
-test('devices that a release which does not count has added are counted at the next start', async (t) => {
-  const store = temporaryStore(t);
-  const file = writeBeside(store, 'registry.json', JSON.stringify(sampleRegistry));
-  assert.ok(importRegistry(store.registry, { file, replace: false, skipUnchanged: false }).ok);
-  const app = '2818153' as ApplicationId;
-  const before = store.registry.countDevices(app);
-  const counts = store.registry.environment.table('registry-device-counts');
-  await store.registry.environment.transaction(() => {
-    for (const key of Array.from(counts.getKeys())) void counts.remove(key);
-  });
-  assert.equal(store.registry.countDevices(app), 0);
-  await store.close();
-  const again = closedAfter(t, openStore(store.directory));
-  assert.equal(again.registry.countDevices(app), before);
-});
