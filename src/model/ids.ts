@@ -1,5 +1,5 @@
 /** Names of things, branded so that one is never passed for another. Parsing is the only way to make one. */
-import { createHash, randomFillSync } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import { v5 as uuidv5, v7 as uuidv7 } from 'uuid';
 import { utf8Length } from '../lib/utf8.ts';
 import { accessKeyIdBytesMax, deviceIdBytesMax, registryIdBytesMax, requestIdBytesMax } from './limits.ts';
@@ -93,14 +93,6 @@ export function generateTokenId(): TokenId {
 /** A UUIDv7 whose order is that of the answers: `sequence`, which counts them, parts those of one millisecond. */
 export function generateWakeupId(answeredAtMs: number, sequence: number): WakeupId {
   return generatePlacedUuid(answeredAtMs, sequence) as WakeupId;
-}
-
-/** The id of a wakeup that an earlier release has kept without one, when an application's request id was of one wakeup. */
-export function earlierWakeupId(appId: ApplicationId, requestId: RequestId, atMs: number): WakeupId {
-  const time = Math.max(0, Math.floor(atMs)).toString(16).padStart(12, '0');
-  const name = createHash('sha256').update(`${appId}\n${requestId}`).digest('hex');
-  const low = `7${name.slice(0, 3)}-8${name.slice(3, 6)}-${name.slice(6, 18)}`;
-  return `${time.slice(0, 8)}-${time.slice(8)}-${low}` as WakeupId;
 }
 
 /**

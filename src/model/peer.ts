@@ -126,8 +126,7 @@ export type PeerAnswers = { readonly [Kind in PeerKind]: PeerAnswer<Kind> };
 /** What others need to know of a wakeup to answer a repeat of it. */
 export interface AcceptedWakeup extends SignedRequest {
   readonly receipt: WakeupReceipt;
-  /** Absent: it comes from an earlier release. */
-  readonly wakeup?: RepeatableWakeup;
+  readonly wakeup: RepeatableWakeup;
 }
 
 /** What is told, and not answered. */

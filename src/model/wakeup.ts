@@ -48,7 +48,7 @@ export interface WakeupRecord {
   readonly cause: WakeCause | null;
   /** Of the sleep session that carried it. */
   readonly sleepEpoch: number;
-  /** The 8 bytes in lowercase hex; null: an earlier release wrote them, and did not note them. */
+  /** The 8 bytes in lowercase hex; null: this is the record of a repeat. */
   readonly packet: string | null;
   /** Who had its packet written, and saves its outcome unless it is gone; null: there is one process, or was when it was begun. */
   readonly watcher: MemberId | null;

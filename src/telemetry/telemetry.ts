@@ -166,7 +166,7 @@ export function declareMetrics({ counter, bulkCounter, total, histogram, request
     ),
     /** `lost`: a later login elsewhere has the session slot. */
     slot: counter(
-      'reveille_seat_claims_total',
+      'reveille_slot_claims_total',
       'Logins of this member by what became of them in what all members share.',
       'result',
       ['taken', 'lost'],

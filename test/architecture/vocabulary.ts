@@ -38,25 +38,10 @@ const instead = new Map(
   }),
 );
 
-/** Names that outlive releases, in rows, buckets and metrics, by the files that read, write or show them. */
-const storedNames: Readonly<Record<string, readonly string[]>> = {
-  'docs/cluster.md': ['beat'],
-  'docs/metrics.md': ['seat'],
-  'src/cluster/nats/nats-kv-store.ts': ['beat'],
-  'src/cluster/nats/nats-names.ts': ['beat'],
-  'src/protocol/cluster/member-values.ts': ['seat', 'buried'],
-  'src/server/membership/node-shares.ts': ['beat'],
-  'src/telemetry/telemetry.ts': ['seat'],
-  'test/cluster/rows-ownership.test.ts': ['beat'],
-  'test/protocol/cluster-wire.test.ts': ['seat'],
-  'test/support/nats-ground.ts': ['beat'],
-};
-
 /** Each word of ours in names, comments, texts and documents, with the term to write. */
 export function foreignWords(files: readonly TextFile[]): string[] {
   return files.flatMap(({ path, text }) => {
-    const allowed = storedNames[path] ?? [];
-    const found = new Set(wordsOf(text).filter((word) => instead.has(word) && !allowed.includes(word)));
+    const found = new Set(wordsOf(text).filter((word) => instead.has(word)));
     return [...found].map((word) => `${path} says ${word}: ${instead.get(word)}`);
   });
 }

@@ -37,7 +37,7 @@ class Site {
       clock,
       link,
       rows: new NatsKvStore(link, 'rows', clock),
-      heartbeats: new NatsKvStore(link, 'beats', clock),
+      heartbeats: new NatsKvStore(link, 'heartbeats', clock),
       publish: (event) => Promise.resolve(this.log.append(event)),
       supersede: (member, deviceId, session) => {
         this.#nodes.find((other) => other.member === member)?.superseded(deviceId, session);

@@ -237,8 +237,8 @@ test('the bytes of a device row', () => {
       [
         'row',
         map(
-          ['sleep', map(['epoch', hex('01')], ['seats', slots], ...times)],
-          ['signal', map(['epoch', hex('00')], ['seats', list()], ...times)],
+          ['sleep', map(['epoch', hex('01')], ['slots', slots], ...times)],
+          ['signal', map(['epoch', hex('00')], ['slots', list()], ...times)],
         ),
       ],
     ),

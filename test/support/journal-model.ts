@@ -8,7 +8,7 @@ import type { ConnectionKind } from '../../src/model/cluster.ts';
 import { neverConnected, type ConnectionRecord } from '../../src/model/connectivity.ts';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import {
-  earlierWakeupId,
+  generateWakeupId,
   type ApplicationId,
   type DeviceId,
   type RequestId,
@@ -172,7 +172,7 @@ function wakeupAfter(
     return { ...latest, isAwaited: false, status: 'completed', completedAtMs: number };
   const begunAtMs = new DrivenClock().wallMs() + number;
   return acceptedWakeup({
-    id: earlierWakeupId(app, requestId, begunAtMs),
+    id: generateWakeupId(begunAtMs, number),
     deviceId,
     begunAtMs,
     acceptedAtMs: begunAtMs,

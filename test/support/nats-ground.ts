@@ -40,7 +40,7 @@ export function natsGround(url: string): JoinGround {
     return {
       link,
       rows: new NatsKvStore(link, 'rows', clock),
-      heartbeats: new NatsKvStore(link, 'beats', clock),
+      heartbeats: new NatsKvStore(link, 'heartbeats', clock),
       events: new StreamedDeviceEvents(link),
       eventSource: new JetStreamSource(link, link.names.eventStream),
       wakeups: new NatsKvStore(link, 'wakeups', clock),

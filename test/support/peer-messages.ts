@@ -221,9 +221,11 @@ export const notices: readonly PeerNotice[] = [
       signature: byte.repeat(32),
       signatureExpiresMs: 1_763_627_400_000,
       receipt,
-      ...(byte === '0f' && {
-        wakeup: { requestId: knownWakeup.requestId, id: knownWakeup.record.id, aliases: [] },
-      }),
+      wakeup: {
+        requestId: knownWakeup.requestId,
+        id: byte === '0f' ? knownWakeup.record.id : null,
+        aliases: [],
+      },
     })),
   },
   {

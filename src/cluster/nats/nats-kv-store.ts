@@ -20,7 +20,7 @@ import type { BucketName } from './nats-names.ts';
 const entriesAheadMax = 1000;
 
 /** Devices wait for these: any replica may answer a read, and a write fails after the 2 s of every request. */
-const urgent: ReadonlySet<BucketName> = new Set(['rows', 'beats']);
+const urgent: ReadonlySet<BucketName> = new Set(['rows', 'heartbeats']);
 /** The members' leases are read from the leader alone, and written within 2 s too. */
 const writtenSoon: ReadonlySet<BucketName> = new Set([...urgent, 'members']);
 

@@ -7,7 +7,15 @@ import { createHash } from 'node:crypto';
 import type { MemberId } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 
-export const bucketNames = ['rows', 'members', 'beats', 'registry', 'wakeups', 'calls', 'hooks'] as const;
+export const bucketNames = [
+  'rows',
+  'members',
+  'heartbeats',
+  'registry',
+  'wakeups',
+  'calls',
+  'hooks',
+] as const;
 export type BucketName = (typeof bucketNames)[number];
 
 const keyHashBytes = 16;

@@ -60,7 +60,7 @@ export class WakeupRepository {
     if (typeof which === 'string') return this.#read(name, which);
     const deviceId = which?.deviceId ?? null;
     const latest = this.#decodeLatest(name, deviceId, await this.#deps.kv.find(latestKey(name, deviceId)));
-    return latest === null ? null : (latest.earlier ?? this.#read(name, latest.id));
+    return latest === null ? null : this.#read(name, latest.id);
   }
 
   async #read(name: Named, id: WakeupId): Promise<WakeupRecord | null> {

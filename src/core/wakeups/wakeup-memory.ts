@@ -26,7 +26,7 @@ import { AnswerMemory, type AnsweredBefore } from '../messages/answer-memory.ts'
 
 export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>> &
   RepeatMark & {
-    /** Absent: it was refused before its write, or an earlier release answered it. */
+    /** Absent: it was refused before its write. */
     readonly wakeup?: RepeatableWakeup;
   };
 
@@ -71,7 +71,7 @@ export class WakeupMemory {
   /** Another member has accepted it: a repeat of it here is answered like it. */
   noteAccepted({ receipt, wakeup, ...request }: AcceptedWakeup): void {
     if (!this.#elsewhere.hasRoomFor(request)) return;
-    this.#elsewhere.keep(request, { ...succeed(receipt), ...(wakeup !== undefined && { wakeup }) });
+    this.#elsewhere.keep(request, { ...succeed(receipt), wakeup });
   }
 
   /** The answer to a repeat, by whose request id the outcome is found from now on. */

@@ -32,7 +32,7 @@ export interface WakeupJson {
   readonly woke_after_ms: number | null;
   readonly already_online: boolean;
   readonly cause: string | null;
-  /** 16 hexadecimal digits; null: an earlier release did not note it. */
+  /** 16 hexadecimal digits; null: the wakeup that it repeats is no longer known. */
   readonly packet: string | null;
   /** The request id of the wakeup that this one repeated; null: it is no repeat. */
   readonly repeat_of: string | null;

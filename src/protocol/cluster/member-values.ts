@@ -10,15 +10,7 @@ import type {
   MemberStatus,
   SharedConnection,
 } from '../../model/cluster.ts';
-import {
-  type ApplicationId,
-  type EventId,
-  type RequestId,
-  type SessionId,
-  type MessageId,
-  type WakeupId,
-  earlierWakeupId,
-} from '../../model/ids.ts';
+import { type EventId, type SessionId, type MessageId, type WakeupId } from '../../model/ids.ts';
 import { failedOverSlotsMax, sleepSlotsMax, wakeupsShownMax } from '../../model/limits.ts';
 import {
   applicationId,
@@ -67,43 +59,17 @@ const slot = z.strictObject({
   loginAtMs: stamp,
   recovered: z.strictObject(markedEvent).optional(),
 });
-const failedOverSlot = z
-  .strictObject({ ...markedEvent, seat: slot })
-  .transform(({ seat, ...event }): FailedOverSlot => ({ ...event, slot: seat }));
+const failedOverSlot: z.ZodType<FailedOverSlot> = z.strictObject({ ...markedEvent, slot });
 
-/** Rows outlive releases, so they keep the names of their first one: `seats` for slots, `buried` for those failed over. */
 function sharedConnection(slotsMax: number): z.ZodType<SharedConnection> {
-  return z
-    .strictObject({
-      epoch: whole,
-      seats: z.array(slot).max(slotsMax),
-      buried: z.array(failedOverSlot).max(failedOverSlotsMax).optional(),
-      lastLoginAt: stampOrNone,
-      lastHeartbeatAt: stampOrNone,
-      lastOfflineAt: stampOrNone,
-    })
-    .transform(({ epoch, seats: slots, buried: failedOver, ...times }) => ({
-      epoch,
-      slots,
-      ...(failedOver !== undefined && { failedOver }),
-      ...times,
-    }));
-}
-
-/** The value that `sharedConnection` reads. */
-function plainConnection({ epoch, slots, failedOver, ...times }: SharedConnection): object {
-  return {
-    epoch,
-    seats: slots,
-    ...(failedOver !== undefined && {
-      buried: failedOver.map(({ slot, ...event }) => ({ ...event, seat: slot })),
-    }),
-    ...times,
-  };
-}
-
-export function plainDeviceRow({ sleep, signal }: DeviceRow): object {
-  return { sleep: plainConnection(sleep), signal: plainConnection(signal) };
+  return z.strictObject({
+    epoch: whole,
+    slots: z.array(slot).max(slotsMax),
+    failedOver: z.array(failedOverSlot).max(failedOverSlotsMax).exactOptional(),
+    lastLoginAt: stampOrNone,
+    lastHeartbeatAt: stampOrNone,
+    lastOfflineAt: stampOrNone,
+  });
 }
 
 export const deviceSlots: z.ZodType<DeviceSlots> = z.strictObject({
@@ -145,7 +111,8 @@ export const wakeupReceipt: z.ZodType<WakeupReceipt> = z.strictObject({ deviceId
 
 const wakeupStatus = z.enum(['accepted', 'unknown', 'failed', 'completed', 'expired']);
 
-const recordedWakeup = {
+export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
+  id: word<WakeupId>(),
   deviceId,
   status: wakeupStatus,
   isAwaited: z.boolean(),
@@ -156,13 +123,8 @@ const recordedWakeup = {
   alreadyOnline: z.boolean(),
   cause: z.enum(wakeCauses).nullable(),
   sleepEpoch: whole,
-  watcher: memberId.nullable(),
-};
-
-export const wakeupRecord: z.ZodType<WakeupRecord> = z.strictObject({
-  ...recordedWakeup,
-  id: word<WakeupId>(),
   packet: word<string>().nullable(),
+  watcher: memberId.nullable(),
   repeatOf: requestId.exactOptional(),
 });
 
@@ -171,23 +133,6 @@ export const knownWakeup: z.ZodType<KnownWakeup> = z.strictObject({
   requestId,
   record: wakeupRecord,
 });
-
-/** Of a release whose wakeups had no id of their own: one is made of what it had. */
-export const earlierWakeupRecord = z.strictObject({
-  ...recordedWakeup,
-  isCallersId: z.boolean(),
-  bodySha256: digest,
-});
-
-export function fromEarlierWakeup(
-  appId: ApplicationId,
-  requestId: RequestId,
-  earlier: z.output<typeof earlierWakeupRecord>,
-): WakeupRecord {
-  const { isCallersId: _isCallersId, bodySha256: _bodySha256, ...record } = earlier;
-  const id = earlierWakeupId(appId, requestId, record.acceptedAtMs ?? record.begunAtMs);
-  return { ...record, id, packet: null };
-}
 
 const failureCodes = Object.keys(codeTexts)
   .map((code) => Number(code) as Code)

@@ -17,11 +17,9 @@ export const wakeupAnswer: z.ZodType<PeerAnswer<'wake'>> = z.discriminatedUnion(
 export const acceptedWakeup: z.ZodType<AcceptedWakeup> = z.strictObject({
   ...signedRequest,
   receipt: wakeupReceipt,
-  wakeup: z
-    .strictObject({
-      requestId,
-      id: word<WakeupId>().nullable(),
-      aliases: z.array(requestId).max(wakeupAliasesMax),
-    })
-    .exactOptional(),
+  wakeup: z.strictObject({
+    requestId,
+    id: word<WakeupId>().nullable(),
+    aliases: z.array(requestId).max(wakeupAliasesMax),
+  }),
 });

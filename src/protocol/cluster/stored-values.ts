@@ -17,7 +17,7 @@ import type {
   WakeupId,
 } from '../../model/ids.ts';
 import { peerMessageBytesMax } from '../../model/limits.ts';
-import type { KnownWakeup, WakeupRecord } from '../../model/wakeup.ts';
+import type { KnownWakeup } from '../../model/wakeup.ts';
 import {
   applicationId,
   deviceId,
@@ -33,15 +33,7 @@ import {
   whole,
 } from './wire-values.ts';
 import { deviceCalls } from './call-values.ts';
-import {
-  deviceRow,
-  earlierWakeupRecord,
-  fromEarlierWakeup,
-  knownWakeup,
-  memberStatus,
-  plainDeviceRow,
-  sessionId,
-} from './member-values.ts';
+import { deviceRow, knownWakeup, memberStatus, sessionId } from './member-values.ts';
 import { callEndReasons, callStates } from '../../model/call.ts';
 import { connectionKinds } from '../../model/cluster.ts';
 import { signalEndReasons } from '../../model/signal.ts';
@@ -95,7 +87,7 @@ export interface StoredRow {
 const storedRow: z.ZodType<StoredRow> = z.strictObject({ deviceId, row: deviceRow });
 
 export function encodeDeviceRow(deviceId: DeviceId, row: DeviceRow): Uint8Array {
-  return encodeVersioned({ deviceId, row: plainDeviceRow(row) });
+  return encodeVersioned({ deviceId, row });
 }
 
 export function decodeDeviceRow(bytes: Uint8Array): Result<StoredRow, string> {
@@ -186,19 +178,14 @@ export interface LatestWakeup {
   readonly requestId: RequestId;
   readonly deviceId: DeviceId | null;
   readonly id: WakeupId;
-  /** The wakeup itself, where an earlier release kept it in this place. */
-  readonly earlier?: WakeupRecord;
 }
 
-const latestWakeup: z.ZodType<LatestWakeup> = z.union([
-  z.strictObject({ appId: applicationId, requestId, deviceId: deviceId.nullable(), id: word<WakeupId>() }),
-  z
-    .strictObject({ appId: applicationId, requestId, record: earlierWakeupRecord })
-    .transform(({ appId, requestId, record }) => {
-      const earlier = fromEarlierWakeup(appId, requestId, record);
-      return { appId, requestId, deviceId: null, id: earlier.id, earlier };
-    }),
-]);
+const latestWakeup: z.ZodType<LatestWakeup> = z.strictObject({
+  appId: applicationId,
+  requestId,
+  deviceId: deviceId.nullable(),
+  id: word<WakeupId>(),
+});
 
 export function encodeLatestWakeup({ appId, requestId, deviceId, id }: LatestWakeup): Uint8Array {
   return encodeVersioned({ appId, requestId, deviceId, id });

@@ -45,9 +45,7 @@ export function removeRuntimeFile(dataDirectory: string): void {
 /** Null when no server is ready on this directory. */
 export function readRuntimeFile(dataDirectory: string): Runtime | null {
   try {
-    const written = JSON.parse(readFileSync(join(dataDirectory, fileName), 'utf8')) as Runtime;
-    // A server of an earlier release says nothing of certificates.
-    const runtime: Runtime = { ...written, certFiles: written.certFiles ?? {} };
+    const runtime = JSON.parse(readFileSync(join(dataDirectory, fileName), 'utf8')) as Runtime;
     return livingPid(dataDirectory) === runtime.pid ? runtime : null;
   } catch {
     return null;

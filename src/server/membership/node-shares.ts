@@ -94,7 +94,7 @@ export class NodeShares {
       claims,
       random: Math.random,
       rows: link.bucket('rows'),
-      heartbeats: link.bucket('beats'),
+      heartbeats: link.bucket('heartbeats'),
       sessions: liveSessions(directory),
       follower: new SlotReconciler({ directory, peers: this.peers, telemetry }),
       productOf: (deviceId) => registry.peekDevice(deviceId)?.productId ?? null,

@@ -17,12 +17,7 @@ import {
   word,
 } from '../../protocol/cluster/wire-values.ts';
 import { sharedCalls } from '../../protocol/cluster/call-values.ts';
-import {
-  earlierWakeupRecord,
-  fromEarlierWakeup,
-  sessionId,
-  wakeupRecord,
-} from '../../protocol/cluster/member-values.ts';
+import { sessionId, wakeupRecord } from '../../protocol/cluster/member-values.ts';
 import { connectionKinds } from '../../model/cluster.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
@@ -69,22 +64,10 @@ const row: z.ZodType<OutboxItem> = z.union([
   z
     .tuple([z.literal('event'), deviceId, event])
     .transform(([kind, deviceId, event]) => ({ kind, deviceId, event })),
-  // Of a release whose wakeups had no id of their own.
   z
-    .tuple([z.literal('wakeup'), applicationId, requestId, earlierWakeupRecord, event.nullable()])
-    .transform(([kind, appId, requestId, earlier, event]) => ({
+    .tuple([z.literal('wakeup'), applicationId, requestId, wakeupRecord, z.boolean(), event.nullable()])
+    .transform(([kind, appId, requestId, record, isFirst, event]) => ({
       kind,
-      deviceId: earlier.deviceId,
-      appId,
-      requestId,
-      record: fromEarlierWakeup(appId, requestId, earlier),
-      isFirst: true,
-      event,
-    })),
-  z
-    .tuple([z.literal('wakeup-by-id'), applicationId, requestId, wakeupRecord, z.boolean(), event.nullable()])
-    .transform(([, appId, requestId, record, isFirst, event]) => ({
-      kind: 'wakeup' as const,
       deviceId: record.deviceId,
       appId,
       requestId,
@@ -121,14 +104,7 @@ function fieldsOf(item: OutboxItem): readonly unknown[] {
     case 'event':
       return [kind, deviceId, fieldsOfEvent(item.event)];
     case 'wakeup':
-      return [
-        'wakeup-by-id',
-        item.appId,
-        item.requestId,
-        item.record,
-        item.isFirst,
-        fieldsOfEvent(item.event),
-      ];
+      return [kind, item.appId, item.requestId, item.record, item.isFirst, fieldsOfEvent(item.event)];
     case 'calls':
       return [kind, deviceId, item.calls, fieldsOfEvent(item.event)];
   }

@@ -4,13 +4,7 @@
  * field that is wrong yields a placeholder, so that reading stays one expression, and the entry is not used.
  */
 import { utf8Length } from '../../lib/utf8.ts';
-import {
-  isShortSecret,
-  labelsFault,
-  labelsOf,
-  momentTooFar,
-  secondsFault,
-} from '../../model/device-terms.ts';
+import { isShortSecret, labelsFault, labelsOf, secondsFault } from '../../model/device-terms.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { ProductDefaults } from '../../model/product-defaults.ts';
 import { secretBytesMax, secretCharactersMin } from '../../model/provisioning-limits.ts';
@@ -26,8 +20,6 @@ export interface FieldError {
 /** What is asked of an entry beyond its form. */
 export interface EntryRules {
   readonly allowShortSecrets: boolean;
-  /** An earlier release may have accepted moments after the year 9999. */
-  readonly isStored?: true;
 }
 
 const shortSecret =
@@ -104,7 +96,7 @@ export class EntryReader {
     const value = this.#entry[field] ?? null;
     if (value === null) return null;
     const fault = secondsFault(value);
-    if (fault === null || (fault === momentTooFar && this.#rules.isStored === true)) return Number(value);
+    if (fault === null) return Number(value);
     return (this.#refuse(field, fault), null);
   }
 

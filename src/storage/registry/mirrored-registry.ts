@@ -137,7 +137,7 @@ export class MirroredRegistryStore implements MirroredRegistry {
     const { kind, id, position } = change;
     const own = this.#unshared.find(kind, id);
     if (own !== null) {
-      const [, isAdopted, , sharedAt = null] = own;
+      const [, isAdopted, , sharedAt] = own;
       if (sharedAt !== null && position < sharedAt) return;
       if (sharedAt === null && !isAdopted) return this.#unshared.hold(change);
       this.#unshared.remove(kind, id);
@@ -150,11 +150,9 @@ export class MirroredRegistryStore implements MirroredRegistry {
     if (found === null) return;
     const { kind, id } = found;
     const held = this.#unshared.find(kind, id)?.[2] ?? null;
-    // A release before held no positions: what came then counts.
-    const [row = null, heldAt = Infinity] = held ?? [];
-    if (held === null || heldAt < position) return this.#unshared.awaitReturn(found, position);
+    if (held === null || held[1] < position) return this.#unshared.awaitReturn(found, position);
     this.#unshared.remove(kind, id);
-    this.#put({ kind, id, row: row === null ? null : Buffer.from(row) }, applied);
+    this.#put({ kind, id, row: held[0] && Buffer.from(held[0]) }, applied);
   }
 
   #moveTo(position: number): void {

@@ -66,7 +66,7 @@ function checkRow(kind: KindName, id: string, bytes: Uint8Array): Result<Buffer,
 
 function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
   // The node that accepted the entry has applied the rules.
-  const rules = { allowShortSecrets: true, isStored: true } as const;
+  const rules = { allowShortSecrets: true };
   const entry = parseEntry(kind, writeEntry(kind, decodeRow(kind, id, row)), rules);
   if (!entry.ok) return fail(`${entry.error.field} ${entry.error.reason}`);
   if (idOf(kind, entry.value) !== id) return fail('its row is of another entry');
@@ -80,8 +80,8 @@ function repack(kind: KindName, id: string, row: Row): Result<Buffer, string> {
 export type UnsharedRow = readonly [
   place: number,
   isAdopted: boolean,
-  held: readonly [row: Uint8Array | null, position?: number] | null,
-  sharedAt?: number | null,
+  held: readonly [row: Uint8Array | null, position: number] | null,
+  sharedAt: number | null,
 ];
 
 interface UnsharedTables {
@@ -183,13 +183,14 @@ export class UnsharedEntries {
     const place = lastPlace + 1;
     void this.#tables.state.put(stateKey, [position, place, isOn]);
     void this.#tables.places.put(placeKey(place), [kind, id]);
-    void this.#tables.entries.put(key, [place, isAdopted, before?.[2] ?? null]);
+    void this.#tables.entries.put(key, [place, isAdopted, before?.[2] ?? null, null]);
   }
 
   /** What all nodes have of it while this node's change is on its way; null: it is gone there. */
   hold({ kind, id, row: theirs, position }: CheckedSharedChange): void {
     const row = this.find(kind, id);
-    if (row !== null) void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], [theirs, position]]);
+    if (row !== null)
+      void this.#tables.entries.put(entryKey(kind, id), [row[0], row[1], [theirs, position], null]);
   }
 
   /** It is shared, at `position`: until that comes back here, nothing that stands before it counts. */
@@ -203,7 +204,7 @@ export class UnsharedEntries {
   /** The shared registry was made anew: what was shared before has no position there. */
   forgetReturns(): void {
     for (const { key, value } of Array.from(this.#tables.entries.getRange({})))
-      if (typeof value[3] === 'number') void this.#tables.entries.remove(key);
+      if (value[3] !== null) void this.#tables.entries.remove(key);
   }
 
   /** Null: it was changed again, or is not unshared. */

@@ -96,7 +96,7 @@ const rowProperties = {
   bridge: ['keySha256', 'appIds', 'revoked'],
 } as const satisfies Properties;
 
-/** What an entry may lack. At the end of its row it is left out, so that the row is the one that older releases wrote. */
+/** Properties that an entry may lack: at the end of its row they take no bytes. */
 const optionalProperties: ReadonlySet<string> = new Set(['defaults', 'labels']);
 
 type Properties = { readonly [Kind in KindName]: readonly (keyof EntryOf[Kind])[] };
@@ -124,7 +124,6 @@ export function encodeRow<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind
   return row;
 }
 
-/** Of a row as this release or an older one wrote it. */
 export function decodeRow<Kind extends KindName>(kind: Kind, id: string, row: Row): EntryOf[Kind] {
   const [first = '', second]: readonly string[] = idProperties[kind];
   const firstEnd = second === undefined ? id.length : id.indexOf(idSeparator);

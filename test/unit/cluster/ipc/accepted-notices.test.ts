@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { gatherAccepted } from '../../../../src/cluster/ipc/accepted-notices.ts';
 import { noticesGatheredMax, noticesGatheredMs } from '../../../../src/cluster/ipc/notice-limits.ts';
 import { peerMessageBytesMax } from '../../../../src/model/limits.ts';
-import type { DeviceId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import type { AcceptedWakeup, PeerNotice } from '../../../../src/model/peer.ts';
 import { encodePeerMessage } from '../../../../src/protocol/cluster/peer-message.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -21,6 +21,7 @@ function accepted(number: number): AcceptedWakeup {
     signature: number.toString(16).padStart(64, '0'),
     signatureExpiresMs: 1_763_627_400_000,
     receipt: { deviceId: 'D'.repeat(128) as DeviceId, acceptedAtMs: 1_763_627_400_123 + number },
+    wakeup: { requestId: 'ring' as RequestId, id: null, aliases: [] },
   };
 }
 

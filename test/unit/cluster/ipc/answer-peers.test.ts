@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
 import { succeed } from '../../../../src/lib/result.ts';
-import type { DeviceId, SessionId } from '../../../../src/model/ids.ts';
+import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
 import type { PeerKind, PeerQuestion } from '../../../../src/model/peer.ts';
 import { disconnectEverywhere } from '../../../../src/cluster/ownership/disconnect-everywhere.ts';
 import { testDevice } from '../../../support/fakes.ts';
@@ -86,8 +86,10 @@ test('news are passed on, a superseded session closes', async () => {
 test('repeats of several accepted wakeups are answered like them by whoever was told', async () => {
   const scene = new ClusterScene();
   const requests = [scene.wakeup(), scene.wakeup()];
+  const repeatOf = 'first' as RequestId;
   const wakeups = requests.map(({ signature, signatureExpiresMs }, place) => {
-    return { signature, signatureExpiresMs, receipt: { deviceId: testDevice, acceptedAtMs: place } };
+    const receipt = { deviceId: testDevice, acceptedAtMs: place };
+    return { signature, signatureExpiresMs, receipt, wakeup: { requestId: repeatOf, id: null, aliases: [] } };
   });
   scene.member(1).peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
   await settle();
@@ -95,7 +97,7 @@ test('repeats of several accepted wakeups are answered like them by whoever was 
   const answers = await Promise.all(requests.map((request) => submitWakeup(deps, request)));
   assert.deepEqual(
     answers,
-    wakeups.map(({ receipt }) => succeed(receipt)),
+    wakeups.map(({ receipt }) => ({ ...succeed(receipt), repeatOf })),
   );
 });
 

@@ -78,7 +78,7 @@ for (const [defaults, field, reason] of wrong)
 
 const given: Product = { ...plain, defaults: { heartbeat_s: 120, media: { audio_rate: 8000 } } };
 
-test('the row of a product without defaults is the one of releases before them, and is read as none', () => {
+test('the row of a product without defaults has no value for them, and is read as none', () => {
   assert.deepEqual(encodeRow('product', plain), [[]]);
   assert.deepEqual(decodeRow('product', 'doorbell', [[]]), plain);
   assert.deepEqual(decodeRow('product', 'doorbell', encodeRow('product', given)), given);
@@ -90,7 +90,7 @@ function change(row: unknown[]) {
   return checkChange({ kind: 'product', id: 'doorbell', row: packPlain(row) });
 }
 
-test('defaults come from other nodes as they were packed, also from a release that has none', () => {
+test('defaults come from other nodes as they were packed, and none as none', () => {
   for (const product of [plain, given]) {
     const row = encodeRow('product', product);
     assert.deepEqual(change([...row]), {
