@@ -34,17 +34,12 @@ export function findReleaseProblems(root: string, { version, tag }: Release): st
 
 export function findChangelogProblems(changelog: string, version: string): string[] {
   const [, ...sections] = changelog.split(/^## /m);
-  const unreleased = sections.find((section) => section.startsWith('[Unreleased]'));
   const entry = sections.find((section) => section.startsWith(`[${version}]`));
-  const problems: string[] = [];
-  if (unreleased !== undefined && bodyOf(unreleased) !== '')
-    problems.push(
-      `CHANGELOG.md: what is unreleased is part of ${version}: put it under ## [${version}] - YYYY-MM-DD`,
-    );
-  if (entry === undefined) return [...problems, `CHANGELOG.md has no entry: ## [${version}] - YYYY-MM-DD`];
-  if (!/^\[[^\]]+\] - \d{4}-\d\d-\d\d$/m.test(entry.split('\n')[0] ?? ''))
-    problems.push(`CHANGELOG.md: the entry of ${version} has no day: ## [${version}] - YYYY-MM-DD`);
-  return [...problems, ...findUpgradeProblems(bodyOf(entry), version)];
+  if (entry === undefined) return [`CHANGELOG.md has no entry: ## [${version}] - YYYY-MM-DD`];
+  const hasDay = /^\[[^\]]+\] - \d{4}-\d\d-\d\d$/.test(entry.split('\n')[0] ?? '');
+  const problems = findUpgradeProblems(bodyOf(entry), version);
+  if (hasDay) return problems;
+  return [`CHANGELOG.md: the entry of ${version} has no day: ## [${version}] - YYYY-MM-DD`, ...problems];
 }
 
 function findUpgradeProblems(body: string, version: string): string[] {
