@@ -30,14 +30,16 @@ import {
 import { codeTexts, endpointCodes, type Code, type FailureCode, type Refusal } from '../../model/codes.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
 import { wakeCauses } from '../../model/signal.ts';
-import type {
-  KnownWakeup,
-  LoggedTurn,
-  RefusedWakeup,
-  WakeupReceipt,
-  WakeupRecord,
-  WakeupRequest,
-  WakeupsKnown,
+import type { AcceptedWakeup, PeerAnswer } from '../../model/peer.ts';
+import {
+  type KnownWakeup,
+  type LoggedTurn,
+  type RefusedWakeup,
+  type WakeupReceipt,
+  type WakeupRecord,
+  type WakeupRequest,
+  type WakeupsKnown,
+  wakeupAliasesMax,
 } from '../../model/wakeup.ts';
 
 export const sessionId = word<SessionId>();
@@ -107,7 +109,24 @@ export const wakeupRequest: z.ZodType<WakeupRequest> = z.strictObject({
   ...signedRequest,
 });
 
-export const wakeupReceipt: z.ZodType<WakeupReceipt> = z.strictObject({ deviceId, acceptedAtMs: stamp });
+const wakeupReceipt: z.ZodType<WakeupReceipt> = z.strictObject({ deviceId, acceptedAtMs: stamp });
+
+const repeatMark = { repeatOf: requestId.exactOptional() };
+
+export const wakeupAnswer: z.ZodType<PeerAnswer<'wake'>> = z.discriminatedUnion('ok', [
+  z.strictObject({ ok: z.literal(true), value: wakeupReceipt, ...repeatMark }),
+  z.strictObject({ ok: z.literal(false), error: refusalOf(endpointCodes.wakeup), ...repeatMark }),
+]);
+
+export const acceptedWakeup: z.ZodType<AcceptedWakeup> = z.strictObject({
+  ...signedRequest,
+  receipt: wakeupReceipt,
+  wakeup: z.strictObject({
+    requestId,
+    id: word<WakeupId>().nullable(),
+    aliases: z.array(requestId).max(wakeupAliasesMax),
+  }),
+});
 
 const wakeupStatus = z.enum(['accepted', 'unknown', 'failed', 'completed', 'expired']);
 

@@ -24,10 +24,10 @@ import {
   unpackVersioned,
   result,
 } from './wire-values.ts';
-import { acceptedWakeup, wakeupAnswer } from './repeat-values.ts';
 import { callEnd, callEndOrder, callOrder, callRejection } from './call-values.ts';
 import { deviceOutcomes, provisioningRefusal, provisioningRequest } from './provisioning-values.ts';
 import {
+  acceptedWakeup,
   callEndRefusal,
   deviceSlots,
   loggedSession,
@@ -40,6 +40,7 @@ import {
   messageRequest,
   wakeupRequest,
   wakeupsKnown,
+  wakeupAnswer,
 } from './member-values.ts';
 
 /** First from both ends. The connection ends behind `refused`. */
