@@ -56,7 +56,6 @@ const commands: readonly (readonly [line: string, exitCode: 0 | 1])[] = [
   ['audit', 0],
   ['ops-token list', 0],
   ['token-key list', 0],
-  ['version --query reveille', 0],
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'reveille-commands-'));

@@ -57,7 +57,7 @@ const commands = new Map<string, () => Promise<AddCommand>>(
 );
 
 /** Options before the command that take a value. */
-const valued = new Set(['--config', '--data-dir', '--set', '--profile', '--query']);
+const valued = new Set(['--config', '--data-dir', '--set', '--profile']);
 
 /** `args`: as they are typed, behind the program's name; with the command that they name, or with all. */
 export async function buildProgram(args: readonly string[] = []): Promise<Command> {
@@ -71,7 +71,6 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     .option('--set <section.key=value>', 'one setting, over file and environment; may be repeated', collect)
     .option('--profile <name>', 'a server elsewhere, by the name that profile add gave it')
     .option('--json', 'answer as JSON, for machines')
-    .option('--query <expression>', 'what of each JSON answer is wanted, in JMESPath; implies --json')
     .exitOverride()
     .configureOutput({
       // Its errors are reported as all others are; its help is for people.

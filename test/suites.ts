@@ -41,7 +41,7 @@ export const suites: Readonly<Record<string, Suite>> = {
   },
   docs: {
     about: 'every shell block of every page, as it is written',
-    tools: ['curl', 'gcc', 'make', 'nats-server', 'openssl', 'python3', 'ip'],
+    tools: ['curl', 'gcc', 'jq', 'make', 'nats-server', 'openssl', 'python3', 'ip'],
     flags: patient,
   },
   examples: {

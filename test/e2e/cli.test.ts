@@ -31,8 +31,6 @@ test('help exits 0, a usage that cannot be exits 2, a failure exits 1; none show
     [['simulate', '--help'], 0, /Examples:/],
     [['nonsense'], 2, /unknown command/],
     [['wake', '--nonsense', 'D'], 2, /unknown option/],
-    [['version', '--query', '[reveille, 1]'], 2, /^{"error":"--query: /],
-    [['version', '--query', '[reveille, `1`]'], 0, /^\["[\d.]+",1\]\n$/],
     [['wake'], 2, /missing required argument/],
     [['device', '--json'], 2, /^{"error":"a command is missing","advice":\[.*\]}\n$/],
     [['wake', '--json'], 2, /^{"error":"missing required argument 'device'","advice":\[.*\]}\n$/],

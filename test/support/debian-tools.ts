@@ -17,6 +17,7 @@ const packages = {
   curl: 'curl',
   openssl: 'openssl',
   gcc: 'gcc',
+  jq: 'jq',
   make: 'make',
   'nats-server': 'nats-server',
   'systemd-analyze': 'systemd',

@@ -6,7 +6,6 @@ import { CommandError, reveilleCommand, usageError } from '../shell/command-erro
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addWatchOption, answerOrWatch, type WatchOptions } from '../shell/watch.ts';
 import { advised, serverClient } from './admin-client.ts';
 import { callsTable, capacityTable } from './calls-view.ts';
 import type { OpsClient } from './ops-client.ts';
@@ -37,16 +36,11 @@ function addList(calls: Command): void {
     .description('List the live call sessions of the running server, the oldest first.')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
     .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
-    .action(
-      inContext((context, { watch, ...options }: ListOptions) =>
-        answerOrWatch(context, { watch }, (again, signal) => listCalls(again, options, signal)),
-      ),
-    );
+    .action(inContext(listCalls));
   addExamples(
-    addWatchOption(command),
+    command,
     ['calls list', 'all of them'],
     ['calls list --device DOOR-1 --json', 'of one device, for machines'],
-    ['calls list --watch 5', 'drawn anew every 5 seconds'],
   );
 }
 
@@ -92,16 +86,15 @@ function addCapacity(calls: Command): void {
       'Show the media processes: how busy their workers are, which share of them the calls take, and for how many more ' +
         'calls like them there is room.',
     )
-    .action(inContext((context, options: WatchOptions) => answerOrWatch(context, options, showCapacity)));
+    .action(inContext(showCapacity));
   addExamples(
-    addWatchOption(command),
+    command,
     ['calls capacity', 'a line for each process, and one for each of its workers'],
     ['calls capacity --json', 'for machines: shares from 0 to 1'],
-    ['calls capacity --watch', 'drawn anew every 2 seconds'],
   );
 }
 
-interface ListOptions extends WatchOptions {
+interface ListOptions {
   readonly device?: string;
   readonly limit: number;
 }
@@ -123,16 +116,12 @@ interface LinkAnswer {
   readonly expires_at: string;
 }
 
-async function listCalls(
-  context: CommandContext,
-  { device, limit }: ListOptions,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function listCalls(context: CommandContext, { device, limit }: ListOptions): Promise<void> {
   const query = new URLSearchParams({
     limit: String(limit),
     ...(device !== undefined && { device_id: device }),
   });
-  const listing = await callServer(context).ask<Listing>('/v1/calls', query, signal);
+  const listing = await callServer(context).ask<Listing>('/v1/calls', query);
   context.output.answer(listing, callsTable(listing.calls, context.clock.wallMs()));
   if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
 }
@@ -142,8 +131,8 @@ interface Capacity {
   readonly room: number;
 }
 
-async function showCapacity(context: CommandContext, signal: AbortSignal | undefined): Promise<void> {
-  const capacity = await callServer(context).ask<Capacity>('/v1/calls/capacity', undefined, signal);
+async function showCapacity(context: CommandContext): Promise<void> {
+  const capacity = await callServer(context).ask<Capacity>('/v1/calls/capacity');
   context.output.answer(capacity, capacityTable(capacity.processes));
 }
 

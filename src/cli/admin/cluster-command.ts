@@ -6,7 +6,6 @@ import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { serverClient } from './admin-client.ts';
 import type { OpsClient } from './ops-client.ts';
 import { alignColumns } from '../shell/output.ts';
-import { addWatchOption, answerOrWatch, type WatchOptions } from '../shell/watch.ts';
 
 export function addClusterCommand(program: Command): void {
   const cluster = program
@@ -17,12 +16,11 @@ export function addClusterCommand(program: Command): void {
     .description(
       'Show each member: its state, its sessions, how far it is behind, and the age of that. Fails when one is not up, or the age exceeds 7.5 s.',
     )
-    .action(inContext((context, options: WatchOptions) => answerOrWatch(context, options, showStatus)));
+    .action(inContext(showStatus));
   addExamples(
-    addWatchOption(status),
+    status,
     ['cluster status', 'a line for each; exit code 1 when one is not up, or the answer is old'],
     ['cluster status --json', 'for machines: ages in milliseconds'],
-    ['cluster status --watch', 'drawn anew every 2 seconds, as during a restart'],
   );
   const restart = cluster
     .command('restart')
@@ -42,8 +40,8 @@ export function addClusterCommand(program: Command): void {
   );
 }
 
-async function showStatus(context: CommandContext, signal: AbortSignal | undefined): Promise<void> {
-  const cluster = await readCluster(clientOf(context), signal);
+async function showStatus(context: CommandContext): Promise<void> {
+  const cluster = await readCluster(clientOf(context));
   context.output.answer(cluster, `${tableOf(cluster.members)}${staleNotice(cluster)}`);
   if (cluster.stale || cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
@@ -63,8 +61,8 @@ async function restartWorkers(context: CommandContext): Promise<void> {
   );
 }
 
-function readCluster(client: OpsClient, signal?: AbortSignal): Promise<ClusterJson> {
-  return client.ask<ClusterJson>('/v1/cluster', undefined, signal);
+function readCluster(client: OpsClient): Promise<ClusterJson> {
+  return client.ask<ClusterJson>('/v1/cluster');
 }
 
 function clientOf(context: CommandContext): OpsClient {

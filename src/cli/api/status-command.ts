@@ -8,7 +8,6 @@ import { adminClient, advised } from '../admin/admin-client.ts';
 import { adviceToAdd } from '../admin/device-command.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption } from '../shell/option-values.ts';
-import { addWatchOption, answerOrWatch, type WatchOptions } from '../shell/watch.ts';
 import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
 import { connectionsText, statusJson, statusText } from './status-view.ts';
 
@@ -22,10 +21,9 @@ export function addStatusCommand(program: Command): void {
     .argument('<device...>', 'device ids', parseDeviceIds)
     .action(inContext(show));
   addExamples(
-    addWatchOption(addApiOptions(command)),
+    addApiOptions(command),
     ['status DOOR-1', 'both connections, their times and ages, and the latest transitions with reasons'],
     ['status DOOR-1 --json', 'for machines: times in Unix seconds and as ISO 8601'],
-    ['status DOOR-1 --watch', 'drawn anew every 2 seconds'],
     ['status DOOR-1 DOOR-2 DOOR-3', 'a line for each, with a credential that may read connectivity'],
   );
 }
@@ -34,31 +32,22 @@ function parseDeviceIds(text: string, earlier: readonly string[] = []): readonly
   return [...earlier, parseDeviceIdOption(text)];
 }
 
-type StatusOptions = ApiOptions & WatchOptions;
-
-function show(
-  context: CommandContext,
-  ids: readonly string[],
-  { watch, ...options }: StatusOptions,
-): Promise<void> {
+function show(context: CommandContext, ids: readonly string[], options: ApiOptions): Promise<void> {
   const [only = '', ...more] = ids;
   const { profile } = context;
   const hasApiOnly = profile?.api !== undefined && profile.ops === undefined;
   const asksApi = more.length > 0 || hasApiOnly || Object.keys(options).length > 0;
-  return answerOrWatch(context, { watch }, (again, signal) =>
-    asksApi ? showConnections(again, ids, options, signal) : showStatus(again, only, signal),
-  );
+  return asksApi ? showConnections(context, ids, options) : showStatus(context, only);
 }
 
 async function showConnections(
   context: CommandContext,
   ids: readonly string[],
   options: ApiOptions,
-  signal: AbortSignal | undefined,
 ): Promise<void> {
   const [deviceId = null] = ids;
   await withApi(context, options, { permissions: ['connectivity:read'], deviceId }, async (api) => {
-    const result = await api.connectivityOf(ids, { signal });
+    const result = await api.connectivityOf(ids);
     if (!result.ok)
       return context.output.refusal(envelopeOf(result), `refused: ${result.message} (${result.code})`);
     const { devices } = result.data;
@@ -67,16 +56,10 @@ async function showConnections(
   });
 }
 
-async function showStatus(
-  context: CommandContext,
-  id: string,
-  signal: AbortSignal | undefined,
-): Promise<void> {
+async function showStatus(context: CommandContext, id: string): Promise<void> {
   const client = adminClient(context);
   const query = new URLSearchParams({ device_id: id });
-  const status = await advised(adviceToAdd(id), () =>
-    client.ask<DeviceStatus>('/v1/device/status', query, signal),
-  );
+  const status = await advised(adviceToAdd(id), () => client.ask<DeviceStatus>('/v1/device/status', query));
   const source = client.isLive ? 'server' : 'store';
   context.output.answer(statusJson(status, source), statusText(status, source));
 }

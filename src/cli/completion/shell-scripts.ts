@@ -13,7 +13,8 @@ export function completionScript(shell: Shell, commands: readonly CompletedComma
   return `#compdef reveille\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(commands)}${zshFirst}`;
 }
 
-const profileNames = `reveille profile list --query "join(' ', profiles[].name)" 2>/dev/null | tr -d '"'`;
+/** The first column of the table. */
+const profileNames = `reveille profile list 2>/dev/null | awk 'NR > 1 { print $1 }'`;
 
 /** Loaded from its fpath, zsh runs the script as the completion that was asked for first. */
 const zshFirst = 'if [[ $funcstack[1] = _reveille ]]; then _bash_complete -o default -F _reveille; fi\n';
@@ -110,7 +111,7 @@ function fishLines({ path, commands, options, choices, takesFile }: CompletedCom
 
 function fishOption({ flags, description, takesValue, choices, value }: CompletedOption): string {
   const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`));
-  const listed = value === 'profile' ? `(${profileNames} | string split ' ')` : choices?.join(' ');
+  const listed = value === 'profile' ? `(${profileNames})` : choices?.join(' ');
   const kind = !takesValue ? [] : value === 'file' ? ['-r', '-F'] : ['-x'];
   const values = listed === undefined ? [] : [`-a ${quoted(listed)}`];
   return [...names, ...kind, ...values, `-d ${quoted(description)}`].join(' ');

@@ -15,19 +15,16 @@ import {
 import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
 import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
 import { confirmOnTerminal, dialogueOnTerminal, type Confirm, type Dialogue } from './confirmation.ts';
-import { compileQuery } from './answer-query.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
 export interface GlobalOptions extends GivenPlace {
   readonly json?: boolean;
-  /** JMESPath, applied to each JSON answer. */
-  readonly query?: string;
 }
 
 /** Each defaults to that of the process. */
 interface CommandSurroundings {
   readonly clock?: Clock;
-  readonly output?: Output | undefined;
+  readonly output?: Output;
   readonly confirm?: Confirm | null;
   readonly openDialogue?: (() => Dialogue) | null;
 }
@@ -89,13 +86,6 @@ export class CommandContext {
     return resolve(this.settings.data.dir);
   }
 
-  /** The same command with another output. */
-  withOutput(output: Output): CommandContext {
-    const { clock, confirm, openDialogue } = this;
-    const surroundings = { clock, output, confirm, openDialogue };
-    return new CommandContext(this.#place, this.settingsSources.env, surroundings);
-  }
-
   newProgressLine(): ProgressLine {
     return new ProgressLine(process.stderr, this.clock);
   }
@@ -105,8 +95,7 @@ export class CommandContext {
 export function inContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
 ): (...given: unknown[]) => Promise<void> {
-  return async (...given) =>
-    act(await contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
+  return async (...given) => act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
 }
 
 /**
@@ -119,10 +108,7 @@ export function inLocalContext(
     const { context, profile } = optionsOf(given.at(-1) as Command);
     const named = profile ?? process.env['REVEILLE_PROFILE'] ?? '';
     if (context === undefined && named !== '') throw onlyHere({ name: named });
-    return act(
-      await contextOf(given.at(-1) as Command, { profile: null }),
-      ...(given.slice(0, -1) as never[]),
-    );
+    return act(contextOf(given.at(-1) as Command, { profile: null }), ...(given.slice(0, -1) as never[]));
   };
 }
 
@@ -143,13 +129,11 @@ function optionsOf(command: Command): GivenOptions {
 }
 
 /** The context of an action: the option value `context` of the program, else one made from its options and `more`. */
-async function contextOf(command: Command, more: GlobalOptions = {}): Promise<CommandContext> {
+function contextOf(command: Command, more: GlobalOptions = {}): CommandContext {
   const { context, ...options } = optionsOf(command);
   if (context !== undefined) return context;
   repeatInAdvice(placeOptionsOf(options));
-  const { query } = options;
-  const output = query === undefined ? undefined : new ProcessOutput(true, await compileQuery(query));
-  return new CommandContext({ ...options, ...more }, process.env, { output });
+  return new CommandContext({ ...options, ...more });
 }
 
 /** Those of the given options that say which server or store is meant. */

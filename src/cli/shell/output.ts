@@ -3,7 +3,6 @@
  * line for machines; refusals and remarks for people, and the line of progress, on standard error, where they spoil no
  * pipe. Text from strangers is shown escaped.
  */
-import type { AnswerQuery } from './answer-query.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { showable, showableLines } from '../../lib/showable-text.ts';
 
@@ -21,21 +20,18 @@ export interface Output {
 
 /** True when these arguments, typed behind the program's name, ask for JSON: also when they are otherwise wrong. */
 export function asksForJson(args: readonly string[]): boolean {
-  return args.some((arg) => arg === '--json' || arg === '--query' || arg.startsWith('--query='));
+  return args.includes('--json');
 }
 
 export class ProcessOutput implements Output {
   readonly wantsJson: boolean;
-  readonly #query: AnswerQuery;
 
-  /** `query`: what is shown of an answer for machines. */
-  constructor(wantsJson: boolean, query: AnswerQuery = (answer) => answer) {
+  constructor(wantsJson: boolean) {
     this.wantsJson = wantsJson;
-    this.#query = query;
   }
 
   answer(json: unknown, text: string): void {
-    process.stdout.write(`${this.wantsJson ? JSON.stringify(this.#query(json)) : showableLines(text)}\n`);
+    process.stdout.write(`${this.wantsJson ? JSON.stringify(json) : showableLines(text)}\n`);
   }
 
   refusal(json: unknown, text: string): void {
@@ -114,7 +110,7 @@ export class ProgressLine {
   }
 }
 
-export interface TableTerminal extends ProgressScreen {
+interface TableTerminal extends ProgressScreen {
   /** Characters in a line; unknown, or 0: as many as one likes. */
   readonly columns?: number | undefined;
 }

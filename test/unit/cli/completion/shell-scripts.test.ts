@@ -34,7 +34,7 @@ function answers(t: TestContext, shell: Shell, lines: readonly string[]): readon
 /** The function of the script, called as the shell calls it. */
 const called = `try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _reveille; printf '%s\\n' "\${COMPREPLY[@]}"; echo END; }`;
 /** In place of the program, which is asked for nothing but the names of profiles. */
-const profiles = `reveille() { echo '"lab prod"'; }`;
+const profiles = `reveille() { printf '%s\n' 'NAME  OPS' 'lab   -' 'prod  -'; }`;
 
 test('bash completes commands, options, choices and profiles', { skip: missing('bash') }, (t) => {
   const tried: readonly (readonly [line: string, words: readonly string[]])[] = [
