@@ -415,8 +415,7 @@ export const auditListItemsMax = 16;
 export const auditOutcomeBytes = 512;
 /** Changes under way at the same time; another one is refused. */
 export const auditedAtOnceMax = 64;
-/** A follower of the audit log looks so often for new lines, and waits so long for the result of one. */
-export const auditFollowMs = 250;
+/** A follower of the audit log waits so long for the result of a change. */
 export const auditResultMsMax = 60_000;
 /** Named tokens of operators; another one is refused. */
 export const opsTokensMax = 64;

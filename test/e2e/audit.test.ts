@@ -5,11 +5,13 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { addAuditCommand } from '../../src/cli/admin/audit-command.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import type { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import type { AuditLine } from '../../src/model/audit.ts';
 import { LongCommand, runCli } from '../support/cli-process.ts';
 import { anIntent, linesInFile, openAudit } from '../support/audit-scene.ts';
+import { commandScene } from '../support/command-scene.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -222,6 +224,18 @@ test('a change within which the process was killed has its line, which says that
   );
 });
 
+test('a line of it for people is one line, whatever is in it', async (t) => {
+  await refused('/v1/device/kick', { device_id: 'a\n\u001b[2J' });
+  const { run, output } = commandScene(t, addAuditCommand, { dataDir: server.dataDirectory });
+  await run('audit', '--limit', '1', '--action', 'device.*');
+  assert.match(
+    output.text,
+    /device\.kick +local +refused {2}device_id="a\\n\\u001b\[2J" {2}from 127\.0\.0\.1: no device/,
+  );
+  await run('audit', '--operator', 'nobody');
+  assert.deepEqual(output.remarks, ['no such change is in the audit log']);
+});
+
 test('the command line follows it across a rotation and a SIGHUP, which has its line whatever the level of the log', async (t) => {
   const data = join(temporaryDirectory(t), 'data');
   const file = join(temporaryDirectory(t), 'registry.json');
@@ -251,7 +265,7 @@ test('the command line follows it across a rotation and a SIGHUP, which has its 
   assert.deepEqual(whoAndWhat(linesOf(follower.lines)), expected);
   const logged = command.lines.filter((line) => line.includes('"msg":"audit"'));
   assert.deepEqual(whoAndWhat(linesOf(logged)), expected);
-  assert.equal(await command.stop('SIGTERM'), 0);
   const listed = await runCli(['registry', 'list', 'devices', '--data-dir', data]);
   assert.match(listed.stdout, /^evil\\u000a\\u001b\[2J +p +\*\*\*/m);
+  assert.equal(await command.stop('SIGTERM'), 0);
 });

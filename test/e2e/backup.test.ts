@@ -83,13 +83,13 @@ test('a backup taken under load has all that was shown before; the server restor
   assert.match((await run('verify', file)).stdout, /is whole .*: 24 devices/);
   await run('restore', file, '--data-dir', restored);
   assert.equal(standing['state'], 'off');
-  assert.deepEqual(await standingOf(restored), standing);
   for (const name of ['ops.token', 'ops-tokens.json', 'token-keys.json', 'audit.log'])
     assert.deepEqual(readFileSync(join(restored, name)), readFileSync(join(data, name)), name);
   const whole = ['registry', 'export', '--with-secrets', '--data-dir'];
   assert.equal((await run(...whole, restored)).stdout, (await run(...whole, data)).stdout);
 
   const second = await startServerProcess(t, [...overrides, `data.dir=${restored}`]);
+  assert.deepEqual(await standingOf(restored), standing);
   const again = new ApiClient(second.ports.api, siteCredential);
   t.after(() => again.close());
   const events = await readWholeLog(again);
@@ -123,7 +123,7 @@ test('a backup goes through a pipe, and back', async (t) => {
   shell(`"$0" "$@" backup - --data-dir ${data} >${piped}`);
   assert.match(shell(`"$0" "$@" verify - <${piped}`), /^the pipe is whole .*: 2 devices/);
   assert.match(shell(`"$0" "$@" restore - --data-dir ${restored} <${piped}`), /^restored .*: 2 devices/);
-  const list = await run('registry', 'list', '--data-dir', restored);
-  assert.match(list.stdout, /devices +2/);
+  const { stdout } = await run('registry', 'export', '--data-dir', restored);
+  assert.equal((JSON.parse(stdout) as { devices: unknown[] }).devices.length, 2);
   assert.equal(await server.command.stop('SIGTERM'), 0);
 });

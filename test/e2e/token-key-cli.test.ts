@@ -46,7 +46,8 @@ test('an operator lists, rotates and retires the keys of a running server, which
   const listed = await tokenKey('list');
   assert.match(listed.stdout, /^KID +MADE +USE\n[0-9a-f]{8} +\S+Z +signs\n[0-9a-f]{8} +\S+Z +accepted\n$/);
   const unknown = await tokenKey('retire', 'nonsense');
-  assert.deepEqual([unknown.exitCode, unknown.stderr.trim()], [1, 'no token key "nonsense"']);
+  assert.equal(unknown.exitCode, 1);
+  assert.match(unknown.stderr, /^no token key "nonsense"\n {2}see which there are: .* token-key list /);
   const retired = jsonOf(await tokenKey('retire', made[0]?.kid ?? '', '--json'));
   assert.deepEqual(retired.keys, [rotated.keys[0]]);
   const last = await tokenKey('retire', rotated.keys[0]?.kid ?? '');
@@ -65,7 +66,6 @@ test('an operator lists, rotates and retires the keys of a running server, which
   secrets.push(readFileSync(file.path, 'utf8'));
 
   assert.equal(await server.command.stop('SIGTERM'), 0);
-  assert.deepEqual(jsonOf(await tokenKey('list', '--json')).keys, reloaded, 'a server at rest says the same');
   const said = [...answers, ...server.command.lines, server.command.stderr].join('\n');
   const shown = secrets.flatMap((text) => text.match(/[\w-]{43}/g) ?? []);
   assert.equal(shown.length, 5);

@@ -1,12 +1,13 @@
-/** `reveille wakeups` as a process, and the lines of refused wakeups in the log, beside a running server and a store at rest. */
+/** `reveille wakeups` as a process, and the lines of refused wakeups in the log, beside a running server. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { WakeupsAnswer } from '../../src/gateways/admin/wakeup-routes.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { startTestServer } from '../support/test-server.ts';
 
-test('an operator sees what became of the wakeups of a request id, accepted and refused, also of a store at rest', async () => {
+test('an operator sees what became of the wakeups of a request id, accepted and refused', async (t) => {
   const server = await startTestServer();
+  t.after(() => server.stop());
   const cli = (...args: readonly string[]): Promise<CliResult> =>
     runCli(['wakeups', ...args, '--data-dir', server.dataDirectory]);
   const ask = async (...args: readonly string[]): Promise<WakeupsAnswer> =>
@@ -77,10 +78,5 @@ test('an operator sees what became of the wakeups of a request id, accepted and 
   );
   assert.match((await cli('ring 9')).stdout, /this id is a repeat of ring 8/);
 
-  await server.halt();
-  assert.equal((await ask('ring 9')).wakeups[0]?.repeat_of, 'ring 8');
-  const atRest = await ask('ring 7');
-  assert.deepEqual([atRest.wakeups.length, atRest.refused.length], [1, 0]);
-  assert.equal((await cli('never')).exitCode, 1);
   await module.close();
 });

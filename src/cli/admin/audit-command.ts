@@ -1,22 +1,13 @@
-/** `reveille audit`: what operators changed, from the files of the audit log, with or without a running server. */
+/** `reveille audit`: the changes that operators made, as the running server has them in its audit log. */
 import type { Command } from 'commander';
 import type { AuditLine } from '../../model/audit.ts';
-import { requireStorePlace } from '../../storage/lmdb/store-access.ts';
-import { AuditFiles } from '../../storage/audit/audit-files.ts';
-import {
-  auditShownMax,
-  isWanted,
-  readNewest,
-  type AuditAnswer,
-  type AuditFilter,
-} from '../../gateways/admin/audit-routes.ts';
-import { profileClient } from './running-server.ts';
-import { type OpsClient } from './ops-client.ts';
+import { auditShownMax, type AuditAnswer } from '../../gateways/admin/audit-routes.ts';
+import { opsClient } from './running-server.ts';
 import { formatLocalTime } from '../api/events-text.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { followAudit, followRemoteAudit } from './audit-follow.ts';
+import { follow, retryMs, type Shown } from './follow.ts';
 
 interface AuditOptions {
   /** How many of the newest. */
@@ -32,7 +23,7 @@ interface AuditOptions {
 export function addAuditCommand(program: Command): void {
   const command = program
     .command('audit')
-    .description('Show what operators changed, oldest first: a line a change. Whether a server runs or not.')
+    .description('Show what operators changed, oldest first: a line a change.')
     .option('--limit <count>', 'the newest so many', wholeNumberOption(1, auditShownMax), 50)
     .option('--since <when>', 'only from there: 10m, or a moment', parseSince)
     .option('--action <action>', 'only this one; ends with * for all that begin so; may be repeated', collect)
@@ -60,60 +51,37 @@ function parseSince(text: string): (nowMs: number) => number {
   return (nowMs) => nowMs - spanMs;
 }
 
-async function showAudit(context: CommandContext, options: AuditOptions): Promise<void> {
-  const { clock, output, profile } = context;
-  const filter = { ...options, since: options.since?.(clock.wallMs()) };
-  const show = (line: AuditLine): void => output.answer(line, describeAuditLine(line));
-  if (profile !== null) return showRemote(context, profileClient(profile), filter, show);
-  requireStorePlace(context.dataDirectory);
-  const files = new AuditFiles(context.dataDirectory);
-  try {
-    const newest = await readNewest(files, filter);
-    for (const line of newest) show(line);
-    if (options.follow === true) {
-      const following = { clock, files, show: (line: AuditLine) => isWanted(line, filter) && show(line) };
-      return await untilInterrupted((signal) => followAudit(following, signal));
-    }
-    if (newest.length === 0) output.remark(nothingFound);
-  } finally {
-    await files.closeOld(0);
-  }
-}
-
-const nothingFound = 'no such change is in the audit log';
-
-interface Wanted extends AuditFilter {
-  readonly follow?: boolean;
-}
-
 /** The most lines of one answer to a follower. */
 const followedLines = '1000';
 
-async function showRemote(
-  { clock, output }: CommandContext,
-  ops: OpsClient,
-  { limit, since, action, operator, follow }: Wanted,
-  show: (line: AuditLine) => void,
+async function showAudit(
+  context: CommandContext,
+  { limit, since, action, operator, follow: isFollowed }: AuditOptions,
 ): Promise<void> {
+  const { clock, output } = context;
   const filter = {
-    ...(since !== undefined && { since: String(Math.max(0, Math.floor(since))) }),
+    ...(since !== undefined && { since: String(Math.max(0, Math.floor(since(clock.wallMs())))) }),
     ...(action !== undefined && { action: action.join(',') }),
     ...(operator !== undefined && { operator }),
   };
-  const ask = (more: Record<string, string>, signal?: AbortSignal): Promise<AuditAnswer> =>
-    ops.ask<AuditAnswer>('/v1/audit', new URLSearchParams({ ...filter, ...more }), signal);
-  const { lines, next } = await ask({ limit: String(limit) });
-  for (const line of lines) show(line);
-  if (follow === true) {
-    const following = {
+  const ask = async (more: Record<string, string>, signal?: AbortSignal): Promise<AuditAnswer> =>
+    opsClient(context).ask<AuditAnswer>('/v1/audit', new URLSearchParams({ ...filter, ...more }), signal);
+  const show = ({ lines, next }: AuditAnswer): Shown<string> => {
+    for (const line of lines) output.answer(line, describeAuditLine(line));
+    return { next, pauseMs: retryMs, isStopping: false };
+  };
+  const newest = await ask({ limit: String(limit) });
+  const { next } = show(newest);
+  if (isFollowed === true) {
+    const followed = {
       clock,
-      show,
       ask: (after: string, signal: AbortSignal) => ask({ after, limit: followedLines }, signal),
+      show,
       remark: (text: string) => output.remark(text),
     };
-    return untilInterrupted((signal) => followRemoteAudit(following, next, signal));
+    return untilInterrupted((signal) => follow(followed, next, signal));
   }
-  if (lines.length === 0) output.remark(nothingFound);
+  if (newest.lines.length === 0) output.remark('no such change is in the audit log');
 }
 
 const actionWidth = 'credential.create'.length;

@@ -2,13 +2,11 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { collect, wholeNumberOption } from '../shell/option-values.ts';
+import { CommandError } from '../shell/command-error.ts';
+import { collect } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { adminClient, advised } from './admin-client.ts';
-import { isInRegistry, listEntries, type ListOptions } from './local-registry.ts';
-
-const listedMax = 1000;
+import { addListCommand, addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
+import { opsClient } from './running-server.ts';
 
 interface AddOptions {
   /** Application ids, at least one. */
@@ -24,9 +22,9 @@ export function addBridgeCommand(program: Command): void {
     ['bridge revoke bridge-1', 'its key is refused from now on, and its connection is closed'],
   );
   addAdd(bridge);
-  addList(bridge);
+  addListCommand(bridge, 'bridge');
   addRevoke(bridge);
-  addRemove(bridge);
+  addRemoveCommand(bridge, 'bridge', 'bridge-1', 'Forget a bridge; where it is connected, it is sent away.');
 }
 
 function addAdd(bridge: Command): void {
@@ -45,16 +43,6 @@ function addAdd(bridge: Command): void {
   );
 }
 
-function addList(bridge: Command): void {
-  const command = bridge
-    .command('list')
-    .description('List the bridges of the registry, revoked ones too.')
-    .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
-    .option('--after <id>', 'behind this one')
-    .action(inContext((context, options: ListOptions) => listEntries(context, 'bridges', options)));
-  addExamples(command, ['bridge list', 'for people'], ['bridge list --json', 'for machines']);
-}
-
 function addRevoke(bridge: Command): void {
   const command = bridge
     .command('revoke')
@@ -69,19 +57,6 @@ function addRevoke(bridge: Command): void {
   );
 }
 
-function addRemove(bridge: Command): void {
-  const command = bridge
-    .command('remove')
-    .description('Forget a bridge; where it is connected, it is sent away.')
-    .argument('<id>', 'the bridge')
-    .action(inContext(removeBridge));
-  addExamples(
-    command,
-    ['bridge remove bridge-1', 'for good'],
-    ['bridge remove bridge-1 --json', 'with what it was, for machines'],
-  );
-}
-
 interface FreshBridge {
   readonly bridge: JsonObject;
   readonly key: string;
@@ -93,9 +68,8 @@ async function addBridge(context: CommandContext, id: string, { app, replace }: 
       `bridge ${JSON.stringify(id)} is in the registry already`,
       'give it a new key with --replace: who shows the old one is sent away',
     );
-  const fresh = await advised(`see which there are: ${reveilleCommand('registry list applications')}`, () =>
-    adminClient(context).change<FreshBridge>('/v1/bridge/add', { bridge_id: id, app_ids: app }),
-  );
+  const body = { bridge_id: id, app_ids: app };
+  const fresh = await opsClient(context).change<FreshBridge>('/v1/bridge/add', body);
   context.output.answer(
     fresh,
     `added ${showable(id)} for ${app.join(', ')}\nkey  ${fresh.key}  (shown this once)`,
@@ -112,20 +86,9 @@ async function revokeBridge(
   { restore = false }: RevokeOptions,
 ): Promise<void> {
   const revoked = !restore;
-  const bridge = await changeBridge(context, 'revoke', { bridge_id: id, revoked });
+  const bridge = await opsClient(context).change<object>('/v1/bridge/revoke', { bridge_id: id, revoked });
   context.output.answer(
     bridge,
     revoked ? `${showable(id)} is revoked` : `the key of ${showable(id)} is good again`,
-  );
-}
-
-async function removeBridge(context: CommandContext, id: string): Promise<void> {
-  const bridge = await changeBridge(context, 'remove', { bridge_id: id });
-  context.output.answer(bridge, `${showable(id)} is removed`);
-}
-
-function changeBridge(context: CommandContext, how: 'revoke' | 'remove', body: object): Promise<object> {
-  return advised(`see which there are: ${reveilleCommand('bridge list')}`, () =>
-    adminClient(context).change<object>(`/v1/bridge/${how}`, body),
   );
 }

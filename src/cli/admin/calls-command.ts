@@ -6,9 +6,8 @@ import { CommandError, reveilleCommand, usageError } from '../shell/command-erro
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { advised, serverClient } from './admin-client.ts';
 import { callsTable, capacityTable } from './calls-view.ts';
-import type { OpsClient } from './ops-client.ts';
+import { opsClient } from './running-server.ts';
 
 /** The most that the server lists. */
 const listedMax = 1000;
@@ -121,7 +120,7 @@ async function listCalls(context: CommandContext, { device, limit }: ListOptions
     limit: String(limit),
     ...(device !== undefined && { device_id: device }),
   });
-  const listing = await callServer(context).ask<Listing>('/v1/calls', query);
+  const listing = await opsClient(context).ask<Listing>('/v1/calls', query);
   context.output.answer(listing, callsTable(listing.calls, context.clock.wallMs()));
   if (listing.more) context.output.remark('there are more: ask for them with --limit, or with --device');
 }
@@ -132,7 +131,7 @@ interface Capacity {
 }
 
 async function showCapacity(context: CommandContext): Promise<void> {
-  const capacity = await callServer(context).ask<Capacity>('/v1/calls/capacity');
+  const capacity = await opsClient(context).ask<Capacity>('/v1/calls/capacity');
   context.output.answer(capacity, capacityTable(capacity.processes));
 }
 
@@ -141,38 +140,25 @@ interface EndOptions {
 }
 
 async function endCall(context: CommandContext, session: string, { reason }: EndOptions): Promise<void> {
-  const answer = await change<EndAnswer>(context, '/v1/calls/end', { session, reason });
+  const answer = await opsClient(context).change<EndAnswer>('/v1/calls/end', { session, reason });
   context.output.answer(answer, `ended the call of ${showable(answer.device_id)} as ${answer.reason}`);
 }
 
 async function watchCall(context: CommandContext, named: string | undefined): Promise<void> {
   const session = named ?? (await findOnlyCall(context));
-  const page = await change<LinkAnswer>(context, '/v1/calls/watch', { session });
-  const picture = await change<LinkAnswer>(context, '/v1/calls/ticket', { session });
+  const ops = opsClient(context);
+  const page = await ops.change<LinkAnswer>('/v1/calls/watch', { session });
+  const picture = await ops.change<LinkAnswer>('/v1/calls/ticket', { session });
   context.output.answer({ page, picture }, `page     ${page.url}\npicture  ${picture.url}`);
   context.output.remark(`each opens once, until ${page.expires_at}`);
 }
 
 async function findOnlyCall(context: CommandContext): Promise<string> {
-  const { calls } = await callServer(context).ask<Listing>('/v1/calls', new URLSearchParams({ limit: '2' }));
+  const { calls } = await opsClient(context).ask<Listing>('/v1/calls', new URLSearchParams({ limit: '2' }));
   const [only, another] = calls;
   if (only === undefined)
     throw new CommandError('no call is live', `hold one: ${reveilleCommand('simulate-call DEVICE')}`);
   if (another !== undefined)
     throw usageError('several calls are live', `name one of them: ${reveilleCommand('calls list')}`);
   return only.session;
-}
-
-function change<Answer>(context: CommandContext, path: string, body: object): Promise<Answer> {
-  return advised(`see which there are: ${reveilleCommand('calls list')}`, () =>
-    callServer(context).change<Answer>(path, body),
-  );
-}
-
-function callServer(context: CommandContext): OpsClient {
-  return serverClient(
-    context,
-    ', and only a running one has calls',
-    'name the data directory of the running one with --data-dir',
-  );
 }

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { serverClient } from './admin-client.ts';
-import type { OpsClient } from './ops-client.ts';
+import { opsClient } from './running-server.ts';
 import { alignColumns } from '../shell/output.ts';
 
 export function addClusterCommand(program: Command): void {
@@ -41,14 +40,14 @@ export function addClusterCommand(program: Command): void {
 }
 
 async function showStatus(context: CommandContext): Promise<void> {
-  const cluster = await readCluster(clientOf(context));
+  const cluster = await opsClient(context).ask<ClusterJson>('/v1/cluster');
   context.output.answer(cluster, `${tableOf(cluster.members)}${staleNotice(cluster)}`);
   if (cluster.stale || cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
 async function restartWorkers(context: CommandContext): Promise<void> {
-  const client = clientOf(context);
-  const { members } = await readCluster(client);
+  const client = opsClient(context);
+  const { members } = await client.ask<ClusterJson>('/v1/cluster');
   if (!members.some(({ role }) => role === 'worker'))
     throw new CommandError(
       'this server is one process and has no workers',
@@ -59,14 +58,6 @@ async function restartWorkers(context: CommandContext): Promise<void> {
     answer,
     `the workers hand over to new ones, one after another; see ${reveilleCommand('cluster status')}`,
   );
-}
-
-function readCluster(client: OpsClient): Promise<ClusterJson> {
-  return client.ask<ClusterJson>('/v1/cluster');
-}
-
-function clientOf(context: CommandContext): OpsClient {
-  return serverClient(context, '', 'start it, or name its directory with --data-dir');
 }
 
 /** Behind the table; empty: it is as of now. */

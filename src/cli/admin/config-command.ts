@@ -1,10 +1,9 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
-import { accessSync, constants } from 'node:fs';
 import type { Command } from 'commander';
 import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
-import { findRunningServer, opsClientOf } from './running-server.ts';
+import { absenceOn, findRunningServer, opsClientOf } from './running-server.ts';
 
 export function addConfigCommand(program: Command): void {
   const command = program
@@ -32,20 +31,9 @@ async function printSettings(context: CommandContext): Promise<void> {
   const server = running === null ? null : { pid: running.pid };
   const heading =
     server === null
-      ? `${isTrial ? 'no running server is asked' : absence(dataDirectory)}: a server started here would use`
+      ? `${isTrial ? 'no running server is asked' : absenceOn(dataDirectory)}: a server started here would use`
       : `in force in the running server (process ${server.pid})`;
   output.answer({ server, ...jsonOf(found) }, `${heading}\n${tableOf(found)}${noticeOf(found)}`);
-}
-
-/** Another user's directory does not show its server. */
-function absence(dataDirectory: string): string {
-  try {
-    accessSync(dataDirectory, constants.R_OK | constants.X_OK);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      return `${dataDirectory} cannot be read, so no server on it can be asked`;
-  }
-  return `no server runs on ${dataDirectory}`;
 }
 
 type Values = Record<string, Record<string, unknown>>;

@@ -8,7 +8,7 @@ import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts'
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addRemoveCommand } from '../registry/entry-commands.ts';
-import { adminClient } from './admin-client.ts';
+import { opsClient } from './running-server.ts';
 
 interface CreateOptions {
   readonly app: string;
@@ -84,7 +84,7 @@ interface CredentialAnswer {
 }
 
 async function createCredential(context: CommandContext, options: CreateOptions): Promise<void> {
-  const { credential } = await adminClient(context).change<CredentialAnswer>('/v1/credential/create', {
+  const { credential } = await opsClient(context).change<CredentialAnswer>('/v1/credential/create', {
     app_id: options.app,
     permissions: options.permissions,
     not_before: options.notBefore ?? null,
@@ -104,7 +104,7 @@ async function rotateCredential(
   { grace: graceSeconds }: RotateOptions,
 ): Promise<void> {
   const body = { access_key_id: id, grace_s: graceSeconds };
-  const { credential } = await adminClient(context).change<CredentialAnswer>('/v1/credential/rotate', body);
+  const { credential } = await opsClient(context).change<CredentialAnswer>('/v1/credential/rotate', body);
   const end = formatMoment(wallSeconds(context.clock) + graceSeconds, '');
   context.output.answer(
     { ...credential, replaced: id },
@@ -113,7 +113,7 @@ async function rotateCredential(
 }
 
 async function revokeCredential(context: CommandContext, id: string): Promise<void> {
-  await adminClient(context).change('/v1/credential/revoke', { access_key_id: id });
+  await opsClient(context).change('/v1/credential/revoke', { access_key_id: id });
   context.output.answer({ revoked: id }, `${showable(id)} is revoked`);
 }
 

@@ -3,16 +3,14 @@ import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { generateSecret } from '../../storage/registry/registry-write.ts';
-import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { CommandError } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addSetCommand } from '../registry/device-set-command.ts';
-import { addRemoveCommand } from '../registry/entry-commands.ts';
-import { adminClient, advised, serverClient } from './admin-client.ts';
-import { findEntry, isInRegistry } from './local-registry.ts';
+import { addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
+import { opsClient } from './running-server.ts';
 
 export function addDeviceCommand(program: Command): void {
   const device = program
@@ -100,20 +98,12 @@ async function addDevice(context: CommandContext, id: string, options: AddOption
       `device ${JSON.stringify(id)} is in the registry already`,
       'give it a new secret with --replace: what logs in with the old one is locked out',
     );
-  const { product, secret: given } = options;
-  const secret = given ?? generateSecret();
-  const entry = {
-    device_id: id,
-    product_id: product,
-    secret,
-    expires_at: options.expiresAt ?? null,
-    disabled: false,
-  };
-  const { device } = await adminClient(context).change<DeviceAnswer>('/v1/device/add', entry);
+  const { product, secret, expiresAt } = options;
+  const entry = { device_id: id, product_id: product, secret, expires_at: expiresAt };
+  const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/add', entry);
   const added = `added ${showable(id)} to product ${showable(product)}`;
-  // The caller who gave the secret knows it.
-  if (given !== undefined) return output.answer({ device }, added);
-  output.answer({ device: { ...device, secret } }, `${added}\nsecret  ${secret}`);
+  // The server shows only a secret that it made.
+  output.answer({ device }, secret === undefined ? `${added}\nsecret  ${String(device['secret'])}` : added);
 }
 
 /** Fields of an entry. */
@@ -127,7 +117,7 @@ interface DeviceEntry {
 
 async function showDevice(context: CommandContext, id: string): Promise<void> {
   const { clock, output } = context;
-  const device = await advised(adviceToAdd(id), () => findEntry<DeviceEntry>(context, 'device', id));
+  const device = await findEntry<DeviceEntry>(context, 'device', id);
   const { product_id: productId, expires_at: expiresAt, labels = {} } = device;
   const product = await findEntry<{ app_ids: readonly string[] }>(context, 'product', productId);
   const expired = isExpired({ expiresAt }, wallSeconds(clock)) ? ' (expired)' : '';
@@ -142,11 +132,6 @@ async function showDevice(context: CommandContext, id: string): Promise<void> {
   output.answer({ device, app_ids: product.app_ids }, alignColumns(rows));
 }
 
-/** Advice for a device that is not in the registry. */
-export function adviceToAdd(id: string): string {
-  return `add it: ${reveilleCommand(`device add ${showable(id)} --product PRODUCT`)}`;
-}
-
 interface DisableOptions {
   readonly enable?: boolean;
 }
@@ -158,17 +143,13 @@ async function disableDevice(
 ): Promise<void> {
   const disabled = !enable;
   const body = { device_id: id, disabled };
-  const { device } = await adminClient(context).change<DeviceAnswer>('/v1/device/disable', body);
+  const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/disable', body);
   context.output.answer({ device }, `${showable(id)} is ${disabled ? 'disabled' : 'enabled'}`);
 }
 
 async function kickDevice(context: CommandContext, id: string): Promise<void> {
-  const ops = serverClient(
-    context,
-    ', so no device has a session',
-    'name the data directory of the running server with --data-dir',
-  );
-  const { kicked, sessions } = await ops.change<KickAnswer>('/v1/device/kick', { device_id: id });
+  const body = { device_id: id };
+  const { kicked, sessions } = await opsClient(context).change<KickAnswer>('/v1/device/kick', body);
   if (!kicked) throw new CommandError(`${showable(id)} has no session: nothing to end`);
   const ended = sessions.length === 2 ? `${sessions.join(' and ')} sessions` : `${sessions.join()} session`;
   context.output.answer({ kicked, sessions }, `ended the ${ended} of ${showable(id)}`);

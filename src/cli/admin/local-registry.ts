@@ -1,27 +1,29 @@
 /**
- * The registry as commands read it: a look into that of a data directory, also while a server runs on it; and there or on a
- * server elsewhere an entry, one page of one kind as a table, or how many entries there are of each kind.
+ * The registry of a data directory, as commands on its own machine open it: a look into it, with its secrets and also while a
+ * server runs, and changes while none does, each a line of the audit log. A change holds the lock of the directory, so that no
+ * server starts meanwhile.
  */
-import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
-import { shellWord } from '../shell/command-error.ts';
-import { registryClient } from './admin-client.ts';
-import { MissingError } from './ops-client.ts';
-import { assert } from '../../lib/assert.ts';
-import type { JsonObject } from '../../model/json.ts';
-import type { ImportReport } from '../../storage/registry/registry-import.ts';
+import { rm } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import {
-  findKindOfList,
-  kindNames,
-  listNames,
-  type KindName,
-} from '../../storage/registry/registry-kinds.ts';
+  encodeImportReport,
+  type ImportReportJson,
+  type ImportTerms,
+} from '../../gateways/admin/import-query.ts';
+import type { AuditAction, AuditIds, AuditOutcome } from '../../model/audit.ts';
+import { importOutcome } from '../../server/bootstrap/unasked-changes.ts';
+import { AuditLog } from '../../storage/audit/audit-log.ts';
+import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
+import { openStore, openStoreAtRest, openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
+import { hasStore } from '../../storage/lmdb/store-access.ts';
+import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
+import { importInWorker } from '../../storage/registry/import-in-worker.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
-import type { CommandContext } from '../shell/command-context.ts';
-import { counted } from '../shell/option-values.ts';
-import { alignColumns } from '../shell/output.ts';
-import { openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
-import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
+import { CommandError } from '../shell/command-error.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { nothingChanged, type FileWatch } from './ops-client.ts';
 
 /** Throws a StoreOpenError when there is no store. The result of `look` must not refer to the store, which is closed. */
 export async function lookIntoRegistry<Result>(
@@ -36,68 +38,95 @@ export async function lookIntoRegistry<Result>(
   }
 }
 
-/** False also where there is no store yet. */
-export async function isInRegistry(context: CommandContext, kind: KindName, id: string): Promise<boolean> {
+export type RestingStore = Pick<CommandContext, 'clock' | 'dataDirectory' | 'settings'>;
+
+/** A change, as the audit log has it. */
+export interface RestingChange<Result> {
+  readonly action: AuditAction;
+  readonly ids: AuditIds;
+  readonly outcomeOf: (result: Result) => AuditOutcome;
+}
+
+/** Rejects with an AuditRefusal, and changes nothing, when the audit log cannot be written. */
+export async function changeAtRest<Result>(
+  { clock, dataDirectory }: Pick<RestingStore, 'clock' | 'dataDirectory'>,
+  { action, ids, outcomeOf }: RestingChange<Result>,
+  act: (store: Store) => Promise<Result>,
+): Promise<Result> {
+  const store = openStoreAtRest(dataDirectory);
+  const { directory } = store;
+  const audit = new AuditLog({
+    directory,
+    clock,
+    told: () => undefined,
+    lost: (_line, reason) =>
+      process.stderr.write(`the result of this change is not in the audit log: ${reason}\n`),
+  });
+  const intent = { operator: 'cli', role: null, user: userName(), from: `pid ${process.pid}`, action, ids };
   try {
-    await findEntry(context, kind, id);
-    return true;
-  } catch (error) {
-    if (error instanceof StoreOpenError || error instanceof MissingError) return false;
-    throw error;
+    return await audit.record(intent, () => act(store), outcomeOf);
+  } finally {
+    await store.close();
   }
 }
 
-/** An entry, its secrets masked. Throws a MissingError when there is none. */
-export async function findEntry<Entry>(context: CommandContext, kind: KindName, id: string): Promise<Entry> {
-  const query = new URLSearchParams({ kind, id });
-  const { entry } = await registryClient(context).ask<{ entry: Entry }>('/v1/registry/entry', query);
-  return entry;
-}
-
-export interface ListOptions {
-  readonly limit: number;
-  readonly after?: string;
-}
-
-export async function listEntries(
-  context: CommandContext,
-  list: string | undefined,
-  { limit, after }: ListOptions,
-): Promise<void> {
-  const { output } = context;
-  const client = registryClient(context);
-  if (list === undefined) {
-    const counts = await client.ask<Record<KindName, number>>('/v1/registry/counts');
-    const rows = kindNames.map((kind) => [listNames[kind], String(counts[kind])]);
-    return output.answer(counts, alignColumns(rows));
+/** A container may run as a user without a name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
   }
-  const kind = findKindOfList(list);
-  assert(kind !== null, 'the argument is one of the lists');
-  const query = new URLSearchParams({ kind, limit: String(limit), ...(after !== undefined && { after }) });
-  const { entries, next } = await client.ask<RegistryPage>('/v1/registry/list', query);
-  output.answer({ [list]: entries, next }, asTable(list, entries));
-  if (next !== null) output.remark(`there may be more: --after ${shellWord(next)}`);
 }
 
-function asTable(list: string, entries: readonly JsonObject[]): string {
-  if (entries.length === 0) return `no ${list}`;
-  // Not every entry has every field.
-  const columns = Array.from(new Set(entries.flatMap((entry) => Object.keys(entry))));
-  const heading = columns.map((column) => column.toUpperCase());
-  return alignColumns([heading, ...entries.map((entry) => columns.map((column) => cell(entry[column])))]);
+/** Imports as `OpsClient.importFile` does; on a thread, so that this one can cancel it. */
+export async function importAtRest(
+  resting: RestingStore,
+  file: string,
+  terms: ImportTerms,
+  { onProgress, signal }: FileWatch = {},
+): Promise<ImportReportJson> {
+  const { dataDirectory, settings } = resting;
+  if (terms.dryRun) {
+    if (!hasStore(dataDirectory)) return importNowhere(resting, file, terms, { onProgress, signal });
+    // Opened for writing, an older store would be migrated.
+    await openStoreReadOnly(dataDirectory).close();
+  }
+  const { replace, dryRun } = terms;
+  const allowShortSecrets = settings.registry.allow_short_secrets;
+  const request = { file, ...terms, skipUnchanged: false, allowShortSecrets };
+  const commitSwitch = new CommitSwitch();
+  const cancel = (): void => void commitSwitch.cancel();
+  signal?.addEventListener('abort', cancel);
+  if (signal?.aborted === true) cancel();
+  try {
+    const ids = { file, replace, ...(dryRun && { dry_run: dryRun }) };
+    const imported = await changeAtRest(
+      resting,
+      { action: 'registry.import', ids, outcomeOf: importOutcome },
+      ({ directory }) =>
+        importInWorker(directory, request, { ...(onProgress && { onProgress }), commitSwitch }),
+    );
+    if (imported.ok) return encodeImportReport(imported.value);
+    throw new CommandError(imported.error.message, nothingChanged);
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
 }
 
-/** A value of an entry, for a table. */
-export function cell(value: unknown): string {
-  if (Array.isArray(value)) return value.join(',');
-  if (value === null || value === undefined) return '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-/** `2 applications, 1 device`; kinds without an entry are left out. */
-export function describeCounts(counts: ImportReport['counts']): string {
-  const parts = (Object.entries(counts) as [KindName, number][])
-    .filter(([, count]) => count > 0)
-    .map(([kind, count]) => counted(count, kind, listNames[kind]));
-  return parts.length === 0 ? 'nothing' : parts.join(', ');
+/** Where there is no store a dry run makes none. */
+async function importNowhere(
+  { clock, settings }: RestingStore,
+  file: string,
+  terms: ImportTerms,
+  watch: FileWatch,
+): Promise<ImportReportJson> {
+  const parent = makeTemporaryDirectory();
+  const dataDirectory = join(parent, 'data');
+  try {
+    await openStore(dataDirectory).close();
+    return await importAtRest({ clock, settings, dataDirectory }, file, terms, watch);
+  } finally {
+    await rm(parent, { recursive: true });
+  }
 }

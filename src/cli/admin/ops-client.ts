@@ -1,4 +1,4 @@
-/** A client of the ops listener of a running server. A refusal of the listener becomes a CommandError with its text. */
+/** A client of the ops listener of a running server. A refusal of the listener is a CommandError with its text. */
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { request as secureRequest } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { createInterface } from 'node:readline';
 import { pipeline } from 'node:stream/promises';
-import { CommandError } from '../shell/command-error.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { explainConnectionFailure } from '../shell/connection-failure.ts';
 import {
   encodeImportQuery,
@@ -16,27 +16,14 @@ import {
   type ImportTerms,
 } from '../../gateways/admin/import-query.ts';
 import type { ImportProgress } from '../../storage/registry/registry-import.ts';
-
-/** The requests of the ops listener, to a running server or to a store at rest. A refusal is a CommandError. */
-export interface AdminClient {
-  /** False: a store at rest answers, as the last server left it. */
-  readonly isLive: boolean;
-  /** The server that answers, for people; null: a store at rest. */
-  readonly name: string | null;
-  /** The answer to a question; nothing changes by it. `signal` gives it up. */
-  ask<Answer>(path: string, query?: URLSearchParams, signal?: AbortSignal): Promise<Answer>;
-  /** The answer to one change, which is a line in the audit log. */
-  change<Answer>(path: string, body: object): Promise<Answer>;
-  /** Imports a registry file, or with `dryRun` says what that would do. A refusal is a CommandError: nothing has changed. */
-  importFile(file: string, terms: ImportTerms, watch?: FileWatch): Promise<ImportReportJson>;
-}
+import { kindNames, listNames } from '../../storage/registry/registry-kinds.ts';
 
 /** The sending of the file to a server, or a phase of its import. */
 export type FileProgress = ImportProgress | { readonly phase: 'uploading'; readonly share: number };
 
 export interface FileWatch {
   /** Told now and then. */
-  readonly onProgress?: (progress: FileProgress) => void;
+  readonly onProgress?: ((progress: FileProgress) => void) | undefined;
   /** Cancels the import; it is refused then, unless it was committed already. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -51,9 +38,23 @@ export class OpsUnavailableError extends CommandError {}
 export class MissingError extends CommandError {}
 
 /** The error for a refusal; a status of 500 or above is no fault of the request. */
-export function refusalOf(status: number, message: string): CommandError {
+function refusalOf(status: number, message: string): CommandError {
   if (status >= 500) return new OpsUnavailableError(message);
-  return status === 404 ? new MissingError(message) : new CommandError(message);
+  return status === 404 ? new MissingError(message, adviceToList(message)) : new CommandError(message);
+}
+
+/** The commands that list what may be missing, by the words for it. */
+const listCommands: readonly (readonly [words: string, command: string])[] = [
+  ['live call session', 'calls list'],
+  ['token key', 'token-key list'],
+  ['token', 'ops-token list'],
+  ...kindNames.map((kind) => [kind, `registry list ${listNames[kind]}`] as const),
+];
+
+/** Null: the missing thing is none that a command lists. */
+function adviceToList(message: string): string | null {
+  const [, command] = listCommands.find(([words]) => message.startsWith(`no ${words} `)) ?? [];
+  return command === undefined ? null : `see which there are: ${reveilleCommand(command)}`;
 }
 
 interface OpsClientOptions {
@@ -61,8 +62,8 @@ interface OpsClientOptions {
   readonly trust?: ConnectionOptions | undefined;
 }
 
-export class OpsClient implements AdminClient {
-  readonly isLive = true;
+export class OpsClient {
+  /** The server, for people. */
   readonly name: string;
   readonly #origin: string;
   readonly #token: string;
@@ -76,7 +77,7 @@ export class OpsClient implements AdminClient {
     this.#trust = trust;
   }
 
-  /** Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
+  /** The answer to a question; nothing changes by it. Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
   async ask<Answer>(path: string, query = new URLSearchParams(), signal?: AbortSignal): Promise<Answer> {
     const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
       Promise.resolve(void sent.end()),
@@ -84,6 +85,7 @@ export class OpsClient implements AdminClient {
     return this.#read<Answer>(response);
   }
 
+  /** The answer to one change, which is a line in the audit log. */
   async change<Answer>(path: string, body: object): Promise<Answer> {
     const json = JSON.stringify(body);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
@@ -93,7 +95,10 @@ export class OpsClient implements AdminClient {
     return this.#read<Answer>(response);
   }
 
-  /** Uploads the file. Until it has come in whole a cancellation is the end of the connection, then a request. */
+  /**
+   * Imports a registry file, or with `dryRun` says what that would do. Until the file has come in whole a cancellation is the end of
+   * the connection, then a request.
+   */
   async importFile(
     file: string,
     terms: ImportTerms,

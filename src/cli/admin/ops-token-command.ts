@@ -2,12 +2,11 @@
 import { Option, type Command } from 'commander';
 import type { FreshOpsTokenJson, OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
 import { operatorNameForm, opsRoles, type OpsRole } from '../../model/audit.ts';
-import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { adminClient, advised } from './admin-client.ts';
+import { opsClient } from './running-server.ts';
 
 export function addOpsTokenCommand(program: Command): void {
   const opsToken = program
@@ -56,7 +55,7 @@ function addRevoke(opsToken: Command): void {
     .action(inContext(revokeOpsToken));
   addExamples(
     command,
-    ['ops-token revoke alice', 'in the running server at once, else in its file'],
+    ['ops-token revoke alice', 'at once'],
     ['ops-token revoke alice --json', 'for machines'],
   );
 }
@@ -66,7 +65,7 @@ interface CreateOptions {
 }
 
 async function createOpsToken(context: CommandContext, name: string, { role }: CreateOptions): Promise<void> {
-  const fresh = await adminClient(context).change<FreshOpsTokenJson>('/v1/ops-tokens/create', { name, role });
+  const fresh = await opsClient(context).change<FreshOpsTokenJson>('/v1/ops-tokens/create', { name, role });
   context.output.answer(
     fresh,
     `made a token for ${name} (${role})\ntoken  ${fresh.token}  (shown this once)`,
@@ -74,14 +73,12 @@ async function createOpsToken(context: CommandContext, name: string, { role }: C
 }
 
 async function listOpsTokens(context: CommandContext): Promise<void> {
-  const listing = await adminClient(context).ask<OpsTokenListing>('/v1/ops-tokens');
+  const listing = await opsClient(context).ask<OpsTokenListing>('/v1/ops-tokens');
   context.output.answer(listing, describe(listing));
 }
 
 async function revokeOpsToken(context: CommandContext, name: string): Promise<void> {
-  const client = adminClient(context);
-  const revoke = (): Promise<unknown> => client.change('/v1/ops-tokens/revoke', { name });
-  await (client.isLive ? revoke() : advised(`see ${reveilleCommand('ops-token list')}`, revoke));
+  await opsClient(context).change('/v1/ops-tokens/revoke', { name });
   context.output.answer(
     { revoked: name },
     `the token of ${showable(name)} is revoked: it is refused from now on`,

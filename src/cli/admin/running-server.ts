@@ -2,6 +2,7 @@
  * The running server of a data directory: the addresses of its listeners, and the client of its ops listener, with the
  * token of the directory; or that of the server elsewhere which a profile names.
  */
+import { accessSync, constants } from 'node:fs';
 import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
 import {
   certFilesOf,
@@ -58,7 +59,28 @@ export function findOpsClient(context: ServerPlace): OpsClient | null {
   return running === null ? null : opsClientOf(running, context.dataDirectory);
 }
 
-export type ServerPlace = Pick<CommandContext, 'profile' | 'dataDirectory'>;
+type ServerPlace = Pick<CommandContext, 'profile' | 'dataDirectory'>;
+
+/** The same; throws an OpsUnavailableError where no server runs. */
+export function opsClient(context: ServerPlace): OpsClient {
+  const ops = findOpsClient(context);
+  if (ops !== null) return ops;
+  throw new OpsUnavailableError(
+    `${absenceOn(context.dataDirectory)}, and this command works through a running one`,
+    `start it: ${reveilleCommand('serve')}; or name the data directory of another with --data-dir`,
+  );
+}
+
+/** The sentence for a directory without a running server; another user's directory does not show its server. */
+export function absenceOn(dataDirectory: string): string {
+  try {
+    accessSync(dataDirectory, constants.R_OK | constants.X_OK);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      return `${dataDirectory} cannot be read, so no server on it can be asked`;
+  }
+  return `no server runs on ${dataDirectory}`;
+}
 
 /** Throws a CommandError when the profile has no ops listener. */
 export function profileClient({ name, ops, token, ca }: ChosenProfile): OpsClient {

@@ -1,13 +1,11 @@
 /** `reveille token-key …`: the keys that sign the tokens of calls. Their secrets are never shown. */
 import type { Command } from 'commander';
 import type { TokenKeyListing, TokenKeyRotationJson } from '../../gateways/admin/secret-routes.ts';
-import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
-import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { adminClient, advised } from './admin-client.ts';
+import { opsClient } from './running-server.ts';
 
 export function addTokenKeyCommand(program: Command): void {
   const tokenKey = program
@@ -26,7 +24,7 @@ export function addTokenKeyCommand(program: Command): void {
 function addList(tokenKey: Command): void {
   const command = tokenKey
     .command('list')
-    .description('List the keys, the one that signs first. Also of a server that does not run.')
+    .description('List the keys, the one that signs first.')
     .action(inContext(listTokenKeys));
   addExamples(command, ['token-key list', 'for people'], ['token-key list --json', 'for machines']);
 }
@@ -39,11 +37,7 @@ function addRotate(tokenKey: Command): void {
         'tokens are refused: wait between two rotations as long as a call may take to begin.',
     )
     .action(inContext(rotateTokenKeys));
-  addExamples(
-    command,
-    ['token-key rotate', 'in the running server at once, else in its file'],
-    ['token-key rotate --json', 'for machines'],
-  );
+  addExamples(command, ['token-key rotate', 'at once'], ['token-key rotate --json', 'for machines']);
 }
 
 function addRetire(tokenKey: Command): void {
@@ -60,28 +54,17 @@ function addRetire(tokenKey: Command): void {
 }
 
 async function listTokenKeys(context: CommandContext): Promise<void> {
-  const client = adminClient(context);
-  // A running server warns of it in its own log.
-  if (!client.isLive) await warnIfOpen(context);
-  const listing = await client.ask<TokenKeyListing>('/v1/token-keys');
+  const listing = await opsClient(context).ask<TokenKeyListing>('/v1/token-keys');
   context.output.answer(listing, describeListing(listing));
 }
 
-async function warnIfOpen({ settings, output }: CommandContext): Promise<void> {
-  const file = tokenKeyFileOf(settings);
-  const openMode = (await file.find())?.openMode ?? null;
-  if (openMode !== null) output.remark(`others can read ${file.path}: chmod 600 it, and rotate`);
-}
-
 async function rotateTokenKeys(context: CommandContext): Promise<void> {
-  const rotated = await adminClient(context).change<TokenKeyRotationJson>('/v1/token-keys/rotate', {});
+  const rotated = await opsClient(context).change<TokenKeyRotationJson>('/v1/token-keys/rotate', {});
   context.output.answer(rotated, describeRotation(rotated));
 }
 
 async function retireTokenKey(context: CommandContext, kid: string): Promise<void> {
-  const client = adminClient(context);
-  const retire = (): Promise<TokenKeyListing> => client.change('/v1/token-keys/retire', { kid });
-  const left = await (client.isLive ? retire() : advised(`see ${reveilleCommand('token-key list')}`, retire));
+  const left = await opsClient(context).change<TokenKeyListing>('/v1/token-keys/retire', { kid });
   context.output.answer(
     left,
     `${showable(kid)} is retired: its tokens are refused\n${describeListing(left)}`,
@@ -89,7 +72,6 @@ async function retireTokenKey(context: CommandContext, kid: string): Promise<voi
 }
 
 function describeListing({ keys }: TokenKeyListing): string {
-  if (keys.length === 0) return 'no token keys yet: the first start of the server makes one';
   const rows = keys.map(({ kid, created_at: createdAtS, signs }) => [
     kid,
     formatMoment(createdAtS, 'unknown'),

@@ -5,8 +5,8 @@ import { pause } from '../../lib/clock.ts';
 import { upgradeCommandMsMax } from '../../model/upgrade-limits.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { serverClient } from './admin-client.ts';
-import { OpsUnavailableError, type OpsClient } from './ops-client.ts';
+import { OpsUnavailableError } from './ops-client.ts';
+import { opsClient } from './running-server.ts';
 
 export function addUpgradeCommand(program: Command): void {
   const command = program
@@ -24,7 +24,7 @@ export function addUpgradeCommand(program: Command): void {
 }
 
 async function upgrade(context: CommandContext): Promise<void> {
-  const begun = await clientOf(context).change<UpgradeBegunJson>('/v1/upgrade', {});
+  const begun = await opsClient(context).change<UpgradeBegunJson>('/v1/upgrade', {});
   const now = await finished(context, begun);
   const before = { pid: begun.pid, version: begun.version };
   const after = { pid: now.pid, version: now.version };
@@ -61,13 +61,9 @@ async function finished(context: CommandContext, { pid, kind }: UpgradeBegunJson
 /** Null: it starts or stops, or is between the two. */
 async function asked(context: CommandContext): Promise<UpgradeJson | null> {
   try {
-    return await clientOf(context).ask<UpgradeJson>('/v1/upgrade');
+    return await opsClient(context).ask<UpgradeJson>('/v1/upgrade');
   } catch (error) {
     if (error instanceof OpsUnavailableError) return null;
     throw error;
   }
-}
-
-function clientOf(context: CommandContext): OpsClient {
-  return serverClient(context, '', 'start it, or name its directory with --data-dir');
 }

@@ -1,6 +1,6 @@
 /**
  * `reveille wakeups`: what is known of the wakeups that bear a request id: their packets, outcomes and events, and why others were
- * refused. Asked of the running server, with all its processes and nodes, or of the store that it left.
+ * refused. Asked of the running server, with all its processes and nodes.
  */
 import type { Command } from 'commander';
 import type { RefusedWakeupJson, WakeupJson, WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
@@ -9,7 +9,7 @@ import { addExamples, type CommandContext, inContext } from '../shell/command-co
 import { parseDeviceIdOption, parseRequestIdOption } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { adminClient } from './admin-client.ts';
+import { opsClient } from './running-server.ts';
 
 interface WakeupsOptions {
   readonly device?: string;
@@ -38,18 +38,15 @@ async function showWakeups(
   { device }: WakeupsOptions,
 ): Promise<void> {
   const { output } = context;
-  const client = adminClient(context);
   const named = device === undefined ? {} : { device_id: device };
   const query = new URLSearchParams({ request_id: requestId.trim(), ...named });
-  const answer = await client.ask<WakeupsAnswer>('/v1/wakeups', query);
+  const answer = await opsClient(context).ask<WakeupsAnswer>('/v1/wakeups', query);
   const parts = partsOf(answer);
   if (parts.length === 0) output.refusal(answer, `nothing is known of wakeup ${showable(requestId)}`);
   else output.answer(answer, parts.join('\n\n'));
   if (answer.silent.length > 0) output.remark(`no answer came from ${answer.silent.join(', ')}`);
   output.remark(
-    client.isLive
-      ? 'each process remembers the latest refused wakeups since its start: older ones are in the log'
-      : 'a store at rest has no refused wakeups: they are in the log of the server',
+    'each process remembers the latest refused wakeups since its start: older ones are in the log',
   );
 }
 

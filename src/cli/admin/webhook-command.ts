@@ -1,12 +1,12 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
 import type { Command } from 'commander';
 import { maskUrl } from '../../model/registry.ts';
-import type { WebhookJson } from '../../gateways/admin/webhook-routes.ts';
+import type { ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { counted, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { adminClient, serverClient } from './admin-client.ts';
+import { opsClient } from './running-server.ts';
 import {
   addAddCommand,
   addRemoveCommand,
@@ -16,7 +16,6 @@ import {
   type NameOptions,
 } from '../registry/webhook-entry-command.ts';
 import type { OpsClient } from './ops-client.ts';
-import type { WebhookListing } from './store-queries.ts';
 import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
 
 const parkedShownMax = 1000;
@@ -47,7 +46,7 @@ function addList(webhook: Command): void {
   const command = parkedOptions(
     webhook
       .command('list')
-      .description('List webhooks; or show one with its parked events. Also of a server that does not run.')
+      .description('List webhooks; or show one with its parked events.')
       .argument('[url]', 'only this one, with its parked events', parseUrl),
   ).action(inContext(listWebhooks));
   addExamples(
@@ -62,7 +61,7 @@ function addShow(webhook: Command): void {
   const command = parkedOptions(
     webhook
       .command('show')
-      .description('Show one webhook with its parked events. Also of a server that does not run.')
+      .description('Show one webhook with its parked events.')
       .argument('<url>', 'the webhook', parseUrl),
   ).action(inContext(listWebhooks));
   addExamples(
@@ -136,6 +135,12 @@ interface ReplayOptions extends NameOptions {
   readonly event?: string;
 }
 
+interface WebhookListing {
+  readonly webhooks: readonly WebhookJson[];
+  /** Its parked events, where one webhook was named. */
+  readonly parked?: readonly ParkedJson[];
+}
+
 interface TestAnswer {
   readonly delivered: boolean;
   readonly status: number | null;
@@ -149,10 +154,7 @@ interface ReplayAnswer {
 }
 
 async function testWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
-  const answer = await sendingServer(context).change<TestAnswer>(
-    '/v1/webhook/test',
-    webhookName(url, options),
-  );
+  const answer = await opsClient(context).change<TestAnswer>('/v1/webhook/test', webhookName(url, options));
   const { delivered, status, reason, took_ms: tookMs } = answer;
   const text = delivered
     ? `delivered: answered ${status} after ${tookMs} ms`
@@ -163,7 +165,7 @@ async function testWebhook(context: CommandContext, url: string, options: NameOp
 
 async function replayWebhook(context: CommandContext, url: string, options: ReplayOptions): Promise<void> {
   const name = webhookName(url, options);
-  const ops = sendingServer(context);
+  const ops = opsClient(context);
   const answer =
     options.event === undefined
       ? await replayAll(ops, name)
@@ -189,7 +191,7 @@ function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string
 }
 
 async function enableWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
-  const ops = sendingServer(context);
+  const ops = opsClient(context);
   const name = webhookName(url, options);
   const answer = await ops.change<{ webhook: WebhookJson }>('/v1/webhook/enable', name);
   const { behind } = answer.webhook;
@@ -206,8 +208,7 @@ async function listWebhooks(
   options: ListOptions,
 ): Promise<void> {
   const { clock, output } = context;
-  const client = adminClient(context);
-  const listing = await client.ask<WebhookListing>('/v1/webhook/list', queryOf(url, options));
+  const listing = await opsClient(context).ask<WebhookListing>('/v1/webhook/list', queryOf(url, options));
   const [webhook] = listing.webhooks;
   const { parked } = listing;
   const text =
@@ -215,19 +216,10 @@ async function listWebhooks(
       ? describeWebhookAlone(webhook, parked, clock.wallMs())
       : webhookTable(listing.webhooks, clock.wallMs());
   output.answer(listing, text);
-  if (!client.isLive) output.remark('no server runs: this is how the last one left it');
 }
 
 function queryOf(url: string | undefined, options: ListOptions): URLSearchParams {
   if (url === undefined) return new URLSearchParams();
   const { limit, after } = options;
   return new URLSearchParams({ ...webhookName(url, options), limit: String(limit), after: String(after) });
-}
-
-function sendingServer(context: CommandContext): OpsClient {
-  return serverClient(
-    context,
-    ', and only a running one sends to webhooks',
-    'start it, or name the data directory of the running one with --data-dir',
-  );
 }

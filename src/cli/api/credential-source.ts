@@ -78,7 +78,7 @@ function credentialOfProfile({ credential }: ChosenProfile): SigningCredential |
   return credential === undefined ? null : toSigning(credential);
 }
 
-function toSigning({ access_key_id, secret_key, app_id }: StoredCredential): SigningCredential {
+export function toSigning({ access_key_id, secret_key, app_id }: StoredCredential): SigningCredential {
   return { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id };
 }
 

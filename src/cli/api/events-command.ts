@@ -3,12 +3,10 @@ import { InvalidArgumentError, Option, type Command } from 'commander';
 import { eventTypes } from '../../model/events.ts';
 import { eventsPageMax } from '../../model/limits.ts';
 import { type EventsAnswer, type WireEvent, parseTypePattern } from '../../gateways/admin/event-query.ts';
-import { adminClient } from '../admin/admin-client.ts';
-import { findOpsClient } from '../admin/running-server.ts';
-import { type AdminClient } from '../admin/ops-client.ts';
+import { follow, retryMs, type Shown } from '../admin/follow.ts';
+import { opsClient } from '../admin/running-server.ts';
 import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { counted, parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { followEvents, type EventFeed, type FeedAnswer } from './events-follow.ts';
 import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
 
 interface EventsOptions {
@@ -44,7 +42,7 @@ export function addEventsCommand(program: Command): void {
     .action(inContext(showEvents));
   addExamples(
     command,
-    ['events', 'the newest 20, also of a server that does not run'],
+    ['events', 'the newest 20'],
     ['events --follow', 'and what happens from now on'],
     ["events --since 10m --type 'device.wakeup.*'", 'how the wakeups of the last ten minutes went'],
     ['events --follow --last 0 --device DOOR-1 --json', 'one device from now on, for machines'],
@@ -62,15 +60,13 @@ const pageEvents = '1000';
 
 async function showEvents(context: CommandContext, options: EventsOptions): Promise<void> {
   const { clock, output } = context;
-  const client = adminClient(context);
-  if (!client.isLive) output.remark('no server is running here: from the store');
-  const reading = new Reading(context, client, filterOf(options));
-  const { since, last, follow } = options;
+  const reading = new Reading(context, filterOf(options));
+  const { since, last, follow: isFollowed } = options;
   const next =
     since === undefined
       ? await reading.showLast(last)
       : await reading.showFrom(startQuery(since, clock.wallMs()));
-  if (follow === true) return untilInterrupted((signal) => reading.follow(next, signal));
+  if (isFollowed === true) return untilInterrupted((signal) => reading.follow(next, signal));
   if (!reading.hasShown && last > 0) output.remark('no such event is kept');
 }
 
@@ -81,21 +77,21 @@ function filterOf({ device, type = [] }: EventsOptions): URLSearchParams {
   return filter;
 }
 
-/** Null: no server runs. */
-function findFeed(context: CommandContext): EventFeed | null {
-  const ops = findOpsClient(context);
-  return ops && { ask: (query, signal) => ops.ask<FeedAnswer>('/v1/events', query, signal) };
+interface FollowedEvents extends EventsAnswer {
+  /** The server is stopping: it answers at once, whatever the wait. */
+  readonly draining?: boolean;
 }
+
+/** A follower that hangs up takes up a reader slot of the server for at most this long. */
+const waitSeconds = '10';
 
 class Reading {
   readonly #context: CommandContext;
-  readonly #client: AdminClient;
   readonly #filter: URLSearchParams;
   hasShown = false;
 
-  constructor(context: CommandContext, client: AdminClient, filter: URLSearchParams) {
+  constructor(context: CommandContext, filter: URLSearchParams) {
     this.#context = context;
-    this.#client = client;
     this.#filter = filter;
   }
 
@@ -134,19 +130,36 @@ class Reading {
 
   follow(after: number, signal: AbortSignal): Promise<void> {
     const { clock, output } = this.#context;
-    const deps = {
+    const followed = {
       clock,
-      connect: () => findFeed(this.#context),
-      show: (found: readonly WireEvent[]) => this.#show(found),
+      ask: (behind: number, given: AbortSignal) =>
+        this.#ask<FollowedEvents>(
+          [
+            ['after', String(behind)],
+            ['limit', pageEvents],
+            ['wait', waitSeconds],
+          ],
+          given,
+        ),
+      show: (answer: FollowedEvents) => this.#showFollowed(answer),
       remark: (text: string) => output.remark(text),
     };
-    return followEvents(deps, this.#filter, after, signal);
+    return follow(followed, after, signal);
   }
 
-  #ask(more: readonly (readonly [key: string, value: string])[]): Promise<EventsAnswer> {
+  #showFollowed({ events, next, truncated, draining = false }: FollowedEvents): Shown<number> {
+    if (truncated) this.#context.output.remark('some events in between are not kept any more');
+    this.#show(events);
+    return { next, pauseMs: draining && events.length === 0 ? retryMs : 0, isStopping: draining };
+  }
+
+  async #ask<Answer extends EventsAnswer = EventsAnswer>(
+    more: readonly (readonly [key: string, value: string])[],
+    signal?: AbortSignal,
+  ): Promise<Answer> {
     const query = new URLSearchParams(this.#filter);
     for (const [key, value] of more) query.set(key, value);
-    return this.#client.ask<EventsAnswer>('/v1/events', query);
+    return opsClient(this.#context).ask<Answer>('/v1/events', query, signal);
   }
 
   #show(found: readonly WireEvent[]): void {

@@ -1,11 +1,10 @@
 /**
- * `reveille status`: what is known of one device, from the running server or from the store it left; or the connections of
- * any number of them, as the signed API answers a batch.
+ * `reveille status`: what the running server knows of one device; or the connections of any number of them, as the signed API
+ * answers a batch.
  */
 import type { Command } from 'commander';
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
-import { adminClient, advised } from '../admin/admin-client.ts';
-import { adviceToAdd } from '../admin/device-command.ts';
+import { opsClient } from '../admin/running-server.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption } from '../shell/option-values.ts';
 import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
@@ -57,9 +56,7 @@ async function showConnections(
 }
 
 async function showStatus(context: CommandContext, id: string): Promise<void> {
-  const client = adminClient(context);
   const query = new URLSearchParams({ device_id: id });
-  const status = await advised(adviceToAdd(id), () => client.ask<DeviceStatus>('/v1/device/status', query));
-  const source = client.isLive ? 'server' : 'store';
-  context.output.answer(statusJson(status, source), statusText(status, source));
+  const status = await opsClient(context).ask<DeviceStatus>('/v1/device/status', query);
+  context.output.answer(statusJson(status), statusText(status));
 }

@@ -34,14 +34,10 @@ function momentOf(unixSeconds: number | null, nowMs: number): string {
   return unixSeconds === null ? 'unknown' : withAge(unixSeconds, nowMs);
 }
 
-/** The source of a status: a running server, or the store it left. */
-export type StatusSource = 'server' | 'store';
-
 /** Every time is in Unix seconds, and beside it as ISO 8601. */
-export function statusJson(status: DeviceStatus, source: StatusSource): object {
+export function statusJson(status: DeviceStatus): object {
   const { now_ms: nowMs, device, signal, sleep, transitions } = status;
   return {
-    source,
     ...withIso('now', Math.floor(nowMs / 1000)),
     device: { ...device, expires_at_iso: isoOf(device.expires_at) },
     signal: { is_online: signal.state === 'open', ...connectionJson(signal) },
@@ -81,7 +77,7 @@ function sinceOf({ state, last_login_at, last_offline_at }: ConnectionStatus): n
   return state === 'closed' ? last_offline_at : last_login_at;
 }
 
-export function statusText(status: DeviceStatus, source: StatusSource): string {
+export function statusText(status: DeviceStatus): string {
   const { now_ms: nowMs, device, signal, sleep, transitions } = status;
   const expires = device.expires_at === null ? 'never' : withAge(device.expires_at, nowMs, momentInWords);
   const registry = [
@@ -91,7 +87,6 @@ export function statusText(status: DeviceStatus, source: StatusSource): string {
     ['disabled', device.disabled ? 'yes: it is answered like one that does not exist' : 'no'],
   ];
   const parts = [
-    ...(source === 'store' ? ['no server is running here: from the store'] : []),
     alignColumns([
       ...registry,
       ...connectionRows('signal', 'online', signal, nowMs),

@@ -9,7 +9,7 @@ import type { CommandContext } from '../shell/command-context.ts';
 import { chooseCredential } from '../api/credential-source.ts';
 import { failing, inMegabytes, ok, warn, type Finding } from './finding.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { describeCounts } from '../admin/local-registry.ts';
+import { describeCounts } from '../registry/import-view.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';
 import { openStoreReadOnly } from '../../storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';

@@ -1,122 +1,105 @@
-/** The files and the store that `reveille init` makes, all of them or none: what goes wrong half way is undone. */
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { messageOf } from '../../lib/result.ts';
-import type { JsonObject } from '../../model/json.ts';
+/**
+ * The first entries of a store: those that `reveille init` makes by choice, and those of a first start that nobody has configured.
+ * All secrets are random, and shown once. Source: running.md, Data.
+ */
+import { assert } from '../../lib/assert.ts';
+import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
 import { prepareDataDirectory } from '../../storage/lmdb/data-directory.ts';
-import { hasStore } from '../../storage/lmdb/store-access.ts';
-import { generateSecret } from '../../storage/registry/registry-write.ts';
-import type { AdminClient } from '../admin/ops-client.ts';
-import { CommandError, reveilleCommand } from '../shell/command-error.ts';
-import { taken, type InitChoices } from './init-choices.ts';
+import { RegistryStore } from '../../storage/registry/registry-store.ts';
+import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
+import { generateSecret, RegistryWriter } from '../../storage/registry/registry-write.ts';
+import { changeAtRest, type RestingStore } from '../admin/local-registry.ts';
+import { reveilleCommand, shellWord } from '../shell/command-error.ts';
+import { alignColumns } from '../shell/output.ts';
 
-/** The secrets of the first entries, in the form that `--credential` reads. */
-export interface FirstSecrets extends JsonObject {
+/** An application with an access key that may do everything, its product, and devices of that. */
+export interface FirstEntries {
+  readonly app: string;
+  /** For people. */
+  readonly appName: string;
+  readonly product: string;
+  readonly devices: readonly string[];
+}
+
+export const demoEntries: FirstEntries = {
+  app: '2818153',
+  appName: 'demo',
+  product: 'doorbell',
+  devices: ['DEMO-DOORBELL-1', 'DEMO-DOORBELL-2'],
+};
+
+/** As they stand in a registry file; the credential is in the form that `--credential` reads. */
+export interface FirstSecrets {
   readonly app_id: string;
   readonly access_key_id: string;
   readonly secret_key: string;
+  readonly devices: readonly {
+    readonly device_id: string;
+    readonly product_id: string;
+    readonly secret: string;
+  }[];
 }
 
-export interface InitPlaces {
-  /** Path of the settings file. */
-  readonly file: string;
-  /** An absolute path. */
-  readonly dataDirectory: string;
-}
-
-/** Throws a CommandError when something is there already. */
-export function refuseTaken({ file, dataDirectory }: InitPlaces): void {
-  if (existsSync(file))
-    throw new CommandError(
-      taken(file),
-      `start with it: ${reveilleCommand('serve', [['--config', file]])}; or name another with --config`,
-    );
-  if (hasStore(dataDirectory))
-    throw new CommandError(
-      `there is a store in ${dataDirectory} already`,
-      `see what it has: ${reveilleCommand('registry list', [['--data-dir', dataDirectory]])}; or name another with --data-dir`,
-    );
-  if (entriesOf(dataDirectory).length > 0)
-    throw new CommandError(
-      `${dataDirectory} has other files in it`,
-      'name an empty directory, or one that is not there yet, with --data-dir',
-    );
-}
-
-/** Throws a StoreOpenError where it is no directory of ours. */
-function entriesOf(directory: string): readonly string[] {
-  return existsSync(directory) ? readdirSync(directory) : [];
-}
-
-const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
-
-/**
- * Writes the settings, makes the store with its entries by the client that `openClient` returns, and writes the secrets where a
- * file is named for them. When something fails, it removes what it has made and rejects.
- */
-export async function makeFirst(
-  { file, dataDirectory }: InitPlaces,
-  choices: InitChoices,
-  settingsText: string,
-  openClient: () => Pick<AdminClient, 'change'>,
+/** Makes the directory and the store where there is none. Throws a StoreOpenError, and an AuditRefusal. */
+export function seedStore(
+  resting: Pick<RestingStore, 'clock' | 'dataDirectory'>,
+  entries: FirstEntries,
 ): Promise<FirstSecrets> {
-  const undo: (() => void)[] = [];
-  const claim = (path: string, text: string): void => {
-    writeNew(path, text);
-    undo.push(() => rmSync(path, { force: true }));
-  };
-  try {
-    claim(file, settingsText);
-    if (choices.secrets !== '') claim(choices.secrets, '');
-    const wasThere = existsSync(dataDirectory);
-    prepareDataDirectory(dataDirectory);
-    undo.push(() => removeMade(dataDirectory, wasThere));
-    const secrets = await addEntries(openClient(), choices);
-    if (choices.secrets !== '') writeFileSync(choices.secrets, `${JSON.stringify(secrets, null, 2)}\n`);
-    return secrets;
-  } catch (error) {
-    for (const remove of undo.toReversed()) remove();
-    throw error;
-  }
+  prepareDataDirectory(resting.dataDirectory);
+  const change = {
+    action: 'registry.seed',
+    ids: {},
+    outcomeOf: ({ access_key_id, app_id }: FirstSecrets) =>
+      ({ result: 'ok', ids: { access_key_id, app_id } }) as const,
+  } as const;
+  return changeAtRest(resting, change, ({ registry }) => putEntries(registry, entries));
 }
 
-/** Throws a CommandError, also when another process was faster. */
-function writeNew(path: string, text: string): void {
-  try {
-    writeFileSync(path, text, ownerOnly);
-  } catch (error) {
-    throw new CommandError(
-      `${path} cannot be written: ${messageOf(error)}`,
-      'nothing was made; name another path, in a folder that is there and may be written',
-    );
-  }
-}
-
-/** The directory was empty or absent before. */
-function removeMade(directory: string, wasThere: boolean): void {
-  const made = wasThere ? readdirSync(directory).map((name) => join(directory, name)) : [directory];
-  for (const path of made) rmSync(path, { recursive: true, force: true });
-}
-
-/** As `application add`, `product add`, `credential create` and `device add` do. */
-async function addEntries(
-  client: Pick<AdminClient, 'change'>,
-  { app, product, device }: InitChoices,
+async function putEntries(
+  tables: RegistryTables,
+  { app, appName, product, devices }: FirstEntries,
 ): Promise<FirstSecrets> {
-  await client.change('/v1/application/add', { app_id: app, name: app, replace: false });
-  await client.change('/v1/product/add', { product_id: product, app_ids: [app], replace: false });
-  const { credential } = await client.change<{ credential: FirstSecrets }>('/v1/credential/create', {
+  const writer = new RegistryWriter(tables, new RegistryStore(tables));
+  const [appId, productId] = [app as ApplicationId, product as ProductId];
+  const terms = { expiresAt: null, disabled: false };
+  const made = (devices as readonly DeviceId[]).map((deviceId) => ({ deviceId, secret: generateSecret() }));
+  const application = await writer.put('application', { appId, name: appName });
+  const credential = await writer.createCredential({ appId, grants: ['*'], notBefore: null, notAfter: null });
+  const puts: { readonly ok: boolean }[] = [
+    application,
+    await writer.put('product', { productId, appIds: [appId] }),
+  ];
+  for (const device of made) puts.push(await writer.putDevice({ ...device, productId, ...terms }));
+  assert(
+    credential.ok && puts.every(({ ok }) => ok),
+    'the entries that each of them refers to were put before it',
+  );
+  const { accessKeyId, secretKey } = credential.value;
+  return {
     app_id: app,
-    permissions: ['*'],
-  });
-  if (device === '') return credential;
-  const secret = generateSecret();
-  await client.change('/v1/device/add', {
-    device_id: device,
-    product_id: product,
-    secret,
-    expires_at: null,
-    disabled: false,
-  });
-  return { ...credential, device: { device_id: device, product_id: product, secret } };
+    access_key_id: accessKeyId,
+    secret_key: secretKey,
+    devices: made.map(({ deviceId, secret }) => ({ device_id: deviceId, product_id: product, secret })),
+  };
+}
+
+export function secretLines({ app_id, access_key_id, secret_key, devices }: FirstSecrets): string {
+  return alignColumns([
+    ['application', app_id],
+    ['access key id', access_key_id],
+    ['secret key', `${secret_key}  (shown this once)`],
+    ...devices.map(({ device_id, secret }) => [`device ${device_id}`, `${secret}  (shown this once)`]),
+  ]);
+}
+
+type Place = Parameters<typeof reveilleCommand>[1];
+
+/** The commands to try once the server runs, as a shell takes them, each in a terminal of its own. */
+export function firstCommands({ product, devices }: FirstEntries, place?: Place): string[] {
+  const [first] = devices;
+  const commands =
+    first === undefined
+      ? [`device add DOOR-1 --product ${shellWord(product)}`, 'simulate --devices 1 --wake-every 5']
+      : [`simulate --devices ${devices.length}`, `wake ${shellWord(first)} --wait`];
+  return commands.map((rest) => reveilleCommand(rest, place));
 }

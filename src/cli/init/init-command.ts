@@ -6,13 +6,18 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { showable } from '../../lib/showable-text.ts';
 import { loadSettings } from '../../server/config/settings.ts';
-import { adminClient } from '../admin/admin-client.ts';
-import { addExamples, CommandContext, inLocalContext, untilInterrupted } from '../shell/command-context.ts';
-import { reveilleCommand, shellWord, usageError } from '../shell/command-error.ts';
+import {
+  addExamples,
+  type CommandContext,
+  inLocalContext,
+  untilInterrupted,
+} from '../shell/command-context.ts';
+import { reveilleCommand, usageError } from '../shell/command-error.ts';
 import { isYes, type Dialogue } from '../shell/confirmation.ts';
 import { alignColumns } from '../shell/output.ts';
-import { makeFirst, refuseTaken, type FirstSecrets, type InitPlaces } from './first-entries.ts';
+import { firstCommands, secretLines, type FirstSecrets } from './first-entries.ts';
 import { cancelled, chooseAll, type InitChoices } from './init-choices.ts';
+import { firstEntriesOf, makeFiles, refuseTaken, type InitPlaces } from './init-files.ts';
 import {
   checksWith,
   fileTextOf,
@@ -117,7 +122,7 @@ class Beginning {
     for (const warning of warningsOf(choices, this.#sources, nowMs)) output.warning(warning);
     await this.#confirm();
     const text = fileTextOf(choices, this.#sources);
-    const secrets = await makeFirst(this.#places, choices, text, () => adminClient(this.#begun()));
+    const secrets = await makeFiles(this.#places, choices, text, clock);
     this.#answer(choices, secrets);
   }
 
@@ -130,15 +135,10 @@ class Beginning {
     if (line === null || (line !== '' && !isYes(line))) throw cancelled();
   }
 
-  /** The context of the commands that follow. */
-  #begun(): CommandContext {
-    const { clock, output } = this.#context;
-    return new CommandContext({ config: this.#places.file }, this.#sources.env, { clock, output });
-  }
-
   #answer(choices: InitChoices, secrets: FirstSecrets): void {
     const { file, dataDirectory } = this.#places;
-    const next = this.#nextCommands(choices);
+    const place = [['--config', file]] as const;
+    const next = [reveilleCommand('serve', place), ...firstCommands(firstEntriesOf(choices), place)];
     const { secrets: secretsFile } = choices;
     const settings = settingsOf(choices, this.#sources);
     const shown = secretsFile === '' ? secretLines(secrets) : `the secrets are in ${secretsFile}`;
@@ -159,24 +159,4 @@ class Beginning {
     ];
     this.#context.output.answer(json, [...lines, ...next.map((line) => `  ${line}`)].join('\n'));
   }
-
-  /** Three of them, as a shell takes them. */
-  #nextCommands({ device, product }: InitChoices): string[] {
-    const place = [['--config', this.#places.file]] as const;
-    const rest =
-      device === ''
-        ? [`device add DOOR-1 --product ${shellWord(product)}`, 'simulate --devices 1 --wake-every 5']
-        : ['simulate --devices 1', `wake ${shellWord(device)} --wait`];
-    return ['serve', ...rest].map((line) => reveilleCommand(line, place));
-  }
-}
-
-function secretLines({ app_id: app, access_key_id: id, secret_key: key, device }: FirstSecrets): string {
-  const own = device as { device_id: string; secret: string } | undefined;
-  return alignColumns([
-    ['application', app],
-    ['access key id', id],
-    ['secret key', `${key}  (shown this once)`],
-    ...(own === undefined ? [] : [[`device ${own.device_id}`, `${own.secret}  (shown this once)`]]),
-  ]);
 }

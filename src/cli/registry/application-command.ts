@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { addListCommand, addRemoveCommand, addShowCommand, changeEntry } from './entry-commands.ts';
+import { opsClient } from '../admin/running-server.ts';
+import { addListCommand, addRemoveCommand, addShowCommand } from './entry-commands.ts';
 
 export function addApplicationCommand(program: Command): void {
   const application = program
@@ -51,6 +52,9 @@ async function addApplication(
   { name, replace = false }: AddOptions,
 ): Promise<void> {
   const body = { app_id: id, name, replace };
-  const { application } = await changeEntry<{ application: JsonObject }>(context, 'application', 'add', body);
+  const { application } = await opsClient(context).change<{ application: JsonObject }>(
+    '/v1/application/add',
+    body,
+  );
   context.output.answer({ application }, `added application ${showable(id)}`);
 }

@@ -14,7 +14,7 @@ import {
   parseExpiry,
   type Expiry,
 } from '../shell/option-values.ts';
-import { changeEntry } from './entry-commands.ts';
+import { opsClient } from '../admin/running-server.ts';
 
 interface SetOptions {
   readonly product?: string;
@@ -58,7 +58,7 @@ async function setDevice(context: CommandContext, id: string, options: SetOption
   };
   if (Object.values(terms).every((value) => value === undefined))
     throw usageError('nothing to change', 'name what is to change, such as --expires-at never');
-  const { device } = await changeEntry<{ device: JsonObject }>(context, 'device', 'set', {
+  const { device } = await opsClient(context).change<{ device: JsonObject }>('/v1/device/set', {
     device_id: id,
     ...terms,
   });

@@ -1,15 +1,22 @@
-/** Commands that applications, products and the like have alike: show, list and remove of one kind of registry entry. */
+/** The entries of a running server's registry, secrets masked: the commands that kinds have alike, and how others find and list them. */
 import type { Command } from 'commander';
-import { idKeys, isKindName, listNames, type KindName } from '../../storage/registry/registry-kinds.ts';
+import type { RegistryPage } from '../../gateways/admin/registry-lists.ts';
+import { assert } from '../../lib/assert.ts';
+import { showable } from '../../lib/showable-text.ts';
 import type { JsonObject } from '../../model/json.ts';
+import {
+  findKindOfList,
+  idKeys,
+  kindNames,
+  listNames,
+  type KindName,
+} from '../../storage/registry/registry-kinds.ts';
+import { MissingError } from '../admin/ops-client.ts';
+import { opsClient } from '../admin/running-server.ts';
+import { shellWord } from '../shell/command-error.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
-import { showable } from '../../lib/showable-text.ts';
-import { adminClient } from '../admin/admin-client.ts';
-import { MissingError } from '../admin/ops-client.ts';
-import { cell, findEntry, listEntries, type ListOptions } from '../admin/local-registry.ts';
 
 const listedMax = 10_000;
 
@@ -51,34 +58,69 @@ export function addRemoveCommand(group: Command, kind: KindName, example: string
 }
 
 async function showEntry(context: CommandContext, kind: KindName, id: string): Promise<void> {
-  const entry = await orWhichThereAre(() => findEntry<JsonObject>(context, kind, id));
+  const entry = await findEntry<JsonObject>(context, kind, id);
   const rows = Object.entries(entry).map(([key, value]) => [key, cell(value)]);
   context.output.answer({ [kind]: entry }, alignColumns(rows));
 }
 
 async function removeEntry(context: CommandContext, kind: KindName, id: string): Promise<void> {
-  const removed = await changeEntry<object>(context, kind, 'remove', { [idKeys[kind]]: id });
+  const removed = await opsClient(context).change<object>(`/v1/${kind}/remove`, { [idKeys[kind]]: id });
   context.output.answer(removed, `${showable(id)} is removed`);
 }
 
-export function changeEntry<Answer>(
-  context: CommandContext,
-  kind: KindName,
-  how: string,
-  body: object,
-): Promise<Answer> {
-  return orWhichThereAre(() => adminClient(context).change<Answer>(`/v1/${kind}/${how}`, body));
+/** Throws a MissingError when there is none. */
+export async function findEntry<Entry>(context: CommandContext, kind: KindName, id: string): Promise<Entry> {
+  const query = new URLSearchParams({ kind, id });
+  const { entry } = await opsClient(context).ask<{ entry: Entry }>('/v1/registry/entry', query);
+  return entry;
 }
 
-/** A refusal because an entry is missing gets the advice to look which there are of its kind. */
-async function orWhichThereAre<Answer>(act: () => Promise<Answer>): Promise<Answer> {
+export async function isInRegistry(context: CommandContext, kind: KindName, id: string): Promise<boolean> {
   try {
-    return await act();
+    await findEntry(context, kind, id);
+    return true;
   } catch (error) {
-    if (!(error instanceof MissingError)) throw error;
-    const [, kind] = /^no (\w+) /.exec(error.message) ?? [];
-    if (!isKindName(kind)) throw error;
-    const advice = `see which there are: ${reveilleCommand(`registry list ${listNames[kind]}`)}`;
-    throw new CommandError(error.message, advice);
+    if (error instanceof MissingError) return false;
+    throw error;
   }
+}
+
+export interface ListOptions {
+  readonly limit: number;
+  readonly after?: string;
+}
+
+/** One page of a list as a table, or without a list how many entries there are of each kind. */
+export async function listEntries(
+  context: CommandContext,
+  list: string | undefined,
+  { limit, after }: ListOptions,
+): Promise<void> {
+  const { output } = context;
+  const client = opsClient(context);
+  if (list === undefined) {
+    const counts = await client.ask<Record<KindName, number>>('/v1/registry/counts');
+    const rows = kindNames.map((kind) => [listNames[kind], String(counts[kind])]);
+    return output.answer(counts, alignColumns(rows));
+  }
+  const kind = findKindOfList(list);
+  assert(kind !== null, 'the argument is one of the lists');
+  const query = new URLSearchParams({ kind, limit: String(limit), ...(after !== undefined && { after }) });
+  const { entries, next } = await client.ask<RegistryPage>('/v1/registry/list', query);
+  output.answer({ [list]: entries, next }, asTable(list, entries));
+  if (next !== null) output.remark(`there may be more: --after ${shellWord(next)}`);
+}
+
+function asTable(list: string, entries: readonly JsonObject[]): string {
+  if (entries.length === 0) return `no ${list}`;
+  // Not every entry has every field.
+  const columns = Array.from(new Set(entries.flatMap((entry) => Object.keys(entry))));
+  const heading = columns.map((column) => column.toUpperCase());
+  return alignColumns([heading, ...entries.map((entry) => columns.map((column) => cell(entry[column])))]);
+}
+
+function cell(value: unknown): string {
+  if (Array.isArray(value)) return value.join(',');
+  if (value === null || value === undefined) return '-';
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -1,10 +1,9 @@
 /** An import as text for people: how far it is, what it has done, and what it would delete. */
-import { kindNames, listNames, shownId } from '../../storage/registry/registry-kinds.ts';
+import { kindNames, listNames, shownId, type KindName } from '../../storage/registry/registry-kinds.ts';
 import type { ImportReportJson } from '../../gateways/admin/import-query.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { counted, restInWords } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
-import { describeCounts } from '../admin/local-registry.ts';
 import type { FileProgress } from '../admin/ops-client.ts';
 
 const verbs = { uploading: 'uploading', reading: 'importing', deleting: 'deleting' } as const;
@@ -70,4 +69,12 @@ export function describeImported({ counts }: ImportReportJson, elapsedMs: number
   const entries = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const pace = entriesPerSecond(entries, elapsedMs);
   return `imported ${describeCounts(counts)} in ${(elapsedMs / 1000).toFixed(1)} s (${pace} entries/s)`;
+}
+
+/** `2 applications, 1 device`; kinds without an entry are left out. */
+export function describeCounts(counts: Readonly<Record<KindName, number>>): string {
+  const parts = kindNames
+    .filter((kind) => counts[kind] > 0)
+    .map((kind) => counted(counts[kind], kind, listNames[kind]));
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
 }

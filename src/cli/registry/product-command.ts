@@ -7,7 +7,8 @@ import type { JsonObject } from '../../model/json.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
-import { addListCommand, addRemoveCommand, addShowCommand, changeEntry } from './entry-commands.ts';
+import { opsClient } from '../admin/running-server.ts';
+import { addListCommand, addRemoveCommand, addShowCommand } from './entry-commands.ts';
 
 export function addProductCommand(program: Command): void {
   const product = program
@@ -56,7 +57,7 @@ async function addProduct(
 ): Promise<void> {
   const defaults = file === undefined ? {} : { defaults: readJson(file) };
   const body = { product_id: id, app_ids: app, ...defaults, replace };
-  const { product } = await changeEntry<{ product: JsonObject }>(context, 'product', 'add', body);
+  const { product } = await opsClient(context).change<{ product: JsonObject }>('/v1/product/add', body);
   const apps = app.map(showable).join(', ');
   context.output.answer({ product }, `added product ${showable(id)} of ${apps}`);
 }

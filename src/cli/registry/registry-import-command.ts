@@ -8,9 +8,10 @@ import type { ImportReportJson, ImportTerms } from '../../gateways/admin/import-
 import type { DeletionLimit } from '../../storage/registry/import-changes.ts';
 import { addExamples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
-import { adminClient } from '../admin/admin-client.ts';
+import { importAtRest } from '../admin/local-registry.ts';
 import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
-import { nothingChanged, type AdminClient } from '../admin/ops-client.ts';
+import { nothingChanged, type FileWatch } from '../admin/ops-client.ts';
+import { findOpsClient } from '../admin/running-server.ts';
 
 export function addImportCommand(registry: Command): void {
   const command = registry
@@ -44,8 +45,11 @@ async function importRegistryFile(
   { replace = false, dryRun = false, yes = false }: ImportOptions,
 ): Promise<void> {
   accessSync(file, constants.R_OK);
-  const client = adminClient(context);
-  const importing = new Importing(context, client, file, client.name ?? context.dataDirectory);
+  const ops = findOpsClient(context);
+  const importing =
+    ops === null
+      ? new Importing(context, file, context.dataDirectory, (...sent) => importAtRest(context, file, ...sent))
+      : new Importing(context, file, ops.name, (...sent) => ops.importFile(file, ...sent));
   const terms: ImportTerms = { replace, dryRun, deletions: yes ? 'any' : 'few' };
   const mayAsk = replace && !dryRun && !yes;
   await untilInterrupted(async (signal) => {
@@ -54,17 +58,20 @@ async function importRegistryFile(
   });
 }
 
+type ImportFile = (terms: ImportTerms, watch: FileWatch) => Promise<ImportReportJson>;
+
 class Importing {
   readonly #context: CommandContext;
-  readonly #client: AdminClient;
   readonly #file: string;
   readonly #target: string;
+  readonly #importFile: ImportFile;
 
-  constructor(context: CommandContext, client: AdminClient, file: string, target: string) {
+  /** `target`: for people. */
+  constructor(context: CommandContext, file: string, target: string, importFile: ImportFile) {
     this.#context = context;
-    this.#client = client;
     this.#file = file;
     this.#target = target;
+    this.#importFile = importFile;
   }
 
   /** What may be deleted; null: nobody is there to ask. Throws a CommandError when the answer is no. */
@@ -127,7 +134,7 @@ class Importing {
     };
     signal.addEventListener('abort', sayCancelling);
     try {
-      return await this.#client.importFile(this.#file, terms, {
+      return await this.#importFile(terms, {
         onProgress: (progress) => {
           if (!output.wantsJson && !signal.aborted) line.show(pace.describe(progress));
         },

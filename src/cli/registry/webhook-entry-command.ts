@@ -5,7 +5,7 @@ import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
 import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { collect } from '../shell/option-values.ts';
-import { changeEntry } from './entry-commands.ts';
+import { opsClient } from '../admin/running-server.ts';
 
 const url = 'https://backend.example/hook';
 
@@ -78,7 +78,7 @@ async function addWebhook(
   { app, type: types, secret, replace = false }: AddOptions,
 ): Promise<void> {
   const body = { app_id: app, url, secret, types, replace };
-  const { webhook } = await changeEntry<{ webhook: JsonObject }>(context, 'webhook', 'add', body);
+  const { webhook } = await opsClient(context).change<{ webhook: JsonObject }>('/v1/webhook/add', body);
   const added = `added ${showable(maskUrl(url))} of ${showable(app)}`;
   context.output.answer(
     { webhook },
@@ -87,6 +87,6 @@ async function addWebhook(
 }
 
 async function removeWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
-  const removed = await changeEntry<object>(context, 'webhook', 'remove', webhookName(url, options));
+  const removed = await opsClient(context).change<object>('/v1/webhook/remove', webhookName(url, options));
   context.output.answer(removed, `${showable(maskUrl(url))} is removed`);
 }

@@ -8,7 +8,6 @@ import { pause, type Clock } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
-import type { DemoWish } from '../../server/bootstrap/unasked-changes.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { listenerNames } from '../../server/config/settings-schema.ts';
 import { withListeners } from '../../server/config/derived-settings.ts';
@@ -19,11 +18,13 @@ import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
 import { startSuccessor } from '../../server/upgrade/successor.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import { livingPid, wasLeftLocked } from '../../storage/lmdb/data-directory.ts';
+import type { FirstSecrets } from '../init/first-entries.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
   announceConsole,
   checkStart,
-  demoNotice,
+  consoleUrl,
   dieOfTheUnexpected,
   onHangup,
   refuseStart,
@@ -38,11 +39,11 @@ const sameSignalMs = 500;
 /** The flag by which only a server starts its successor. */
 export const successorFlag = '--successor';
 
-/** `demo`: null: an empty store stays empty. */
+/** `isDemoAsked`: an empty store gets entries to try. */
 export async function serveAlone(
   context: CommandContext,
   isSuccessor: boolean,
-  demo: DemoWish | null,
+  isDemoAsked: boolean,
 ): Promise<void> {
   const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
@@ -54,11 +55,10 @@ export async function serveAlone(
   try {
     await checkStart(context);
     const { startServer } = await loading;
+    const first = isSuccessor ? null : await seedFirstStart(context, isDemoAsked, logging.log);
     const { settings, takeOver } = await begin(context, predecessor);
-    const alone = new AloneServer(context, settings, logging, (given, deps) =>
-      startServer(given, { ...deps, demo }),
-    );
-    await alone.start(takeOver, predecessor);
+    const alone = new AloneServer(context, settings, logging, startServer);
+    await alone.start(takeOver, predecessor, first);
     await alone.serve(stopping, isSuccessor);
   } catch (error) {
     if (predecessor === null) throw error;
@@ -125,15 +125,22 @@ class AloneServer {
     });
   }
 
-  async start(takeOver: TakeOver | null, predecessor: Predecessor | null): Promise<void> {
+  /** `first`: the secrets that are shown once. */
+  async start(
+    takeOver: TakeOver | null,
+    predecessor: Predecessor | null,
+    first: FirstSecrets | null,
+  ): Promise<void> {
     const server = await this.#serverOf(takeOver).catch(refuseStart);
     this.#upgrade.serve(server);
     const { announce } = this.#logging;
     announce({ listeners: server.listeners }, 'ready');
     announceConsole(this.#logging, server.listeners, this.#settings);
     predecessor?.serve(server, server.adopted);
-    if (server.demo !== null)
-      process.stderr.write(demoNotice(server.demo, this.#context.dataDirectory, server.listeners));
+    if (first !== null)
+      process.stderr.write(
+        firstStartNotice(first, this.#context.dataDirectory, consoleUrl(server.listeners)),
+      );
     onHangup(() => void this.#upgrade.server?.reload());
     process.on('SIGUSR2', () => void this.#upgrade.server?.signalUpgrade());
   }

@@ -9,7 +9,6 @@ import { openLog } from '../../server/bootstrap/logging.ts';
 import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
-import { findDemoWish } from './demo-wish.ts';
 import { serveAlone, successorFlag } from './serve-alone.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
@@ -75,16 +74,15 @@ async function serveAs(
   context: CommandContext,
   { only, processes, demo = false, supervised, successor }: ServeOptions,
 ): Promise<void> {
-  const wish = findDemoWish(context, demo);
-  if (supervised === true) return serveSupervised(context, wish);
+  if (supervised === true) return serveSupervised(context);
   if (only === 'media') return serveMedia(context);
   const { processes: set, nats_url: natsUrl } = context.settings.cluster;
   if (processes !== undefined && natsUrl !== null)
     throw usageError(
       'processes share the store of one machine and nodes share none: not with cluster.nats_url',
     );
-  if (processes === undefined && set === 1) return serveAlone(context, successor === true, wish);
-  return serveProcesses(context, processes ?? set);
+  if (processes === undefined && set === 1) return serveAlone(context, successor === true, demo);
+  return serveProcesses(context, processes ?? set, demo);
 }
 
 async function serveMedia({ settings, clock }: CommandContext): Promise<void> {

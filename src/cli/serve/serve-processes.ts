@@ -18,9 +18,11 @@ import { prepareDataDirectory, ServerLock } from '../../storage/lmdb/data-direct
 import { clearDataDirectory, removeSocketDirectory } from '../../storage/lmdb/leftovers.ts';
 import { makeStore } from '../../storage/lmdb/open-store.ts';
 import type { CommandContext } from '../shell/command-context.ts';
+import { firstStartNotice, seedFirstStart } from './first-start.ts';
 import {
   announceConsole,
   checkStart,
+  consoleUrl,
   dieOfTheUnexpected,
   onHangup,
   refuseStart,
@@ -30,11 +32,16 @@ import {
 /** The flag by which only the supervisor starts a process. */
 export const supervisedFlag = '--supervised';
 
-export async function serveProcesses(context: CommandContext, workers: number): Promise<void> {
+export async function serveProcesses(
+  context: CommandContext,
+  workers: number,
+  isDemoAsked: boolean,
+): Promise<void> {
   const logging = openLog(context.settings.log);
   dieOfTheUnexpected(logging);
   const stopping = stopSignal(context.clock);
   await checkStart(context);
+  const first = await seedFirstStart(context, isDemoAsked, logging.log);
   const { directory } = prepareDataDirectory(context.settings.data.dir);
   const lock = new ServerLock(directory);
   clearDataDirectory(directory);
@@ -47,7 +54,11 @@ export async function serveProcesses(context: CommandContext, workers: number): 
   const starting = supervisor.start();
   const asked = await Promise.race([stopping, starting.then(() => null)]).catch(refuseStart);
   starting.catch(() => undefined);
-  if (asked === null) announceReady(supervisor, logging, { directory, workers, settings: context.settings });
+  if (asked === null) {
+    announceReady(supervisor, logging, { directory, workers, settings: context.settings });
+    if (first !== null)
+      process.stderr.write(firstStartNotice(first, directory, consoleUrl(supervisor.listeners)));
+  }
   const signal = await stopping;
   logging.log.info({ signal }, 'stopping');
   await supervisor.stop();

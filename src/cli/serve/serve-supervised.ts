@@ -23,7 +23,6 @@ import {
 } from '../../server/supervisor/process-messages.ts';
 import { settingsOfProcess } from '../../server/config/derived-settings.ts';
 import type { RunningServer, StartServer } from '../../server/bootstrap/server.ts';
-import type { DemoWish } from '../../server/bootstrap/unasked-changes.ts';
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { Predecessor } from '../../server/upgrade/predecessor.ts';
 import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
@@ -31,11 +30,11 @@ import { LinkedSuccessor } from '../../server/upgrade/successor.ts';
 import { SupervisedPredecessorLine, SupervisedSuccessorLine } from '../../server/upgrade/supervised-lines.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { checkStart, demoNotice, dieOfTheUnexpected } from './serving-end.ts';
+import { checkStart, dieOfTheUnexpected } from './serving-end.ts';
 
-export async function serveSupervised(context: CommandContext, demo: DemoWish | null): Promise<void> {
+export async function serveSupervised(context: CommandContext): Promise<void> {
   const { startServer } = await import('../../server/bootstrap/server.ts');
-  new Supervised(context, (settings, deps) => startServer(settings, { ...deps, demo })).follow();
+  new Supervised(context, startServer).follow();
 }
 
 class Supervised {
@@ -211,9 +210,7 @@ class SupervisedProcess {
       handle: this.#handle,
       ...(takeOver !== null && { takeOver }),
     });
-    const { listeners, demo } = server;
-    if (demo !== null) process.stderr.write(demoNotice(demo, this.#context.dataDirectory, listeners));
-    const real = Object.entries(listeners).filter(([, address]) => address !== '');
+    const real = Object.entries(server.listeners).filter(([, address]) => address !== '');
     reportToSupervisor({ kind: 'ready', listeners: Object.fromEntries(real), sleep: this.sleepCounts });
     return server;
   }

@@ -1,10 +1,9 @@
 /**
- * The first and last words of a serving process: the notice of a first start, and its end on a signal, with its terminal,
+ * The first and last words of a serving process: where the console is, and its end on a signal, with its terminal,
  * when it cannot start, and on an unexpected error.
  */
 import { constants } from 'node:os';
 import { writeFileSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -22,7 +21,6 @@ import {
 import type { Settings } from '../../server/config/settings-schema.ts';
 import { formatListenAddress, parseListenAddress, reachableHere } from '../../model/settings-values.ts';
 import { refuseDamage } from '../../storage/lmdb/store-damage.ts';
-import type { DemoRegistry } from '../../server/bootstrap/unasked-changes.ts';
 
 /** What a start that failed has left open may hold the process no longer. */
 const failedStartMsMax = 1000;
@@ -164,32 +162,7 @@ export function announceConsole(
 }
 
 /** Null: another process has the listener. */
-function consoleUrl({ ops = '' }: Readonly<Partial<Record<'ops', string>>>): string | null {
+export function consoleUrl({ ops = '' }: Readonly<Partial<Record<'ops', string>>>): string | null {
   const address = parseListenAddress(ops);
   return address === null ? null : `http://${formatListenAddress(reachableHere(address))}/console`;
-}
-
-/** The notice of a demo registry. It has secrets, which no log may have: it is for standard error. */
-export function demoNotice(
-  { credential, devices }: DemoRegistry,
-  dataDirectory: string,
-  listeners: Readonly<Partial<Record<'ops', string>>>,
-): string {
-  const url = consoleUrl(listeners);
-  const device = devices[0]?.deviceId ?? 'DEVICE';
-  return `
-The store was empty: here is a demo application to play with. Its secrets are shown once.
-
-  application    ${credential.appId}
-  access key id  ${credential.accessKeyId}
-  secret key     ${credential.secretKey}
-${devices.map(({ deviceId, secret }) => `  device         ${deviceId}  secret ${secret}`).join('\n')}
-
-They are kept in ${dataDirectory}. Next, in a second terminal, let the devices live: they sign in, and sleep:
-  ${reveilleCommand(`simulate --devices ${devices.length}`)}
-and in a third one, wake one of them, and see what happened to it:
-  ${reveilleCommand(`wake ${device} --wait`)}
-  ${reveilleCommand(`status ${device}`)}
-${url === null ? '' : `Look on in a browser, and log in with the text of ${join(dataDirectory, 'ops.token')}:\n  ${url}\n`}
-`;
 }

@@ -1,6 +1,5 @@
 /**
- * The lines of the audit log, for operators elsewhere: the newest, or with `after` those behind a place, by which they are
- * followed. Who is on this machine reads the files.
+ * The lines of the audit log: the newest, or with `after` those behind a place, by which they are followed.
  */
 import { z } from 'zod';
 import { SerialQueue } from '../../lib/queues.ts';
@@ -13,7 +12,7 @@ import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
 export const auditShownMax = 10_000;
 
 /** The lines that are asked for. */
-export interface AuditFilter {
+interface AuditFilter {
   /** The newest so many. */
   readonly limit: number;
   /** Wall milliseconds to begin at. */
@@ -66,7 +65,7 @@ export function auditRoutes(directory: string, clock: Pick<Clock, 'wallMs'>): Ad
               : await readBehind(files, filter, clock.wallMs());
           return { status: 200, body };
         } finally {
-          await files.closeOld(0);
+          await files.close();
         }
       }),
     ),
@@ -93,7 +92,7 @@ function isUnderWay({ result, at }: AuditLine, nowMs: number): boolean {
 }
 
 /** The newest lines that are wanted, oldest first. */
-export async function readNewest(files: AuditFiles, filter: AuditFilter): Promise<AuditLine[]> {
+async function readNewest(files: AuditFiles, filter: AuditFilter): Promise<AuditLine[]> {
   const newest: AuditLine[] = [];
   for await (const { line } of files.read()) {
     if (isWanted(line, filter)) newest.push(line);
@@ -102,7 +101,7 @@ export async function readNewest(files: AuditFiles, filter: AuditFilter): Promis
   return newest;
 }
 
-export function isWanted(
+function isWanted(
   line: AuditLine,
   { since = -Infinity, operator, action }: Omit<AuditFilter, 'limit'>,
 ): boolean {

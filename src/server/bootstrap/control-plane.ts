@@ -22,7 +22,7 @@ import { upgradeRoutes, type UpgradeControl } from '../upgrade/upgrade-routes.ts
 import { RegistryRefresh } from './registry-refresh.ts';
 import { RegistryWriting } from './registry-writing.ts';
 import { reportExposedFiles, reportRisks } from '../config/risks.ts';
-import { fillRegistry, hasEntries, type DemoWish, type Recovered } from './unasked-changes.ts';
+import { fillRegistry, hasEntries } from './unasked-changes.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 import type { WebhookService } from './webhook-service.ts';
 
@@ -32,7 +32,6 @@ export interface ControlPlaneDeps {
   readonly tables: RegistryTables;
   readonly startMedia: CallServiceDeps['startMedia'];
   readonly upgrade: UpgradeControl;
-  readonly demo: DemoWish | null;
   /** Written to the log whatever its level. */
   readonly announce: Logging['announce'];
 }
@@ -49,7 +48,6 @@ export class ControlPlane {
   readonly provisioner: RegistryWriting['provisioner'];
   readonly #writing: RegistryWriting;
   readonly #context: ServerContext;
-  readonly #demo: DemoWish | null;
   readonly #member: Member;
   readonly #eventRoutes: EventRoutes;
   readonly #refusals: RefusedCredentials;
@@ -61,7 +59,6 @@ export class ControlPlane {
     const { settings, clock, log, registry, records, telemetry, signingKeys } = context;
     const { dataDirectory: directory, tables, startMedia, member } = deps;
     this.#context = context;
-    this.#demo = deps.demo;
     this.#member = member;
     this.tables = tables;
     this.audit = new AuditLog({
@@ -120,22 +117,20 @@ export class ControlPlane {
 
   /**
    * Probes can see a start; the registry comes in before anything happens that a webhook is to be told of. `isSuccessor`: it is
-   * as the server before this one had it, while devices wait.
+   * as the server before this one had it, while devices wait. Resolves to the address of the ops listener.
    */
-  async recover(isSuccessor: boolean): Promise<Recovered> {
+  async recover(isSuccessor: boolean): Promise<string> {
     const { settings, log, readiness, registry } = this.#context;
     reportRisks(settings, log);
     reportExposedFiles(settings, log);
     const ops = formatListenAddress({ host: settings.ops.listen.host, port: await this.#ops.listen() });
     await this.#member.prepare(this.#context, this);
-    const { writer, refresh, audit } = this;
-    const filling = { writer, refresh, audit, demo: this.#demo };
-    const demo = isSuccessor ? null : await fillRegistry(this.#context, filling);
+    if (!isSuccessor) await fillRegistry(this.#context, this);
     readiness.watchRegistry(() => hasEntries(registry));
     await this.#writing.start();
     await this.webhooks.start();
     this.#console.start();
-    return { ops, demo };
+    return ops;
   }
 
   /** Takes up the calls of the last stop. Resolves to where media is, once that listens: it takes its time. */

@@ -8,13 +8,7 @@ import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { reloadAll } from './reload.ts';
-import {
-  type DemoRegistry,
-  type DemoWish,
-  type Recovered,
-  type Reloaded,
-  recordReload,
-} from './unasked-changes.ts';
+import { type Reloaded, recordReload } from './unasked-changes.ts';
 import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
@@ -46,8 +40,6 @@ export interface ServerDeps {
   readonly announce?: Logging['announce'];
   /** How the release is changed while devices sleep on; left out: it is not. */
   readonly upgrade?: UpgradeControl;
-  /** Left out: an empty registry stays empty. */
-  readonly demo?: DemoWish | null;
   /** What a server before this one has left to it; left out: nothing. */
   readonly takeOver?: TakeOver;
 }
@@ -55,8 +47,6 @@ export interface ServerDeps {
 export interface RunningServer extends UpgradableServer {
   /** Real addresses, by name; empty for what another process listens on. */
   readonly listeners: Readonly<Record<ListenerName, string>>;
-  /** Null: none was made. To be shown once. */
-  readonly demo: DemoRegistry | null;
   /** For who measures it from within. */
   readonly records: Records;
   /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
@@ -129,7 +119,7 @@ class Server {
   constructor(context: ServerContext, deps: MemberDeps, store: Store) {
     const { log, membership, member, startMedia = startMediaChild, handle, takeOver = null } = deps;
     const upgrade = deps.upgrade ?? upgradeOf(handle);
-    const { announce = (fields, message) => log.info(fields, message), demo = null } = deps;
+    const { announce = (fields, message) => log.info(fields, message) } = deps;
     const { directory: dataDirectory, registry: tables } = store;
     this.#store = store;
     this.#membership = membership;
@@ -137,7 +127,7 @@ class Server {
     this.#context = context;
     this.#certificates = new CertificatesInForce(context.settings, log);
     this.#controlPlane = hasControlPlane(membership.role)
-      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade, demo })
+      ? new ControlPlane(context, { member, dataDirectory, tables, startMedia, announce, upgrade })
       : null;
     const sharesApiPort = handle !== null || deps.upgrade !== undefined;
     this.#gateways = hasGateways(membership.role) ? new Gateways(context, handle, sharesApiPort) : null;
@@ -173,21 +163,21 @@ class Server {
     if (this.#gateways !== null) context.own.deviceListeners = this.#gateways.deviceListeners;
   }
 
-  /** The registry comes in, the other members are joined, and what a crash left open is closed. */
-  async recover(): Promise<Recovered> {
+  /**
+   * The registry comes in, the other members are joined, and what a crash left open is closed. Resolves to the address of the ops
+   * listener; empty: another process has it.
+   */
+  async recover(): Promise<string> {
     logOpened(this.#store, this.#context.log);
-    const recovered = (await this.#controlPlane?.recover(this.#upgrade.isSuccessor)) ?? {
-      ops: '',
-      demo: null,
-    };
+    const ops = (await this.#controlPlane?.recover(this.#upgrade.isSuccessor)) ?? '';
     await this.#member.open(this.#context);
     await this.#member.recover(this.#context, this.#upgrade.sessionIds);
     await this.#upgrade.takeUp();
-    return recovered;
+    return ops;
   }
 
   /** Devices and callers are let in. */
-  async listen({ ops, demo }: Recovered): Promise<RunningServer> {
+  async listen(ops: string): Promise<RunningServer> {
     const { watch, readiness, log, clock, connections, settings, records } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
     const media = this.#controlPlane?.startCalls() ?? Promise.resolve('');
@@ -202,7 +192,6 @@ class Server {
     this.#upgrade.serves();
     return {
       listeners,
-      demo,
       records,
       ...this.#upgrade.upgradable(listeners),
       reload: () => this.#reload(),

@@ -1,6 +1,6 @@
 /**
- * The changes that no token stands behind, with their lines in the audit log: what the start of the server makes of its
- * registry, and signals to it.
+ * The changes that no token stands behind, with their lines in the audit log: the import of the registry file at the start, and
+ * signals to the server.
  */
 import { resolve } from 'node:path';
 import { messageOf } from '../../lib/result.ts';
@@ -9,37 +9,20 @@ import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import type { ImportResult } from '../../storage/registry/registry-import.ts';
 import { encodeImportReport } from '../../gateways/admin/import-query.ts';
 import type { ServerContext } from './server-context.ts';
-import { assert } from '../../lib/assert.ts';
-import type { ApplicationId, DeviceId, ProductId } from '../../model/ids.ts';
-import type { Credential, Device } from '../../model/registry.ts';
-import {
-  generateAccessKeyId,
-  generateSecret,
-  type RegistryWriter,
-} from '../../storage/registry/registry-write.ts';
 import type { RegistryRefresh } from './registry-refresh.ts';
 
 type Audit = Pick<AuditLog, 'record'>;
 
-/** Why a demo registry is made where there is none: `serve --demo`, or a start with nothing configured. */
-export type DemoWish = 'asked' | 'first-start';
-
 interface RegistryFilling {
-  /** Null: an empty registry stays empty. */
-  readonly demo: DemoWish | null;
-  readonly writer: RegistryWriter;
   readonly refresh: RegistryRefresh;
   readonly audit: AuditLog;
 }
 
-/**
- * The registry at the start: from its file, and if it is empty then, one that a newcomer can try, where that is wished. Resolves
- * to the latter; null: nothing was made. Rejects when the file cannot come in, or with an AuditRefusal.
- */
+/** The registry at the start, from its file where one is set. Rejects when the file cannot come in, or with an AuditRefusal. */
 export async function fillRegistry(
   { settings, registry, log }: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
-  { demo, writer, refresh, audit }: RegistryFilling,
-): Promise<DemoRegistry | null> {
+  { refresh, audit }: RegistryFilling,
+): Promise<void> {
   const { file } = settings.registry;
   if (file !== null) {
     const intent = intentOf('start', 'registry.import', { file, replace: false });
@@ -48,79 +31,24 @@ export async function fillRegistry(
     const result = await audit.record(intent, importing, importOutcome);
     if (!result.ok) throw new Error(result.error.message);
   }
-  if (demo !== null && registry.isEmpty()) {
-    const seeding = (): Promise<DemoRegistry> => seedDemo(writer);
-    return audit.record(intentOf('start', 'registry.seed', {}), seeding, ({ credential }) => {
-      return { result: 'ok', ids: { access_key_id: credential.accessKeyId, app_id: credential.appId } };
-    });
-  }
-  if (demo === 'asked') log.warn({}, '--demo makes nothing: the registry is not empty');
   if (registry.isEmpty())
     log.warn(
       { data_dir: resolve(settings.data.dir) },
       'the registry is empty: nobody can call and no device can log in; check the data directory, or see reveille registry import --help',
     );
-  return null;
 }
 
 /** The registry file, of a server that serves already. Never rejects; what is in the way is logged and changes nothing. */
 export async function importLate(
   context: Pick<ServerContext, 'settings' | 'registry' | 'log'>,
-  filling: Omit<RegistryFilling, 'demo'>,
+  filling: RegistryFilling,
 ): Promise<void> {
   if (context.settings.registry.file === null) return;
   try {
-    await fillRegistry(context, { ...filling, demo: null });
+    await fillRegistry(context, filling);
   } catch (error) {
     context.log.error({ reason: messageOf(error) }, 'the registry stays as the release before had it');
   }
-}
-
-/**
- * An application, a product and devices, so that a newcomer has a device to wake; all secrets are random. Source: running.md,
- * Data.
- */
-export interface DemoRegistry {
-  readonly credential: Credential;
-  readonly devices: readonly Device[];
-}
-
-/** What is open before devices and callers are let in. */
-export interface Recovered {
-  /** The address of the ops listener; empty: another process has it. */
-  readonly ops: string;
-  /** Null: none was made. */
-  readonly demo: DemoRegistry | null;
-}
-
-const appId = '2818153' as ApplicationId;
-const productId = 'doorbell' as ProductId;
-const deviceIds = ['DEMO-DOORBELL-1', 'DEMO-DOORBELL-2'] as DeviceId[];
-
-async function seedDemo(writer: RegistryWriter): Promise<DemoRegistry> {
-  const credential: Credential = {
-    accessKeyId: generateAccessKeyId(),
-    secretKey: generateSecret(),
-    appId,
-    grants: ['*'],
-    notBefore: null,
-    notAfter: null,
-    revoked: false,
-  };
-  const devices = deviceIds.map((deviceId): Device => {
-    return { deviceId, productId, secret: generateSecret(), expiresAt: null, disabled: false };
-  });
-  const puts: { readonly ok: boolean }[] = [
-    await writer.put('application', { appId, name: 'demo' }),
-    await writer.put('credential', credential),
-    await writer.put('product', { productId, appIds: [appId] }),
-  ];
-  for (const device of devices) puts.push(await writer.putDevice(device));
-  assert(
-    puts.every(({ ok }) => ok),
-    'what the demo refers to was put before it',
-  );
-  return { credential, devices };
 }
 
 export interface Reloaded {

@@ -32,23 +32,21 @@ export interface AuditPlace {
 /** No file is this one: everything that is kept is behind it. */
 const beginning: AuditPlace = { inode: 0, offset: 0 };
 
-/** Where a line stands, so that it can be looked at again. */
-export interface PlacedLine {
+interface PlacedLine {
   readonly line: AuditLine;
   /** Of its first byte. */
   readonly place: AuditPlace;
-  /** Reads the same line anew: its result may be known now. */
-  again(): Promise<AuditLine>;
 }
 
 const pieceBytes = 64 * 1024;
 const lineFeed = 0x0a;
 
+/** One reading of the files. */
 export class AuditFiles {
   readonly #directory: string;
   readonly #from: AuditPlace;
-  /** Open ones, the oldest first; the last one is the one that was written last. */
-  readonly #files: AuditFile[] = [];
+  /** The oldest first; the last one is the one that was written last. */
+  #files: readonly AuditFile[] = [];
 
   /** `from`: where reading begins; where its file is not kept any more, with the oldest that is. */
   constructor(directory: string, from = beginning) {
@@ -61,36 +59,33 @@ export class AuditFiles {
     return this.#files.at(-1)?.end ?? this.#from;
   }
 
-  /** The lines that were written since the last call, the oldest first; at the first call all behind the beginning. */
+  /** The lines behind the place, the oldest first. */
   async *read(): AsyncGenerator<PlacedLine, void, undefined> {
-    const newer = await this.#openNewer();
-    const known = this.#files.at(-1);
-    this.#files.push(...newer);
-    if (known !== undefined) yield* known.rest();
-    for (const file of newer) yield* file.rest();
+    this.#files = await this.#openFiles();
+    for (const file of this.#files) yield* file.rest();
   }
 
-  /** Closes all but those that lines may still be looked at in. */
-  async closeOld(keep: number): Promise<void> {
-    for (const file of this.#files.splice(0, Math.max(0, this.#files.length - keep))) await file.close();
+  async close(): Promise<void> {
+    for (const file of this.#files) await file.close();
   }
 
   /** Newest first, so that a rotation meanwhile shows one twice, which is noticed, and hides none. */
-  async #openNewer(): Promise<readonly AuditFile[]> {
-    const newer: AuditFile[] = [];
-    const inodes = new Set(this.#files.map(({ inode }) => inode));
-    const known = this.end.inode;
+  async #openFiles(): Promise<readonly AuditFile[]> {
+    const files: AuditFile[] = [];
+    const { inode, offset } = this.#from;
     for (let age = 0; age <= auditOldFilesMax; age++) {
       const file = await AuditFile.open(auditPath(this.#directory, age));
       if (file === null) continue;
-      const isKnown = inodes.has(file.inode);
-      inodes.add(file.inode);
-      if (file.inode === this.#from.inode) file.skipTo(this.#from.offset);
-      if (isKnown) await file.close();
-      else newer.unshift(file);
-      if (file.inode === known) break;
+      if (files.some((opened) => opened.inode === file.inode)) {
+        await file.close();
+        continue;
+      }
+      files.unshift(file);
+      if (file.inode !== inode) continue;
+      file.skipTo(offset);
+      break;
     }
-    return newer;
+    return files;
   }
 }
 
@@ -99,7 +94,6 @@ class AuditFile {
   readonly #handle: FileHandle;
   readonly #size: number;
   #offset = 0;
-  #isClosed = false;
 
   private constructor(handle: FileHandle, { ino, size }: Stats) {
     this.#handle = handle;
@@ -137,16 +131,12 @@ class AuditFile {
       for (let from = 0, to = 0; from < bytes.length; from = to) {
         to = bytes.indexOf(lineFeed, from) + 1 || bytes.length;
         const line = parseAuditLine(bytes.toString('utf8', from, to));
-        const position = start + from;
-        const length = to - from;
-        const place = { inode: this.inode, offset: position };
-        if (line !== null) yield { line, place, again: () => this.#lineAt(position, length, line) };
+        if (line !== null) yield { line, place: { inode: this.inode, offset: start + from } };
       }
     }
   }
 
   close(): Promise<void> {
-    this.#isClosed = true;
     return this.#handle.close();
   }
 
@@ -156,13 +146,6 @@ class AuditFile {
     const { bytesRead } = await this.#handle.read(piece, 0, pieceBytes, this.#offset);
     const end = piece.subarray(0, bytesRead).lastIndexOf(lineFeed) + 1;
     return piece.subarray(0, end === 0 && bytesRead === pieceBytes ? pieceBytes : end);
-  }
-
-  async #lineAt(position: number, length: number, before: AuditLine): Promise<AuditLine> {
-    if (this.#isClosed) return before;
-    const bytes = Buffer.alloc(length);
-    await this.#handle.read(bytes, 0, length, position);
-    return parseAuditLine(bytes.toString('utf8')) ?? before;
   }
 }
 

@@ -1,6 +1,6 @@
 /** A bridge that a command adds to the registry of a running server for itself, and removes again. */
 import { randomBytes } from 'node:crypto';
-import type { AdminClient } from '../../cli/admin/ops-client.ts';
+import type { OpsClient } from '../../cli/admin/ops-client.ts';
 
 export interface TemporaryBridge {
   readonly bridgeId: string;
@@ -10,7 +10,7 @@ export interface TemporaryBridge {
 
 /** `appId`: of the application whose calls it may take. Rejects with a CommandError. */
 export async function addTemporaryBridge(
-  ops: Pick<AdminClient, 'change'>,
+  ops: Pick<OpsClient, 'change'>,
   prefix: string,
   appId: string,
 ): Promise<TemporaryBridge> {

@@ -17,12 +17,14 @@ import { listenerNames } from '../../server/config/settings-schema.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
 import { apiBeside, openApi } from '../../cli/api/api-access.ts';
+import { toSigning } from '../../cli/api/credential-source.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { listenerUrl, localTrust } from '../simulator/server-urls.ts';
 import { opsClientOf, reachableAddress } from '../../cli/admin/running-server.ts';
 import { type OpsClient } from '../../cli/admin/ops-client.ts';
 import { lookIntoRegistry } from '../../cli/admin/local-registry.ts';
+import { demoEntries, seedStore } from '../../cli/init/first-entries.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { generateSecret } from '../../storage/registry/registry-write.ts';
 import type { Timeline } from './timeline.ts';
@@ -117,15 +119,16 @@ export async function openOwnStage(clock: Clock, timeline: Timeline): Promise<De
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    server = await startServer(settings, { clock, log: troublesOnly, handle: null, demo: 'asked' });
+    const secrets = await seedStore({ clock, dataDirectory: directory }, demoEntries);
+    server = await startServer(settings, { clock, log: troublesOnly, handle: null });
     const running = readRuntimeFile(directory);
-    const productId = server.demo?.devices[0]?.productId;
-    assert(
-      running !== null && server.demo !== null && productId !== undefined,
-      'a server on an empty store makes a demo application',
-    );
+    assert(running !== null, 'a running server has its file');
     const place: Place = { clock, running, dataDirectory: directory, tls: noTls, trust: undefined };
-    const stage = await setStage(place, { credential: server.demo.credential, productId }, timeline);
+    const stage = await setStage(
+      place,
+      { credential: toSigning(secrets), productId: demoEntries.product },
+      timeline,
+    );
     const close = async (): Promise<void> => {
       try {
         await stage.close();

@@ -93,10 +93,12 @@ test('secrets for a file are there for its owner, and nowhere else', async (t) =
   const secrets = join(folder, 'key.json');
   await begin('--secrets', secrets, '--device', 'D');
   if (process.platform !== 'win32') assert.equal(statSync(secrets).mode & 0o777, 0o600);
-  const { secret_key: key, device } = JSON.parse(readFileSync(secrets, 'utf8')) as {
+  const { secret_key: key, devices } = JSON.parse(readFileSync(secrets, 'utf8')) as {
     secret_key: string;
-    device: { secret: string };
+    devices: { secret: string }[];
   };
+  const [device] = devices;
+  assert.ok(device !== undefined);
   const said = output.text + JSON.stringify(output.json) + output.remarks.join();
   assert.ok(!said.includes(key) && !said.includes(device.secret));
 });

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
+import { auditPath } from '../../../../src/storage/audit/audit-files.ts';
+import { AuditRefusal } from '../../../../src/storage/audit/audit-log.ts';
 import { storeFileNames } from '../../../../src/storage/lmdb/store-format.ts';
+import { linesInFile } from '../../../support/audit-scene.ts';
 import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
 import { sampleRegistry } from '../../../support/registry-entries.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
@@ -155,4 +158,18 @@ test('Ctrl-C behind the commit is told that it is too late', async (t) => {
   await importing(withDevices('A'));
   assert.deepEqual(output.remarks, ['too late to cancel: it was committed already, and is in']);
   assert.deepEqual(await devices(), ['A']);
+});
+
+test('an import into a store at rest has its line in the audit log, under the user of the system, and is refused without', async (t) => {
+  const { importing, dataDirectory } = importScene(t);
+  await importing(withDevices('A'));
+  const [line] = linesInFile(dataDirectory);
+  assert.deepEqual(
+    [line?.operator, line?.role, line?.from, line?.action, line?.result],
+    ['cli', null, `pid ${process.pid}`, 'registry.import', 'ok'],
+  );
+  assert.ok(line?.user !== undefined);
+  const other = importScene(t);
+  mkdirSync(auditPath(other.dataDirectory));
+  await assert.rejects(other.importing(withDevices('A')), AuditRefusal);
 });

@@ -1,11 +1,9 @@
-/** The audit log as an operator elsewhere reads and follows it. */
+/** The audit log as operators read and follow it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { followRemoteAudit } from '../../../../src/cli/admin/audit-follow.ts';
-import { OpsUnavailableError } from '../../../../src/cli/admin/ops-client.ts';
 import { auditRoutes, type AuditAnswer } from '../../../../src/gateways/admin/audit-routes.ts';
 import { auditResultMsMax } from '../../../../src/model/limits.ts';
-import type { AuditLine } from '../../../../src/model/audit.ts';
+import type { AuditAction, AuditLine } from '../../../../src/model/audit.ts';
 import { anIntent, openAudit } from '../../../support/audit-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
@@ -23,7 +21,7 @@ function scene(t: Ending) {
   };
   const change = (id: string, act = () => Promise.resolve()): Promise<void> =>
     audit.record(anIntent({ ids: { device_id: id } }), act, () => ({ result: 'ok' }));
-  return { clock, ask, change };
+  return { clock, audit, ask, change };
 }
 
 const idsOf = (lines: readonly AuditLine[]): unknown[] => lines.map(({ ids }) => ids.device_id);
@@ -43,6 +41,33 @@ test('each reading goes on behind the last one, also over rotations and from not
   }
   assert.deepEqual(seen, ['0a', '0b', '0c', '1a', '1b', '1c', '2a', '2b', '2c', '3a', '3b', '3c']);
   assert.deepEqual((await ask({ after: next })).lines, []);
+});
+
+test('the newest lines are chosen by number, age, action and operator', async (t) => {
+  const { clock, audit, ask } = scene(t);
+  const record = (operator: string, action: AuditAction): Promise<void> =>
+    audit.record(
+      anIntent({ operator, action }),
+      () => Promise.resolve(),
+      () => ({ result: 'ok' }),
+    );
+  await record('alice', 'device.kick');
+  clock.advance(3_600_000);
+  await record('bob', 'device.disable');
+  await record('bob', 'credential.revoke');
+  const shown = async (query: Record<string, string>): Promise<string[]> =>
+    (await ask(query)).lines.map(({ action }) => action);
+  assert.deepEqual(await shown({ limit: '2' }), ['device.disable', 'credential.revoke']);
+  assert.deepEqual(await shown({ action: 'device.*' }), ['device.kick', 'device.disable']);
+  assert.deepEqual(await shown({ action: 'device.kick,credential.revoke' }), [
+    'device.kick',
+    'credential.revoke',
+  ]);
+  assert.deepEqual(await shown({ operator: 'alice' }), ['device.kick']);
+  assert.deepEqual(await shown({ since: String(clock.wallMs() - 60_000) }), [
+    'device.disable',
+    'credential.revoke',
+  ]);
 });
 
 test('a change is told once, with its result; one without end as it is, after a minute', async (t) => {
@@ -70,38 +95,4 @@ test('a place that no file has is before all that is kept', async (t) => {
   const { next } = await ask({});
   for (const after of ['1:0', next.replace(/\d+$/, '999999')])
     assert.deepEqual(idsOf((await ask({ after })).lines), ['one'], after);
-});
-
-test('a follower elsewhere waits for a server that is gone, and says so once', async () => {
-  const clock = new DrivenClock();
-  const interruption = new AbortController();
-  const asked: string[] = [];
-  const told: string[] = [];
-  const gone = new OpsUnavailableError('no answer');
-  const line = { ids: { device_id: 'A' } } as unknown as AuditLine;
-  const answers = [gone, gone, { lines: [line], next: '1:2' }, { lines: [], next: '1:3' }];
-  const following = followRemoteAudit(
-    {
-      clock,
-      ask: (after) => {
-        asked.push(after);
-        const answer = answers.shift();
-        if (answers.length === 0) interruption.abort();
-        return answer instanceof OpsUnavailableError
-          ? Promise.reject(answer)
-          : Promise.resolve(answer as AuditAnswer);
-      },
-      show: ({ ids }) => told.push(String(ids.device_id)),
-      remark: (text) => told.push(text),
-    },
-    '1:1',
-    interruption.signal,
-  );
-  while (!interruption.signal.aborted) {
-    clock.advance(1000);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  await following;
-  assert.deepEqual(asked, ['1:1', '1:1', '1:1', '1:2']);
-  assert.deepEqual(told, ['no answer; following on when it is back', 'the server is back', 'A']);
 });

@@ -1,38 +1,48 @@
-/** The commands that change one entry of the registry, on a store at rest. */
+/** The commands that change one entry of a running server's registry. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { addCredentialCommand } from '../../../../src/cli/admin/credential-command.ts';
-import { addDeviceCommand } from '../../../../src/cli/admin/device-command.ts';
-import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
-import { addWebhookCommand } from '../../../../src/cli/admin/webhook-command.ts';
-import { addApplicationCommand } from '../../../../src/cli/registry/application-command.ts';
-import { addProductCommand } from '../../../../src/cli/registry/product-command.ts';
-import { addRegistryCommand } from '../../../../src/cli/registry/registry-command.ts';
-import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
-import { sampleRegistry } from '../../../support/registry-entries.ts';
-import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
+import type { Command } from 'commander';
+import { addCredentialCommand } from '../../src/cli/admin/credential-command.ts';
+import { addDeviceCommand } from '../../src/cli/admin/device-command.ts';
+import { addWebhookCommand } from '../../src/cli/admin/webhook-command.ts';
+import { addApplicationCommand } from '../../src/cli/registry/application-command.ts';
+import { addProductCommand } from '../../src/cli/registry/product-command.ts';
+import { addRegistryCommand } from '../../src/cli/registry/registry-command.ts';
+import { commandScene, type CommandScene } from '../support/command-scene.ts';
+import { opsOf } from '../support/driven-server.ts';
+import { sampleRegistry } from '../support/registry-entries.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const url = 'https://backend.example/new';
 
-async function registryScene(t: Ending): Promise<CommandScene> {
-  const scene = commandScene(t, (program) => {
-    for (const add of [addApplicationCommand, addProductCommand, addDeviceCommand]) add(program);
-    for (const add of [addCredentialCommand, addWebhookCommand, addRegistryCommand]) add(program);
-  });
-  const file = join(temporaryDirectory(t), 'registry.json');
-  writeFileSync(file, JSON.stringify(sampleRegistry));
-  await scene.run('registry', 'import', file);
-  return scene;
+interface RegistryScene extends CommandScene {
+  /** The entry as an operator reads it. Rejects when there is none. */
+  readonly found: (kind: 'device' | 'product' | 'webhook', id: string) => Promise<Record<string, unknown>>;
 }
 
-function found(
-  scene: CommandScene,
-  kind: 'device' | 'product' | 'webhook',
-  id: string,
-): Promise<object | null> {
-  return lookIntoRegistry(scene.dataDirectory, (registry) => registry.find(kind, id));
+async function registryScene(t: Ending): Promise<RegistryScene> {
+  const server = await startTestServer();
+  t.after(() => server.stop());
+  const addAll = (program: Command): void => {
+    for (const add of [addApplicationCommand, addProductCommand, addDeviceCommand]) add(program);
+    for (const add of [addCredentialCommand, addWebhookCommand, addRegistryCommand]) add(program);
+  };
+  const scene = commandScene(t, addAll, { dataDir: server.dataDirectory });
+  const file = join(temporaryDirectory(t), 'registry.json');
+  writeFileSync(file, JSON.stringify(sampleRegistry));
+  await scene.run('registry', 'import', file, '--replace', '--yes');
+  const found: RegistryScene['found'] = async (kind, id) => {
+    const query = new URLSearchParams({ kind, id });
+    const { entry } = await opsOf(server).ask<{ entry: Record<string, unknown> }>(
+      '/v1/registry/entry',
+      query,
+    );
+    return entry;
+  };
+  return { ...scene, found };
 }
 
 test('an application and its product are added, shown and, when nothing refers to them any more, removed', async (t) => {
@@ -75,13 +85,11 @@ test('an entry that is there is replaced only when that is asked for, and a prod
   });
   await scene.run(...adding, '--replace');
   const { defaults } = sampleRegistry.products[0] ?? {};
-  assert.deepEqual(((await found(scene, 'product', 'doorbell')) as { defaults: object }).defaults, defaults);
+  assert.deepEqual((await scene.found('product', 'doorbell'))['defaults'], defaults);
   const file = join(temporaryDirectory(t), 'defaults.json');
   writeFileSync(file, '{"heartbeat_s":60}');
   await scene.run(...adding, '--replace', '--defaults', file);
-  assert.deepEqual(((await found(scene, 'product', 'doorbell')) as { defaults: object }).defaults, {
-    heartbeat_s: 60,
-  });
+  assert.deepEqual((await scene.found('product', 'doorbell'))['defaults'], { heartbeat_s: 60 });
 });
 
 test('what is missing is named, with the list of its kind', async (t) => {
@@ -108,36 +116,59 @@ test('an empty id is refused by the name of its field', async (t) => {
 });
 
 test('a device is changed in what is named, and its fresh secret is shown once', async (t) => {
-  const scene = await registryScene(t);
-  const { run, output } = scene;
+  const { run, output, found } = await registryScene(t);
   const id = 'TESTDEVICE01';
   await run('device', 'set', id, '--expires-at', '2030-01-01', '--disable', '--label', 'site=north');
-  const [before] = sampleRegistry.devices;
-  const changed = { expiresAt: 1_893_456_000, disabled: true, labels: { site: 'north' } };
-  const device = { deviceId: id, productId: 'doorbell', secret: before?.secret, ...changed };
-  assert.deepEqual(await found(scene, 'device', id), device);
+  const device = { device_id: id, product_id: 'doorbell', secret: '***' };
+  const changed = { ...device, expires_at: 1_893_456_000, disabled: true, labels: { site: 'north' } };
+  assert.deepEqual(await found('device', id), changed);
   await run('device', 'set', id, '--enable', '--expires-at', 'never', '--label', 'site=', '--secret');
   const fresh = (output.json as { device: { secret: string } }).device.secret;
   assert.match(fresh, /^[\w-]{43}$/);
   assert.ok(output.text.includes(`secret  ${fresh}  (shown this once)`));
-  const { labels: _, ...rest } = device;
-  const back = { ...rest, secret: fresh, expiresAt: null, disabled: false };
-  assert.deepEqual(await found(scene, 'device', id), back);
+  const back = { ...device, expires_at: null, disabled: false };
+  assert.deepEqual(await found('device', id), back);
   await assert.rejects(run('device', 'set', id), /nothing to change/);
   await assert.rejects(run('device', 'set', id, '--secret', 'guess me'), /secret must have 16 characters/);
-  assert.deepEqual(await found(scene, 'device', id), back);
+  assert.deepEqual(await found('device', id), back);
+});
+
+test('a device is added with a secret that is made and shown, and once more only with --replace', async (t) => {
+  const { run, output } = await registryScene(t);
+  const secretOf = (): string => (output.json as { device: { secret: string } }).device.secret;
+  const adding = ['device', 'add', 'NEW', '--product', 'doorbell'];
+  await run(...adding);
+  const made = secretOf();
+  assert.match(made, /^[\w-]{43}$/);
+  assert.equal(output.text, `added NEW to product doorbell\nsecret  ${made}`);
+  await assert.rejects(run(...adding), /in the registry already/);
+  await run(...adding, '--replace', '--secret', 'a secret that is given');
+  assert.deepEqual([secretOf(), output.text], ['***', 'added NEW to product doorbell']);
+});
+
+test('an access key is rotated and revoked', async (t) => {
+  const { run, output } = await registryScene(t);
+  await run('credential', 'rotate', 'AKTEST', '--grace', '1h');
+  const { access_key_id: fresh, replaced } = output.json as { access_key_id: string; replaced: string };
+  assert.equal(replaced, 'AKTEST');
+  await run('credential', 'revoke', 'AKTEST');
+  await run('registry', 'list', 'credentials');
+  const { credentials } = output.json as { credentials: { access_key_id: string; revoked: boolean }[] };
+  assert.deepEqual(Object.fromEntries(credentials.map((each) => [each.access_key_id, each.revoked])), {
+    AKTEST: true,
+    [fresh]: false,
+  });
 });
 
 test('a webhook is added with a secret that is made, and removed by its URL', async (t) => {
-  const scene = await registryScene(t);
-  const { run, output } = scene;
+  const { run, output, found } = await registryScene(t);
   await run('webhook', 'add', url, '--app', '2818153', '--type', 'device.signal.online');
   const { webhook } = output.json as { webhook: { secret: string } };
   assert.match(webhook.secret, /^whsec_[\w+/]{43}=$/);
-  assert.deepEqual(await found(scene, 'webhook', `2818153\n${url}`), {
-    appId: '2818153',
+  assert.deepEqual(await found('webhook', `2818153 ${url}`), {
+    app_id: '2818153',
     url,
-    secret: webhook.secret,
+    secret: '***',
     types: ['device.signal.online'],
   });
   await run('application', 'add', 'new', '--name', 'another');
@@ -146,5 +177,5 @@ test('a webhook is added with a secret that is made, and removed by its URL', as
   await assert.rejects(run('webhook', 'remove', url), /several webhooks are called/);
   await run('webhook', 'remove', url, '--app', 'new');
   await run('webhook', 'remove', url);
-  assert.equal(await found(scene, 'webhook', `2818153\n${url}`), null);
+  await assert.rejects(found('webhook', `2818153 ${url}`), /no webhook/);
 });

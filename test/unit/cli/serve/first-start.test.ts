@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { findDemoWish } from '../../../../src/cli/serve/demo-wish.ts';
+import { isConfigured, seedFirstStart } from '../../../../src/cli/serve/first-start.ts';
+import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { loadSettings, type SettingsSources } from '../../../../src/server/config/settings.ts';
+import { FakeLog } from '../../../support/fakes.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 function settingsFile(t: TestContext, held: object): string {
@@ -12,22 +14,22 @@ function settingsFile(t: TestContext, held: object): string {
   return file;
 }
 
-function wishOf(sources: Partial<SettingsSources>, isAsked = false): string | null {
+function isConfiguredBy(sources: Partial<SettingsSources>): boolean {
   const settingsSources = { env: {}, ...sources };
-  return findDemoWish({ settings: loadSettings(settingsSources), settingsSources }, isAsked);
+  return isConfigured(loadSettings(settingsSources), settingsSources);
 }
 
-test('a start with nothing configured wants the demo registry', () => {
-  assert.equal(wishOf({}), 'first-start');
+test('a start with nothing configured fills an empty store', () => {
+  assert.equal(isConfiguredBy({}), false);
 });
 
 test('other ports of loopback listeners and settings that give no place configure nothing', () => {
   assert.equal(
-    wishOf({ env: { REVEILLE_API_LISTEN: '127.0.0.1:0', REVEILLE_LOG_LEVEL: 'debug' } }),
-    'first-start',
+    isConfiguredBy({ env: { REVEILLE_API_LISTEN: '127.0.0.1:0', REVEILLE_LOG_LEVEL: 'debug' } }),
+    false,
   );
-  assert.equal(wishOf({ env: { REVEILLE_OPS_LISTEN: '[::1]:0' } }), 'first-start');
-  assert.equal(wishOf({ overrides: ['sleep.listen=127.0.0.1:0', 'media.process=none'] }), 'first-start');
+  assert.equal(isConfiguredBy({ env: { REVEILLE_OPS_LISTEN: '[::1]:0' } }), false);
+  assert.equal(isConfiguredBy({ overrides: ['sleep.listen=127.0.0.1:0', 'media.process=none'] }), false);
 });
 
 const configured: Readonly<Record<string, Partial<SettingsSources>>> = {
@@ -47,12 +49,22 @@ const configured: Readonly<Record<string, Partial<SettingsSources>>> = {
   ),
 };
 for (const [how, sources] of Object.entries(configured))
-  test(`an empty store stays empty where something is configured, and --demo is obeyed: ${how}`, () => {
-    assert.equal(wishOf(sources), null);
-    assert.equal(wishOf(sources, true), 'asked');
+  test(`an empty store stays empty where something is configured: ${how}`, () => {
+    assert.equal(isConfiguredBy(sources), true);
   });
 
 test('a settings file configures, whatever it holds', (t) => {
   for (const held of [{}, { log: { level: 'debug' } }, { sleep: { listen: '0.0.0.0:0' } }])
-    assert.equal(wishOf({ file: settingsFile(t, held) }), null);
+    assert.equal(isConfiguredBy({ file: settingsFile(t, held) }), true);
+});
+
+test('--demo is refused where the registry comes from a file or from other nodes', async (t) => {
+  const dataDir = temporaryDirectory(t);
+  for (const setting of ['registry.file=registry.json', 'cluster.nats_url=nats://127.0.0.1:4222']) {
+    const context = new CommandContext({ dataDir, set: [setting] }, {});
+    await assert.rejects(seedFirstStart(context, true, new FakeLog()), {
+      exitCode: 2,
+      message: /^--demo is not/,
+    });
+  }
 });

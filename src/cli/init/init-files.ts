@@ -1,0 +1,95 @@
+/** The files and the store that `reveille init` makes, all of them or none: what goes wrong half way is undone. */
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../lib/clock.ts';
+import { messageOf } from '../../lib/result.ts';
+import { hasStore } from '../../storage/lmdb/store-access.ts';
+import { CommandError, reveilleCommand } from '../shell/command-error.ts';
+import { seedStore, type FirstEntries, type FirstSecrets } from './first-entries.ts';
+import { taken, type InitChoices } from './init-choices.ts';
+
+export interface InitPlaces {
+  /** Path of the settings file. */
+  readonly file: string;
+  /** An absolute path. */
+  readonly dataDirectory: string;
+}
+
+/** Throws a CommandError when something is there already. */
+export function refuseTaken({ file, dataDirectory }: InitPlaces): void {
+  if (existsSync(file))
+    throw new CommandError(
+      taken(file),
+      `start with it: ${reveilleCommand('serve', [['--config', file]])}; or name another with --config`,
+    );
+  if (hasStore(dataDirectory))
+    throw new CommandError(
+      `there is a store in ${dataDirectory} already`,
+      `see what it has: ${reveilleCommand('registry list', [['--data-dir', dataDirectory]])}; or name another with --data-dir`,
+    );
+  if (entriesOf(dataDirectory).length > 0)
+    throw new CommandError(
+      `${dataDirectory} has other files in it`,
+      'name an empty directory, or one that is not there yet, with --data-dir',
+    );
+}
+
+/** Throws a StoreOpenError where it is no directory of ours. */
+function entriesOf(directory: string): readonly string[] {
+  return existsSync(directory) ? readdirSync(directory) : [];
+}
+
+const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
+
+/**
+ * Writes the settings, makes the store with its entries, and writes the secrets where a file is named for them. When something
+ * fails, it removes what it has made and rejects.
+ */
+export async function makeFiles(
+  { file, dataDirectory }: InitPlaces,
+  choices: InitChoices,
+  settingsText: string,
+  clock: Clock,
+): Promise<FirstSecrets> {
+  const undo: (() => void)[] = [];
+  const claim = (path: string, text: string): void => {
+    writeNew(path, text);
+    undo.push(() => rmSync(path, { force: true }));
+  };
+  try {
+    claim(file, settingsText);
+    if (choices.secrets !== '') claim(choices.secrets, '');
+    const wasThere = existsSync(dataDirectory);
+    undo.push(() => removeMade(dataDirectory, wasThere));
+    const secrets = await seedStore({ clock, dataDirectory }, firstEntriesOf(choices));
+    if (choices.secrets !== '') writeFileSync(choices.secrets, `${JSON.stringify(secrets, null, 2)}\n`);
+    return secrets;
+  } catch (error) {
+    for (const remove of undo.toReversed()) remove();
+    throw error;
+  }
+}
+
+/** Throws a CommandError, also when another process was faster. */
+function writeNew(path: string, text: string): void {
+  try {
+    writeFileSync(path, text, ownerOnly);
+  } catch (error) {
+    throw new CommandError(
+      `${path} cannot be written: ${messageOf(error)}`,
+      'nothing was made; name another path, in a folder that is there and may be written',
+    );
+  }
+}
+
+/** The directory was empty or absent before. */
+function removeMade(directory: string, wasThere: boolean): void {
+  const made = wasThere
+    ? readdirSync(directory).map((name) => join(directory, name))
+    : [directory].filter((path) => existsSync(path));
+  for (const path of made) rmSync(path, { recursive: true, force: true });
+}
+
+export function firstEntriesOf({ app, product, device }: InitChoices): FirstEntries {
+  return { app, appName: app, product, devices: device === '' ? [] : [device] };
+}

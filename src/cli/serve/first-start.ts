@@ -1,0 +1,74 @@
+/**
+ * The first start of a server: with nothing configured, or by `--demo`, an empty store gets entries to try. In every other case it
+ * stays empty. Source: running.md, Data.
+ */
+import { join } from 'node:path';
+import type { Log } from '../../core/ports/log.ts';
+import { isLoopback } from '../../model/settings-values.ts';
+import { listenerNames, type Settings } from '../../server/config/settings-schema.ts';
+import type { SettingsSources } from '../../server/config/settings.ts';
+import { hasStore } from '../../storage/lmdb/store-access.ts';
+import { lookIntoRegistry } from '../admin/local-registry.ts';
+import {
+  demoEntries,
+  firstCommands,
+  secretLines,
+  seedStore,
+  type FirstSecrets,
+} from '../init/first-entries.ts';
+import type { CommandContext } from '../shell/command-context.ts';
+import { reveilleCommand, usageError } from '../shell/command-error.ts';
+
+/** Resolves to the secrets of the entries that it made, before the server opens the store. `isAsked`: by `--demo`. */
+export async function seedFirstStart(
+  { clock, dataDirectory, settings, settingsSources }: CommandContext,
+  isAsked: boolean,
+  log: Log,
+): Promise<FirstSecrets | null> {
+  if (!isAsked && isConfigured(settings, settingsSources)) return null;
+  if (settings.registry.file !== null || settings.cluster.nats_url !== null)
+    throw usageError(
+      '--demo is not for a server whose registry comes from registry.file or from other nodes',
+      'leave --demo out',
+    );
+  if (!hasStore(dataDirectory) || (await lookIntoRegistry(dataDirectory, (registry) => registry.isEmpty())))
+    return seedStore({ clock, dataDirectory }, demoEntries);
+  if (isAsked) log.warn({}, '--demo makes nothing: the registry is not empty');
+  return null;
+}
+
+/** A server that has been given a place, a registry, others or strangers must not invent a credential. */
+export function isConfigured(settings: Settings, { file, env, overrides = [] }: SettingsSources): boolean {
+  const { cluster, media, registry } = settings;
+  const addresses = [...listenerNames.map((name) => settings[name].listen), media.link_listen];
+  return (
+    file !== undefined ||
+    env['REVEILLE_DATA_DIR'] !== undefined ||
+    overrides.some((override) => override.startsWith('data.dir=')) ||
+    registry.file !== null ||
+    cluster.nats_url !== null ||
+    addresses.some((address) => address !== null && !isLoopback(address))
+  );
+}
+
+/** Has secrets, which no log may have: it is for standard error. `consoleUrl`: null: the console is not here. */
+export function firstStartNotice(
+  secrets: FirstSecrets,
+  dataDirectory: string,
+  consoleUrl: string | null,
+): string {
+  const [first = ''] = demoEntries.devices;
+  const [simulate = '', wake = ''] = firstCommands(demoEntries);
+  return `
+The store was empty: here is a demo application to play with. Its secrets are shown once.
+
+${secretLines(secrets).replaceAll(/^/gm, '  ')}
+
+They are kept in ${dataDirectory}. Next, in a second terminal, let the devices live: they sign in, and sleep:
+  ${simulate}
+and in a third one, wake one of them, and see what happened to it:
+  ${wake}
+  ${reveilleCommand(`status ${first}`)}
+${consoleUrl === null ? '' : `Look on in a browser, and log in with the text of ${join(dataDirectory, 'ops.token')}:\n  ${consoleUrl}\n`}
+`;
+}
