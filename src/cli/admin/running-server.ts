@@ -51,7 +51,7 @@ export function reachableAddress(listener: string): string {
 
 /**
  * The client of the server that is meant: that of the profile, else the one on the data directory; null when that is at rest.
- * Throws a CommandError like `profileClient`, `findRunningServer` and `opsClientOf`.
+ * Throws a CommandError like `findRunningServer` and `opsClientOf`.
  */
 export function findOpsClient(context: ServerPlace): OpsClient | null {
   if (context.profile !== null) return profileClient(context.profile);
@@ -82,17 +82,9 @@ export function absenceOn(dataDirectory: string): string {
   return `no server runs on ${dataDirectory}`;
 }
 
-/** Throws a CommandError when the profile has no ops listener. */
-export function profileClient({ name, ops, token, ca }: ChosenProfile): OpsClient {
-  if (ops !== undefined && token !== undefined)
-    return new OpsClient(ops, token, {
-      name: `the server at ${ops}`,
-      trust: ca === undefined ? undefined : trustingAuthority(ca),
-    });
-  throw new CommandError(
-    `the profile ${name} has no ops listener, which this command asks`,
-    `make it again with one: ${reveilleCommand(`profile add ${name} --replace --ops https://HOST:PORT --token-file FILE`)}`,
-  );
+function profileClient({ ops, token, ca }: ChosenProfile): OpsClient {
+  const trust = ca === undefined ? undefined : trustingAuthority(ca);
+  return new OpsClient(ops, token, { name: `the server at ${ops}`, trust });
 }
 
 /** Throws a CommandError when the directory has no token. */

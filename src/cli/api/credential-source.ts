@@ -1,5 +1,5 @@
 /**
- * The credential that signs a request: from a file, from the options, from the environment or the profile, or else the
+ * The credential that signs a request: from a file, from the options, from the profile or the environment, or else the
  * first suitable one of the local registry. The commands that use it never show it.
  */
 import { Option, type Command } from 'commander';
@@ -14,7 +14,7 @@ import {
 } from '../../model/registry.ts';
 import type { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { SigningCredential } from '../../protocol/tgv1/sign-request.ts';
-import type { ChosenProfile, StoredCredential } from '../profile/profiles.ts';
+import type { StoredCredential } from '../profile/profiles.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
@@ -63,19 +63,14 @@ export async function findCredential(
   if (accessKeyId !== undefined || secretKey !== undefined || appId !== undefined)
     throw usageError('--access-key-id, --secret-key and --app-id are given together');
   const { profile, settingsSources } = context;
-  const own = profile === null ? null : credentialOfProfile(profile);
-  if (own !== null && profile?.chosenBy === 'option') return own;
-  const found = credentialOfEnvironment(settingsSources.env) ?? own;
+  if (profile?.credential !== undefined) return toSigning(profile.credential);
+  const found = credentialOfEnvironment(settingsSources.env);
   if (found !== null) return found;
   if (profile === null) return findInRegistry(context, need);
   throw new CommandError(
     `the profile ${profile.name} has no credential, by which this command signs`,
-    'give one with --credential FILE, or make the profile again with --credential-file FILE',
+    'give one with --credential FILE, or make the profile again with --api and --credential-file',
   );
-}
-
-function credentialOfProfile({ credential }: ChosenProfile): SigningCredential | null {
-  return credential === undefined ? null : toSigning(credential);
 }
 
 export function toSigning({ access_key_id, secret_key, app_id }: StoredCredential): SigningCredential {

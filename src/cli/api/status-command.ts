@@ -33,9 +33,7 @@ function parseDeviceIds(text: string, earlier: readonly string[] = []): readonly
 
 function show(context: CommandContext, ids: readonly string[], options: ApiOptions): Promise<void> {
   const [only = '', ...more] = ids;
-  const { profile } = context;
-  const hasApiOnly = profile?.api !== undefined && profile.ops === undefined;
-  const asksApi = more.length > 0 || hasApiOnly || Object.keys(options).length > 0;
+  const asksApi = more.length > 0 || Object.keys(options).length > 0;
   return asksApi ? showConnections(context, ids, options) : showStatus(context, only);
 }
 

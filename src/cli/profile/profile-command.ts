@@ -21,8 +21,8 @@ import {
 } from './profiles.ts';
 
 interface AddOptions {
-  readonly ops?: string;
-  readonly tokenFile?: string;
+  readonly ops: string;
+  readonly tokenFile: string;
   readonly api?: string;
   readonly credentialFile?: string;
   readonly ca?: string;
@@ -38,23 +38,22 @@ export function addProfileCommand(program: Command): void {
   addExamples(
     command,
     ['profile add prod --ops https://ops.example:8090 --token-file token', 'a server to administrate'],
-    ['profile use prod', 'from now on every command is for it'],
     ['status DOOR-1 --profile prod', 'this one is; REVEILLE_PROFILE=prod says the same'],
   );
   addAdd(command);
   addList(command);
-  addShow(command);
-  addUse(command);
   addRemove(command);
 }
 
 function addAdd(profile: Command): void {
   const command = profile
     .command('add')
-    .description('Add a server: its ops listener with a token, its API with a credential, or both.')
+    .description(
+      'Add a server: its ops listener with a token and, for the commands that sign, its API with a credential.',
+    )
     .argument('<name>', '1-64 characters of A-Z a-z 0-9 _ . -', parseName)
-    .option('--ops <origin>', 'its ops listener, like https://ops.example:8090', parseOriginOption)
-    .option('--token-file <file>', 'file with a token of its ops listener; - for standard input')
+    .requiredOption('--ops <origin>', 'its ops listener, like https://ops.example:8090', parseOriginOption)
+    .requiredOption('--token-file <file>', 'file with a token of its ops listener; - for standard input')
     .option('--api <origin>', 'its signed API, like https://reveille.example', parseOriginOption)
     .option('--credential-file <file>', 'JSON file as credential create --json prints it')
     .option('--ca <file>', 'PEM file of the only certificates to be trusted there; it is read at each use')
@@ -67,10 +66,6 @@ function addAdd(profile: Command): void {
       'status, events, calls, registry, …',
     ],
     [
-      'profile add api-prod --api https://reveille.example --credential-file key.json',
-      'wake, message, devices, …',
-    ],
-    [
       'profile add prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
       'all of them; the token comes from a pipe',
     ],
@@ -80,31 +75,9 @@ function addAdd(profile: Command): void {
 function addList(profile: Command): void {
   const command = profile
     .command('list')
-    .description('List the profiles, without secrets; * marks the default.')
+    .description('List the profiles; secrets are masked.')
     .action(inContext(listProfiles));
   addExamples(command, ['profile list', 'for people'], ['profile list --json', 'for machines']);
-}
-
-function addShow(profile: Command): void {
-  const command = profile
-    .command('show')
-    .description('Show a profile; its secrets are masked.')
-    .argument('<name>', 'the profile', parseName)
-    .action(inContext(showProfile));
-  addExamples(command, ['profile show prod', 'for people'], ['profile show prod --json', 'for machines']);
-}
-
-function addUse(profile: Command): void {
-  const command = profile
-    .command('use')
-    .description('Make a profile the default of every command; without a name, this machine again.')
-    .argument('[name]', 'the profile; none when left out', parseName)
-    .action(inContext(useProfile));
-  addExamples(
-    command,
-    ['profile use prod', 'as if --profile prod were given'],
-    ['profile use', 'the store and the server of this machine again'],
-  );
 }
 
 function addRemove(profile: Command): void {
@@ -127,32 +100,23 @@ function parseName(name: string): string {
 }
 
 function addProfile({ output, settingsSources }: CommandContext, name: string, options: AddOptions): void {
-  const { ops, api, ca } = options;
-  if (ops === undefined && api === undefined)
-    throw usageError(
-      'a profile has --ops or --api, or both',
-      'name the server, like --ops https://ops.example:8090',
-    );
-  if ((ops === undefined) !== (options.tokenFile === undefined))
-    throw usageError(
-      '--ops and --token-file are given together',
-      'make a token at the server: reveille ops-token create NAME --role viewer',
-    );
-  if (options.credentialFile !== undefined && api === undefined)
-    throw usageError('--credential-file is for --api', 'name the API, like --api https://reveille.example');
-  if (ops !== undefined) refuseInClear(ops);
+  const { ops, tokenFile, api, credentialFile, ca } = options;
+  if ((api === undefined) !== (credentialFile === undefined))
+    throw usageError('--api and --credential-file are given together');
+  refuseInClear(ops);
   if (ca !== undefined) trustingAuthority(ca);
   const added: Profile = {
-    ...(ops !== undefined && { ops, token: readToken(options.tokenFile ?? '') }),
+    ops,
+    token: readToken(tokenFile),
     ...(api !== undefined && { api }),
-    ...(options.credentialFile !== undefined && { credential: readCredentialFile(options.credentialFile) }),
+    ...(credentialFile !== undefined && { credential: readCredentialFile(credentialFile) }),
     ...(ca !== undefined && { ca: resolve(ca) }),
   };
   const path = profilesPath(settingsSources.env);
-  const { profiles, default: usual } = readProfiles(path);
+  const profiles = readProfiles(path);
   if (options.replace !== true && Object.hasOwn(profiles, name))
-    throw new CommandError(`there is a profile ${name} already`, 'make it anew with --replace');
-  writeProfiles(path, { default: usual, profiles: { ...profiles, [name]: added } });
+    throw new CommandError(`there is a profile ${name} already`, 'replace it with --replace');
+  writeProfiles(path, { ...profiles, [name]: added });
   output.answer({ name, ...masked(added) }, `added ${name}, for --profile ${name}; it is kept in ${path}`);
 }
 
@@ -177,45 +141,17 @@ function readText(file: string): string {
 }
 
 function listProfiles({ output, settingsSources }: CommandContext): void {
-  const { profiles, default: usual } = readProfiles(profilesPath(settingsSources.env));
-  const shown = Object.entries(profiles).map(([name, profile]) => ({ name, ...masked(profile) }));
-  const rows = Object.entries(profiles).map(([name, { ops, api }]) => [
-    `${name === usual ? '*' : ' '} ${name}`,
-    ops ?? '-',
+  const profiles = Object.entries(readProfiles(profilesPath(settingsSources.env)));
+  const shown = profiles.map(([name, profile]) => ({ name, ...masked(profile) }));
+  const rows = profiles.map(([name, { ops, api, credential }]) => [
+    name,
+    ops,
     api ?? '-',
+    credential?.access_key_id ?? '-',
   ]);
   output.answer(
-    { profiles: shown, default: usual },
-    rows.length === 0 ? 'no profiles' : alignColumns([['  NAME', 'OPS', 'API'], ...rows]),
-  );
-}
-
-function showProfile({ output, settingsSources }: CommandContext, name: string): void {
-  const shown = masked(getProfile(readProfiles(profilesPath(settingsSources.env)), name));
-  const { credential } = shown;
-  const rows = [
-    ['ops', shown.ops ?? '-'],
-    ['token', shown.token ?? '-'],
-    ['api', shown.api ?? '-'],
-    [
-      'credential',
-      credential === undefined ? '-' : `${credential.access_key_id} of application ${credential.app_id}`,
-    ],
-    ['ca', shown.ca ?? '-'],
-  ];
-  output.answer({ name, ...shown }, alignColumns(rows));
-}
-
-function useProfile({ output, settingsSources }: CommandContext, name: string | undefined): void {
-  const path = profilesPath(settingsSources.env);
-  const profiles = readProfiles(path);
-  if (name !== undefined) getProfile(profiles, name);
-  writeProfiles(path, { ...profiles, default: name ?? null });
-  output.answer(
-    { default: name ?? null },
-    name === undefined
-      ? 'commands are for this machine'
-      : `commands are for ${name}, unless --profile says otherwise`,
+    { profiles: shown },
+    rows.length === 0 ? 'no profiles' : alignColumns([['NAME', 'OPS', 'API', 'ACCESS KEY'], ...rows]),
   );
 }
 
@@ -223,8 +159,8 @@ function removeProfile({ output, settingsSources }: CommandContext, name: string
   const path = profilesPath(settingsSources.env);
   const before = readProfiles(path);
   getProfile(before, name);
-  const { [name]: _removed, ...profiles } = before.profiles;
-  writeProfiles(path, { default: before.default === name ? null : before.default, profiles });
+  const { [name]: _removed, ...profiles } = before;
+  writeProfiles(path, profiles);
   output.answer(
     { removed: name },
     `${name} is removed; its token and its credential are still valid at the server`,

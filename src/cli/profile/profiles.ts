@@ -1,6 +1,6 @@
 /**
- * The profiles of a user: servers elsewhere by name, each with what it takes to speak to it. They are one file in the user's
- * configuration directory. It holds secrets, so that it is written for its owner alone, and not read where others may read it.
+ * The profiles of a user: servers elsewhere by name, each with its addresses and secrets. They are one file in the user's
+ * configuration directory, written for its owner alone, and not read where others may read it.
  */
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -19,21 +19,23 @@ const textMax = 16 * 1024;
 const text = z.string().min(1).max(textMax);
 const origin = text.refine((given) => parseOrigin(given) !== null, 'is no origin like https://host:port');
 const credential = z.strictObject({ access_key_id: text, secret_key: text, app_id: text });
-const profile = z.strictObject({
-  /** Origin of the ops listener, and a token of it. */
-  ops: origin.optional(),
-  token: text.optional(),
-  /** Origin of the signed API, and a credential of it. */
-  api: origin.optional(),
-  credential: credential.optional(),
-  /** Absolute path of the only certificates to be trusted. */
-  ca: text.optional(),
-});
+const profile = z
+  .strictObject({
+    /** Origin of the ops listener, and a token of it. */
+    ops: origin,
+    token: text,
+    /** Origin of the signed API, and a credential of it: both or neither. */
+    api: origin.optional(),
+    credential: credential.optional(),
+    /** Absolute path of the only certificates to be trusted. */
+    ca: text.optional(),
+  })
+  .refine(
+    ({ api, credential: key }) => (api === undefined) === (key === undefined),
+    'api and credential are given together',
+  );
 export const profileName = /^[A-Za-z0-9_.-]{1,64}$/;
-const profilesForm = z.strictObject({
-  default: z.string().nullable(),
-  profiles: z.record(z.string().regex(profileName), profile),
-});
+const profilesForm = z.record(z.string().regex(profileName), profile);
 
 /** As a credential stands in a file. */
 export type StoredCredential = Readonly<z.output<typeof credential>>;
@@ -42,7 +44,6 @@ export type Profiles = Readonly<z.output<typeof profilesForm>>;
 
 export interface ChosenProfile extends Profile {
   readonly name: string;
-  readonly chosenBy: 'option' | 'environment' | 'default';
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -57,17 +58,11 @@ export function profilesPath(env: Environment): string {
 /** None where there is no file. Throws a CommandError when it cannot be used. */
 export function readProfiles(path: string): Profiles {
   const stats = statSync(path, { throwIfNoEntry: false });
-  if (stats === undefined) return { default: null, profiles: {} };
+  if (stats === undefined) return {};
   if (stats.size > fileBytesMax) throw unusable(path, `it is larger than ${fileBytesMax} bytes`);
-  const profiles = parseProfiles(path);
-  const isOpen = process.platform !== 'win32' && (stats.mode & 0o077) !== 0;
-  if (isOpen && Object.values(profiles.profiles).some(hasSecret))
+  if (process.platform !== 'win32' && (stats.mode & 0o077) !== 0)
     throw new CommandError(`others can read the secrets in ${path}`, `close it to them: chmod 600 ${path}`);
-  return profiles;
-}
-
-function hasSecret({ token, credential: key }: Profile): boolean {
-  return token !== undefined || key !== undefined;
+  return parseProfiles(path);
 }
 
 function parseProfiles(path: string): Profiles {
@@ -90,7 +85,7 @@ function unusable(path: string, reason: string): CommandError {
 
 /** Writes them whole or not at all. Throws a usage error where there would be too many. */
 export function writeProfiles(path: string, profiles: Profiles): void {
-  if (Object.keys(profiles.profiles).length > profilesMax)
+  if (Object.keys(profiles).length > profilesMax)
     throw usageError(`there are ${profilesMax} profiles already: remove one first`);
   const own = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -103,7 +98,7 @@ export function writeProfiles(path: string, profiles: Profiles): void {
 }
 
 /** Throws a usage error when there is none of this name. */
-export function getProfile({ profiles }: Profiles, name: string): Profile {
+export function getProfile(profiles: Profiles, name: string): Profile {
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
   if (found !== undefined) return found;
   throw usageError(
@@ -114,48 +109,39 @@ export function getProfile({ profiles }: Profiles, name: string): Profile {
 
 /** A profile without its secrets. */
 export function masked(profile: Profile): Profile {
-  const { token, credential } = profile;
+  const { credential } = profile;
   return {
     ...profile,
-    ...(token !== undefined && { token: '***' }),
+    token: '***',
     ...(credential !== undefined && { credential: { ...credential, secret_key: '***' } }),
   };
 }
 
 /** What was given of which server a command is for. */
 export interface GivenPlace {
-  /** Null: this machine, whatever else says. */
-  readonly profile?: string | null | undefined;
+  readonly profile?: string | undefined;
   readonly config?: string | undefined;
   readonly dataDir?: string | undefined;
   readonly set?: readonly string[] | undefined;
 }
 
-/**
- * The profile that is meant; null: this machine. Options go before the environment, and that before the default of the
- * file. Throws a CommandError.
- */
+/** The profile that is meant; null: this machine. Options go before the environment. Throws a CommandError. */
 export function chooseProfile(given: GivenPlace, env: Environment): ChosenProfile | null {
   const isLocal = given.config !== undefined || given.dataDir !== undefined || given.set !== undefined;
-  if (typeof given.profile === 'string') {
-    if (isLocal)
-      throw usageError(
-        '--profile is for a server elsewhere, and --data-dir, --config and --set for this machine',
-      );
-    return findProfile(given.profile, 'option', env);
-  }
-  if (isLocal || given.profile === null) return null;
-  const named = env['REVEILLE_PROFILE'];
-  if (named !== undefined) return named === '' ? null : findProfile(named, 'environment', env);
-  if (env['REVEILLE_DATA_DIR'] !== undefined) return null;
-  const { default: usual } = readProfiles(profilesPath(env));
-  return usual === null ? null : findProfile(usual, 'default', env);
+  if (isLocal && given.profile !== undefined)
+    throw usageError(
+      '--profile is for a server elsewhere, and --data-dir, --config and --set for this machine',
+    );
+  const name = isLocal ? '' : profileNameOf(given, env);
+  if (name === '') return null;
+  const found = getProfile(readProfiles(profilesPath(env)), name);
+  refuseInClear(found.ops);
+  return { ...found, name };
 }
 
-function findProfile(name: string, chosenBy: ChosenProfile['chosenBy'], env: Environment): ChosenProfile {
-  const found = getProfile(readProfiles(profilesPath(env)), name);
-  if (found.token !== undefined && found.ops !== undefined) refuseInClear(found.ops);
-  return { ...found, name, chosenBy };
+/** Empty: none. */
+export function profileNameOf({ profile: named }: GivenPlace, env: Environment): string {
+  return named ?? env['REVEILLE_PROFILE'] ?? '';
 }
 
 /** Throws a usage error for an origin at which a token would be read by anybody on the way. */

@@ -13,7 +13,7 @@ import {
   type SettingsSources,
 } from '../../server/config/settings.ts';
 import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
-import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
+import { chooseProfile, profileNameOf, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
 import { confirmOnTerminal, dialogueOnTerminal, type Confirm, type Dialogue } from './confirmation.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
@@ -98,17 +98,15 @@ export function inContext(
   return async (...given) => act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
 }
 
-/**
- * The same for a command about this machine: a profile that is named for it is refused, and the default one does not count.
- */
+/** The same for a command about this machine: a profile is refused. */
 export function inLocalContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
 ): (...given: unknown[]) => Promise<void> {
   return async (...given) => {
-    const { context, profile } = optionsOf(given.at(-1) as Command);
-    const named = profile ?? process.env['REVEILLE_PROFILE'] ?? '';
-    if (context === undefined && named !== '') throw onlyHere({ name: named });
-    return act(contextOf(given.at(-1) as Command, { profile: null }), ...(given.slice(0, -1) as never[]));
+    const { context, ...options } = optionsOf(given.at(-1) as Command);
+    const name = profileNameOf(options, process.env);
+    if (context === undefined && name !== '') throw onlyHere({ name });
+    return act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
   };
 }
 
@@ -116,7 +114,7 @@ export function inLocalContext(
 function onlyHere({ name }: Pick<ChosenProfile, 'name'>): CommandError {
   return usageError(
     `this works on this machine only, and the profile ${name} is for a server elsewhere`,
-    'name a data directory of this machine with --data-dir, in place of --profile, REVEILLE_PROFILE or the default of profile use',
+    'leave --profile and REVEILLE_PROFILE out',
   );
 }
 
@@ -128,12 +126,12 @@ function optionsOf(command: Command): GivenOptions {
   return command.optsWithGlobals<GivenOptions>();
 }
 
-/** The context of an action: the option value `context` of the program, else one made from its options and `more`. */
-function contextOf(command: Command, more: GlobalOptions = {}): CommandContext {
+/** The context of an action: the option value `context` of the program, else one made from its options. */
+function contextOf(command: Command): CommandContext {
   const { context, ...options } = optionsOf(command);
   if (context !== undefined) return context;
   repeatInAdvice(placeOptionsOf(options));
-  return new CommandContext({ ...options, ...more });
+  return new CommandContext(options);
 }
 
 /** Those of the given options that say which server or store is meant. */

@@ -31,11 +31,8 @@ test('a credential file and the profiles may begin with a byte order mark', (t) 
   const credential = { access_key_id: 'AK', secret_key: 'a secret', app_id: 'app' };
   writeFileSync(path, `\ufeff${JSON.stringify(credential)}`);
   assert.deepEqual(readCredentialFile(path), credential);
-  const profiles = {
-    default: 'prod',
-    profiles: { prod: { ops: 'https://reveille.example', token: 'a-token' } },
-  };
+  const profiles = { prod: { ops: 'https://reveille.example', token: 'a-token' } };
   chmodSync(path, 0o600);
   writeFileSync(path, `\ufeff${JSON.stringify(profiles)}`);
-  assert.deepEqual(Object.keys(readProfiles(path).profiles), ['prod']);
+  assert.deepEqual(Object.keys(readProfiles(path)), ['prod']);
 });

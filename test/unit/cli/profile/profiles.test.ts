@@ -17,36 +17,28 @@ import { commandScene } from '../../../support/command-scene.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 const prod = { ops: 'https://ops.example:8090', token: 'the-token-of-prod' };
-const lab = { api: 'http://10.0.0.5:8080' };
+const lab = { ops: 'http://127.0.0.1:8090', token: 'the-token-of-lab' };
 
 /** An environment whose profiles are these. */
-function environment(t: Ending, usual: string | null = 'lab'): Record<string, string> {
+function environment(t: Ending): Record<string, string> {
   const env = { XDG_CONFIG_HOME: temporaryDirectory(t) };
-  writeProfiles(profilesPath(env), { default: usual, profiles: { prod, lab } });
+  writeProfiles(profilesPath(env), { prod, lab });
   return env;
 }
 
-test('options go before the environment, and that before the default profile', (t) => {
+test('options go before the environment, and without either this machine is meant', (t) => {
   const env = environment(t);
-  const chosen = (given: object, more: Record<string, string> = {}): unknown => {
-    const found = chooseProfile(given, { ...env, ...more });
-    return found && [found.name, found.chosenBy];
-  };
-  assert.deepEqual(chosen({ profile: 'prod' }, { REVEILLE_PROFILE: 'lab' }), ['prod', 'option']);
-  assert.deepEqual(chosen({}, { REVEILLE_PROFILE: 'prod' }), ['prod', 'environment']);
-  assert.deepEqual(chosen({}), ['lab', 'default']);
+  const chosen = (given: object, more: Record<string, string> = {}): unknown =>
+    chooseProfile(given, { ...env, ...more })?.name ?? null;
+  assert.equal(chosen({ profile: 'prod' }, { REVEILLE_PROFILE: 'lab' }), 'prod');
+  assert.equal(chosen({}, { REVEILLE_PROFILE: 'prod' }), 'prod');
+  assert.equal(chosen({}), null);
   assert.equal(chosen({}, { REVEILLE_PROFILE: '' }), null);
-  assert.equal(chosen({}, { REVEILLE_DATA_DIR: 'd' }), null);
-  for (const local of [{ dataDir: 'd' }, { config: 'c' }, { set: ['log.level=info'] }, { profile: null }])
+  for (const local of [{ dataDir: 'd' }, { config: 'c' }, { set: ['log.level=info'] }])
     assert.equal(chosen(local, { REVEILLE_PROFILE: 'prod' }), null);
   assert.throws(() => chosen({ profile: 'prod', dataDir: 'd' }), { exitCode: 2 });
   for (const name of ['none', 'constructor', '__proto__'])
     assert.throws(() => chosen({ profile: name }), { exitCode: 2, message: `there is no profile "${name}"` });
-  assert.equal(
-    chooseProfile({}, { XDG_CONFIG_HOME: temporaryDirectory(t) }),
-    null,
-    'and none without a file',
-  );
 });
 
 test('the store and the settings of this machine are out of reach of a command for a server elsewhere', (t) => {
@@ -55,14 +47,13 @@ test('the store and the settings of this machine are out of reach of a command f
   assert.throws(() => context.settings, CommandError);
 });
 
-test('the file is its owner’s alone, and one that others can read is refused while it has a secret', (t) => {
+test('the file is its owner’s alone, and one that others can read is refused', (t) => {
   const path = profilesPath(environment(t));
   assert.equal(statSync(path).mode & 0o777, 0o600);
   chmodSync(path, 0o640);
   assert.throws(() => readProfiles(path), { advice: `close it to them: chmod 600 ${path}` });
-  writeProfiles(path, { default: null, profiles: { lab } });
-  chmodSync(path, 0o644);
-  assert.deepEqual(readProfiles(path).profiles, { lab });
+  writeProfiles(path, { lab });
+  assert.deepEqual(readProfiles(path), { lab });
 });
 
 test('a file that holds no profiles is named, and nothing of it is shown', (t) => {
@@ -71,8 +62,9 @@ test('a file that holds no profiles is named, and nothing of it is shown', (t) =
   for (const spoiled of [
     '{"token": "s3cr',
     '[]',
-    '{"default":null,"profiles":{"a b":{}}}',
-    '{"default":"a","profiles":{"a":{"ops":"nonsense","token":"s3cret"}}}',
+    '{"a b":{"ops":"https://a.example","token":"s3cret"}}',
+    '{"a":{"ops":"nonsense","token":"s3cret"}}',
+    '{"a":{"ops":"https://a.example","token":"s3cret","api":"https://a.example"}}',
     'x'.repeat(2 ** 20 + 1),
   ]) {
     writeFileSync(path, spoiled, { mode: 0o600 });
@@ -81,10 +73,7 @@ test('a file that holds no profiles is named, and nothing of it is shown', (t) =
     assert.throws(() => readProfiles(path), refused);
   }
   const many = Array.from({ length: profilesMax + 1 }, (_, i) => [`p${i}`, lab] as const);
-  assert.throws(
-    () => writeProfiles(path, { default: null, profiles: Object.fromEntries(many) }),
-    /100 profiles/,
-  );
+  assert.throws(() => writeProfiles(path, Object.fromEntries(many)), /100 profiles/);
 });
 
 test('a token goes over TLS, or stays on this machine', () => {
@@ -114,28 +103,17 @@ test('profiles are added, listed, chosen and removed, and their secrets are not 
   await run(...added);
   await assert.rejects(run(...added), /there is a profile prod already/);
   await run(...added, '--replace');
-  const shown: string[] = [];
-  for (const words of [['list'], ['show', 'prod']]) {
-    await run('profile', ...words);
-    shown.push(output.text, JSON.stringify(output.json));
-  }
-  for (const text of shown) assert.doesNotMatch(text, /the-token-of|secret-key-of/);
-  assert.match(output.text, /credential +AK1 of application app/);
-  await run('profile', 'use', 'prod');
-  assert.deepEqual(chooseProfile({}, env), {
-    ...prod,
-    api: 'https://reveille.example',
-    credential,
-    name: 'prod',
-    chosenBy: 'default',
-  });
+  await run('profile', 'list');
+  assert.match(output.text, /^NAME .*\nprod +https:\/\/ops\.example:8090 +https:\/\/reveille\.example +AK1$/);
+  assert.doesNotMatch(output.text + JSON.stringify(output.json), /the-token-of|secret-key-of/);
+  const whole = { ...prod, api: 'https://reveille.example', credential, name: 'prod' };
+  assert.deepEqual(chooseProfile({ profile: 'prod' }, env), whole);
   await run('profile', 'remove', 'prod');
-  assert.equal(readFileSync(profilesPath(env), 'utf8'), '{\n  "default": null,\n  "profiles": {}\n}\n');
+  assert.equal(readFileSync(profilesPath(env), 'utf8'), '{}\n');
   for (const wrong of [
-    ['add', 'x'],
-    ['add', 'x', '--ops', 'https://a.example'],
-    ['add', 'x', '--credential-file', keyFile],
+    ['--ops', 'https://a.example', '--token-file', tokenFile, '--credential-file', keyFile],
+    ['--ops', 'http://a.example', '--token-file', tokenFile],
   ])
-    await assert.rejects(run('profile', ...wrong), { exitCode: 2 });
-  await assert.rejects(run('profile', 'use', 'none'), /there is no profile "none"/);
+    await assert.rejects(run('profile', 'add', 'x', ...wrong), { exitCode: 2 });
+  await assert.rejects(run('profile', 'remove', 'none'), /there is no profile "none"/);
 });
