@@ -79,7 +79,7 @@ export type AuditIds = Readonly<Partial<Record<AuditId, unknown>>>;
 
 export interface AuditOrigin {
   /**
-   * Name of the token; `api`: an application by its credential; `cli`: a command on a store at rest; `signal`: SIGHUP;
+   * Name of the token; `api`: an application by its credential; `cli`: an import into a store at rest, or its first entries; `signal`: SIGHUP;
    * `start`: the start of the server.
    */
   readonly operator: string;

@@ -1,4 +1,4 @@
-/** Changes of bridges by an operator: of a running server, and of the command line on a store at rest. */
+/** Changes of bridges by an operator. */
 import { z } from 'zod';
 import type { Result } from '../../lib/result.ts';
 import type { BridgeId } from '../../model/ids.ts';

@@ -1,4 +1,4 @@
-/** Changes of devices in the registry by an operator: of a running server, and of the command line on a store at rest. */
+/** Changes of devices in the registry by an operator. */
 import { z } from 'zod';
 import { modify } from '../../core/devices/decide-device.ts';
 import type { Result } from '../../lib/result.ts';

@@ -1,7 +1,7 @@
 /**
  * A device as operators have it: `GET /v1/device/status?device_id=…` describes its registry entry, its two connections and its
- * latest events, `POST /v1/device/kick` ends its sessions. The description is the same of a store at rest; where several
- * members are one server, a connection is described by its newest session. Times are Unix seconds, those of events ISO 8601.
+ * latest events, `POST /v1/device/kick` ends its sessions. Where several members are one server, a
+ * connection is described by its newest session. Times are Unix seconds, those of events ISO 8601.
  */
 import { z } from 'zod';
 import { settlesWithin } from '../../lib/clock.ts';

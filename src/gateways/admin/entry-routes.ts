@@ -1,5 +1,5 @@
 /**
- * Applications, products and webhooks, one at a time: of a running server, and of the command line on a store at rest.
+ * Applications, products and webhooks, one at a time.
  * `POST /v1/<kind>/add` takes an entry as a registry file has it, and `replace`; `POST /v1/<kind>/remove` its id, and removes
  * nothing that others refer to.
  */

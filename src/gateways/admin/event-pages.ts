@@ -22,7 +22,6 @@ export function isWanted({ deviceId, types }: EventFilter, event: LoggedEvent): 
   return (deviceId === null || event.deviceId === deviceId) && (types === null || types.has(event.type));
 }
 
-/** The log of a running server, or of a store at rest. */
 export type EventSource = Pick<EventLog, 'head' | 'oldest' | 'read' | 'recentOf'>;
 
 /** Events read from the store at once: less than a millisecond. */

@@ -1,7 +1,4 @@
-/**
- * A query of the event log by an operator and its answer: the same from a running server and from a store at rest, for
- * which the command line makes the query.
- */
+/** A query of the event log by an operator and its answer. */
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { parseDeviceId } from '../../model/ids.ts';
 import { eventsPageDefault, eventsPageMax, longPollSecondsMax } from '../../model/limits.ts';

@@ -1,7 +1,4 @@
-/**
- * The registry as operators read it, secrets masked: how many entries there are of each kind, a page of one kind, one entry.
- * The answers are the same of a store at rest.
- */
+/** The registry as operators read it, secrets masked: how many entries there are of each kind, a page of one kind, one entry. */
 import { z } from 'zod';
 import { nextTurn } from '../../lib/clock.ts';
 import type { JsonObject } from '../../model/json.ts';

@@ -1,7 +1,4 @@
-/**
- * Changes of the registry, entry by entry: of a running server, and of the command line on a store at rest. Those of
- * credentials are here. Reads need no route, because the store may be read by any process of its owner.
- */
+/** Changes of the registry by an operator, entry by entry. Those of credentials are here. */
 import { z } from 'zod';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';

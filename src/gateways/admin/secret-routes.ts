@@ -58,7 +58,7 @@ export function tokenKeyRoutes(live: Keys): AdminRoute[] {
 }
 
 /** `keys`: the one that signs first. */
-export function encodeTokenKeys(keys: readonly StoredTokenKey[]): TokenKeyJson[] {
+function encodeTokenKeys(keys: readonly StoredTokenKey[]): TokenKeyJson[] {
   return keys.map(({ kid, createdAtS }, i) => ({ kid, created_at: createdAtS, signs: i === 0 }));
 }
 
@@ -127,7 +127,7 @@ export function opsTokenRoutes(live: Live): AdminRoute[] {
   ];
 }
 
-export function encodeOpsTokens(tokens: readonly StoredOpsToken[]): OpsTokenJson[] {
+function encodeOpsTokens(tokens: readonly StoredOpsToken[]): OpsTokenJson[] {
   return tokens.map(({ name, role, createdAtS, lastUsedAtS }) => {
     return { name, role, created_at: createdAtS, last_used_at: lastUsedAtS };
   });

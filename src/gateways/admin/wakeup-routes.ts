@@ -1,7 +1,7 @@
 /**
  * `GET /v1/wakeups?request_id=…` on the ops listener: what is known of the wakeups that bear a request id, of every application;
  * with `device_id`, of one device: the accepted ones with packet and outcome, their events, and the refused ones that the
- * processes of the server remember. A store at rest answers the same, but for the refused ones.
+ * processes of the server remember.
  */
 import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import { nextTurn } from '../../lib/clock.ts';
@@ -67,7 +67,7 @@ export interface WakeupsQuery {
 }
 
 /** Fails with what is wrong, in words. */
-export function parseWakeupsQuery(query: URLSearchParams): Result<WakeupsQuery, string> {
+function parseWakeupsQuery(query: URLSearchParams): Result<WakeupsQuery, string> {
   const requestId = parseRequestId(query.get('request_id') ?? '');
   if (requestId === null) return fail('request_id: 1-128 printable ASCII characters');
   const named = query.get('device_id');
@@ -91,7 +91,7 @@ export function wakeupRoutes(deps: WakeupRoutesDeps): readonly AdminRoute[] {
   return [{ method: 'GET', path: '/v1/wakeups', handle }];
 }
 
-export async function describeWakeups(
+async function describeWakeups(
   source: EventSource,
   query: WakeupsQuery,
   { wakeups, refused, silent }: WakeupsFound,

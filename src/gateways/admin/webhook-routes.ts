@@ -45,7 +45,7 @@ export interface ParkedJson {
   readonly last_failure: FailureJson;
 }
 
-export function encodeWebhook(status: WebhookStatus): WebhookJson {
+function encodeWebhook(status: WebhookStatus): WebhookJson {
   return {
     app_id: status.appId,
     url: maskUrl(status.url),
@@ -60,7 +60,7 @@ export function encodeWebhook(status: WebhookStatus): WebhookJson {
   };
 }
 
-export function encodeParked({ eventId, sequence, type, deviceId, atMs, failure }: ParkedStatus): ParkedJson {
+function encodeParked({ eventId, sequence, type, deviceId, atMs, failure }: ParkedStatus): ParkedJson {
   return {
     event_id: eventId,
     sequence,

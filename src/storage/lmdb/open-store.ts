@@ -59,7 +59,7 @@ export async function makeStore(directory: string): Promise<void> {
   await openTables(directory, 'write').close();
 }
 
-/** For a command that changes a store at rest, which makes no directory. Throws a StoreOpenError like `openStore`. */
+/** For an import into a store at rest, which makes no directory. Throws a StoreOpenError like `openStore`. */
 export function openStoreAtRest(path: string): Store {
   requireStorePlace(resolve(path));
   return openStore(path);

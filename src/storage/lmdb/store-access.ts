@@ -30,7 +30,7 @@ const permissionBits = 0o777;
 const ownerOnly = 0o700;
 
 /**
- * For commands that change a store at rest: throws a StoreOpenError unless there is one, or a directory that was made for it:
+ * For an import into a store at rest: throws a StoreOpenError unless there is one, or a directory that was made for it:
  * one of its owner alone. A mistyped name is neither.
  */
 export function requireStorePlace(directory: string): void {

@@ -1,4 +1,4 @@
-/** Reads of the wakeups that are committed, for a running server and for a store at rest. */
+/** Reads of the wakeups that are committed. */
 import type { ApplicationId, DeviceId, RequestId, WakeupId } from '../../model/ids.ts';
 import type { KnownWakeup, WakeupRecord } from '../../model/wakeup.ts';
 import {

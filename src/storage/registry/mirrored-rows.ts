@@ -2,7 +2,7 @@
  * The registry's part in being shared by several nodes: rows checked on their way in, and which entries this node has
  * changed and all nodes do not have yet, noted in the transaction that changes them. Nothing is noted in a store that has
  * never been one of several nodes' (`isOn`); one that was goes on noting, whoever writes it: an import's thread, the
- * command line while no server runs, a server that is alone for a while. Of an entry only the newest change counts, so
+ * command line's import while no server runs, a server that is alone for a while. Of an entry only the newest change counts, so
  * there are never more of them than entries. Source: cluster.md, Registry.
  */
 import { fail, succeed, type Result } from '../../lib/result.ts';

@@ -40,7 +40,7 @@ function* framedEntries(
 }
 
 /** Entries as the text of a file, one after another in the order of their kinds. */
-export class RegistryFrame {
+class RegistryFrame {
   readonly #form: RegistryForm;
   /** Lists of the document that are begun. */
   #begun = 0;

@@ -1,6 +1,5 @@
 /**
- * Single changes to the registry: of the command line on a store at rest, of the ops listener on a running
- * server. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
+ * Single changes to the registry, and the first entries of a store at rest. Each is one transaction on the writer thread, in turn with imports, never blocking the loop; when its
  * promise resolves it is committed and the next read sees it.
  */
 import { randomBytes } from 'node:crypto';

@@ -173,7 +173,7 @@ export interface WebhookCircumstances {
 }
 
 /** `record` null: no server has seen it yet. */
-export function describeWebhook(
+function describeWebhook(
   { appId, url, types }: Webhook,
   record: HookRecord | null,
   { head, failed, isCircuitOpen }: WebhookCircumstances,
@@ -194,7 +194,7 @@ export function describeWebhook(
   };
 }
 
-export function describeParked({ event, failure }: ParkedEvent): ParkedStatus {
+function describeParked({ event, failure }: ParkedEvent): ParkedStatus {
   const { id, sequence, type, deviceId, atMs } = event;
   return { eventId: id, sequence, type, deviceId, atMs, failure };
 }
