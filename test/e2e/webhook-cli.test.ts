@@ -55,7 +55,7 @@ test('an operator lists and tests webhooks of a running server', async (t) => {
   const unknown = await webhook('test', 'http://127.0.0.1:1/');
   assert.equal(unknown.exitCode, 1);
   assert.match(unknown.stderr, /no webhook http:\/\/127\.0\.0\.1:1\/ in the registry/);
-  const alone = await webhook('list', receiver.url);
+  const alone = await webhook('show', receiver.url);
   assert.match(alone.stdout, /^webhook +http/);
   for (const { stdout, stderr } of [alone, tested, unknown])
     assert.ok(!(stdout + stderr).includes(receiverSecret), 'no secret is shown');

@@ -43,38 +43,28 @@ export function addWebhookCommand(program: Command): void {
 }
 
 function addList(webhook: Command): void {
-  const command = parkedOptions(
-    webhook
-      .command('list')
-      .description('List webhooks; or show one with its parked events.')
-      .argument('[url]', 'only this one, with its parked events', parseUrl),
-  ).action(inContext(listWebhooks));
-  addExamples(
-    command,
-    ['webhook list', 'all of them'],
-    [`webhook list ${url}`, 'one, with what was given up for it and why'],
-    ['webhook list --json', 'for machines'],
-  );
+  const command = webhook
+    .command('list')
+    .description('List the webhooks, and how each of them fares.')
+    .action(inContext(listWebhooks));
+  addExamples(command, ['webhook list', 'for people'], ['webhook list --json', 'for machines']);
 }
 
 function addShow(webhook: Command): void {
-  const command = parkedOptions(
+  const command = withName(
     webhook
       .command('show')
       .description('Show one webhook with its parked events.')
       .argument('<url>', 'the webhook', parseUrl),
-  ).action(inContext(listWebhooks));
+  )
+    .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
+    .option('--after <sequence>', 'parked events behind this one', wholeNumberOption(0, 1e15), 0)
+    .action(inContext(showWebhook));
   addExamples(
     command,
     [`webhook show ${url}`, 'how it fares, and what was given up for it and why'],
     [`webhook show ${url} --json`, 'for machines'],
   );
-}
-
-function parkedOptions(command: Command): Command {
-  return withName(command)
-    .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
-    .option('--after <sequence>', 'parked events behind this one', wholeNumberOption(0, 1e15), 0);
 }
 
 function addTest(webhook: Command): void {
@@ -103,10 +93,7 @@ function addReplay(webhook: Command): void {
   addExamples(
     command,
     [`webhook replay ${url}`, 'all that are parked'],
-    [
-      `webhook replay ${url} --event 01a2b3c4-0000-7000-8000-000000000003`,
-      'one; webhook list URL has the ids',
-    ],
+    [`webhook replay ${url} --event 01a2b3c4-0000-7000-8000-000000000003`, 'one; webhook show has the ids'],
   );
 }
 
@@ -124,7 +111,7 @@ function addEnable(webhook: Command): void {
   );
 }
 
-interface ListOptions extends NameOptions {
+interface ShowOptions extends NameOptions {
   readonly limit: number;
   /** The sequence of the last parked event seen. */
   readonly after: number;
@@ -135,10 +122,9 @@ interface ReplayOptions extends NameOptions {
   readonly event?: string;
 }
 
-interface WebhookListing {
-  readonly webhooks: readonly WebhookJson[];
-  /** Its parked events, where one webhook was named. */
-  readonly parked?: readonly ParkedJson[];
+interface ShowAnswer {
+  readonly webhooks: readonly [WebhookJson];
+  readonly parked: readonly ParkedJson[];
 }
 
 interface TestAnswer {
@@ -187,7 +173,7 @@ function describeReplay({ replayed, parked }: ReplayAnswer, url: string): string
   if (replayed === 0 && parked === 0) return 'no event is parked: nothing to send again';
   const sent = `${counted(replayed, 'event is', 'events are')} sent again`;
   if (parked === 0) return sent;
-  return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook list ${maskUrl(url)}`)}`;
+  return `${sent}; ${parked} ${parked === 1 ? 'is' : 'are'} still parked: see ${reveilleCommand(`webhook show ${maskUrl(url)}`)}`;
 }
 
 async function enableWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
@@ -201,25 +187,19 @@ async function enableWebhook(context: CommandContext, url: string, options: Name
   );
 }
 
-/** `url` undefined: all webhooks, without their parked events. */
-async function listWebhooks(
-  context: CommandContext,
-  url: string | undefined,
-  options: ListOptions,
-): Promise<void> {
+async function listWebhooks(context: CommandContext): Promise<void> {
   const { clock, output } = context;
-  const listing = await opsClient(context).ask<WebhookListing>('/v1/webhook/list', queryOf(url, options));
-  const [webhook] = listing.webhooks;
-  const { parked } = listing;
-  const text =
-    webhook !== undefined && parked !== undefined
-      ? describeWebhookAlone(webhook, parked, clock.wallMs())
-      : webhookTable(listing.webhooks, clock.wallMs());
-  output.answer(listing, text);
+  const listing = await opsClient(context).ask<{ webhooks: readonly WebhookJson[] }>('/v1/webhook/list');
+  output.answer(listing, webhookTable(listing.webhooks, clock.wallMs()));
 }
 
-function queryOf(url: string | undefined, options: ListOptions): URLSearchParams {
-  if (url === undefined) return new URLSearchParams();
-  const { limit, after } = options;
-  return new URLSearchParams({ ...webhookName(url, options), limit: String(limit), after: String(after) });
+async function showWebhook(
+  context: CommandContext,
+  url: string,
+  { limit, after, ...name }: ShowOptions,
+): Promise<void> {
+  const query = { ...webhookName(url, name), limit: String(limit), after: String(after) };
+  const listing = await opsClient(context).ask<ShowAnswer>('/v1/webhook/list', new URLSearchParams(query));
+  const { webhooks, parked } = listing;
+  context.output.answer(listing, describeWebhookAlone(webhooks[0], parked, context.clock.wallMs()));
 }
