@@ -43,10 +43,6 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,
     webhook: async () => (await import('./cli/admin/webhook-command.ts')).addWebhookCommand,
     simulate: async () => (await import('./tools/simulator/simulate-command.ts')).addSimulateCommand,
-    'simulate-bridge': async () =>
-      (await import('./tools/bridge/simulate-bridge-command.ts')).addSimulateBridgeCommand,
-    'simulate-call': async () =>
-      (await import('./tools/call/simulate-call-command.ts')).addSimulateCallCommand,
     demo: async () => (await import('./tools/demo/demo-command.ts')).addDemoCommand,
     completion: async () => {
       const { addCompletionCommand } = await import('./cli/completion/completion-command.ts');

@@ -128,7 +128,7 @@ test('serve --demo makes a demo application; its devices sleep, wake and are kic
 
   const sleepingDevices = ['simulate', '--only-sleep', '--devices', '2', '--json', '--data-dir', directory];
   const fleet = new LongCommand(t, sleepingDevices);
-  await fleet.line((line) => line.includes('"event":"online"'));
+  await fleet.line((line) => line.includes('"event":"asleep"'));
   const woken = await cli('wake', 'DEMO-DOORBELL-1', '--custom-data', '0x12aB');
   assert.equal(woken.exitCode, 0, woken.stdout);
   const wake = JSON.parse(await fleet.line((line) => line.includes('"event":"wake"'))) as object;

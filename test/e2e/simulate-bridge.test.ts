@@ -1,4 +1,4 @@
-/** `reveille simulate-bridge` as a process against a server: what it plays reaches the device as pictures. */
+/** `reveille simulate --bridge` as a process against a server: what it plays reaches the device as pictures. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ type Said = Readonly<Record<string, unknown>>;
 /** Where no other server runs. */
 function bridgeArgs(...more: string[]): string[] {
   const access = ['--media', mediaUrl(server), '--key', testBridgeKeys.own];
-  return ['simulate-bridge', '--json', '--data-dir', '/nonexistent/reveille', ...access, ...more];
+  return ['simulate', '--bridge', '--json', '--data-dir', '/nonexistent/reveille', ...access, ...more];
 }
 
 function startBridge(t: Ending, ...more: string[]): LongCommand {
@@ -91,30 +91,32 @@ test(
   'H.264 of the test picture reaches a device as fitted JPEGs, with a tone, and the summary tells',
   { skip },
   async (t) => {
-    const bridge = startBridge(t, '--calls', '1', '--audio');
+    const bridge = startBridge(t);
     await told(bridge, 'connected');
     const { device, headers, sizes, until } = await joinCall(await issue());
     await until(() => sizes.length >= 10 && headers.some(({ kind }) => kind === 'audio'));
     assert.deepEqual([...new Set(sizes)], ['132x100'], '320x240 in a screen of 160x100');
     assert.deepEqual((await told(bridge, 'playing'))['format'], 'h264');
     device.hangup();
-    assert.equal(await bridge.ended, 0);
+    await told(bridge, 'call_over');
+    assert.equal(await bridge.stop('SIGINT'), 0);
     const summary = JSON.parse(bridge.lines.at(-1) ?? '') as Said;
-    assert.deepEqual([summary['event'], summary['calls'], summary['size']], ['summary', 1, '320x240']);
-    assert.ok(Number(summary['frames']) >= 10 && Number(summary['key_frames']) >= 1);
-    assert.ok(Number(summary['audio_packets']) >= 1);
+    const { sent } = summary['bridge'] as { sent: Said };
+    assert.deepEqual([summary['event'], summary['calls'], sent['size']], ['summary', 1, '320x240']);
+    assert.ok(Number(sent['frames']) >= 10 && Number(sent['key_frames']) >= 1);
+    assert.ok(Number(sent['audio_packets']) >= 1);
   },
 );
 
 test('a size that changes in the call is followed, MJPEG as well as H.264', { skip }, async (t) => {
   for (const format of ['h264', 'mjpeg', 'i420']) {
-    const sizing = ['--size', '320x240,240x320', '--change-every', '1'];
-    const bridge = startBridge(t, '--calls', '1', '--format', format, ...sizing);
-    await told(bridge, 'connected');
-    const { device, sizes, until } = await joinCall(await issue());
+    const issued = await issue();
+    const sizing = ['--size', '320x240,240x320', '--session', issued.session];
+    const bridge = startBridge(t, '--video', format, ...sizing);
+    const { device, sizes, until } = await joinCall(issued);
     await until(() => sizes.includes('132x100') && sizes.includes('74x100'));
     device.hangup();
-    assert.equal(await bridge.ended, 0);
+    assert.equal(await bridge.ended, 0, 'its call was the one that it came for');
   }
 });
 
@@ -143,34 +145,35 @@ test(
   { skip },
   async (t) => {
     const directory = temporaryDirectory(t);
-    const bridge = startBridge(t, writeFilm(directory), '--calls', '1', '--fps', '10', '--size', '240x320');
+    const film = ['--film', writeFilm(directory), '--size', '240x320', '--duration', '60'];
+    const bridge = startBridge(t, ...film);
     await told(bridge, 'connected');
     const { device, sizes, until } = await joinCall(await issue());
     await until(() => sizes.length > 3);
     assert.deepEqual([...new Set(sizes)], ['74x100']);
-    assert.equal((await told(bridge, 'playing'))['frames_per_second'], 10);
+    assert.equal((await told(bridge, 'playing'))['frames_per_second'], 15);
     device.hangup();
-    assert.equal(await bridge.ended, 0);
+    assert.equal(await bridge.stop('SIGINT'), 0);
     const letter = join(directory, 'letter.txt');
     writeFileSync(letter, 'Dear Sir or Madam');
-    const { exitCode, stderr } = await runCli(bridgeArgs(letter));
+    const { exitCode, stderr } = await runCli(bridgeArgs('--film', letter));
     assert.equal(exitCode, 1);
     assert.match(stderr, /letter\.txt cannot be played: .*"advice"/);
   },
 );
 
 test('a key that is not good, and a listener that is not there, say what to do', async () => {
-  const args = (media: string): string[] => ['simulate-bridge', '--media', media, '--key', 'guess'];
-  const wrong = await runCli([...args(mediaUrl(server)), '--format', 'i420']);
+  const args = (media: string): string[] => ['simulate', '--bridge', '--media', media, '--key', 'guess'];
+  const wrong = await runCli([...args(mediaUrl(server)), '--video', 'i420']);
   assert.equal(wrong.exitCode, 1);
   assert.match(wrong.stderr, /refused the leg: 401 .*\n {2}make one: .*bridge add/);
-  const nobody = await runCli([...args('127.0.0.1:1'), '--format', 'i420']);
+  const nobody = await runCli([...args('127.0.0.1:1'), '--video', 'i420']);
   assert.equal(nobody.exitCode, 1);
   assert.match(nobody.stderr, /no media listener answers: nothing listens there.*\n {2}name it with --media/);
 });
 
 test('without the package that codes, it says so, and what it can do all the same', async () => {
-  const { exitCode, stderr } = await runCli(['simulate-bridge', '--key', 'k'], withoutNodeAv);
+  const { exitCode, stderr } = await runCli(['simulate', '--bridge', '--key', 'k'], withoutNodeAv);
   assert.equal(exitCode, 1);
-  assert.match(stderr, /node-av, .* is not installed \(npm ci .*\n {2}without it .*--format i420/);
+  assert.match(stderr, /node-av, .* is not installed \(npm ci .*\n {2}without it .*--video i420/);
 });

@@ -1,4 +1,4 @@
-/** `reveille simulate-call` as a process, against a server as a first start makes it. */
+/** `reveille simulate --call` as a process, against a server as a first start makes it. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,11 +34,15 @@ async function jsonOf(...args: string[]): Promise<Said> {
 }
 
 function startCall(t: Ending, ...more: string[]): LongCommand {
-  return new LongCommand(t, ['simulate-call', device, '--json', '--data-dir', directory, ...more]);
+  return new LongCommand(t, ['simulate', '--call', device, '--json', '--data-dir', directory, ...more]);
 }
 
 async function told(command: LongCommand, isWanted: (said: Said) => boolean): Promise<Said> {
   return JSON.parse(await command.line((line) => isWanted(JSON.parse(line) as Said))) as Said;
+}
+
+function flow(said: Said, party: 'device' | 'bridge', way: 'sent' | 'received'): Said {
+  return (said[party] as Readonly<Record<string, Said>> | undefined)?.[way] ?? {};
 }
 
 const isConnected = ({ who, what }: Said): boolean => who === 'call' && what === 'connected';
@@ -47,7 +51,7 @@ test(
   'a call is held to be listed and watched, its video converted both ways; Ctrl-C ends it, and its bridge is gone',
   { skip },
   async (t) => {
-    const call = startCall(t, '--send', 'mjpeg', '--uplink', 'h264');
+    const call = startCall(t, '--video', 'mjpeg', '--uplink', 'h264');
     const { session } = await told(call, isConnected);
     const { calls } = await jsonOf('calls', 'list', '--device', device);
     const [listed] = calls as readonly Said[];
@@ -57,20 +61,18 @@ test(
     );
     const { page } = await jsonOf('calls', 'watch');
     assert.match((page as { url: string }).url, /^http:.*\/watch\?ticket=/);
-    await told(call, ({ event, received_per_second: rate }) => event === 'figures' && Number(rate) > 0);
-    const { bridge_received: received } = await told(
-      call,
-      ({ bridge_received: came }) => Number((came as Said | undefined)?.['frames']) > 0,
-    );
-    assert.deepEqual([(received as Said)['format'], (received as Said)['size']], ['h264', '320x240']);
+    await told(call, (said) => Number(flow(said, 'device', 'received')['frames_per_second']) > 0);
+    const figures = await told(call, (said) => Number(flow(said, 'bridge', 'received')['frames']) > 0);
+    const received = flow(figures, 'bridge', 'received');
+    assert.deepEqual([received['format'], received['size']], ['h264', '320x240']);
     assert.equal(await call.stop('SIGINT'), 0);
     const summary = JSON.parse(call.lines.at(-1) ?? '') as Said;
     assert.equal(summary['event'], 'summary');
-    assert.ok(Number(summary['received_frames']) >= 2);
+    assert.ok(Number(flow(summary, 'device', 'received')['frames']) >= 2);
     assert.equal((await cli('calls', 'list')).stdout, 'no live calls\n');
     assert.match(
       (await cli('calls', 'watch')).stderr,
-      /^no call is live\n {2}hold one: .*simulate-call DEVICE/,
+      /^no call is live\n {2}hold one: .*simulate --call DEVICE/,
     );
     assert.equal((await cli('bridge', 'list')).stdout, 'no bridges\n');
   },
@@ -82,7 +84,8 @@ test(
   async (t) => {
     const { key } = await jsonOf('bridge', 'add', 'of-others', '--app', '2818153');
     const bridge = new LongCommand(t, [
-      'simulate-bridge',
+      'simulate',
+      '--bridge',
       '--key',
       String(key),
       '--json',
@@ -119,7 +122,7 @@ test(
     const api = ['--api', `http://${listeners.api}`, '--credential-file', keyFile];
     const added = await runCli(['profile', 'add', 'lab', ...ops, ...api], env);
     assert.equal(added.exitCode, 0, added.stderr);
-    const call = new LongCommand(t, ['simulate-call', device, '--json', '--profile', 'lab'], env);
+    const call = new LongCommand(t, ['simulate', '--call', device, '--json', '--profile', 'lab'], env);
     await told(call, isConnected);
     assert.match((await cli('bridge', 'list')).stdout, /SIMULATED-BRIDGE-/);
     call.hangUp();
@@ -129,7 +132,7 @@ test(
 );
 
 test('a device that is not there has no call', async () => {
-  const { exitCode, stderr } = await cli('simulate-call', 'NOBODY');
+  const { exitCode, stderr } = await cli('simulate', '--call', 'NOBODY');
   assert.equal(exitCode, 1);
   assert.match(stderr, /no call is issued for NOBODY: /);
 });

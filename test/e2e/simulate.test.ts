@@ -121,7 +121,7 @@ test('a sleep server alone gets sleeping modules, and controllers are not missed
   const listeners = listenersOf(server);
   const simulated = await cli('simulate', '--server', listeners.sleep, '--duration', '2', '--json');
   assert.equal(simulated.exitCode, 0, simulated.stderr);
-  assert.match(simulated.stdout, /"event":"online","devices":1/);
+  assert.match(simulated.stdout, /"event":"asleep","devices":1/);
   const unwakeable = await cli('simulate', '--server', listeners.sleep, '--wake-every', '1');
   assert.equal(unwakeable.exitCode, 2);
   assert.match(unwakeable.stderr, /--wake-every.*\n.*--signal/);

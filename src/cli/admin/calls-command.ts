@@ -157,7 +157,7 @@ async function findOnlyCall(context: CommandContext): Promise<string> {
   const { calls } = await opsClient(context).ask<Listing>('/v1/calls', new URLSearchParams({ limit: '2' }));
   const [only, another] = calls;
   if (only === undefined)
-    throw new CommandError('no call is live', `hold one: ${reveilleCommand('simulate-call DEVICE')}`);
+    throw new CommandError('no call is live', `hold one: ${reveilleCommand('simulate --call DEVICE')}`);
   if (another !== undefined)
     throw usageError('several calls are live', `name one of them: ${reveilleCommand('calls list')}`);
   return only.session;

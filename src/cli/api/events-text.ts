@@ -17,6 +17,11 @@ export function formatLocalTime(ms: number): string {
   return `${day} ${time}.${digits(at.getMilliseconds(), 3)}`;
 }
 
+/** The same without the day. */
+export function timeOfDay(ms: number): string {
+  return formatLocalTime(ms).slice('2026-11-20 '.length);
+}
+
 /** The width of the longest type, so that lines align whatever comes. */
 const typeWidth = 'device.wakeup.completed'.length;
 const deviceWidth = 16;

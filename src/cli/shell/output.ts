@@ -118,15 +118,15 @@ interface TableTerminal extends ProgressScreen {
 /** To the first column, and everything from there gone. */
 const clearBelow = '\r\u001b[J';
 
-/** A table that is drawn in place on a terminal; elsewhere, or where none is wanted, the progress in one line. */
+/** A table that is drawn in place on a terminal; elsewhere the progress in one line. */
 export class LiveTable {
   readonly isTable: boolean;
   readonly #screen: TableTerminal;
   readonly #line: ProgressLine;
   #linesDrawn = 0;
 
-  constructor(screen: TableTerminal, clock: Clock, wantsTable = true) {
-    this.isTable = wantsTable && screen.isTTY === true;
+  constructor(screen: TableTerminal, clock: Clock) {
+    this.isTable = screen.isTTY === true;
     this.#screen = screen;
     this.#line = new ProgressLine(screen, clock);
   }

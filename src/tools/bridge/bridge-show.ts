@@ -1,29 +1,29 @@
 /**
  * The show that a simulated bridge plays to a call, by the request of the server and by its own options: format, rate, and
- * the sizes of its pictures, as people type them and as each has its turn.
+ * the sizes of its pictures, as people type them and as each has its turn; and a bridge that plays one.
  */
+import type { ConnectionOptions } from 'node:tls';
 import { InvalidArgumentError } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
-import { soundShape, type StartText } from '../simulator/media-leg.ts';
+import { BridgeLeg, soundShape, type StartText } from '../simulator/media-leg.ts';
+import type { LegCounts } from '../simulator/leg-counts.ts';
 import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
 import type { Film } from './test-picture.ts';
 import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
-import { sizeInWords, type BridgeLogger } from './bridge-report.ts';
+import { sizeInWords, type BridgeLogger } from './call-report.ts';
 import { assert } from '../../lib/assert.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
+import { SimulatedBridge } from './simulated-bridge.ts';
+import type { UplinkPlan } from './simulated-call.ts';
 import { openTone } from './tone.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 
 export interface ShowPlan {
   readonly format: PlayedFormat;
-  /** Null: as it is asked for. */
+  /** Of several each has its turn, as of a phone that is turned; null: as it is asked for. */
   readonly sizes: readonly Size[] | null;
-  /** Milliseconds after which the next size comes; null: the first one stays. */
-  readonly changeEveryMs: number | null;
-  /** Whole; null: as it is asked for, but no more than the film has. */
-  readonly framesPerSecond: number | null;
   /** `told`: as the call asks for it; null: none is played. */
   readonly tone: AudioFrameFormat | 'told' | null;
   openFilm(): Film;
@@ -35,6 +35,36 @@ export interface ShowDeps {
   readonly engine: Engine | null;
   readonly tally: PlaybackTally;
   readonly logger: BridgeLogger;
+}
+
+export interface PlayingBridgeDeps extends ShowDeps {
+  /** Of the media listener. */
+  readonly url: string;
+  readonly tls: ConnectionOptions | undefined;
+  readonly key: string;
+  readonly plan: ShowPlan;
+  readonly uplink: UplinkPlan;
+  /** Null: the phone joins when the device has accepted. */
+  readonly answerAfterMs: number | null;
+  /** Counts of what comes to the bridge. */
+  readonly counts?: LegCounts;
+}
+
+/** `session`: the one call that it comes for; null: it takes one call after the other. */
+export function playingBridge(deps: PlayingBridgeDeps, session: string | null): SimulatedBridge {
+  const { clock, logger, uplink, answerAfterMs, url, tls, key, counts, plan } = deps;
+  return new SimulatedBridge(
+    {
+      clock,
+      logger,
+      uplink,
+      answerAfterMs,
+      connect: (named, onKeyFrameWanted) =>
+        BridgeLeg.connect({ url, tls, key, session: named ?? undefined, onKeyFrameWanted, counts }),
+      play: (start, call) => beginShow(deps, plan, start, call),
+    },
+    { session, calls: session === null ? Infinity : 1 },
+  );
 }
 
 /** Begins at once; `sink` is the call. */
@@ -66,15 +96,17 @@ export function filmShow(
   request: NonNullable<StartText['request']>,
 ): FilmShow {
   const film = plan.openFilm();
-  const asked = Math.min(request.max_fps, Math.round(film.framesPerSecond ?? Infinity));
-  const framesPerSecond = plan.framesPerSecond ?? Math.max(1, asked);
+  const framesPerSecond = Math.max(
+    1,
+    Math.min(request.max_fps, Math.round(film.framesPerSecond ?? Infinity)),
+  );
   const sizes = plan.sizes ?? [request];
   return {
     film,
     framesPerSecond,
     coder: openFrameCoder(engine, plan.format, framesPerSecond),
     sizeAt: (atMs) => {
-      const { width, height } = sizeAt(sizes, plan.changeEveryMs, atMs);
+      const { width, height } = sizeAt(sizes, atMs);
       return { width, height };
     },
   };
@@ -97,10 +129,12 @@ function parseSize(text: string): Size {
   );
 }
 
-/** One after the other, each for `everyMs`, and again from the first; null: the first for good. `sizes`: at least one. */
-function sizeAt(sizes: readonly Size[], everyMs: number | null, atMs: number): Size {
-  const turn = everyMs === null ? 0 : Math.floor(atMs / everyMs) % sizes.length;
-  const size = sizes[turn];
+/** Of each of several sizes. */
+const turnMs = 5000;
+
+/** One after the other, and again from the first. `sizes`: at least one. */
+function sizeAt(sizes: readonly Size[], atMs: number): Size {
+  const size = sizes[Math.floor(atMs / turnMs) % sizes.length];
   assert(size !== undefined, 'there is a size to choose');
   return size;
 }

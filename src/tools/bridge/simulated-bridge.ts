@@ -13,8 +13,10 @@ import {
 } from '../simulator/media-leg.ts';
 import { CommandError, reveilleCommand } from '../../cli/shell/command-error.ts';
 import { explainConnectionFailure } from '../../cli/shell/connection-failure.ts';
-import { SimulatedCall, type CallDeps } from '../simulator/simulated-call.ts';
+import { SimulatedCall, type CallDeps } from './simulated-call.ts';
 import type { CommandContext } from '../../cli/shell/command-context.ts';
+import type { OpsClient } from '../../cli/admin/ops-client.ts';
+import { randomBytes } from 'node:crypto';
 
 export interface BridgeDeps extends CallDeps {
   /** `session`: null: it stands idle. Rejects with LegRefused, or the socket's error. */
@@ -212,4 +214,25 @@ export function findBridgeKey({ settings }: CommandContext, named: string | unde
     'no key of a bridge is known: neither --key nor REVEILLE_MEDIA_BRIDGE_KEYS',
     keyAdvice,
   );
+}
+
+/** A bridge that a command adds to the registry of a running server for itself, and removes again. */
+export interface TemporaryBridge {
+  readonly bridgeId: string;
+  readonly key: string;
+  remove(): Promise<void>;
+}
+
+/** `appId`: of the application whose calls it may take. Rejects with a CommandError. */
+export async function addTemporaryBridge(
+  ops: Pick<OpsClient, 'change'>,
+  prefix: string,
+  appId: string,
+): Promise<TemporaryBridge> {
+  const bridgeId = `${prefix}-${randomBytes(3).toString('hex').toUpperCase()}`;
+  const body = { bridge_id: bridgeId, app_ids: [appId] };
+  const { key } = await ops.change<{ readonly key: string }>('/v1/bridge/add', body);
+  const remove = async (): Promise<void> =>
+    void (await ops.change('/v1/bridge/remove', { bridge_id: bridgeId }));
+  return { bridgeId, key, remove };
 }

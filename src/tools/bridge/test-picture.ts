@@ -1,9 +1,8 @@
 /**
- * A picture that moves, for calls without a film: colour bars, a grey ramp that runs, a square that bounces, and the
- * frame's number in blocks. Drawn as I420, full of edges and colours, so that what goes wrong on the way is seen.
+ * A picture that moves, for calls without a film: colour bars, a grey ramp that runs and a square that bounces. Drawn as
+ * I420, full of edges and colours, so that faults on the way show.
  */
 import type { Size } from '../../model/call.ts';
-import { textBlocks, textSize } from './bitmap-font.ts';
 
 /** Y, U and V: white, yellow, cyan, green, magenta, red, blue and black at three quarters. */
 const bars = [
@@ -33,13 +32,9 @@ function drawTestPicture({ width, height }: Size, number: number): Uint8Array<Ar
   for (const plane of chroma) drawBars(plane, plane.channel);
   const ramp = { x: 0, y: Math.floor(height * 0.75), width, height: Math.ceil(height / 4) };
   const square = bouncingSquare({ width, height }, number);
-  const label = labelArea(height, String(number));
-  for (const plane of chroma)
-    for (const area of [ramp, square, label]) fillArea(plane, halved(area), neutral);
+  for (const plane of chroma) for (const area of [ramp, square]) fillArea(plane, halved(area), neutral);
   drawRamp(luma, ramp, number);
   fillArea(luma, square, white);
-  fillArea(luma, label, black);
-  drawLabel(luma, String(number));
   return picture;
 }
 
@@ -61,7 +56,7 @@ function drawBars({ samples, width, height }: Plane, channel: 0 | 1 | 2): void {
 function drawRamp({ samples, width }: Plane, { y, height }: Area, number: number): void {
   const first = y * width;
   for (let x = 0; x < width; x += 1)
-    samples[first + x] = black + ((Math.floor((x * 220) / width) + number * 4) % 220);
+    samples[first + x] = black + ((Math.floor((x * 220) / width) + number * 7) % 220);
   for (let row = 1; row < height; row += 1) samples.copyWithin(first + row * width, first, first + width);
 }
 
@@ -79,23 +74,6 @@ function bouncingSquare({ width, height }: Size, number: number): Area {
     width: side,
     height: side,
   };
-}
-
-function blockSide(height: number): number {
-  return Math.max(1, Math.floor(height / 40));
-}
-
-/** In the upper left corner. */
-function labelArea(height: number, text: string): Area {
-  const block = blockSide(height);
-  const size = textSize(text);
-  return { x: 0, y: 0, width: (size.width + 2) * block, height: (size.height + 2) * block };
-}
-
-function drawLabel(plane: Plane, text: string): void {
-  const block = blockSide(plane.height);
-  for (const { x, y } of textBlocks(text))
-    fillArea(plane, { x: (x + 1) * block, y: (y + 1) * block, width: block, height: block }, white);
 }
 
 /** What lies outside the plane is left out. */
@@ -123,7 +101,6 @@ export interface Film {
   close(): void;
 }
 
-/** Each picture shows its number. */
 export function testFilm(): Film {
   let number = 0;
   return {

@@ -198,7 +198,7 @@ function sourceOf(number: number, devices: number, host: string): { readonly loc
   return localAddress === undefined ? {} : { localAddress };
 }
 
-function addressOf(server: string): { readonly host: string; readonly port: number } {
+export function addressOf(server: string): { readonly host: string; readonly port: number } {
   const address = parseListenAddress(reachableAddress(server));
   if (address === null) throw new Error(`${server} is no sleep server: expected host:port`);
   return address;

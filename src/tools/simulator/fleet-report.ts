@@ -6,10 +6,18 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
-import { type DeviceTally, type FleetFigures, type FleetWords, LatencyWindow } from './fleet-table.ts';
+import {
+  encodeFigures,
+  lineOf,
+  renderTable,
+  summaryOf,
+  type DeviceTally,
+  type FleetFigures,
+  LatencyWindow,
+} from './fleet-table.ts';
 import { FleetTroubles, troubleLines } from './fleet-troubles.ts';
 import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
-import { formatLocalTime } from '../../cli/api/events-text.ts';
+import { timeOfDay } from '../../cli/api/events-text.ts';
 import { type LiveTable, type Output } from '../../cli/shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
@@ -25,12 +33,9 @@ export interface FleetReportDeps {
   readonly output: Output;
   readonly screen: LiveTable;
   readonly tally: DeviceTally;
-  readonly words: FleetWords;
   /** The fleet wakes itself through the API, and is told the outcomes. */
   readonly wakesItself: boolean;
 }
-
-type Rated = 'logins' | 'sleepLogins' | 'heartbeats';
 
 export class FleetReport {
   readonly #deps: FleetReportDeps;
@@ -42,7 +47,7 @@ export class FleetReport {
   readonly #latestWakes: string[] = [];
   readonly #latestTroubles: string[] = [];
   readonly #troubles = new FleetTroubles();
-  #before = { logins: 0, sleepLogins: 0, heartbeats: 0, atMs: 0 };
+  #before = { logins: 0, atMs: 0 };
   #wereAllAsleep = false;
 
   constructor(deps: FleetReportDeps) {
@@ -54,8 +59,7 @@ export class FleetReport {
   }
 
   wake(deviceId: string, packet: Buffer): void {
-    const { clock, words } = this.#deps;
-    const json = words.wake({ device_id: deviceId, packet: packet.toString('hex') }, moment(clock));
+    const json = { event: 'wake', device_id: deviceId, packet: packet.toString('hex') };
     this.#notifyWake(json, `${showable(deviceId)}  woken: ${spacedHex(packet)}`);
   }
 
@@ -73,47 +77,43 @@ export class FleetReport {
   }
 
   trouble(deviceId: string, error: Error): void {
-    const { clock, output, screen, words } = this.#deps;
+    const { clock, output, screen } = this.#deps;
     const isNew = this.#troubles.add(error);
     const text = showable(`${deviceId}: ${error.message}`);
     if (screen.isTable && !output.wantsJson)
-      return keepLatest(this.#latestTroubles, `${timeOfDay(clock)}  ${text}`);
+      return keepLatest(this.#latestTroubles, `${timeOfDay(clock.wallMs())}  ${text}`);
     if (!this.#mayShow(this.#troubleBucket, troublesShown)) return;
     const json = { event: 'trouble', at: moment(clock), device_id: deviceId, reason: error.message };
     const advice = isNew && error instanceof ConnectionFailedError ? error.advice : null;
     if (!output.wantsJson) screen.above(() => output.remark(advice === null ? text : `${text}\n  ${advice}`));
-    else if (words.figures !== null) output.answer(json, text);
+    else output.answer(json, text);
   }
 
   /** Once a second. */
   progress(): void {
-    const { clock, output, screen, tally, words } = this.#deps;
+    const { clock, output, screen, tally } = this.#deps;
     const nowMs = clock.monotonicMs();
-    const { logins, sleepLogins, heartbeats } = tally;
     const figures = this.#figures(nowMs, this.#before);
-    this.#before = { logins, sleepLogins, heartbeats, atMs: nowMs };
+    this.#before = { logins: tally.logins + tally.sleepLogins, atMs: nowMs };
     this.#noteAllAsleep(figures);
-    const line = words.line(figures);
-    if (!output.wantsJson) screen.show(words.table(figures), line);
-    else if (words.figures !== null) output.answer({ event: 'figures', ...words.figures(figures) }, line);
+    if (output.wantsJson) output.answer({ event: 'figures', ...encodeFigures(figures) }, '');
+    else screen.show(renderTable(figures), lineOf(figures));
   }
 
   summary(): void {
-    const { clock, output, screen, words } = this.#deps;
+    const { clock, output, screen } = this.#deps;
     screen.clear();
-    const beginning = { logins: 0, sleepLogins: 0, heartbeats: 0, atMs: this.#startedMs };
-    const figures = this.#figures(clock.monotonicMs(), beginning);
+    const figures = this.#figures(clock.monotonicMs(), { logins: 0, atMs: this.#startedMs });
     const { troubles } = figures;
-    const text = [words.summary(figures), ...troubleLines(troubles).map((line) => `  ${line}`)].join('\n');
-    output.answer({ event: 'summary', ...words.total(figures), troubles }, text);
+    const text = [summaryOf(figures), ...troubleLines(troubles).map((line) => `  ${line}`)].join('\n');
+    output.answer({ event: 'summary', ...encodeFigures(figures), troubles }, text);
   }
 
   /** Rates are those since `before`. */
-  #figures(nowMs: number, before: Readonly<Record<Rated | 'atMs', number>>): FleetFigures {
+  #figures(nowMs: number, before: Readonly<Record<'logins' | 'atMs', number>>): FleetFigures {
     const { tally, wakesItself } = this.#deps;
     const { logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = tally;
-    const perSecond = (count: Rated): number =>
-      Math.round(((tally[count] - before[count]) * 1000) / Math.max(1, nowMs - before.atMs));
+    const newLogins = logins + sleepLogins - before.logins;
     return {
       seconds: (nowMs - this.#startedMs) / 1000,
       devices: tally.size,
@@ -121,9 +121,7 @@ export class FleetReport {
       booting: tally.inStage('booting') + tally.inStage('signing-in'),
       online: tally.inStage('online') + tally.inStage('falling-asleep'),
       asleep: tally.inStage('asleep'),
-      loginsPerSecond: perSecond('logins'),
-      sleepLoginsPerSecond: perSecond('sleepLogins'),
-      heartbeatsPerSecond: perSecond('heartbeats'),
+      loginsPerSecond: Math.round((newLogins * 1000) / Math.max(1, nowMs - before.atMs)),
       logins,
       sleepLogins,
       refused,
@@ -142,16 +140,16 @@ export class FleetReport {
   #noteAllAsleep({ asleep, devices, seconds }: FleetFigures): void {
     if (this.#wereAllAsleep || asleep < devices) return;
     this.#wereAllAsleep = true;
-    const { output, screen, words } = this.#deps;
+    const { output, screen } = this.#deps;
     const text = `all ${devices} asleep after ${seconds.toFixed(0)} s`;
     if (!screen.isTable || output.wantsJson)
-      screen.above(() => output.answer({ event: words.allAsleep, devices }, text));
+      screen.above(() => output.answer({ event: 'asleep', devices }, text));
   }
 
   #notifyWake(json: object, text: string): void {
     const { clock, output, screen } = this.#deps;
     if (output.wantsJson) output.answer({ ...json, at: moment(clock) }, text);
-    else if (screen.isTable) keepLatest(this.#latestWakes, `${timeOfDay(clock)}  ${text}`);
+    else if (screen.isTable) keepLatest(this.#latestWakes, `${timeOfDay(clock.wallMs())}  ${text}`);
     else if (this.#mayShow(this.#wakeBucket, wakeLines))
       screen.above(() => output.answer(json, `${moment(clock)}  ${text}`));
   }
@@ -170,11 +168,6 @@ function keepLatest(lines: string[], line: string): void {
 
 function moment(clock: Clock): string {
   return new Date(clock.wallMs()).toISOString();
-}
-
-/** Where the reader is: a table has no room for the day. */
-function timeOfDay(clock: Clock): string {
-  return formatLocalTime(clock.wallMs()).slice('2026-11-20 '.length);
 }
 
 /** `98 3b 16 …`. */

@@ -1,6 +1,6 @@
 /**
  * The state of a fleet: counts since the start, latencies of the last minute, and both as a table, as one line, or as one
- * JSON object; in the words of whole devices, and of modules alone.
+ * JSON object.
  */
 import { troubleLines, type TroubleCount } from './fleet-troubles.ts';
 import { alignColumns } from '../../cli/shell/output.ts';
@@ -17,10 +17,8 @@ export interface FleetFigures {
   readonly booting: number;
   readonly online: number;
   readonly asleep: number;
-  /** Of the last second, the first one of signal logins. */
+  /** Of the last second: logins of controllers and of modules. */
   readonly loginsPerSecond: number;
-  readonly sleepLoginsPerSecond: number;
-  readonly heartbeatsPerSecond: number;
   /** Since the start. */
   readonly logins: number;
   readonly sleepLogins: number;
@@ -40,51 +38,8 @@ export interface FleetFigures {
   readonly troubles: readonly TroubleCount[];
 }
 
-/** How a fleet is told of, to people and to machines. */
-export interface FleetWords {
-  /** The event of the moment at which all are asleep. */
-  readonly allAsleep: 'asleep' | 'online';
-  wake(ids: object, at: string): object;
-  /** Lines without an end of line. */
-  table(figures: FleetFigures): string[];
-  /** The same in one line, for a log. */
-  line(figures: FleetFigures): string;
-  /** Of each second; null: machines are not told of it, nor of troubles. */
-  readonly figures: ((figures: FleetFigures) => object) | null;
-  /** The last figures, for machines and for people. */
-  total(figures: FleetFigures): object;
-  summary(figures: FleetFigures): string;
-}
-
-export const deviceWords: FleetWords = {
-  allAsleep: 'asleep',
-  wake: (ids) => ({ event: 'wake', ...ids }),
-  table: renderTable,
-  line: lineOfDevices,
-  figures: encodeFigures,
-  total: encodeFigures,
-  summary: summaryOfDevices,
-};
-
-/** Of modules alone, which sleep and do nothing else. */
-export const moduleWords: FleetWords = {
-  allAsleep: 'online',
-  wake: (ids, at) => ({ event: 'wake', at, ...ids }),
-  table: () => [],
-  line: ({ devices, asleep, sleepLoginsPerSecond, heartbeatsPerSecond, wakes, refused, errors }) =>
-    `${asleep}/${devices} asleep  ${sleepLoginsPerSecond} logins/s  ${heartbeatsPerSecond} heartbeats/s  ` +
-    `${counted(wakes, 'wake')}  ${refused} refused  ${counted(errors, 'error')}`,
-  figures: null,
-  total: ({ devices, seconds, asleep, sleepLogins, refused, errors, heartbeats, wakes }) => {
-    const counts = { online: asleep, logins: sleepLogins, refused, errors, heartbeats, wakes };
-    return { devices, seconds: Number(seconds.toFixed(1)), ...counts };
-  },
-  summary: ({ devices, seconds, asleep, sleepLogins, refused, errors, heartbeats, wakes }) =>
-    `${counted(devices, 'device')} for ${seconds.toFixed(1)} s, ${asleep} asleep at the end: ${counted(sleepLogins, 'login')}, ` +
-    `${refused} refused, ${counted(errors, 'error')}, ${counted(heartbeats, 'heartbeat')}, ${counted(wakes, 'wake')}`,
-};
-
-function renderTable(figures: FleetFigures): string[] {
+/** Lines without an end of line. */
+export function renderTable(figures: FleetFigures): string[] {
   const { offline, booting, online, asleep, loginsPerSecond, wakes, heartbeats, refused, errors } = figures;
   const stages = { offline, booting, online, asleep };
   const counts = { 'logins/s': loginsPerSecond, wakes, heartbeats, refused, errors };
@@ -101,7 +56,8 @@ function renderTable(figures: FleetFigures): string[] {
   return lines;
 }
 
-function lineOfDevices(figures: FleetFigures): string {
+/** The same in one line, for a log. */
+export function lineOf(figures: FleetFigures): string {
   const { offline, booting, online, asleep, loginsPerSecond, wakes, refused, errors } = figures;
   const stages = `${asleep} asleep  ${online} online  ${booting} booting  ${offline} offline`;
   const latency = figures.packetToOnline;
@@ -109,7 +65,8 @@ function lineOfDevices(figures: FleetFigures): string {
   return `${stages}  ${loginsPerSecond} logins/s  ${counted(wakes, 'wake')}${woken}  ${refused} refused  ${counted(errors, 'error')}`;
 }
 
-function summaryOfDevices(figures: FleetFigures): string {
+/** The last figures, for people. */
+export function summaryOf(figures: FleetFigures): string {
   const { devices, seconds, asleep, online, logins, sleepLogins, refused, errors, wakes } = figures;
   const { packetToOnline: woken } = figures;
   const latency =
@@ -121,7 +78,7 @@ function summaryOfDevices(figures: FleetFigures): string {
 }
 
 /** Names as on every wire: snake case, the unit last. */
-function encodeFigures(figures: FleetFigures): object {
+export function encodeFigures(figures: FleetFigures): object {
   const { seconds, devices, offline, booting, online, asleep, acceptedToOnline } = figures;
   const { loginsPerSecond, logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = figures;
   return {

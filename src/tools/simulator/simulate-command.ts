@@ -1,8 +1,12 @@
-/** `reveille simulate`: devices over real sockets, until Ctrl-C or for a while. Exits 1 when no login succeeded. */
+/**
+ * `reveille simulate`: devices over real sockets; with `--call` one call of a device, held by its legs; with `--bridge` a
+ * bridge for the calls of others. Each until Ctrl-C or for a while. Exits 1 when no login succeeded, no call connected, or
+ * the bridge was refused.
+ */
 import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts';
-import { parseOriginOption } from '../../cli/api/api-access.ts';
-import { addTrustOptions } from '../../cli/shell/server-trust.ts';
+import { audioFrameFormats } from '../../model/media/sound.ts';
+import { addApiOptions } from '../../cli/api/api-access.ts';
 import {
   addExamples,
   type CommandContext,
@@ -10,68 +14,121 @@ import {
   pauseUnless,
   untilInterrupted,
 } from '../../cli/shell/command-context.ts';
-import { addCredentialOptions } from '../../cli/api/credential-source.ts';
-import { wholeNumberOption } from '../../cli/shell/option-values.ts';
+import { parseDeviceIdOption, wholeNumberOption } from '../../cli/shell/option-values.ts';
 import { openSimulation, type SimulateOptions, type Simulation } from './simulate-devices.ts';
 import { usageError } from '../../cli/shell/command-error.ts';
 import { findSignalUrl } from './server-urls.ts';
 import { chooseDevices } from './simulated-devices.ts';
+import { parseSizes } from '../bridge/bridge-show.ts';
+import { playedFormats } from '../bridge/frame-coder.ts';
+import type { SimulateBridgeOptions } from '../bridge/simulate-bridge.ts';
+import type { SimulateCallOptions } from '../bridge/simulate-call.ts';
 
 const devicesMax = 1_000_000;
 const aDayS = 86_400;
 
+/** Flags of devices, which neither a call nor a bridge has a use for. */
+const ofDevices = (): Option[] => [
+  new Option('--devices <count>', 'how many').argParser(wholeNumberOption(1, devicesMax)).default(1),
+  new Option('--wake-every <seconds>', 'wake a sleeping one by chance, through the API').argParser(
+    wholeNumberOption(1, 3600),
+  ),
+  new Option('--online-for <seconds>', 'before it sleeps again')
+    .argParser(wholeNumberOption(1, aDayS))
+    .default(3),
+  new Option('--boot-ms <ms>', 'from the packet to the sign-in, more or less')
+    .argParser(wholeNumberOption(0, 60_000))
+    .default(300),
+  new Option(
+    '--signal <address>',
+    'signal listener, host:port or a ws or wss URL; the local one when left out',
+  ),
+  new Option(
+    '--server <address>',
+    'sleep server, host:port or tls://host:port; the one that controllers are told when left out',
+  ),
+  new Option('--only-sleep', 'no controllers: modules that log in and stay asleep, as a load'),
+  new Option('--wake-mode <mode>', 'what wakes the modules')
+    .choices(['fixed', 'custom', 'none'])
+    .default('custom'),
+  new Option(
+    '--heartbeat <seconds>',
+    'how often each module sends; as controllers are told when left out, or 50',
+  ).argParser(wholeNumberOption(heartbeatSecondsMin, heartbeatSecondsMax)),
+  new Option('--ramp <per-second>', 'logins begun per second')
+    .argParser(wholeNumberOption(1, 100_000))
+    .default(1000),
+  new Option('--product <id>', 'only devices of this product'),
+  new Option(
+    '--prefix <text>',
+    'only devices whose id begins so; with --secret: made-up ids, PREFIX1, PREFIX2, …',
+  ),
+  new Option('--secret <secret>', 'the one secret of all made-up ids'),
+];
+
+const ofCallsAndBridges = (): Option[] => [
+  new Option('--film <file>', 'what the bridge shows, over and over; a moving test picture when left out'),
+  new Option('--video <format>', 'what is sent: with --call by the device, else by the bridge').choices(
+    playedFormats,
+  ),
+  new Option(
+    '--audio <format>',
+    'with --call the sound that the device takes and sends, else the sound of the bridge; as it is told when left out',
+  ).choices(audioFrameFormats),
+  new Option(
+    '--uplink <format>',
+    'the video that the bridge takes of the device; as it comes when left out',
+  ).choices(['h264']),
+  new Option('--uplink-audio <format>', 'the sound that the bridge takes of the device, likewise').choices(
+    audioFrameFormats,
+  ),
+  new Option(
+    '--key <key>',
+    'of the bridge; when left out, one is added and removed again (--call), or it is the first of REVEILLE_MEDIA_BRIDGE_KEYS',
+  ),
+];
+
+const ofBridges = (): Option[] => [
+  new Option(
+    '--media <address>',
+    'media listener, host:port or a ws or wss URL; the local one when left out',
+  ),
+  new Option('--session <id>', 'come for this session, and end with it; takes any call when left out'),
+  new Option(
+    '--size <WxH,…>',
+    'pixels; of several each lasts 5 s; as the call asks for when left out',
+  ).argParser(parseSizes),
+  new Option(
+    '--answer-after <seconds>',
+    'the phone joins so long after the ringing, for devices that do not say that they accept',
+  ).argParser(wholeNumberOption(0, 600)),
+];
+
 export function addSimulateCommand(program: Command): void {
-  const wakeMode = new Option('--wake-mode <mode>', 'what wakes the modules');
   const command = program
     .command('simulate')
     .description(
       'Play devices: controllers come online, let their modules sleep, are woken and come online again. ' +
-        'A live table shows how they stand and how long a wake takes.',
+        'A live table shows how they stand and how long a wake takes. ' +
+        'With --call, hold a live call of a device; with --bridge, take the calls that others place.',
     )
-    .option('--devices <count>', 'how many', wholeNumberOption(1, devicesMax), 1)
-    .option(
-      '--wake-every <seconds>',
-      'wake a sleeping one by chance, through the API',
-      wholeNumberOption(1, 3600),
+    .addOption(
+      new Option(
+        '--call <device>',
+        'hold a call of this device, which need not be awake: its leg is played, and where no bridge takes the call, also a bridge',
+      )
+        .argParser(parseDeviceIdOption)
+        .conflicts('bridge'),
     )
-    .option('--online-for <seconds>', 'before it sleeps again', wholeNumberOption(1, aDayS), 3)
-    .option(
-      '--boot-ms <ms>',
-      'from the packet to the sign-in, more or less',
-      wholeNumberOption(0, 60_000),
-      300,
-    )
-    .option(
-      '--signal <address>',
-      'signal listener, host:port or a ws or wss URL; the local one when left out',
-    )
-    .option(
-      '--server <address>',
-      'sleep server, host:port or tls://host:port; the one that controllers are told when left out',
-    )
-    .option('--only-sleep', 'no controllers: modules that log in and stay asleep, as a load')
-    .addOption(wakeMode.choices(['fixed', 'custom', 'none']).default('custom'))
-    .option(
-      '--heartbeat <seconds>',
-      'how often each module sends; as controllers are told when left out, or 50',
-      wholeNumberOption(heartbeatSecondsMin, heartbeatSecondsMax),
-    )
-    .option('--duration <seconds>', 'until Ctrl-C when left out', wholeNumberOption(1, 2_000_000))
-    .option('--ramp <per-second>', 'logins begun per second', wholeNumberOption(1, 100_000), 1000)
-    .option('--product <id>', 'only devices of this product')
-    .option(
-      '--prefix <text>',
-      'only devices whose id begins so; with --secret: made-up ids, PREFIX1, PREFIX2, …',
-    )
-    .option('--secret <secret>', 'the one secret of all made-up ids')
-    .option(
-      '--url <origin>',
-      'the API that --wake-every asks; the local one when left out',
-      parseOriginOption,
-    )
-    .action(inContext(simulate));
+    .option('--bridge', 'play a bridge, which takes calls and answers them for the phone')
+    .option('--duration <seconds>', 'until Ctrl-C when left out', wholeNumberOption(1, 2_000_000));
+  addApiOptions(command);
+  addGroup(command, 'Devices:', ofDevices(), ['call', 'bridge']);
+  addGroup(command, 'With --call or --bridge:', ofCallsAndBridges(), []);
+  addGroup(command, 'With --bridge:', ofBridges(), ['call']);
+  command.action(inContext(simulate));
   addExamples(
-    addCredentialOptions(addTrustOptions(command)),
+    command,
     ['simulate --devices 2 --wake-every 5', 'two devices of the local registry, woken now and then'],
     ['simulate --devices 2', 'the same, to be woken from another terminal: reveille wake DEVICE --wait'],
     [
@@ -83,12 +140,41 @@ export function addSimulateCommand(program: Command): void {
       'simulate --prefix LAB- --secret s3cret --signal wss://lab.example --server tls://lab.example:8081 --ca lab.pem',
       'the same over TLS',
     ],
+    ['simulate --call DEMO-DOORBELL-1', 'a live call; then, in another terminal: reveille calls list'],
+    [
+      'simulate --call DEMO-DOORBELL-1 --video mjpeg --uplink h264 --audio opus --uplink-audio pcm',
+      'the door sends JPEGs and Opus, and the bridge receives H.264 and PCM',
+    ],
+    ['simulate --call DOOR-1 --url https://reveille.example --credential key.json --key KEY', 'elsewhere'],
+    ['simulate --bridge --film door.mp4', 'a film and a tone, to every call of the local server'],
+    ['simulate --bridge --video mjpeg --size 320x240,240x320', 'a phone that is turned every five seconds'],
+    ['simulate --bridge --key KEY --media wss://media.example --ca authority.pem', 'elsewhere, over TLS'],
   );
+}
+
+function addGroup(command: Command, heading: string, options: readonly Option[], conflicts: string[]): void {
+  for (const option of options) command.addOption(option.conflicts(conflicts).helpGroup(heading));
+}
+
+interface Options extends SimulateOptions, SimulateCallOptions, SimulateBridgeOptions {
+  readonly call?: string;
+  readonly bridge?: boolean;
+}
+
+async function simulate(context: CommandContext, options: Options): Promise<void> {
+  const { call, bridge } = options;
+  if (call !== undefined)
+    return (await import('../bridge/simulate-call.ts')).simulateCall(context, call, options);
+  if (bridge === true) return (await import('../bridge/simulate-bridge.ts')).simulateBridge(context, options);
+  const isGiven = (option: Option): boolean => option.attributeName() in options;
+  const spare = ofCallsAndBridges().find(isGiven) ?? ofBridges().find(isGiven);
+  if (spare !== undefined) throw usageError(`${spare.flags} needs --call or --bridge`);
+  await simulateDevices(context, options);
 }
 
 const reportEveryMs = 1000;
 
-async function simulate(context: CommandContext, options: SimulateOptions): Promise<void> {
+async function simulateDevices(context: CommandContext, options: SimulateOptions): Promise<void> {
   const { clock } = context;
   const simulation = await prepare(context, options);
   simulation.start();
@@ -97,7 +183,7 @@ async function simulate(context: CommandContext, options: SimulateOptions): Prom
   await untilInterrupted((signal) => pauseUnless(clock, durationMs, signal));
   cancelReport();
   simulation.summary();
-  if (!simulation.hasUpgradableServer()) process.exitCode = 1;
+  if (!simulation.hasSucceeded()) process.exitCode = 1;
   simulation.stop();
 }
 

@@ -10,7 +10,6 @@ import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { findCredential, type CredentialOptions } from '../../cli/api/credential-source.ts';
 import { openEndpoints, type DeviceEndpointsOptions } from './device-connections.ts';
 import { DeviceFleet } from './device-fleet.ts';
-import { deviceWords, moduleWords } from './fleet-table.ts';
 import { LiveTable } from '../../cli/shell/output.ts';
 import { RandomWaker } from './random-waker.ts';
 import { moduleAlone, wholeDevice, type DeviceLife } from './simulated-device.ts';
@@ -59,12 +58,11 @@ export async function openSimulation(
     },
   );
   const { tally } = fleet;
-  const screen = new LiveTable(process.stderr, clock, hasControllers);
-  const words = hasControllers ? deviceWords : moduleWords;
-  const report = new FleetReport({ clock, output, screen, tally, words, wakesItself: api !== null });
+  const screen = new LiveTable(process.stderr, clock);
+  const report = new FleetReport({ clock, output, screen, tally, wakesItself: api !== null });
   const waker = api === null ? null : newWaker(api, clock, fleet, report);
   return {
-    hasUpgradableServer: () => tally.refused === 0 && (hasControllers ? tally.logins : tally.sleepLogins) > 0,
+    hasSucceeded: () => tally.refused === 0 && (hasControllers ? tally.logins : tally.sleepLogins) > 0,
     start: () => {
       fleet.start();
       if (wakeEvery !== undefined) waker?.start(wakeEvery * 1000);
@@ -129,7 +127,7 @@ export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustO
 
 export interface Simulation {
   /** Somebody has logged in, and nobody was refused. */
-  hasUpgradableServer(): boolean;
+  hasSucceeded(): boolean;
   start(): void;
   /** Once a second. */
   progress(): void;

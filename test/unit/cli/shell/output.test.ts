@@ -93,7 +93,7 @@ test('a terminal that does not know its width gets whole lines', () => {
   assert.equal(screen.written, `${clearBelow}0123456789abc\n`);
 });
 
-test('where a terminal is none, or a table is not wanted, the line is shown', () => {
+test('where there is no terminal, the line is shown', () => {
   const [screen, clock] = [new Screen(false), new DrivenClock()];
   const table = new LiveTable(screen, clock);
   for (let second = 0; second < 11; second += 1) {
@@ -101,10 +101,4 @@ test('where a terminal is none, or a table is not wanted, the line is shown', ()
     clock.advance(1000);
   }
   assert.equal(screen.written, 'after 5 s\nafter 10 s\n');
-  const terminal = new Screen(true);
-  const line = new LiveTable(terminal, new DrivenClock(), false);
-  line.show(['drawn'], 'in one line');
-  line.above(() => terminal.write('above\n'));
-  line.clear();
-  assert.equal(terminal.written, `${clear}in one line${clear}above\nin one line${clear}`);
 });

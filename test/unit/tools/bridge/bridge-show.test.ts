@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { InvalidArgumentError } from 'commander';
 import { noPlaybackTally } from '../../../../src/tools/bridge/bridge-playback.ts';
 import { beginShow, parseSizes } from '../../../../src/tools/bridge/bridge-show.ts';
-import { testFilm } from '../../../../src/tools/bridge/test-picture.ts';
+import { testFilm, type Film } from '../../../../src/tools/bridge/test-picture.ts';
+import type { Size } from '../../../../src/model/call.ts';
 import type { StartText } from '../../../../src/tools/simulator/media-leg.ts';
 import { decodeFrameHeader } from '../../../../src/protocol/media/frame-header.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -45,7 +46,7 @@ test('what is no size, has an odd side or is out of bounds is refused', () => {
 });
 
 /** The widths of the pictures of so many seconds, one a second. */
-function widths(changeEveryMs: number | null, seconds: number): readonly number[] {
+function widths(sizes: readonly Size[], seconds: number): readonly number[] {
   const clock = new DrivenClock();
   const played: number[] = [];
   const sink = {
@@ -57,24 +58,20 @@ function widths(changeEveryMs: number | null, seconds: number): readonly number[
     },
   };
   const logger = { notify: () => undefined, trouble: () => undefined };
-  const plan = { format: 'i420', framesPerSecond: 1, tone: null, openFilm: testFilm } as const;
-  beginShow(
-    { clock, engine: null, tally: noPlaybackTally(), logger },
-    { ...plan, sizes: [small, large], changeEveryMs },
-    start,
-    sink,
-  );
+  const openFilm = (): Film => ({ ...testFilm(), framesPerSecond: 1 });
+  const plan = { format: 'i420', tone: null, openFilm } as const;
+  beginShow({ clock, engine: null, tally: noPlaybackTally(), logger }, { ...plan, sizes }, start, sink);
   clock.advance((seconds - 1) * 1000);
   return played;
 }
 
 test('each size has its turn, and then the first one again', () => {
   assert.deepEqual(
-    widths(5000, 16),
+    widths([small, large], 16),
     [320, 480, 320].flatMap((width) => Array<number>(5).fill(width)).concat(480),
   );
 });
 
-test('without turns the first one stays', () => {
-  assert.deepEqual(widths(null, 16), Array(16).fill(320));
+test('one size stays', () => {
+  assert.deepEqual(widths([small], 16), Array(16).fill(320));
 });

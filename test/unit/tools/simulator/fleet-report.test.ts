@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FleetReport } from '../../../../src/tools/simulator/fleet-report.ts';
-import { DeviceTally, deviceWords, moduleWords } from '../../../../src/tools/simulator/fleet-table.ts';
+import { DeviceTally } from '../../../../src/tools/simulator/fleet-table.ts';
 import { ConnectionFailedError } from '../../../../src/cli/shell/connection-failure.ts';
 import { LiveTable, type Output } from '../../../../src/cli/shell/output.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
@@ -19,7 +19,7 @@ const outcome: WakeupOutcomeData = {
   cause: 'remote',
 };
 
-function stage({ isTTY = false, wantsJson = false, wakesItself = false, areModules = false } = {}) {
+function stage({ isTTY = false, wantsJson = false, wakesItself = false } = {}) {
   const clock = new DrivenClock();
   const answers: { readonly json: unknown; readonly text: string }[] = [];
   const remarks: string[] = [];
@@ -32,15 +32,14 @@ function stage({ isTTY = false, wantsJson = false, wakesItself = false, areModul
     warning: () => undefined,
   };
   const tally = new DeviceTally(2);
-  const words = areModules ? moduleWords : deviceWords;
-  const table = new LiveTable(screen, clock, !areModules);
+  const table = new LiveTable(screen, clock);
   return {
     clock,
     answers,
     remarks,
     screen,
     tally,
-    report: new FleetReport({ clock, output, screen: table, tally, words, wakesItself }),
+    report: new FleetReport({ clock, output, screen: table, tally, wakesItself }),
   };
 }
 
@@ -87,7 +86,7 @@ test('machines get every step and the figures once a second', () => {
     ]),
     [
       [2, 0, 2],
-      [0, 2, 0],
+      [0, 2, 2],
     ],
   );
   assert.deepEqual([wake?.['packet'], wake?.['at']], ['983b16f8f39c0000', '2026-11-20T08:30:02.000Z']);
@@ -176,46 +175,4 @@ test('what a terminal would obey is not in a line', () => {
   scene.report.trouble('D\u001b[2J', new Error('x'));
   for (const line of [scene.answers[0]?.text ?? '\u001b', scene.remarks[0] ?? '\u001b'])
     assert.ok(!line.includes('\u001b'), line);
-});
-
-/** Both modules log in, and one hears a packet. */
-function asleep({ report, tally, clock }: ReturnType<typeof stage>): void {
-  for (const [from, to] of [
-    ['offline', 'booting'],
-    ['booting', 'falling-asleep'],
-    ['falling-asleep', 'asleep'],
-  ] as const)
-    for (let device = 0; device < 2; device += 1) tally.countStep(from, to);
-  clock.advance(1000);
-  report.progress();
-  report.wake('D1', packet);
-  report.trouble('D2', new Error('denied'));
-}
-
-test('of modules alone a terminal has one line, with wakes above it and troubles aside', () => {
-  const scene = stage({ isTTY: true, areModules: true });
-  asleep(scene);
-  assert.match(scene.screen.written, /2\/2 asleep {2}2 logins\/s {2}0 heartbeats\/s/);
-  assert.deepEqual(
-    scene.answers.map(({ text }) => text),
-    ['all 2 asleep after 1 s', '2026-11-20T08:30:01.000Z  D1  woken: 98 3b 16 f8 f3 9c 00 00'],
-  );
-  assert.deepEqual(scene.remarks, ['D2: denied']);
-});
-
-test('of modules alone machines get wakes and a summary', () => {
-  const scene = stage({ wantsJson: true, areModules: true });
-  asleep(scene);
-  scene.report.summary();
-  const at = '2026-11-20T08:30:01.000Z';
-  assert.deepEqual(
-    scene.answers.slice(0, 2).map(({ json }) => JSON.stringify(json)),
-    [
-      '{"event":"online","devices":2}',
-      `{"event":"wake","at":"${at}","device_id":"D1","packet":"983b16f8f39c0000"}`,
-    ],
-  );
-  const [, , summary, ...more] = scene.answers.map(({ json }) => json as Record<string, unknown>);
-  assert.deepEqual([summary?.['event'], summary?.['online'], summary?.['logins']], ['summary', 2, 2]);
-  assert.deepEqual([more, scene.screen.written], [[], '']);
 });

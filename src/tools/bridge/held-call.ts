@@ -14,18 +14,16 @@ import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
 import type { SoundShape } from '../../model/media/sound.ts';
-import { BridgePlayback, type FilmShow } from '../bridge/bridge-playback.ts';
-import { sizeInWords } from '../bridge/bridge-report.ts';
-import { beginShow, filmShow, type ShowPlan } from '../bridge/bridge-show.ts';
-import type { PlayedFormat } from '../bridge/frame-coder.ts';
-import { SimulatedBridge } from '../bridge/simulated-bridge.ts';
-import { addTemporaryBridge } from '../bridge/temporary-bridge.ts';
-import { testFilm } from '../bridge/test-picture.ts';
-import { openTone, type Tone } from '../bridge/tone.ts';
-import type { UplinkPlan } from '../simulator/simulated-call.ts';
+import { BridgePlayback, type FilmShow } from './bridge-playback.ts';
+import { filmShow, playingBridge } from './bridge-show.ts';
+import { sizeInWords, type CallReport } from './call-report.ts';
+import type { PlayedFormat } from './frame-coder.ts';
+import { addTemporaryBridge, type SimulatedBridge } from './simulated-bridge.ts';
+import type { UplinkPlan } from './simulated-call.ts';
+import { testFilm, type Film } from './test-picture.ts';
+import { openTone, type Tone } from './tone.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
-import { BridgeLeg, DeviceLeg, LegRefused, type LegText } from '../simulator/media-leg.ts';
-import type { CallReport } from './call-report.ts';
+import { DeviceLeg, LegRefused, type LegText } from '../simulator/media-leg.ts';
 
 export interface IssuedCall {
   readonly deviceId: string;
@@ -41,6 +39,8 @@ export interface HeldCallDeps {
   readonly report: CallReport;
   /** Null: nothing codes video here. */
   readonly engine: Engine | null;
+  /** Opens what the played bridge shows. */
+  readonly openFilm: () => Film;
   /** Of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
   readonly bridgeKey: string | undefined | null;
   /** Null: the device sends no video. */
@@ -74,7 +74,7 @@ export async function holdCall(
   } finally {
     await hangUp(clock, device);
     cancelProgress();
-    deps.report.summary();
+    deps.report.summary(deps.report.hasConnected ? 1 : 0);
   }
 }
 
@@ -87,7 +87,7 @@ async function joinDevice(deps: HeldCallDeps, { url, tls, token, session }: Issu
   const { report } = deps;
   let playback: BridgePlayback | null = null;
   const onKeyFrameWanted = (): void => playback?.wantKeyFrame();
-  const connecting = DeviceLeg.connect({ url, tls, token, counts: report.received, onKeyFrameWanted });
+  const connecting = DeviceLeg.connect({ url, tls, token, counts: report.device.received, onKeyFrameWanted });
   const device = await connecting.catch((error: Error) => {
     if (error instanceof LegRefused) throw new CommandError(error.message);
     const { message, advice } = new ConnectionFailedError(url, error);
@@ -165,7 +165,7 @@ async function findBridge(
   if (ops === null) {
     report.step(
       'bridge',
-      `must come by itself: ${reveilleCommand('simulate-bridge --key KEY')}, or give its key with --key`,
+      `must come by itself: ${reveilleCommand('simulate --bridge --key KEY')}, or give its key with --key`,
     );
     return null;
   }
@@ -196,30 +196,14 @@ async function awaitBridge(
 }
 
 function newBridge(
-  { context: { clock }, report, engine, uplink }: HeldCallDeps,
+  { context: { clock }, report, engine, openFilm, uplink }: HeldCallDeps,
   { url, tls, session }: IssuedCall,
   key: string,
 ): SimulatedBridge {
-  return new SimulatedBridge(
-    {
-      clock,
-      logger: report,
-      uplink,
-      answerAfterMs: null,
-      connect: (named, onKeyFrameWanted) =>
-        BridgeLeg.connect({
-          url,
-          tls,
-          key,
-          session: named ?? undefined,
-          onKeyFrameWanted,
-          counts: report.heard,
-        }),
-      play: (start, call) =>
-        beginShow({ clock, engine, tally: report.sent, logger: report }, plan, start, call),
-    },
-    { session, calls: 1 },
-  );
+  const { sent: tally, received: counts } = report.bridge;
+  const plan = { format: 'h264', sizes: [phoneSize], tone: 'told', openFilm } as const;
+  const show = { clock, engine, tally, logger: report, plan };
+  return playingBridge({ ...show, url, tls, key, uplink, answerAfterMs: null, counts }, session);
 }
 
 /** The door's camera and microphone; null: it has neither. */
@@ -228,11 +212,11 @@ function playDevice(deps: HeldCallDeps, device: DeviceLeg): BridgePlayback | nul
   const film = deviceSends === null ? null : cameraFilm(deps, deviceSends);
   const tone = deviceSpeaks === null ? null : doorTone(deps, deviceSpeaks);
   if (film === null && tone === null) return null;
-  return new BridgePlayback(context.clock, { film, tone }, device, report.deviceSent);
+  return new BridgePlayback(context.clock, { film, tone }, device, report.device.sent);
 }
 
 function cameraFilm({ engine, report }: HeldCallDeps, format: PlayedFormat): FilmShow {
-  const show = { format, sizes: [cameraSize], changeEveryMs: null, framesPerSecond: 15, openFilm: testFilm };
+  const show = { format, sizes: [cameraSize], openFilm: testFilm };
   report.step('device', `sends ${format} ${sizeInWords(cameraSize)}`, { format });
   return filmShow(engine, show, { ...cameraSize, rotation: 0, max_fps: 15 });
 }
@@ -247,12 +231,3 @@ const cameraSize: Size = { width: 320, height: 240 };
 
 /** An upright phone. */
 const phoneSize: Size = { width: 360, height: 640 };
-
-const plan: ShowPlan = {
-  format: 'h264',
-  sizes: [phoneSize],
-  changeEveryMs: null,
-  framesPerSecond: null,
-  tone: 'told',
-  openFilm: testFilm,
-};

@@ -3,11 +3,11 @@
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { soundShape, type BridgeLeg, type LegText, type StartText } from './media-leg.ts';
-import type { FrameSink } from '../bridge/bridge-playback.ts';
-import type { BridgeLogger } from '../bridge/bridge-report.ts';
+import { soundShape, type BridgeLeg, type LegText, type StartText } from '../simulator/media-leg.ts';
+import type { FrameSink } from './bridge-playback.ts';
+import type { BridgeLogger } from './call-report.ts';
 import type { AudioFrameFormat, UplinkWish } from '../../model/media/sound.ts';
-import { ConnectionGone } from './awaited-items.ts';
+import { ConnectionGone } from '../simulator/awaited-items.ts';
 
 /** What the bridge asks to be given of the device; null: as it comes. */
 export interface UplinkPlan {

@@ -1,0 +1,99 @@
+/** `reveille simulate --bridge`: a bridge that takes calls and plays video to them as if from phones, until it is stopped. */
+import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { pauseUnless, untilInterrupted } from '../../cli/shell/command-context.ts';
+import { CommandError, usageError } from '../../cli/shell/command-error.ts';
+import { findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
+import { openEngine, type Engine } from '../../media/codec/engine.ts';
+import { VideoFile } from '../../media/codec/video-file.ts';
+import { i420Bytes } from '../../media/geometry/source-frame.ts';
+import type { Size } from '../../model/call.ts';
+import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
+import type { AudioFrameFormat } from '../../model/media/sound.ts';
+import { findMediaUrl, mediaTrust } from '../simulator/server-urls.ts';
+import { playingBridge, type ShowPlan } from './bridge-show.ts';
+import { CallReport, sizeInWords } from './call-report.ts';
+import type { PlayedFormat } from './frame-coder.ts';
+import { findBridgeKey } from './simulated-bridge.ts';
+import { testFilm, type Film } from './test-picture.ts';
+
+/** Of calls that are played, be it with or without their device. */
+export interface PlayOptions {
+  readonly film?: string;
+  readonly video?: PlayedFormat;
+  readonly audio?: AudioFrameFormat;
+  readonly uplink?: 'h264';
+  readonly uplinkAudio?: AudioFrameFormat;
+  readonly key?: string;
+  /** Seconds. */
+  readonly duration?: number;
+}
+
+export interface SimulateBridgeOptions extends PlayOptions, TrustOptions {
+  readonly media?: string;
+  readonly session?: string;
+  readonly size?: readonly Size[];
+  /** Seconds. */
+  readonly answerAfter?: number;
+}
+
+/** Rejects with a CommandError where the bridge is not let in. */
+export async function simulateBridge(context: CommandContext, options: SimulateBridgeOptions): Promise<void> {
+  const { clock } = context;
+  const {
+    film,
+    video = 'h264',
+    audio = 'told',
+    size = null,
+    session = null,
+    answerAfter,
+    duration,
+  } = options;
+  checkSizes(video, size ?? []);
+  const url = findMediaUrl(context, options.media);
+  const tls = mediaTrust(context, options.media, findTrust(context, options));
+  const key = findBridgeKey(context, options.key);
+  const engine = await engineFor(video, film);
+  const plan: ShowPlan = { format: video, sizes: size, tone: audio, openFilm: filmOpener(engine, film) };
+  const report = new CallReport(context, ['bridge']);
+  const { sent: tally, received: counts } = report.bridge;
+  const uplink = { video: options.uplink ?? null, audio: options.uplinkAudio ?? null };
+  const answerAfterMs = answerAfter === undefined ? null : answerAfter * 1000;
+  const show = { clock, engine, tally, logger: report, plan };
+  const bridge = playingBridge({ ...show, url, tls, key, uplink, answerAfterMs, counts }, session);
+  const cancelReport = clock.every(1000, () => report.progress());
+  const durationMs = (duration ?? Infinity) * 1000;
+  await untilInterrupted(async (signal) => {
+    const running = bridge.run();
+    await Promise.race([running, pauseUnless(clock, durationMs, signal)]);
+    bridge.stop();
+    await running;
+  }).finally(cancelReport);
+  report.summary(bridge.callsDone);
+}
+
+function checkSizes(format: PlayedFormat, sizes: readonly Size[]): void {
+  const payloadBytesMax = mediaMessageBytesMax - mediaFrameHeaderBytes;
+  const tooLarge = format === 'i420' ? sizes.find((one) => i420Bytes(one) > payloadBytesMax) : undefined;
+  if (tooLarge !== undefined)
+    throw usageError(`an I420 frame of ${sizeInWords(tooLarge)} is larger than a message may be (1 MiB)`);
+}
+
+/** Null: there is none; the test picture and a tone in A-law or PCM are played without. */
+async function engineFor(format: PlayedFormat, film: string | undefined): Promise<Engine | null> {
+  const engine = await openEngine();
+  if (engine.ok) return engine.value;
+  if (format === 'i420' && film === undefined) return null;
+  throw new CommandError(engine.error, 'without it only the test picture is played, with --video i420');
+}
+
+/** Throws a CommandError when the film cannot be played, which is better known before there is a call. */
+export function filmOpener(engine: Engine | null, film: string | undefined): () => Film {
+  if (engine === null || film === undefined) return testFilm;
+  const open = (): Film => {
+    const opened = VideoFile.open(engine, film);
+    if (opened.ok) return opened.value;
+    throw new CommandError(opened.error, 'name another file with --film, or none for a test picture');
+  };
+  open().close();
+  return open;
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CallReport } from '../../../../src/tools/bridge/call-report.ts';
+import { type Output, ProgressLine } from '../../../../src/cli/shell/output.ts';
+import { DrivenClock } from '../../../support/driven-clock.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+function stage({ wantsJson = false, isTTY = true } = {}) {
+  const clock = new DrivenClock();
+  const answers: { readonly json: Json; readonly text: string }[] = [];
+  const screen = { isTTY, written: '', write: (text: string) => (screen.written += text) };
+  const output: Output = {
+    wantsJson,
+    answer: (json, text) => void answers.push({ json: json as Json, text }),
+    refusal: () => undefined,
+    remark: () => undefined,
+    warning: () => undefined,
+  };
+  const newProgressLine = (): ProgressLine => new ProgressLine(screen, clock);
+  const report = new CallReport({ clock, output, newProgressLine }, ['bridge', 'device']);
+  /** So many frames of the bridge, of which the device gets all, in a second. */
+  const play = (frames: number): void => {
+    const { sent } = report.bridge;
+    sent.frames += frames;
+    sent.bytes += frames * 1000;
+    sent.size = { width: 320, height: 240 };
+    report.device.received.videoFrames += frames;
+    report.device.received.bytes += frames * 500;
+    clock.advance(1000);
+    report.progress();
+  };
+  return { clock, answers, screen, report, play };
+}
+
+test('machines get each step, the figures of each second, and a summary', () => {
+  const { answers, report, play } = stage({ wantsJson: true });
+  report.notify('start', { session: 's' }, 'for people');
+  play(15);
+  report.bridge.received.keyFramesWanted += 1;
+  report.bridge.sent.keyFrames += 2;
+  play(10);
+  report.trouble('lost');
+  report.summary(1);
+  const [start = {}, first = {}, second = {}, trouble = {}, summary = {}] = answers.map(({ json }) => json);
+  assert.deepEqual(start, { at: '2026-11-20T08:30:00.000Z', event: 'start', who: 'bridge', session: 's' });
+  const flows = [first, second].map((figures) => [
+    figures['event'],
+    figures['seconds'],
+    (figures['bridge'] as { sent: Json }).sent['frames_per_second'],
+    (figures['device'] as { received: Json }).received['bytes_per_second'],
+  ]);
+  assert.deepEqual(flows, [
+    ['figures', 1, 15, 7500],
+    ['figures', 2, 10, 5000],
+  ]);
+  assert.equal(trouble['reason'], 'lost');
+  assert.deepEqual([summary['event'], summary['calls'], summary['seconds']], ['summary', 1, 2]);
+  const { sent, received } = summary['bridge'] as { sent: Json; received: Json };
+  assert.deepEqual([sent['frames'], sent['key_frames'], sent['size']], [25, 2, '320x240']);
+  assert.deepEqual([received['key_frames_wanted'], received['format']], [1, null]);
+});
+
+test('a terminal has one line that stays, with each step above it, and the sums at the end', () => {
+  const { answers, screen, report, play } = stage();
+  play(15);
+  assert.match(
+    screen.written,
+    /1 s {2}bridge sends 320×240 15 frames\/s 15\.0 kB\/s, receives 0 frames\/s .*device sends no video, receives 15 frames\/s 7\.5 kB\/s/,
+  );
+  report.step('device', 'joins with its token');
+  assert.match(answers[0]?.text ?? '', /^\d\d:30:01\.000 {2}device {2}joins with its token$/);
+  report.summary(1);
+  assert.match(
+    answers[1]?.text ?? '',
+    /^1 call in 1 s\n {2}bridge {2}sent 15 frames .*\n {2}device {2}sent 0 frames /,
+  );
+});
+
+test('a connected call says once what to type meanwhile', () => {
+  const { answers, report } = stage();
+  assert.equal(report.hasConnected, false);
+  report.connected('s');
+  report.connected('s');
+  assert.equal(report.hasConnected, true);
+  assert.match(
+    answers.map(({ text }) => text).join('\n'),
+    /connected\n\n.*calls list\n.*calls watch\n.*Ctrl-C\n$/,
+  );
+});
+
+test('people are spared what comes too often, and machines are not', () => {
+  for (const wantsJson of [false, true]) {
+    const { answers, report } = stage({ wantsJson });
+    for (let count = 0; count < 100; count += 1)
+      report.notify('key_frame_wanted', {}, 'a key frame is wanted');
+    assert.equal(answers.length, wantsJson ? 100 : 40);
+  }
+});

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CommanderError } from 'commander';
+import { CommandError } from '../../../../src/cli/shell/command-error.ts';
+import { addSimulateCommand } from '../../../../src/tools/simulator/simulate-command.ts';
+import { commandScene } from '../../../support/command-scene.ts';
+import type { Ending } from '../../../support/temporary-store.ts';
+
+/** The refusal of these options; nothing is connected. */
+async function refusal(t: Ending, options: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const { run } = commandScene(t, addSimulateCommand, { env });
+  const error: unknown = await run('simulate', ...options).then(
+    () => null,
+    (failure: unknown) => failure,
+  );
+  assert.ok(error instanceof CommandError || error instanceof CommanderError, String(error));
+  return error;
+}
+
+test('devices, a call and a bridge have options of their own', async (t) => {
+  for (const [options, said] of [
+    [['--call', 'D', '--bridge'], /--call.*--bridge/],
+    [['--call', 'D', '--ramp', '5'], /--ramp.*--call/],
+    [['--call', 'D', '--media', '127.0.0.1:1'], /--media.*--call/],
+    [['--bridge', '--devices', '2'], /--devices.*--bridge/],
+    [['--video', 'h264'], /--video.*--call or --bridge/],
+    [['--size', '320x240'], /--size.*--call or --bridge/],
+  ] as const)
+    assert.match((await refusal(t, options)).message, said);
+});
+
+test('a device sends no raw pictures and takes no raw sound, and a raw picture has its largest size', async (t) => {
+  for (const [options, said] of [
+    [['--call', 'D', '--video', 'i420'], /i420: a device sends/],
+    [['--call', 'D', '--audio', 'pcm'], /pcm: a device takes/],
+    [['--bridge', '--key', 'k', '--video', 'i420', '--size', '1280x720'], /1280×720.*1 MiB/],
+  ] as const) {
+    const error = await refusal(t, options);
+    assert.match(error.message, said);
+    assert.equal(error.exitCode, 2);
+  }
+});
+
+test('a bridge without a key says where one comes from', async (t) => {
+  const error = await refusal(t, ['--bridge', '--video', 'i420']);
+  assert.match(error.message, /--key nor REVEILLE_MEDIA_BRIDGE_KEYS/);
+  assert.match((error as CommandError).advice ?? '', /bridge add/);
+});
+
+test('a development key of the environment is used when none is named', async (t) => {
+  const env = { REVEILLE_MEDIA_BRIDGE_KEYS: 'a-development-key-of-some-length,another-key-of-some-length' };
+  const { message } = await refusal(t, ['--bridge', '--video', 'i420', '--media', '127.0.0.1:1'], env);
+  assert.match(message, /no media listener answers: nothing listens there/, 'it came as far as that');
+});
