@@ -1,97 +1,117 @@
 /**
- * The whole story of a call, over real sockets: a phone of the messaging app, the example backend, the server, a device
+ * The example backend as `npm run example:backend` starts it, with the real server, a messaging app that pushes, a device
  * that sleeps, and a bridge.
  */
 import assert from 'node:assert/strict';
-import { after, before, test, type TestContext } from 'node:test';
-import type { BackendSettings } from '../../docs/examples/backend/settings.ts';
+import { spawn, spawnSync } from 'node:child_process';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
-import { phoneCall, pushSecrets, startBackendScene, type BackendScene } from '../support/example-backend.ts';
-import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';
+import { ExampleProcess } from '../examples/example-process.ts';
+import { readFromRoot, checkout } from '../support/checkout.ts';
+import { readBlocks } from '../support/document-blocks.ts';
+import { jsonMessage, SimulatedMessagingApp, type PhoneCall } from '../support/simulated-messaging-app.ts';
+import { startTestServer, testBridgeKeys, testCredentials } from '../support/test-server.ts';
+import { mediaUrl } from '../support/call-actions.ts';
 
 const ringing = { status: 200, text: '{"errcode":0,"errmsg":"ok"}' };
 const busy = { status: 200, text: '{"errcode":1,"errmsg":"busy"}' };
 const refused = { status: 200, text: '{"errcode":2,"errmsg":"refused"}' };
 
-/** A doorbell with a small screen, as it reports itself. */
-const doorbell = {
-  up_video_mt: 'h264',
-  down_video_mt: 'mjpeg',
-  screen_width: 160,
-  screen_height: 100,
-  video_res_mode: 'fit_screen',
-  audio_rate: 16_000,
-  audio_channels: 1,
+const pushSecrets = {
+  token: 'planted-push-token',
+  encodingAesKey: 'plantedAesKeyplantedAesKeyplantedAesKey0123',
+  appId: 'miniprogram1',
+};
+const environment = {
+  API_ACCESS_KEY_ID: testCredentials.all.accessKeyId,
+  API_SECRET_KEY: testCredentials.all.secretKey,
+  API_APP_ID: testCredentials.all.appId,
+  PUSH_TOKEN: pushSecrets.token,
+  PUSH_AES_KEY: pushSecrets.encodingAesKey,
+  MSG_APP_ID: pushSecrets.appId,
+  PUSH_LISTEN: '127.0.0.1:0',
 };
 
-let server: TestServer;
-before(async () => {
-  server = await startTestServer();
-});
-after(() => server.stop());
+/** A doorbell with a small screen, as it reports itself. */
+const doorbell = { down_video_mt: 'mjpeg', screen_width: 160, screen_height: 100, audio_rate: 16_000 };
 
-/** A backend of the test's own. */
-async function stage(t: TestContext, settings: Partial<BackendSettings> = {}): Promise<BackendScene> {
-  const scene = await startBackendScene(server, settings);
-  t.after(() => scene.backend.stop());
-  return scene;
+type Step = Readonly<Record<string, unknown>>;
+
+/** The command of package.json. */
+function startBackend(
+  t: { after(fn: () => void): void },
+  env: Readonly<Record<string, string>>,
+): ExampleProcess {
+  const { scripts } = JSON.parse(readFromRoot('package.json')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
+  const [, ...args] = (scripts['example:backend'] ?? '').split(' ');
+  return new ExampleProcess(t, [process.execPath, ...args], env, '', fileURLToPath(checkout));
 }
 
-/** What the device was told to join with. */
+const server = await startTestServer();
+const origin = `http://127.0.0.1:${server.ports.api}`;
+const backend = startBackend({ after: () => undefined }, { ...environment, API_ORIGIN: origin });
+const { address } = await step('backend.started', () => true);
+const url = `http://127.0.0.1:${(address as { port: number }).port}/push`;
+const app = new SimulatedMessagingApp({ url, ...pushSecrets });
+after(async () => {
+  backend.kill('SIGTERM');
+  assert.equal((await backend.ended).code, 0);
+  assert.doesNotMatch(backend.lines.join('\n'), /planted|eyJ/, 'no key and no token is in the log');
+  await server.stop();
+});
+
+async function step(name: string, isWanted: (step: Step) => boolean): Promise<Step> {
+  const line = await backend.line((text) => {
+    const said = JSON.parse(text) as Step;
+    return said['step'] === name && isWanted(said);
+  });
+  return JSON.parse(line) as Step;
+}
+
+function stepsOf({ roomId }: PhoneCall): unknown[] {
+  const steps = backend.lines.map((line) => JSON.parse(line) as Step);
+  return steps.filter(({ room }) => room === roomId).map(({ step }) => step);
+}
+
+const isOf =
+  ({ roomId }: PhoneCall) =>
+  ({ room }: Step): boolean =>
+    room === roomId;
+
+let rooms = 0;
+
+/** A phone in a room of its own. */
+function phoneCall(deviceId: string): PhoneCall {
+  rooms += 1;
+  const secrets = {
+    sessionKey: `planted-session-key-${rooms}`,
+    serverToken: `planted-server-token-${rooms}`,
+  };
+  return { roomId: `room-${rooms}`, ...secrets, modelId: 'model_1', deviceId, payload: 'the garden door' };
+}
+
 async function joinOf(controller: SignalController): Promise<{ peer_id: string; token: string }> {
   const { name, payload } = await controller.nextMessage();
-  assert.equal(name, 'msga_join_voip_room');
-  assert.equal(payload['calling_timeout_sec'], 30);
+  assert.deepEqual([name, payload['calling_timeout_sec']], ['msga_join_voip_room', 30]);
   return payload as { peer_id: string; token: string };
 }
 
-function bridge(): Promise<BridgeLeg> {
-  return BridgeLeg.connect({ url: mediaUrl(), key: testBridgeKeys.own });
-}
-
-function mediaUrl(): string {
-  return `ws://127.0.0.1:${server.ports.media}`;
-}
-
-/** Ends the call, which would else be the next test's to find. */
-async function hangUp(token: string): Promise<void> {
-  const leg = await DeviceLeg.connect({ url: mediaUrl(), token });
-  leg.hangup();
-  await leg.closed;
-}
-
-async function isInCall(device: string): Promise<unknown> {
-  const query = `device_id=${device}`;
-  const { json } = await server.api.call({ path: '/v1/device/msgvoip-call-status', query });
-  return json.data?.['in_call'];
-}
-
-test('a phone calls a device that sleeps: woken, told, connected, and ended by the phone', async (t) => {
-  const { app, steps } = await stage(t);
+test('a phone calls a device that sleeps: it rings once, the device is woken, told and connected', async () => {
   const device = 'SLEEPING01';
   const call = phoneCall(device);
-  // It has reported what it can show when it signed in the last time.
   await (await server.controller(device, { media: doorbell })).close();
-  const [module, leg] = await Promise.all([server.module(device), bridge()]);
+  const bridge = await BridgeLeg.connect({ url: mediaUrl(server), key: testBridgeKeys.own });
+  const module = await server.module(device);
 
-  // The platform has its answer while the device still sleeps: it is woken by what follows.
-  assert.deepEqual(await app.push(call), ringing);
+  assert.deepEqual(await Promise.all([app.push(call), app.push(call)]), [ringing, ringing]);
   await module.nextPacket();
   const controller = await server.controller(device, { media: doorbell, autoAcknowledge: true });
   const { peer_id, token } = await joinOf(controller);
-  const room = new URL(peer_id).searchParams;
-  assert.deepEqual(
-    [
-      room.get('x_msg_app_id'),
-      room.get('x_msg_model_id'),
-      room.get('x_msg_room_id'),
-      room.get('x_device_id'),
-    ],
-    [pushSecrets.appId, call.modelId, call.roomId, device],
-  );
-
-  const { start } = await leg.acceptAssignment();
+  const { start } = await bridge.acceptAssignment();
   assert.deepEqual(start.room, {
     app_id: pushSecrets.appId,
     model_id: call.modelId,
@@ -99,170 +119,89 @@ test('a phone calls a device that sleeps: woken, told, connected, and ended by t
     session_key: call.sessionKey,
     session_token: call.serverToken,
   });
-  assert.deepEqual(start.request, { width: 320, height: 240, rotation: 0, max_fps: 15 });
-  assert.deepEqual([start.audio.rate, start.payload], [16_000, call.payload]);
+  assert.deepEqual([start.request?.width, start.audio.rate, start.payload], [320, 16_000, call.payload]);
 
-  const deviceLeg = await DeviceLeg.connect({ url: mediaUrl(), token });
-  leg.report('ringing');
-  await deviceLeg.until((text) => text['state'] === 'ringing');
-  deviceLeg.accept();
-  await leg.until((text) => text['state'] === 'attempting');
-  leg.report('connected');
-  await deviceLeg.until((text) => text['state'] === 'connected');
-  assert.equal(await isInCall(device), true);
-
-  // Another phone finds it busy, and does not ring.
-  assert.deepEqual(await app.push(phoneCall(device)), busy);
-
-  leg.report('ended', 'hangup_phone');
-  assert.equal((await deviceLeg.closed).code, 1000);
-  assert.equal(await isInCall(device), false);
-  const ended = await steps.until(({ step }) => step === 'call.ended');
-  assert.deepEqual([ended['session'], ended['reason']], [room.get('x_session'), 'hangup_phone']);
-
-  const expected = ['push.received', 'credentials.issued', 'device.woken', 'call.delivered'];
-  const names = steps.of(call.roomId).map(({ step }) => step);
+  const leg = await DeviceLeg.connect({ url: mediaUrl(server), token });
+  leg.accept();
+  await bridge.until((text) => text['state'] === 'attempting');
+  bridge.report('connected');
+  await leg.until((text) => text['state'] === 'connected');
+  assert.deepEqual(await app.push(phoneCall(device)), busy, 'another phone does not ring');
+  bridge.report('ended', 'hangup_phone');
+  await leg.closed;
+  const session = new URL(peer_id).searchParams.get('x_session');
+  const ended = await step('call.ended', (said) => said['session'] === session);
+  assert.equal(ended['reason'], 'hangup_phone');
+  assert.deepEqual(await app.push(call), ringing, 'the same answer afterwards');
   assert.deepEqual(
-    names.filter((step) => step !== 'message.refused'),
-    expected,
+    stepsOf(call).filter((name) => name !== 'message.refused'),
+    ['push.received', 'push.repeated', 'credentials.issued', 'call.delivered', 'push.repeated'],
   );
-  await Promise.all([controller.close(), module.close(), leg.close()]);
+  await Promise.all([controller.close(), module.close(), bridge.close()]);
 });
 
-test('a device that was online before the backend is called with what it reported then', async (t) => {
-  const device = 'SLEEPING02';
-  const controller = await server.controller(device, { media: doorbell, autoAcknowledge: true });
-  const { app, steps } = await stage(t);
-  const leg = await bridge();
-  const call = phoneCall(device);
-  assert.deepEqual(await app.push(call), ringing);
-  const { token } = await joinOf(controller);
-  assert.equal((await leg.acceptAssignment()).start.request?.width, 320);
-  await steps.untilEnd(call.roomId);
-  const names = steps.of(call.roomId).map(({ step }) => step);
-  assert.deepEqual(names, ['push.received', 'credentials.issued', 'call.delivered']);
-  await hangUp(token);
-  await Promise.all([controller.close(), leg.close()]);
-});
-
-test('a device that reports nothing is called with the default', async (t) => {
-  const { app } = await stage(t);
-  const device = 'TESTDEVICE01';
-  const leg = await bridge();
-  const controller = await server.controller(device, { autoAcknowledge: true });
-  await app.push(phoneCall(device));
-  const { token } = await joinOf(controller);
-  assert.equal((await leg.acceptAssignment()).start.request, null, 'audio only');
-  await hangUp(token);
-  await Promise.all([controller.close(), leg.close()]);
-});
-
-test('a phone that calls a device which is not ours to call does not ring', async (t) => {
-  const { app, steps } = await stage(t);
-  const codes: Readonly<Record<string, number>> = { NOBODY01: 40403, FOREIGN01: 40302, EXPIRED01: 40304 };
-  for (const [device, code] of Object.entries(codes)) {
+test('a device that is not ours to call does not ring, and one without a connection is given up', async () => {
+  for (const device of ['NOBODY01', 'FOREIGN01', 'EXPIRED01']) {
     const call = phoneCall(device);
     assert.deepEqual(await app.push(call), refused);
-    assert.deepEqual(
-      steps.of(call.roomId).map(({ step, fields }) => [step, fields['code']]),
-      [
-        ['push.received', undefined],
-        ['call-status.refused', code],
-      ],
-    );
+    assert.deepEqual(stepsOf(call), ['push.received', 'call-status.refused']);
   }
-});
-
-test('what is not signed, or not encrypted with our key, starts nothing', async (t) => {
-  const { app, steps } = await stage(t);
-  const call = phoneCall('TESTDEVICE01');
-  assert.equal((await app.push(call, { signature: '0'.repeat(40) })).status, 401);
-  assert.equal((await app.push(call, { encodingAesKey: 'B'.repeat(43) })).status, 400);
-  assert.deepEqual(steps.of(call.roomId), []);
-});
-
-test('a push that comes three times at once, and again afterwards, calls once', async (t) => {
-  const { app, steps } = await stage(t);
-  const device = 'SLEEPING01';
-  const call = phoneCall(device);
-  const module = await server.module(device);
-  const answers = [app.push(call), app.push(call), app.push(call)];
-  await module.nextPacket();
-  const controller = await server.controller(device, { autoAcknowledge: true });
-  const { token } = await joinOf(controller);
-  await steps.untilEnd(call.roomId);
-  assert.deepEqual(await Promise.all([...answers, app.push(call)]), [ringing, ringing, ringing, ringing]);
-  const count = (step: string): number => steps.of(call.roomId, step).length;
-  assert.deepEqual([count('push.received'), count('push.repeated')], [1, 3]);
-  assert.deepEqual([count('device.woken'), count('credentials.issued'), count('call.delivered')], [1, 1, 1]);
-  await hangUp(token);
-  await Promise.all([controller.close(), module.close()]);
-});
-
-test('a push that is repeated for a call that was refused is refused again', async (t) => {
-  const { app, steps } = await stage(t);
-  const call = phoneCall('NOBODY01');
-  const answers = await Promise.all([app.push(call), app.push(call)]);
-  assert.deepEqual([...answers, await app.push(call)], [refused, refused, refused]);
-  assert.equal(steps.of(call.roomId, 'call-status.refused').length, 1);
-});
-
-test('a device without any connection cannot be called', async (t) => {
-  const { app, steps } = await stage(t);
   const call = phoneCall('SLEEPING02');
   assert.deepEqual(await app.push(call), ringing);
-  assert.equal((await steps.untilEnd(call.roomId))['reason'], 'not_delivered');
-  assert.deepEqual(
-    steps.of(call.roomId, 'message.refused').map(({ fields }) => fields['code']),
-    [40412, 40412, 40412],
-  );
+  await step('call.failed', isOf(call));
+  assert.equal(stepsOf(call).filter((name) => name === 'message.refused').length, 3);
 });
 
-test('a device that is woken and does not come is given up when the time of the call is over', async (t) => {
-  const { app, steps } = await stage(t, { callMsMax: 200 });
-  const device = 'SLEEPING02';
-  const call = phoneCall(device);
-  const module = await server.module(device);
-  assert.deepEqual(await app.push(call), ringing);
-  await module.nextPacket();
-  assert.equal((await steps.untilEnd(call.roomId))['reason'], 'time_over');
-  assert.equal(steps.of(call.roomId, 'call.delivered').length, 0);
-  await module.close();
+test('a push that is not signed, not about now or not encrypted for us starts nothing, and learns nothing', async () => {
+  const nowS = Math.floor(Date.now() / 1000);
+  const call = phoneCall('TESTDEVICE01');
+  for (const spoil of [
+    { signature: '0'.repeat(40) },
+    { signature: '' },
+    { timestampS: nowS - 330 },
+    { timestampS: nowS + 330 },
+    { encodingAesKey: 'B'.repeat(43) },
+    { appId: 'miniprogram2' },
+    { message: 'hello' },
+    { body: jsonMessage(call) },
+    { body: '' },
+    { body: 'x'.repeat(64 * 1024 + 1) },
+  ])
+    assert.deepEqual(
+      await app.push(call, spoil),
+      { status: 400, text: '' },
+      JSON.stringify(spoil).slice(0, 80),
+    );
+  assert.deepEqual(stepsOf(call), []);
 });
 
-test('a backend that is stopped lets the call it has come to its end, and takes no other', async (t) => {
-  const { backend, app, steps } = await stage(t);
-  const device = 'SLEEPING02';
-  const call = phoneCall(device);
-  const module = await server.module(device);
-  assert.deepEqual(await app.push(call), ringing);
-  await module.nextPacket();
-  const stopped = backend.stop();
-  await assert.rejects(app.push(phoneCall(device)));
-  const controller = await server.controller(device, { autoAcknowledge: true });
-  const { token } = await joinOf(controller);
-  await stopped;
-  assert.equal(steps.of(call.roomId, 'call.delivered').length, 1);
-  await hangUp(token);
-  await Promise.all([controller.close(), module.close()]);
+test('the address is verified by its echo, and another event is answered success', async () => {
+  assert.deepEqual(await app.verify('4375120948'), { status: 200, text: '4375120948' });
+  assert.equal((await app.verify('4375120948', { signature: '0'.repeat(40) })).status, 400);
+  const message = jsonMessage(phoneCall('TESTDEVICE01')).replace('iot_voip_notify', 'debug_demo');
+  assert.deepEqual(await app.push(phoneCall('TESTDEVICE01'), { message }), { status: 200, text: 'success' });
 });
 
-test('no key and no token is in what the backend or the server says', async (t) => {
-  const { app, steps } = await stage(t);
-  const device = 'SLEEPING01';
-  const call = phoneCall(device);
-  const module = await server.module(device);
-  await app.push(call);
-  await module.nextPacket();
-  const controller = await server.controller(device, { autoAcknowledge: true });
-  const { peer_id, token } = await joinOf(controller);
-  await steps.untilEnd(call.roomId);
-  await app.push(call, { signature: '0'.repeat(40) });
-  const said = JSON.stringify([steps.all, server.log.lines]);
-  assert.match(said, /call\.delivered.*push\.refused/);
-  assert.doesNotMatch(said, /planted/);
-  assert.doesNotMatch(peer_id, /planted/);
-  assert.ok(!said.includes(token));
-  await hangUp(token);
-  await Promise.all([controller.close(), module.close()]);
+const absent = spawnSync('openssl', ['version']).status !== 0;
+
+test('the push by hand of the README calls a device', { skip: absent && 'no openssl here' }, async () => {
+  const controller = await server.controller('TESTDEVICE01', { autoAcknowledge: true });
+  const { PATH = '' } = process.env;
+  const env = { PATH, ...environment, DEVICE_ID: 'TESTDEVICE01', PUSH_URL: url };
+  const shell = spawn('sh', ['-eu'], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const blocks = readBlocks(readFromRoot('docs/examples/backend/README.md'));
+  shell.stdin.end(blocks.find(({ text }) => text.includes('openssl enc'))?.text ?? '');
+  let printed = '';
+  for await (const piece of shell.stdout) printed += String(piece);
+  assert.equal(printed, '200 {"errcode":0,"errmsg":"ok"}\n');
+  assert.match((await joinOf(controller)).peer_id, /x_msg_room_id=by-hand-\d+&/);
+  await controller.close();
+});
+
+test('without what it needs it says what is missing, and ends with 2', async (t) => {
+  const { PUSH_TOKEN: _, ...rest } = environment;
+  const { code, stderr } = await startBackend(t, rest).ended;
+  assert.equal(code, 2);
+  assert.match(stderr, /^PUSH_TOKEN is missing/);
+  assert.ok(!stderr.includes(environment.API_SECRET_KEY));
 });

@@ -23,11 +23,17 @@ export class ExampleProcess {
   #wake: () => void = () => undefined;
 
   /** Killed when the test ends. `input`: its standard input. */
-  constructor(t: Ending, command: readonly string[], env: Readonly<Record<string, string>> = {}, input = '') {
+  constructor(
+    t: Ending,
+    command: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    input = '',
+    cwd = examples,
+  ) {
     const [program = '', ...args] = command;
     const { HOME = '' } = process.env;
     this.#child = spawn(program, args, {
-      cwd: examples,
+      cwd,
       env: { PATH: toolPath, HOME, LANG: 'C.UTF-8', ...env },
     });
     t.after(() => void this.#child.kill('SIGKILL'));

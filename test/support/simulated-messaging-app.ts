@@ -1,6 +1,6 @@
 /**
  * The messaging app's platform, as far as it pushes: it encrypts and signs as its secure mode is documented, in a
- * code of its own, and gives back what it is answered. Its AES is held against `openssl enc` in a test.
+ * code of its own, and gives back what it is answered.
  */
 import { createCipheriv, createHash, randomBytes } from 'node:crypto';
 
@@ -11,8 +11,6 @@ export interface MessagingAppOptions {
   /** 43 characters of Base64. */
   readonly encodingAesKey: string;
   readonly appId: string;
-  /** `json` when left out. */
-  readonly format?: 'json' | 'xml';
 }
 
 /** A phone that calls a device. */
@@ -62,8 +60,8 @@ export class SimulatedMessagingApp {
 
   /** Tells the backend that a phone stands in a room and waits for a device. */
   push(call: PhoneCall, spoil: PushSpoil = {}): Promise<PushAnswer> {
-    const { token, encodingAesKey, appId, format = 'json' } = this.#options;
-    const message = spoil.message ?? (format === 'json' ? jsonMessage(call) : xmlMessage(call));
+    const { token, encodingAesKey, appId } = this.#options;
+    const message = spoil.message ?? jsonMessage(call);
     const key = aesKey(spoil.encodingAesKey ?? encodingAesKey);
     const encrypted = encryptPush(key, randomBytes(16), message, spoil.appId ?? appId);
     const timestamp = timestampOf(spoil);
@@ -75,28 +73,25 @@ export class SimulatedMessagingApp {
       encrypt_type: 'aes',
       msg_signature: spoil.signature ?? signPush(token, timestamp, nonce, encrypted),
     });
-    const envelope =
-      format === 'json'
-        ? JSON.stringify({ ToUserName: 'gh_receiver', Encrypt: encrypted })
-        : `<xml><ToUserName><![CDATA[gh_receiver]]></ToUserName><Encrypt><![CDATA[${encrypted}]]></Encrypt></xml>`;
+    const envelope = JSON.stringify({ ToUserName: 'gh_receiver', Encrypt: encrypted });
     const body = spoil.body ?? envelope;
     return answerOf(fetch(`${this.#options.url}?${query.toString()}`, { method: 'POST', body }));
   }
 }
 
-export function aesKey(encodingAesKey: string): Buffer {
+function aesKey(encodingAesKey: string): Buffer {
   return Buffer.from(`${encodingAesKey}=`, 'base64');
 }
 
 /** SHA-1 over the parts, sorted and joined. */
-export function signPush(...parts: readonly string[]): string {
+function signPush(...parts: readonly string[]): string {
   return createHash('sha1')
     .update([...parts].sort().join(''))
     .digest('hex');
 }
 
 /** `random`: 16 bytes. */
-export function plainPush(random: Uint8Array, message: string, appId: string): Buffer {
+function plainPush(random: Uint8Array, message: string, appId: string): Buffer {
   const text = Buffer.from(message);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(text.length);
@@ -105,7 +100,7 @@ export function plainPush(random: Uint8Array, message: string, appId: string): B
   return Buffer.concat([plain, Buffer.alloc(missing, missing)]);
 }
 
-export function encryptPush(key: Buffer, random: Uint8Array, message: string, appId: string): string {
+function encryptPush(key: Buffer, random: Uint8Array, message: string, appId: string): string {
   const cipher = createCipheriv('aes-256-cbc', key, key.subarray(0, 16)).setAutoPadding(false);
   return Buffer.concat([cipher.update(plainPush(random, message, appId)), cipher.final()]).toString('base64');
 }
@@ -132,13 +127,6 @@ function fieldsOf(call: PhoneCall): Readonly<Record<string, string>> {
 
 export function jsonMessage(call: PhoneCall): string {
   return JSON.stringify({ ...fieldsOf(call), CreateTime: 1_709_621_375 });
-}
-
-export function xmlMessage(call: PhoneCall): string {
-  const elements = Object.entries(fieldsOf(call)).map(
-    ([name, text]) => `<${name}><![CDATA[${text}]]></${name}>`,
-  );
-  return `<xml>\n${elements.join('\n')}\n<CreateTime>1709621375</CreateTime>\n</xml>`;
 }
 
 async function answerOf(response: Promise<Response>): Promise<PushAnswer> {

@@ -1,9 +1,9 @@
 /** docs/call-flow.md against the code: its examples are what they say, and no code of the API is left out. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { endpointCodes } from '../../../src/model/codes.ts';
-import { decodeCallCredentialsBody } from '../../../src/protocol/rest/call-credentials.ts';
-import { readFromRoot } from '../../support/checkout.ts';
+import { endpointCodes } from '../../src/model/codes.ts';
+import { decodeCallCredentialsBody } from '../../src/protocol/rest/call-credentials.ts';
+import { readFromRoot } from '../support/checkout.ts';
 
 const page = readFromRoot('docs/call-flow.md');
 const examples = [...page.matchAll(/^```json\n([^]*?)^```$/gm)].map(([, text = '']) => text);
