@@ -26,7 +26,7 @@ interface Step {
 
 class LauncherProcess extends ExampleProcess {
   constructor(t: { after(fn: () => void): void }, env: Readonly<Record<string, string>> = {}) {
-    const main = fileURLToPath(new URL('docs/examples/bridge/main.ts', checkout));
+    const main = fileURLToPath(new URL('docs/examples/bridge/launcher.ts', checkout));
     const access = { BRIDGE_URL: mediaUrl(server), BRIDGE_KEY: testBridgeKeys.own, BRIDGE_IDLE: '1' };
     const tsx = fileURLToPath(import.meta.resolve('tsx'));
     super(t, [process.execPath, '--import', tsx, main], { ...access, ...env });

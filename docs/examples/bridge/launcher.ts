@@ -1,132 +1,181 @@
 /**
- * Keeps bridges idle: one process each, one call a process. When one takes a call, another takes its place; when one dies
- * in a call, another comes back to that call; what fails to start is tried again, ever more slowly.
+ * A launcher of bridges: it keeps some idle, a process each, because the vendor's library for phones may leak or crash. A
+ * bridge takes one call and ends with it; one that dies in its call is replaced by one that comes back to that call. Write
+ * `joinPhone` around your library: here it is a phone that rings, answers and shows moving bars. README.md has the
+ * environment. Source: docs/media-protocol.md.
  */
 import { fork, type ChildProcess } from 'node:child_process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { WebSocket } from 'ws';
 
-export interface LauncherSettings {
-  /** Of the media listener: `ws://host:port` or `wss://host:port`. */
-  readonly url: string;
-  readonly key: string;
-  /** Path of a module that exports a PhoneSource. */
-  readonly source: string;
-  /** Bridges that wait for a call. */
-  readonly idle: number;
-  /** Bridges in all, those in calls among them; at the most, fewer wait. */
-  readonly processesMax: number;
-  readonly log: (step: string, fields?: object) => void;
+const { BRIDGE_KEY = '', BRIDGE_URL = 'ws://127.0.0.1:8083', BRIDGE_SESSION } = process.env;
+const { BRIDGE_IDLE = '2', BRIDGE_PROCESSES_MAX = '20' } = process.env;
+
+/** What the server says of the call: what to ask the phone for (null: no video), and how to get into its room. */
+interface CallStart {
+  readonly request: Readonly<Record<'width' | 'height' | 'rotation' | 'max_fps', number>> | null;
+  readonly audio: { readonly format: string; readonly rate: number; readonly channels: number };
+  readonly room: Readonly<
+    Record<'app_id' | 'model_id' | 'room_id' | 'session_key' | 'session_token', string>
+  >;
 }
 
-/** What a bridge's process tells its launcher. */
-export interface BridgeNews {
-  readonly event: string;
-  readonly session: string | null;
+interface Phone {
+  /** A frame of the device, with its header of 12 bytes. */
+  receive(frame: Buffer): void;
+  /** The next frame of video is to be a key frame. */
+  wantKeyFrame(): void;
+  /** The device has accepted. */
+  accepted(): void;
+  leave(): void;
 }
 
-interface Held {
-  readonly child: ChildProcess;
-  session: string | null;
-  /** Times that its call was come back to. */
-  readonly returns: number;
+/** `send`: a state (`ringing`, `connected`, or `ended` with a reason), or a frame with its header. */
+function joinPhone({ request }: CallStart, send: (news: object | Buffer) => void): Phone {
+  send({ type: 'state', state: 'ringing' });
+  const beganMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    receive: () => undefined,
+    wantKeyFrame: () => undefined,
+    accepted: () => {
+      send({ type: 'state', state: 'connected' });
+      if (request === null) return;
+      const { width, height, max_fps } = request;
+      timer ??= setInterval(() => send(bars(width, height, performance.now() - beganMs)), 1000 / max_fps);
+    },
+    leave: () => clearInterval(timer),
+  };
 }
 
-const pauseMsMin = 500;
-const pauseMsMax = 30_000;
-/** A call whose process dies so often is given up: it is what it carries that kills it. */
-const returnsMax = 3;
-const refusedCode = 3;
-/** Given to calls when the launcher is told to stop; then they are cut. */
-const partingMsMax = 10_000;
+/** A frame of I420, format 4, of which each is a key frame. */
+function bars(width: number, height: number, atMs: number): Buffer {
+  const chroma = Math.ceil(width / 2) * Math.ceil(height / 2);
+  const frame = Buffer.alloc(12 + width * height + 2 * chroma, 128);
+  frame.set([1, 4, 0, 1, width >> 8, width & 255, height >> 8, height & 255]);
+  frame.writeUInt32BE(Math.round(atMs) % 2 ** 32, 8);
+  for (let at = 0; at < width * height; at += 1)
+    frame[12 + at] = 40 + (Math.floor(((at % width) + atMs / 20) / 40) % 5) * 40;
+  return frame;
+}
 
-export class Launcher {
-  readonly #settings: LauncherSettings;
-  readonly #held = new Set<Held>();
-  #pauseMs = pauseMsMin;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopping = false;
-  #failed: (error: Error) => void = () => undefined;
-  /** Rejects when the key is refused: nothing that is tried again would help. */
-  readonly failed: Promise<never>;
+const [refusedKeyCode, bufferedBytesMax, pingEveryMs] = [3, 1 << 20, 20_000];
+const closedForGood = new Set([1000, 4401, 4409]);
 
-  constructor(settings: LauncherSettings) {
-    this.#settings = settings;
-    this.failed = new Promise((_, reject) => (this.#failed = reject));
-    this.failed.catch(() => undefined);
-  }
-
-  start(): void {
-    this.#fill();
-  }
-
-  /** Bridges that wait for a call, and those in one. */
-  get counts(): { readonly idle: number; readonly busy: number } {
-    const busy = [...this.#held].filter(({ session }) => session !== null).length;
-    return { idle: this.#held.size - busy, busy };
-  }
-
-  /** Idle bridges go at once, calls are hung up; resolves when no process is left. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    clearTimeout(this.#timer);
-    const cut = setTimeout(() => this.#signal('SIGKILL'), partingMsMax);
-    this.#signal('SIGTERM');
-    await Promise.all(
-      [...this.#held].map(({ child }) => new Promise((resolve) => child.once('exit', resolve))),
+/** The process of one bridge. Resolves to its exit code. */
+async function runBridge(): Promise<number> {
+  let session = BRIDGE_SESSION ?? null;
+  let phone: Phone | null = null;
+  let socket: WebSocket;
+  const tell = (event: string): void => void process.send?.({ event, session });
+  const send = (news: object | Buffer): void => {
+    if (socket.readyState !== WebSocket.OPEN) return;
+    if (!Buffer.isBuffer(news)) return socket.send(JSON.stringify(news));
+    // Video that is left out would break what follows: the phone is asked for a key frame.
+    if (news[0] === 1 && socket.bufferedAmount > bufferedBytesMax) return phone?.wantKeyFrame();
+    socket.send(news);
+  };
+  const receive = (text: {
+    readonly type: string;
+    readonly session: string;
+    readonly state?: string;
+  }): void => {
+    if (text.type === 'assign') {
+      ({ session } = text);
+      tell('assigned');
+      send({ type: 'accept' });
+    } else if (text.type === 'start') phone ??= joinPhone(text as unknown as CallStart, send);
+    else if (text.type === 'key_frame_wanted') phone?.wantKeyFrame();
+    else if (text.state === 'attempting' || text.state === 'connected') phone?.accepted();
+  };
+  const hangUp = (): void => {
+    send({ type: 'state', state: 'ended', reason: 'hangup_phone' });
+    socket.close(1000);
+  };
+  process.on('SIGTERM', hangUp).on('disconnect', hangUp);
+  for (let pauseMs = 250; ; pauseMs = Math.min(pauseMs * 2, 4000)) {
+    const query = session === null ? '' : `?session=${encodeURIComponent(session)}`;
+    const headers = { Authorization: `Bearer ${BRIDGE_KEY}` };
+    socket = new WebSocket(new URL(`/media/v1/bridge${query}`, BRIDGE_URL), {
+      headers,
+      perMessageDeflate: false,
+    });
+    const pings = setInterval(() => socket.readyState === WebSocket.OPEN && socket.ping(), pingEveryMs);
+    socket.on('open', () => session === null && tell('idle'));
+    socket.on('message', (data: Buffer, isBinary) =>
+      isBinary ? phone?.receive(data) : receive(JSON.parse(data.toString('utf8'))),
     );
-    clearTimeout(cut);
+    // 101: it was let in. A close follows each error.
+    let status = 101;
+    socket.on('error', () => undefined);
+    socket.on('unexpected-response', (_request, response) => {
+      status = response.statusCode ?? 0;
+      socket.terminate();
+    });
+    const code = await new Promise<number>((resolve) => socket.on('close', resolve));
+    clearInterval(pings);
+    if (status === 401 || session === null) return status === 401 ? refusedKeyCode : 1;
+    // 404: its call ended while it was away.
+    if (status === 404 || closedForGood.has(code)) break;
+    await delay(pauseMs);
   }
+  (phone as Phone | null)?.leave();
+  tell('ended');
+  return 0;
+}
 
-  #signal(signal: 'SIGTERM' | 'SIGKILL'): void {
-    for (const { child } of this.#held) child.kill(signal);
-  }
+const [returnsMax, partingMsMax, pauseMsMin, pauseMsMax] = [3, 10_000, 500, 30_000];
+/** Session, null while idle, and how often its call was come back to. */
+const held = new Map<ChildProcess, { session: string | null; readonly returns: number }>();
+let [pauseMs, isStopping] = [pauseMsMin, false];
 
-  #fill(): void {
-    const { idle, processesMax } = this.#settings;
-    while (this.counts.idle < idle && this.#held.size < processesMax) this.#launch(null, 0);
-  }
+function log(step: string, fields: object = {}): void {
+  process.stdout.write(`${JSON.stringify({ at: new Date().toISOString(), step, ...fields })}\n`);
+}
 
-  #launch(session: string | null, returns: number): void {
-    const { url, key, source, log } = this.#settings;
-    const env: NodeJS.ProcessEnv = {
-      ...process.env,
-      BRIDGE_URL: url,
-      BRIDGE_KEY: key,
-      BRIDGE_SOURCE: source,
-    };
-    if (session !== null) env['BRIDGE_SESSION'] = session;
-    const child = fork(fileURLToPath(import.meta.resolve('./bridge-process.ts')), [], { env });
-    const held: Held = { child, session, returns };
-    this.#held.add(held);
-    child.on('message', (news: BridgeNews) => this.#hear(held, news));
-    child.once('exit', (code, signal) => this.#exited(held, code, signal));
-    child.on('error', (error) => log('bridge.failed', { reason: error.message }));
-  }
+function fill(): void {
+  const idle = [...held.values()].filter(({ session }) => session === null).length;
+  if (isStopping || idle >= Number(BRIDGE_IDLE) || held.size >= Number(BRIDGE_PROCESSES_MAX)) return;
+  launch(null, 0);
+  fill();
+}
 
-  #hear(held: Held, { event, session }: BridgeNews): void {
-    this.#settings.log(`bridge.${event}`, { session, process: held.child.pid });
-    if (event === 'idle') this.#pauseMs = pauseMsMin;
-    if (event !== 'assigned') return;
-    held.session = session;
-    this.#fill();
-  }
+function launch(session: string | null, returns: number): void {
+  const env = { ...process.env, ...(session !== null && { BRIDGE_SESSION: session }) };
+  const child = fork(fileURLToPath(import.meta.url), [], { env });
+  const state = { session, returns };
+  held.set(child, state);
+  child.on('message', (news: { readonly event: string; readonly session: string | null }) => {
+    log(`bridge.${news.event}`, { session: news.session, process: child.pid });
+    if (news.event === 'idle') pauseMs = pauseMsMin;
+    state.session = news.session;
+    fill();
+  });
+  child.once('exit', (code, signal) => {
+    held.delete(child);
+    if (code === refusedKeyCode) return stop('the server refuses the key of the bridges: BRIDGE_KEY', 1);
+    if (isStopping || code === 0) return fill();
+    log('bridge.died', { session: state.session, code, signal });
+    // A call whose process dies again and again carries what kills it.
+    if (state.session !== null && returns < returnsMax) return launch(state.session, returns + 1);
+    setTimeout(fill, pauseMs * (0.5 + Math.random()));
+    pauseMs = Math.min(pauseMs * 2, pauseMsMax);
+  });
+}
 
-  #exited(held: Held, code: number | null, signal: string | null): void {
-    const { session, returns } = held;
-    this.#held.delete(held);
-    if (this.#isStopping) return;
-    if (code === refusedCode)
-      return this.#failed(new Error('the server refuses the key of the bridges: BRIDGE_KEY'));
-    if (code === 0) return this.#fill();
-    this.#settings.log('bridge.died', { session, code, signal });
-    if (session !== null && returns < returnsMax) this.#launch(session, returns + 1);
-    else this.#fillLater();
-  }
+/** Idle bridges go at once, calls are hung up. */
+function stop(problem = '', code = 0): void {
+  if (problem !== '') process.stderr.write(`${problem}\n`);
+  process.exitCode = Math.max(code, Number(process.exitCode ?? 0));
+  isStopping = true;
+  for (const child of held.keys()) child.kill('SIGTERM');
+  setTimeout(() => process.exit(), partingMsMax).unref();
+}
 
-  /** What cannot start now is not started in a loop; by chance sooner or later, so that hosts do not come back together. */
-  #fillLater(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#fill(), this.#pauseMs * (0.5 + Math.random()));
-    this.#pauseMs = Math.min(this.#pauseMs * 2, pauseMsMax);
-  }
+if (process.send !== undefined) process.exit(await runBridge());
+else if (BRIDGE_KEY === '') stop('BRIDGE_KEY is missing: see docs/examples/bridge/README.md', 2);
+else {
+  process.once('SIGTERM', () => stop()).once('SIGINT', () => stop());
+  fill();
 }
