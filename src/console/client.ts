@@ -74,7 +74,8 @@ export class Client {
   }
 }
 
-async function send<Answer>(
+/** Rejects with a RequestError. */
+export async function send<Answer>(
   method: string,
   path: string,
   headers: Readonly<Record<string, string>>,

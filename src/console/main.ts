@@ -3,13 +3,14 @@ import { Client } from './client.ts';
 import { el, setText } from './dom.ts';
 import { openApplications } from './views/applications-view.ts';
 import { openAudit } from './views/audit-view.ts';
+import { openCall } from './views/call-view.ts';
 import { openCalls } from './views/calls-view.ts';
 import { openCluster } from './views/cluster-view.ts';
 import { openDevice } from './views/device-view.ts';
 import { openDevices } from './views/devices-view.ts';
 import { loginView } from './views/login-view.ts';
 import { openOverview } from './views/overview-view.ts';
-import { button, sentenceOf, type OpenView, type Page, type View } from './page.ts';
+import { button, callPath, linkTo, sentenceOf, type OpenView, type Page, type View } from './page.ts';
 import { openSettings } from './views/settings-view.ts';
 
 interface Entry {
@@ -27,11 +28,19 @@ const views: Readonly<Record<string, Entry>> = {
   settings: { name: 'Settings', open: openSettings },
 };
 
+/** Views without a link of their own in the header, each with the entry that leads to it. */
+const details: Readonly<Record<string, { readonly entry: string; readonly open: OpenView }>> = {
+  device: { entry: 'devices', open: openDevice },
+  call: { entry: 'calls', open: openCall },
+};
+
 class Console implements Page {
   readonly client = new Client(() => this.#showLogin('The session is over: log in again.'));
+  readonly #brand = el('a', { class: 'brand', href: linkTo('overview') }, 'Reveille');
   readonly #nav = el('nav', { 'aria-label': 'Views', hidden: true });
   readonly #who = el('span', { class: 'who' });
   readonly #main = el('main', { id: 'main', tabindex: -1 });
+  readonly #heading = el('h1');
   readonly #news = el('p', { class: 'news', role: 'status' });
   readonly #header: HTMLElement;
   #view: View | null = null;
@@ -48,19 +57,25 @@ class Console implements Page {
       this.#who,
       button('Log out', () => void this.#logOut()),
     );
-    const brand = el('a', { class: 'brand', href: '#/overview' }, 'Reveille');
-    this.#header = el('header', {}, brand, this.#nav, out);
+    this.#header = el('header', {}, this.#brand, this.#nav, out);
     document.body.replaceChildren(skip, this.#header, this.#main, this.#news);
     window.addEventListener('hashchange', () => this.#route(true));
   }
 
   async start(): Promise<void> {
+    const { path, query } = presentAddress();
+    if (path === 'call' && !query.has('session')) return this.#openForViewer(query);
     try {
       if (await this.client.resume()) this.#begin();
       else this.#showLogin('');
     } catch (error) {
       this.#showLogin(sentenceOf(error));
     }
+  }
+
+  entitle(title: string): void {
+    document.title = `${title} · Reveille`;
+    this.#heading.replaceChildren(el('bdi', {}, title));
   }
 
   say(text: string, kind?: 'good' | 'bad'): void {
@@ -72,11 +87,18 @@ class Console implements Page {
     const { name = '', role = '' } = this.client.session ?? {};
     this.#who.replaceChildren(el('bdi', {}, name), `, ${role}`);
     const links = Object.entries(views).map(([path, view]) =>
-      el('li', {}, el('a', { href: `#/${path}`, 'data-view': path }, view.name)),
+      el('li', {}, el('a', { href: linkTo(path), 'data-view': path }, view.name)),
     );
     this.#nav.replaceChildren(el('ul', {}, ...links));
     this.#frame(false);
     this.#route(false);
+  }
+
+  /** A ticket opens the call once: it does not stay in the address. */
+  #openForViewer(query: URLSearchParams): void {
+    history.replaceState(null, '', callPath);
+    this.#brand.removeAttribute('href');
+    this.#open(openCall(this, query));
   }
 
   #frame(isHidden: boolean): void {
@@ -101,23 +123,24 @@ class Console implements Page {
   /** `isMoved`: a link was followed, so that the view is to be read from its heading. */
   #route(isMoved: boolean): void {
     if (this.client.session === null) return;
-    const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
-    const name = path === 'device' ? 'devices' : Object.hasOwn(views, path) ? path : 'overview';
+    const { path, query } = presentAddress();
+    const detail = Object.hasOwn(details, path) ? details[path] : undefined;
+    const name = detail?.entry ?? (Object.hasOwn(views, path) ? path : 'overview');
     for (const link of this.#nav.querySelectorAll('a')) {
       if (link.dataset['view'] === name) link.setAttribute('aria-current', 'page');
       else link.removeAttribute('aria-current');
     }
-    const open = path === 'device' ? openDevice : views[name]?.open;
+    const open = (detail ?? views[name])?.open;
     this.say('');
-    if (open !== undefined) this.#open(open(this, new URLSearchParams(query)));
+    if (open !== undefined) this.#open(open(this, query));
     if (isMoved) this.#main.focus({ preventScroll: true });
   }
 
   #open(view: View): void {
     this.#view?.close();
     this.#view = view;
-    document.title = `${view.title} · Reveille`;
-    this.#main.replaceChildren(el('h1', {}, el('bdi', {}, view.title)), view.content);
+    this.entitle(view.title);
+    this.#main.replaceChildren(this.#heading, view.content);
     window.scrollTo(0, 0);
   }
 
@@ -126,6 +149,15 @@ class Console implements Page {
     event.preventDefault();
     this.#main.focus();
   }
+}
+
+/** The name of a view, and the query behind it. */
+function presentAddress(): { readonly path: string; readonly query: URLSearchParams } {
+  const [path = '', query = ''] =
+    location.pathname === callPath
+      ? ['call', location.search]
+      : location.hash.replace(/^#\/?/, '').split(/\?(.*)/s);
+  return { path, query: new URLSearchParams(query) };
 }
 
 await new Console().start();

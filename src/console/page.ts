@@ -4,6 +4,8 @@ import { el, freshId, type Attributes } from './dom.ts';
 
 export interface Page {
   readonly client: Client;
+  /** Names the view that is open, where its title is known only later. */
+  entitle(title: string): void;
   /** Shows the sentence at the foot of the page, and has screen readers say it. */
   say(text: string, kind?: 'good' | 'bad'): void;
 }
@@ -18,7 +20,7 @@ export interface View {
 /** `query`: of its address, behind the name of the view. */
 export type OpenView = (page: Page, query: URLSearchParams) => View;
 
-/** The address of a view within the page. */
+/** The address of a view of the console. */
 export function linkTo(
   view: string,
   query: Readonly<Record<string, string | null | undefined>> = {},
@@ -26,7 +28,21 @@ export function linkTo(
   const parameters = new URLSearchParams();
   for (const [name, value] of Object.entries(query))
     if (value !== null && value !== undefined && value !== '') parameters.append(name, value);
-  return parameters.size === 0 ? `#/${view}` : `#/${view}?${parameters.toString()}`;
+  const path = `/console#/${view}`;
+  return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
+}
+
+/** The page of a call is a document of its own, whose policy lets it load media. */
+export const callPath = '/watch';
+
+export function linkToCall(session: string): string {
+  return `${callPath}?${new URLSearchParams({ session }).toString()}`;
+}
+
+/** Opens the view of a form; again, where its address is the present one. */
+export function follow(link: string): void {
+  if (location.pathname + location.hash === link) window.dispatchEvent(new HashChangeEvent('hashchange'));
+  else location.assign(link);
 }
 
 export function sentenceOf(error: unknown): string {

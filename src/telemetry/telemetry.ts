@@ -46,7 +46,7 @@ export type WebhookResultLabel = (typeof webhookResults)[number];
 const bridgeAnswers = ['accepted', 'refused', 'unanswered', 'gone', 'load', 'engine'] as const;
 export type BridgeAnswerLabel = (typeof bridgeAnswers)[number];
 
-/** `token`: a bearer token; `login`: one given to the console; `ticket`: that of a watch page, which opens once. */
+/** `token`: a bearer token; `login`: one given to the console; `ticket`: that of a call's page, which opens once. */
 const opsCredentials = ['token', 'login', 'ticket'] as const;
 export type OpsCredentialLabel = (typeof opsCredentials)[number];
 

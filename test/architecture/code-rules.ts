@@ -31,11 +31,10 @@ export function barrels(files: readonly SourceFile[]): string[] {
     .map(({ path }) => `${path} is a barrel`);
 }
 
-/** What reads the world around the process, and who may; a browser runs `console` and the scripts of `gateways/watch`. */
+/** What reads the world around the process, and who may; a browser runs `console`. */
 const worldly =
   /\bprocess\.env\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(?:Timeout|Interval)\b|['"]node:timers(?:\/promises)?['"]/g;
-const mayBeWorldly =
-  /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|gateways\/watch\/(?:watch|live|stage)-script\.ts$|console\/|cli\/|tools\/)/;
+const mayBeWorldly = /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|console\/|cli\/|tools\/)/;
 
 /** Time comes from the clock, the environment from the settings. */
 export function worldViolations(files: readonly SourceFile[]): string[] {

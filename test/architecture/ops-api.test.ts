@@ -13,7 +13,7 @@ const declared = [
 
 /** Those of the signed API are in `docs/openapi.yaml`. */
 function isOfTheOpsListener(path: string): boolean {
-  return path.endsWith('.ts') && /^(?:gateways\/(?:admin|console|watch|ops)|server)\//.test(path);
+  return path.endsWith('.ts') && /^(?:gateways\/(?:admin|console|ops)|server)\//.test(path);
 }
 
 function routesIn(text: string): string[] {

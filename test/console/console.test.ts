@@ -4,9 +4,7 @@
  * in light and dark. Source: docs/console.md.
  */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
@@ -17,6 +15,7 @@ import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { Chromium } from '../support/chromium.ts';
 import { startServerProcess, type ListenerPorts } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { complaints, keepPicture, overflow } from './seen-page.ts';
 
 const secret = 'the secret of every device here';
 const hostileId = '<img src=x onerror=alert(1)>';
@@ -64,25 +63,6 @@ class Device {
     const url = `ws://127.0.0.1:${this.#ports.signal}/v1/signal`;
     this.#controller = await SignalController.connect({ url, deviceId, secret, clock: new SystemClock() });
   }
-}
-
-const require = createRequire(import.meta.url);
-const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Violation {
-  readonly id: string;
-  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
-}
-
-/** What axe finds wrong in the page as it stands, a line each. */
-async function complaints(browser: Chromium): Promise<string[]> {
-  await browser.evaluate(`typeof axe === 'undefined' && (() => { ${axe} })(), 0`);
-  const found = await browser.evaluate<readonly Violation[]>(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })) })))`,
-  );
-  return found.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
-  );
 }
 
 class Person {
@@ -136,8 +116,6 @@ const views: readonly (readonly [hash: string, ready: string])[] = [
   ['#/settings', hasRows],
 ];
 
-const overflow = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
-
 /** Those that are made of more than tables; of the others axe is asked once. */
 const drawnViews = new Set(['#/overview', `#/device?id=${deviceId}`]);
 
@@ -164,16 +142,6 @@ async function proveAxe(browser: Chromium): Promise<void> {
   await browser.evaluate(`document.querySelector('main').append(document.createElement('select')), 0`);
   assert.match((await complaints(browser)).join('\n'), /select-name/);
   await browser.evaluate(`document.querySelector('main > select').remove()`);
-}
-
-async function keepPicture(
-  t: { diagnostic(text: string): void },
-  browser: Chromium,
-  name: string,
-): Promise<void> {
-  const file = join(tmpdir(), `reveille-console-${name}.png`);
-  writeFileSync(file, await browser.screenshot());
-  t.diagnostic(`the page, as it was seen: ${file}`);
 }
 
 test('an operator finds a device among thousands, sees why it was gone and wakes it, and a viewer only looks', async (t) => {

@@ -12,6 +12,7 @@ import {
   issueCall,
   msgSessionKey,
   msgSessionToken,
+  openCallPage,
 } from '../support/call-actions.ts';
 import { runCli, type CliResult } from '../support/cli-process.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
@@ -75,10 +76,10 @@ test('an operator sees a call, watches it and ends it, and both sides are told',
   assert.match(page, /^http:\/\/127\.0\.0\.1:\d+\/watch\?ticket=[\w-]+$/);
   assert.match(picture, /^http:\/\/127\.0\.0\.1:\d+\/media\/v1\/downlink\.mjpeg\?ticket=[\w-]+$/);
   assert.match(link.stderr, /each opens once, until \d{4}-/);
-  for (const each of [page, picture]) {
-    assert.equal(await openLink(each), 200);
-    assert.equal(await openLink(each), 401, 'a ticket is good once');
-  }
+  assert.match(await openCallPage(page), /^[\w-]{43}$/);
+  await assert.rejects(openCallPage(page), /401/, 'a ticket is good once');
+  assert.equal(await openLink(picture), 200);
+  assert.equal(await openLink(picture), 401, 'a ticket is good once');
 
   const ended = await cli('calls', 'end', session);
   assert.equal(ended.stdout, 'ended the call of TESTDEVICE01 as cancelled\n', ended.stderr);

@@ -299,8 +299,10 @@ test('the settings in force are shown, those that were changed marked, and no se
 test('a server whose console is off has neither the page nor the figures', async (t) => {
   const other = await startDrivenServer({ overrides: ['ops.console=false'] });
   t.after(() => other.stop());
-  const paths = ['/console', '/console/console.js', '/console/session', '/'];
-  for (const path of paths)
-    assert.equal((await fetch(`http://127.0.0.1:${other.ports.ops}${path}`)).status, 401, path);
+  const statusOf = async (path: string): Promise<number> =>
+    (await fetch(`http://127.0.0.1:${other.ports.ops}${path}`)).status;
+  for (const path of ['/console', '/console/session', '/']) assert.equal(await statusOf(path), 401, path);
+  for (const path of ['/watch', '/console/console.js'])
+    assert.equal(await statusOf(path), 200, 'a viewer with a link still sees a call');
   await assert.rejects(opsOf(other).ask('/v1/figures'), /no such path/);
 });

@@ -12,7 +12,7 @@ import type { Engine } from '../../src/media/codec/engine.ts';
 import type { VideoFrameFormat } from '../../src/model/media/picture.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { issueCall } from '../support/call-actions.ts';
+import { issueCall, openCallPage } from '../support/call-actions.ts';
 import { h264Film, jpegFilm } from '../support/coded-frames.ts';
 import { engineTest } from '../support/engine-test.ts';
 import { openMediaScene, type MediaScene } from '../support/media-process-scene.ts';
@@ -129,9 +129,8 @@ async function watchSource(
 ): Promise<PictureStream> {
   const ops = new OpsClient(`http://127.0.0.1:${server.ports.ops}`, findOpsToken(directory) ?? '');
   const { url } = await ops.change<{ readonly url: string }>('/v1/calls/watch', { session });
-  const key = /data-key="([\w-]{43})"/.exec(await (await fetch(url)).text())?.[1] ?? '';
-  const pictures = new URL('/watch/pictures', url);
-  const links = await (await fetch(pictures, { headers: { Authorization: `Bearer ${key}` } })).json();
+  const headers = { Authorization: `Bearer ${await openCallPage(url)}` };
+  const links = await (await fetch(new URL('/watch/pictures', url), { method: 'POST', headers })).json();
   const { search } = new URL((links as { readonly source: string }).source);
   const stream = await PictureStream.open(server.ports.media, { query: search, bearer: null });
   t.after(() => stream.hangUp());

@@ -129,7 +129,8 @@ test('OPTIONS is 405 with the methods of the path, for a caller who may know the
     ['/livez', 'GET, HEAD'],
     ['/console', 'GET, HEAD'],
     ['/console/login', 'POST'],
-    ['/watch', 'GET'],
+    ['/watch', 'GET, HEAD'],
+    ['/watch/open', 'POST'],
   ] as const) {
     const answer = await ask(request(`OPTIONS ${path}`, last));
     assert.deepEqual([answer.status, headerOf(answer, 'Allow')], [405, allowed], path);

@@ -16,8 +16,7 @@ import type {
   AuditTerms,
   UploadRoute,
 } from '../../src/gateways/ops/admin-route.ts';
-import { OpsListener } from '../../src/gateways/ops/ops-listener.ts';
-import type { ViewerRoute } from '../../src/gateways/ops/viewer-routes.ts';
+import { OpsListener, type PageRoutes } from '../../src/gateways/ops/ops-listener.ts';
 import { RefusedCredentials } from '../../src/gateways/ops/refused-credentials.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
@@ -75,19 +74,13 @@ const routes: (AdminRoute | UploadRoute)[] = [
   { method: 'POST', path: '/v1/endless', audit, upload: asUpload(endless) },
 ];
 
-const viewerRoutes: ViewerRoute[] = [
-  {
-    path: '/viewer',
-    handle: ({ query, bearer }) =>
-      Promise.resolve({
-        status: 200,
-        contentType: 'text/html',
-        body: `<p>${query.get('ticket')} ${bearer}`,
-        headers: { 'X-Own': 'yes' },
-      }),
+const pages: PageRoutes = {
+  async register(app) {
+    const config = { access: 'page' } as const;
+    app.get('/page', { config }, (_request, reply) => reply.type('text/html').send('<p>page'));
+    app.get('/page/broken', { config }, () => Promise.reject(new Error('planted')));
   },
-  { path: '/viewer/broken', handle: () => Promise.reject(new Error('planted')) },
-];
+};
 
 async function* recordUpload({ query }: Pick<AdminRequest, 'query'>, file: string): AsyncGenerator {
   yield { progress: 1 };
@@ -142,10 +135,10 @@ const listener = new OpsListener(
     readiness,
     progress: new LoopProgress(clock),
     routes,
-    viewerRoutes,
+    pages: [pages],
     operators,
     refusals,
-    console: null,
+    sessions: null,
     audit: auditLog,
     log,
     clock,
@@ -285,26 +278,19 @@ test('a known path with another method is 405 with Allow', async () => {
   assert.equal(answer.headers.allow, 'POST, GET, HEAD');
 });
 
-test('a viewer needs no token, though a known host and an own origin, and is told what its route says', async () => {
-  const answer = await ask('/viewer?ticket=x', { headers: { authorization: 'Bearer own-key' } });
-  assert.deepEqual([answer.status, answer.text], [200, '<p>x own-key']);
+test('a page needs no token, though a known host and an own origin', async () => {
+  const answer = await ask('/page');
+  assert.deepEqual([answer.status, answer.text], [200, '<p>page']);
   assert.equal(answer.headers['content-type'], 'text/html');
-  assert.equal(answer.headers['x-own'], 'yes');
   assert.equal(answer.headers['cache-control'], 'no-store');
-  for (const bearerless of [{}, { authorization: 'Basic x' }, { authorization: 'Bearer' }])
-    assert.equal((await ask('/viewer', { headers: bearerless })).text, '<p>null null');
-  assert.equal((await ask('/viewer', { headers: { host: 'evil.example' } })).status, 403);
-  assert.equal((await ask('/viewer', { headers: { origin: 'http://evil.example' } })).status, 403);
+  assert.equal((await ask('/page', { headers: { host: 'evil.example' } })).status, 403);
+  assert.equal((await ask('/page', { headers: { origin: 'http://evil.example' } })).status, 403);
 });
 
-test('a viewer asks by GET alone, and is told nothing of why a route failed', async () => {
-  for (const method of ['HEAD', 'POST']) {
-    const refused = await ask('/viewer', { method });
-    assert.deepEqual([refused.status, refused.headers.allow], [405, 'GET'], method);
-  }
-  const broken = await ask('/viewer/broken');
+test('the answer of a page does not say why its route failed', async () => {
+  const broken = await ask('/page/broken');
   assert.deepEqual([broken.status, JSON.parse(broken.text)], [500, { error: unexplainedFault }]);
-  assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/viewer/broken'));
+  assert.ok(log.lines.some(({ fields }) => 'path' in fields && fields.path === '/page/broken'));
 });
 
 test('a body of another type is 415, one that is no JSON 400, and neither reaches the route', async () => {
@@ -457,10 +443,10 @@ test('a second listener on the same port is refused, not given half of the conne
     readiness,
     progress: new LoopProgress(clock),
     routes: [],
-    viewerRoutes: [],
+    pages: [],
     operators,
     refusals,
-    console: null,
+    sessions: null,
     audit: auditLog,
     log,
     clock,

@@ -117,8 +117,10 @@ test('wrong tokens and tickets are counted, and one line a minute says so withou
   for (let count = 0; count < 5; count += 1)
     await ask('/v1/events', { headers: { Authorization: `Bearer ${wrong}` } });
   const body = JSON.stringify({ token: wrong });
-  await ask('/console/login', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-  await ask(`/watch?ticket=${wrong}`);
+  const asJson = { method: 'POST', headers: { 'Content-Type': 'application/json' } };
+  await ask('/console/login', { ...asJson, body });
+  const ticket = JSON.stringify({ ticket: wrong });
+  await ask('/watch/open', { ...asJson, body: ticket });
   assert.deepEqual(statuses, Array(8).fill(401));
   assert.deepEqual(
     [await countOf('token'), await countOf('login'), await countOf('ticket')],

@@ -106,3 +106,12 @@ export function connectBridge(
 ): Promise<BridgeLeg> {
   return BridgeLeg.connect({ url: mediaUrl(server), key, session });
 }
+
+/** The key of the page that the link of `POST /v1/calls/watch` opens. */
+export async function openCallPage(url: string): Promise<string> {
+  const body = JSON.stringify({ ticket: new URL(url).searchParams.get('ticket') });
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(new URL('/watch/open', url), { method: 'POST', headers, body });
+  if (!answer.ok) throw new Error(`the page is not opened: ${answer.status}`);
+  return ((await answer.json()) as { readonly key: string }).key;
+}

@@ -3,7 +3,8 @@ import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import { mediaFrameResults, type MediaView } from '../../src/model/media/picture.ts';
 import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewers.ts';
-import type { WatchDeps } from '../../src/gateways/watch/watch-routes.ts';
+import type { CallMediaDeps } from '../../src/gateways/admin/call-media-routes.ts';
+import type { CallPageDeps } from '../../src/gateways/console/call-page.ts';
 import { callSession } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
 
@@ -30,7 +31,7 @@ export const mediaView: MediaView = {
   workMs: null,
 };
 
-export class WatchScene implements WatchDeps {
+export class WatchScene implements CallMediaDeps, CallPageDeps {
   readonly clock = new DrivenClock(1_800_000_000_000);
   readonly live = new Map<SessionId, CallSession>();
   readonly tickets = new ViewerTickets(this.clock, 4);
@@ -39,7 +40,12 @@ export class WatchScene implements WatchDeps {
   /** What the media process says; null: nothing. */
   view: MediaView | null = mediaView;
 
-  readonly calls: WatchDeps['calls'] = {
+  /** Kinds of wrong credentials, as they came. */
+  readonly refused: string[] = [];
+  readonly refusals = { record: (credential: string) => void this.refused.push(credential) };
+  readonly files: CallPageDeps['files'] = { send: async (name, reply) => reply.send(name) };
+
+  readonly calls: CallPageDeps['calls'] = {
     find: (id) => this.live.get(id) ?? null,
     hasDevice: () => true,
     hasBridge: () => false,
@@ -49,7 +55,7 @@ export class WatchScene implements WatchDeps {
 
   /** `address` null: no media process is there. */
   readonly media = {
-    address: { host: '127.0.0.1', port: 8083 } as WatchDeps['media']['address'],
+    address: { host: '127.0.0.1', port: 8083 } as CallPageDeps['media']['address'],
     view: () => Promise.resolve(this.view),
   };
 

@@ -2,7 +2,17 @@
 import type { AuditAnswer } from '../../gateways/admin/audit-routes.ts';
 import type { AuditLine } from '../../model/audit.ts';
 import { code, el } from '../dom.ts';
-import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from '../page.ts';
+import {
+  badge,
+  dataTable,
+  follow,
+  linkTo,
+  sentenceOf,
+  time,
+  type BadgeKind,
+  type Page,
+  type View,
+} from '../page.ts';
 import { formatMoment } from '../text.ts';
 
 const shownMax = 200;
@@ -36,9 +46,7 @@ function filterForm(operator: string, action: string): HTMLElement {
   const what = el('input', { id: 'action', value: action, autocomplete: 'off', placeholder: 'device.*' });
   const filter = (event: Event): void => {
     event.preventDefault();
-    const link = linkTo('audit', { operator: who.value.trim(), action: what.value.trim() });
-    if (location.hash === link) window.dispatchEvent(new HashChangeEvent('hashchange'));
-    else location.hash = link;
+    follow(linkTo('audit', { operator: who.value.trim(), action: what.value.trim() }));
   };
   return el(
     'form',

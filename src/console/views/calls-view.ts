@@ -1,8 +1,8 @@
-/** Live calls: their state and legs, the page that shows one, and ending it. */
+/** Live calls: their state and legs, a link to the page of each, and ending it. */
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { actionButton } from '../actions.ts';
 import { el } from '../dom.ts';
-import { badge, button, dataTable, linkTo, poll, time, Trouble, type Page, type View } from '../page.ts';
+import { badge, dataTable, linkTo, linkToCall, poll, time, Trouble, type Page, type View } from '../page.ts';
 import { formatMoment, plural } from '../text.ts';
 
 const everyMs = 5000;
@@ -74,22 +74,20 @@ function legsOf({ legs }: CallJson): string {
   return there.length === 0 ? 'none yet' : there.join(', ');
 }
 
-function callActions(page: Page, { session, device_id: deviceId }: CallJson): HTMLElement[] {
-  const object = `the call of ${deviceId}`;
-  const watch = actionButton(page, {
-    verb: 'Watch',
-    object,
-    meaning:
-      'It is recorded in the audit log that you watched it. You get a link that opens once, within a minute.',
-    run: async () => {
-      const { url } = await page.client.change<{ readonly url: string }>('/v1/calls/watch', { session });
-      showLink(url);
-      return 'The link is there.';
-    },
-  });
-  const end = actionButton(page, {
+/** None for a viewer: only an operator may watch a call or end it. */
+function callActions(page: Page, call: CallJson): HTMLElement[] {
+  const end = endOf(page, call);
+  if (end === null) return [];
+  const watch = el('a', { class: 'button', href: linkToCall(call.session) }, 'Watch');
+  watch.setAttribute('aria-label', `Watch the call of ${call.device_id}`);
+  return [watch, end];
+}
+
+/** The button that ends the call; null for a viewer. */
+export function endOf(page: Page, { session, device_id: deviceId }: CallJson): HTMLElement | null {
+  return actionButton(page, {
     verb: 'End',
-    object,
+    object: `the call of ${deviceId}`,
     meaning: 'The call ends now for the device and the phone, as cancelled.',
     isDanger: true,
     run: async () => {
@@ -97,33 +95,4 @@ function callActions(page: Page, { session, device_id: deviceId }: CallJson): HT
       return `The call of ${deviceId} has ended.`;
     },
   });
-  return [watch, end].filter((each) => each !== null);
-}
-
-/** The page is this listener's own: it is opened by the name by which the console was, whatever the server calls itself. */
-function showLink(url: string): void {
-  const { pathname, search } = new URL(url);
-  const link = el(
-    'a',
-    {
-      href: `${pathname}${search}`,
-      target: '_blank',
-      rel: 'noopener noreferrer',
-      click: () => dialog.close(),
-    },
-    'Open the page of the call',
-  );
-  const dialog = el(
-    'dialog',
-    { 'aria-label': 'Watch the call' },
-    el('p', {}, link),
-    el(
-      'p',
-      { class: 'buttons' },
-      button('Cancel', () => dialog.close()),
-    ),
-  );
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
 }

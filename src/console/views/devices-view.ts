@@ -5,7 +5,17 @@ import type {
   ListedState,
 } from '../../gateways/admin/device-list-route.ts';
 import { el } from '../dom.ts';
-import { badge, dataTable, linkTo, sentenceOf, time, type BadgeKind, type Page, type View } from '../page.ts';
+import {
+  badge,
+  dataTable,
+  follow,
+  linkTo,
+  sentenceOf,
+  time,
+  type BadgeKind,
+  type Page,
+  type View,
+} from '../page.ts';
 import { formatMoment, formatSpan } from '../text.ts';
 
 const stateTexts: Readonly<Record<ListedState, string>> = {
@@ -72,14 +82,13 @@ function searchForm(query: URLSearchParams): HTMLElement {
   );
   const search = (event: Event): void => {
     event.preventDefault();
-    const link = linkTo('devices', {
-      prefix: prefix.value.trim(),
-      product_id: product.value.trim(),
-      state: state.value,
-    });
-    // The same again has no other address: it is asked for all the same.
-    if (location.hash === link) window.dispatchEvent(new HashChangeEvent('hashchange'));
-    else location.hash = link;
+    follow(
+      linkTo('devices', {
+        prefix: prefix.value.trim(),
+        product_id: product.value.trim(),
+        state: state.value,
+      }),
+    );
   };
   return el(
     'form',

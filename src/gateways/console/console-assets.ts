@@ -6,14 +6,14 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** By the name of the file. */
+/** Content types by the name of the file. */
 export const consoleFiles = {
-  'console.html': { path: '/console', contentType: 'text/html; charset=utf-8' },
-  'console.css': { path: '/console/console.css', contentType: 'text/css; charset=utf-8' },
-  'console.js': { path: '/console/console.js', contentType: 'text/javascript; charset=utf-8' },
+  'console.html': 'text/html; charset=utf-8',
+  'console.css': 'text/css; charset=utf-8',
+  'console.js': 'text/javascript; charset=utf-8',
 } as const;
 export type ConsoleFile = keyof typeof consoleFiles;
-export const consoleFileNames = Object.keys(consoleFiles) as ConsoleFile[];
+const consoleFileNames = Object.keys(consoleFiles) as ConsoleFile[];
 
 /** Their texts. */
 export type ConsoleAssets = Readonly<Record<ConsoleFile, string>>;

@@ -10,12 +10,12 @@ import { consoleSessionMsMax } from '../../model/console-limits.ts';
 import type { Caller } from '../ops/operators.ts';
 import { callerOf, refuseRequest, remoteOf } from '../ops/ops-admission.ts';
 import type { RefusedCredentials } from '../ops/refused-credentials.ts';
-import { consoleFileNames, consoleFiles, type ConsoleAssets, type ConsoleFile } from './console-assets.ts';
 import { cookieName, type ConsoleSession, type ConsoleSessions } from './console-sessions.ts';
+import { type PageFiles, restrictPages } from './page-files.ts';
 
 export interface ConsoleServiceDeps {
   readonly sessions: ConsoleSessions;
-  readonly loadAssets: () => Promise<ConsoleAssets>;
+  readonly files: Pick<PageFiles, 'send'>;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
   readonly log: Log;
 }
@@ -36,31 +36,8 @@ export interface KnownSessionJson {
 
 const loginBody = z.strictObject({ token: z.string().min(1).max(256) });
 
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-];
-
-/** Of every answer of the console. */
-const headers: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': policy.join('; '),
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-};
-
 export class ConsoleService {
   readonly #deps: ConsoleServiceDeps;
-  /** Null: nobody has asked for the page yet, or it could not be made. */
-  #assets: Promise<ConsoleAssets> | null = null;
 
   constructor(deps: ConsoleServiceDeps) {
     this.#deps = deps;
@@ -68,30 +45,16 @@ export class ConsoleService {
 
   async register(app: FastifyInstance): Promise<void> {
     const config = { access: 'page' } as const;
-    app.addHook('onRequest', async (_request, reply) => void reply.headers(headers));
+    restrictPages(app);
     app.get('/console/session', { config }, (request) => this.#findSession(request));
     app.post('/console/login', { config }, (request, reply) => this.#logIn(request, reply));
     app.post('/console/logout', { config }, (request, reply) => this.#logOut(request, reply));
     for (const path of ['/', '/console/'])
       app.get(path, { config }, (_request, reply) => reply.redirect('/console', 303));
-    await app.register(async (files) => {
-      await files.register(etag);
-      for (const name of consoleFileNames)
-        files.get(consoleFiles[name].path, { config }, (_request, reply) => this.#answerFile(name, reply));
+    await app.register(async (page) => {
+      await page.register(etag);
+      page.get('/console', { config }, (_request, reply) => this.#deps.files.send('console.html', reply));
     });
-  }
-
-  async #answerFile(name: ConsoleFile, reply: FastifyReply): Promise<FastifyReply> {
-    const text = (await this.#load())[name];
-    return reply.header('Cache-Control', 'no-cache').type(consoleFiles[name].contentType).send(text);
-  }
-
-  #load(): Promise<ConsoleAssets> {
-    if (this.#assets === null) {
-      this.#assets = this.#deps.loadAssets();
-      this.#assets.catch(() => (this.#assets = null));
-    }
-    return this.#assets;
   }
 
   async #findSession(request: FastifyRequest): Promise<KnownSessionJson> {

@@ -1,7 +1,7 @@
 /**
  * The operators' front end: probes and metrics for everybody who can reach it, administration for a caller with a token or a
- * session of the console, the console itself, pages for a viewer with a ticket. It stays up while the server drains, so that a
- * probe can see it. Source: running.md, Processes and listeners, Probes.
+ * session of the console, the console itself, and the page of a call, also for a viewer with a ticket. It stays up while the
+ * server drains, so that a probe can see it. Source: running.md, Processes and listeners, Probes.
  */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -16,30 +16,27 @@ import {
   opsRequestsWaitingMax,
   opsSilenceMsMax,
 } from '../../model/console-limits.ts';
-import type { ConsoleService } from '../console/console-service.ts';
 import { AdminService, type AdminServiceDeps } from './admin-service.ts';
 import { OpsAdmission } from './ops-admission.ts';
 import { createOpsApp, type OpsAppDeps } from './ops-app.ts';
 import { CallerCheck, type CookieSessions, type Operators } from './operators.ts';
 import type { RefusedCredentials } from './refused-credentials.ts';
-import { addViewerRoutes, type ViewerRoute } from './viewer-routes.ts';
 
 export interface OpsListenerDeps
   extends Pick<OpsAppDeps, 'metrics' | 'readiness' | 'progress'>, Omit<AdminServiceDeps, 'spoolDirectory'> {
   readonly clock: Clock;
-  readonly viewerRoutes: readonly ViewerRoute[];
+  readonly pages: readonly PageRoutes[];
   readonly operators: Operators;
-  /** Null: it is off. */
-  readonly console: Console | null;
+  /** Of the console; null: it is off. */
+  readonly sessions: CookieSessions | null;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
   /** The most connections that it may have now. */
   connectionsMax(): number;
 }
 
-/** The page for operators, and the sessions of those who have logged in to it. */
-export interface Console {
-  readonly sessions: CookieSessions;
-  readonly service: Pick<ConsoleService, 'register'>;
+/** Routes for a browser, which check the caller's credential themselves. */
+export interface PageRoutes {
+  register(app: FastifyInstance): Promise<void>;
 }
 
 export interface OpsListenerSettings {
@@ -131,15 +128,14 @@ export class OpsListener {
   async #createApp(): Promise<FastifyInstance> {
     const deps = this.#deps;
     const { host, hosts, spoolDirectory } = this.#settings;
-    const check = new CallerCheck(deps.operators, [host, ...hosts], deps.console?.sessions);
+    const check = new CallerCheck(deps.operators, [host, ...hosts], deps.sessions ?? undefined);
     const proved = ({ raw }: FastifyRequest): void => this.#server.released(raw.socket);
     const admission = new OpsAdmission({ ...deps, check, proved });
     const app = createOpsApp({ ...deps, admission, endsConnections: () => this.#endsConnections() });
     const admin = new AdminService({ ...deps, spoolDirectory });
     await admin.open();
     await admin.register(app);
-    addViewerRoutes(app, deps.viewerRoutes, deps.refusals);
-    await app.register(async (own) => deps.console?.service.register(own));
+    for (const pages of deps.pages) await app.register(async (own) => pages.register(own));
     await app.ready();
     return app;
   }

@@ -12,7 +12,7 @@ import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
 import { ViewerTickets, WatchKeys } from '../../core/calls/viewers.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { ViewerRoute } from '../../gateways/ops/viewer-routes.ts';
+import type { RefusedCredentials } from '../../gateways/ops/refused-credentials.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
 import type { CallLocator } from '../../core/ports/call-locator.ts';
@@ -21,14 +21,16 @@ import type { Log } from '../../core/ports/log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { LoopProgress } from '../../telemetry/loop-progress.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { callMediaRoutes } from '../../gateways/admin/call-media-routes.ts';
 import { callRoutes } from '../../gateways/admin/call-routes.ts';
+import { CallPage, type CallPageDeps } from '../../gateways/console/call-page.ts';
+import type { PageFiles } from '../../gateways/console/page-files.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
 import type { MediaCarrier } from '../supervisor/media-child.ts';
 import { mediaSupply, type MediaSupply } from '../supervisor/media-supervisor.ts';
 import { MediaProcesses } from './media-processes.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatListenAddress, reachableHere, type ListenAddress } from '../../model/settings-values.ts';
-import { watchViewerRoutes, watchRoutes } from '../../gateways/watch/watch-routes.ts';
 
 export interface CallServiceDeps {
   readonly settings: Settings;
@@ -59,7 +61,7 @@ export class CallService {
   readonly mediaProcesses: MediaProcesses;
   readonly media: MediaSupply;
   readonly routes: readonly AdminRoute[];
-  readonly viewerRoutes: readonly ViewerRoute[];
+  readonly #pageDeps: Omit<CallPageDeps, 'files' | 'refusals'>;
   readonly #log: Log;
   #stopTurning: Cancel = () => undefined;
 
@@ -112,10 +114,16 @@ export class CallService {
       keys: keysOfPages,
       opsOrigin: () => `http://${formatListenAddress(reachableHere(deps.opsAddress()))}`,
       mediaOrigin: (sessionId: SessionId) => this.mediaProcesses.originOf(sessionId),
-      mediaOrigins: () => this.mediaProcesses.origins(),
+      mediaOrigins: () => [
+        ...new Set([this.mediaProcesses.originOf(null), ...this.mediaProcesses.origins()]),
+      ],
     };
-    this.routes = [...callRoutes(routeDeps), ...watchRoutes(routeDeps)];
-    this.viewerRoutes = watchViewerRoutes(routeDeps);
+    this.routes = [...callRoutes(routeDeps), ...callMediaRoutes(routeDeps)];
+    this.#pageDeps = routeDeps;
+  }
+
+  page(files: PageFiles, refusals: RefusedCredentials): CallPage {
+    return new CallPage({ ...this.#pageDeps, files, refusals });
   }
 
   /** Takes up the calls that the last stop left, and ends those forbidden since. Throws when the store cannot be read. */

@@ -4,10 +4,11 @@ import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
 import { ConsoleService } from '../../gateways/console/console-service.ts';
 import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
 import { figuresRoute } from '../../gateways/console/figures-route.ts';
+import { PageFiles } from '../../gateways/console/page-files.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
-import type { Operators } from '../../gateways/ops/operators.ts';
+import type { CookieSessions, Operators } from '../../gateways/ops/operators.ts';
 import type { RefusedCredentials } from '../../gateways/ops/refused-credentials.ts';
-import type { Console } from '../../gateways/ops/ops-listener.ts';
+import type { PageRoutes } from '../../gateways/ops/ops-listener.ts';
 import { FigureHistory } from '../../telemetry/figure-history.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import { settingsRoute } from '../config/settings-route.ts';
@@ -25,17 +26,21 @@ export interface OperatorConsoleDeps extends Pick<
 
 export class OperatorConsole {
   /** Null: it is off. */
-  readonly page: Console | null;
+  readonly sessions: CookieSessions | null;
+  readonly pages: readonly PageRoutes[];
+  /** Also of the page of a call, which is there without a console. */
+  readonly files = new PageFiles(loadConsoleAssets);
   readonly routes: readonly AdminRoute[];
   readonly #figures: FigureHistory | null;
   #stopFigures: Cancel = () => undefined;
 
   constructor(deps: OperatorConsoleDeps) {
-    const { clock, log, settings, operators, refusals, exposition } = deps;
+    const { clock, settings, operators, exposition } = deps;
     const isOn = settings.ops.console;
     const sessions = new ConsoleSessions(clock, operators);
-    const service = new ConsoleService({ sessions, loadAssets: loadConsoleAssets, refusals, log });
-    this.page = isOn ? { sessions, service } : null;
+    this.sessions = isOn ? sessions : null;
+    const { files } = this;
+    this.pages = [files, ...(isOn ? [new ConsoleService({ ...deps, files, sessions })] : [])];
     this.#figures = isOn ? new FigureHistory({ clock, exposition }) : null;
     this.routes = [settingsRoute(deps), ...(this.#figures === null ? [] : [figuresRoute(this.#figures)])];
   }

@@ -13,12 +13,12 @@ import { localOperator } from '../../../../src/model/audit.ts';
 import { registryRoutes } from '../../../../src/gateways/admin/registry-routes.ts';
 import { deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
 import { wakeRoute } from '../../../../src/gateways/admin/wake-route.ts';
+import { callMediaRoutes } from '../../../../src/gateways/admin/call-media-routes.ts';
 import { callRoutes } from '../../../../src/gateways/admin/call-routes.ts';
 import { opsTokenRoutes, tokenKeyRoutes } from '../../../../src/gateways/admin/secret-routes.ts';
 import { processRoutes } from '../../../../src/server/supervisor/coordinator.ts';
 import { RegistryRefresh } from '../../../../src/server/bootstrap/registry-refresh.ts';
 import { upgradeRoutes } from '../../../../src/server/upgrade/upgrade-routes.ts';
-import { watchRoutes } from '../../../../src/gateways/watch/watch-routes.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import { begunLine, endedLine } from '../../../../src/storage/audit/audit-files.ts';
 import { checkout } from '../../../support/checkout.ts';
@@ -34,7 +34,7 @@ const routes: readonly (AdminRoute | UploadRoute)[] = [
   ...opsTokenRoutes(nobody),
   ...processRoutes(nobody),
   ...tokenKeyRoutes(nobody),
-  ...watchRoutes(nobody),
+  ...callMediaRoutes(nobody),
   ...webhookRoutes(nobody),
   ...new RegistryRefresh(nobody).routes(),
   ...upgradeRoutes(nobody),

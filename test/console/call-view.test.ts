@@ -1,11 +1,8 @@
 /**
- * The page that shows a call, in a browser: a server and its media process, a bridge whose phone is turned and whose
- * frames are broken once, and a device. Source: calls-and-media.md, Legs and Resolution.
+ * The page of a call in a browser: a server and its media process, a bridge whose phone is turned and whose frames are broken
+ * once, and a device; watched by an operator, and by a viewer with a link. Source: calls-and-media.md, Legs and Resolution.
  */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
@@ -24,6 +21,7 @@ import { Chromium } from '../support/chromium.ts';
 import type { LongCommand } from '../support/cli-process.ts';
 import { startServerProcess, withMedia } from '../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+import { complaints, keepPicture, overflow } from './seen-page.ts';
 import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/test-server.ts';
 
 const framesPerSecond = 15;
@@ -127,17 +125,23 @@ const listening = `(() => {
   };
 })()`;
 
-const pressed = `document.querySelector('[data-sound]').getAttribute('aria-pressed')`;
+const sound = `document.querySelector('button[aria-pressed]')`;
+const pressed = `${sound}.getAttribute('aria-pressed')`;
 
 /** Clicks on the button, as a person does: a page may make no sound before. */
 async function pressSound(browser: Chromium): Promise<void> {
-  const place = `(({ x, y, width, height }) => [x + width / 2, y + height / 2])(document.querySelector('[data-sound]').getBoundingClientRect())`;
+  const place = `(({ x, y, width, height }) => [x + width / 2, y + height / 2])(${sound}.getBoundingClientRect())`;
   const [x, y] = await browser.evaluate<[number, number]>(place);
   await browser.click(x, y);
 }
 
 function text(place: string): string {
-  return `document.querySelector('[data-show="${place}"]').textContent`;
+  return `(document.querySelector('[data-show="${place}"]')?.textContent ?? '')`;
+}
+
+/** True in the page when the count of this result is in the table. */
+function counts(result: string): string {
+  return `document.querySelector('[data-result="${result}"]') !== null`;
 }
 
 /** By force; resolves when the next one is up, on the same port. */
@@ -148,7 +152,7 @@ async function endMediaProcess(command: LongCommand): Promise<void> {
   await command.line((line) => isUp(line) && line !== first);
 }
 
-test('a person sees the source and the output of a call side by side, in their sizes, and what was dropped', async (t) => {
+test('an operator sees both pictures of a call and hears it, also after a reload; a viewer sees them once by a link', async (t) => {
   const directory = temporaryDirectory(t);
   const { ports, command } = await startServerProcess(t, [
     ...withMedia,
@@ -160,15 +164,22 @@ test('a person sees the source and the output of a call side by side, in their s
   const { json } = await api.call({ ...issuance, body: JSON.stringify(callBody(screen)) });
   const { token, peer_id: peerId } = json.data as { readonly token: string; readonly peer_id: string };
   const session = new URL(peerId).searchParams.get('x_session') ?? '';
-  const ops = new OpsClient(`http://127.0.0.1:${ports.ops}`, findOpsToken(directory) ?? '');
-  const pageAddress = async (): Promise<string> =>
-    (await ops.change<{ readonly url: string }>('/v1/calls/watch', { session })).url;
+  const opsToken = findOpsToken(directory) ?? '';
+  const origin = `http://127.0.0.1:${ports.ops}`;
+  const ops = new OpsClient(origin, opsToken);
 
   const browser = await Chromium.launch(t);
-  // A phone is held to it first: there, too, nothing is cut off.
+  // On a narrow screen, too, nothing is cut off.
   await browser.resize(380, 800);
-  await browser.open(await pageAddress());
-  assert.equal(await browser.evaluate('location.href'), `http://127.0.0.1:${ports.ops}/watch`);
+  await browser.open(`${origin}/console#/calls`);
+  await browser.until(`document.querySelector('#token') !== null`);
+  await browser.evaluate(`document.querySelector('#token').value = ${JSON.stringify(opsToken)}`);
+  await browser.evaluate(`document.querySelector('button[type="submit"]').click()`);
+  const watchLink = `document.querySelector('tbody a.button')`;
+  await browser.until(`${watchLink} !== null`);
+  const page = await browser.evaluate<string>(`${watchLink}.href`);
+  assert.equal(page, `${origin}/watch?session=${session}`);
+  await browser.open(page);
   await browser.until(`${text('state')} === 'issued'`);
 
   const media = `ws://127.0.0.1:${ports.media}`;
@@ -179,7 +190,7 @@ test('a person sees the source and the output of a call side by side, in their s
   phone.leg.report('connected');
   await browser.until(`${shows('640×480', '132×100')} && ${noNotes}`);
   await browser.until(`${text('state')} === 'connected' && ${text('device')} === 'device connected'`);
-  await browser.until(`parseFloat(${text('output rate')}) > 5 && parseFloat(${text('source bits')}) > 5`);
+  await browser.until(`parseFloat(${text('output frames')}) > 5 && parseFloat(${text('source rate')}) > 5`);
   await browser.until(`/^[0-9.]+ [/] [0-9.]+ ms$/.test(${text('frame')})`);
   assert.deepEqual(
     [await browser.evaluate(text('way')), await browser.evaluate(text('viewers'))],
@@ -188,18 +199,21 @@ test('a person sees the source and the output of a call side by side, in their s
   await browser.until(`${seen('source')}.getVideoPlaybackQuality().totalVideoFrames > 20`);
   await browser.until(`${showsBars('source')} && ${showsBars('output')}`);
   await browser.until(`/^[0-9]+ [/] [0-9]+ ms$/.test(${text('network')})`);
-  const overflow = '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
-  assert.equal(await browser.evaluate(overflow), 0, 'a narrow window needs no scrolling to the side');
-  const titleHeight = `document.querySelector('h1').getBoundingClientRect().height`;
-  assert.ok(Number(await browser.evaluate(titleHeight)) < 80, 'the title has room beside nothing');
-  const rebuildsHidden = `document.querySelector('[data-figure="rebuilds"]').hidden`;
-  assert.equal(await browser.evaluate(rebuildsHidden), true, 'nothing has been rebuilt yet');
-  await browser.resize(1280, 800);
-  const isCorruptionTold = `!document.querySelector('tr[data-result="undecodable"]').hidden`;
-  assert.equal(await browser.evaluate(isCorruptionTold), false);
+  for (const [width, scheme] of [
+    [380, 'dark'],
+    [1440, 'light'],
+  ] as const) {
+    await browser.resize(width, 900);
+    await browser.prefer(scheme);
+    assert.equal(await browser.evaluate(overflow), 0, `${width} pixels need no scrolling to the side`);
+    assert.deepEqual(await complaints(browser), [], `at ${width}, ${scheme}`);
+    await keepPicture(t, browser, `call-${scheme}`);
+  }
+  assert.equal(await browser.evaluate(text('rebuilds')), '0');
+  assert.equal(await browser.evaluate(counts('undecodable')), false);
 
   const isMuted = `document.querySelector('audio').srcObject.getAudioTracks()[0].muted`;
-  assert.equal(await browser.evaluate(isMuted), true, 'nobody has asked for sound, and none has come');
+  assert.equal(await browser.evaluate(isMuted), true, 'no sound is sent before it is asked for');
   await pressSound(browser);
   await browser.until(`${pressed} === 'true'`);
   await browser.evaluate(listening);
@@ -210,19 +224,13 @@ test('a person sees the source and the output of a call side by side, in their s
 
   phone.size = { width: 240, height: 320 };
   await browser.until(shows('240×320', '74×100'));
-  await browser.until(`!${rebuildsHidden} && Number(${text('rebuilds')}) >= 2`);
+  await browser.until(`Number(${text('rebuilds')}) >= 2`);
 
   phone.breakOne();
-  await browser.until(isCorruptionTold);
+  await browser.until(counts('undecodable'));
   assert.match(await browser.evaluate(text('dropped')), /^[1-9]\d* dropped$/);
-  assert.equal(await browser.evaluate(`document.querySelector('.total').classList.contains('bad')`), true);
   phone.size = { width: 640, height: 480 };
   await browser.until(shows('640×480', '132×100'));
-  const file = join(tmpdir(), 'reveille-watch-page.png');
-  writeFileSync(file, await browser.screenshot());
-  t.diagnostic(`the page, as it was seen: ${file}`);
-
-  assert.deepEqual(browser.problems, []);
 
   await endMediaProcess(command);
   const again = await DeviceLeg.connect({ url: media, token });
@@ -233,16 +241,40 @@ test('a person sees the source and the output of a call side by side, in their s
   await browser.until(`${shows('320×240', '132×100')} && ${live} && ${noNotes}`);
   await browser.until(showsBars('output'));
 
+  await browser.open(page);
+  await browser.until(`${shows('320×240', '132×100')} && ${noNotes}`);
+  assert.deepEqual(browser.problems, [], 'nothing was refused by the policy of the page');
+
+  await browser.open(`${origin}/console`);
   await browser.before('delete window.RTCPeerConnection;');
-  await browser.open(await pageAddress());
+  const { url } = await ops.change<{ readonly url: string }>('/v1/calls/watch', { session });
+  await browser.open(url);
   const streamed = `${text('way')} === 'MJPEG' && ${text('viewers')} === '2'`;
   await browser.until(`${shows('320×240', '132×100')} && ${streamed} && ${noNotes}`);
-  assert.equal(await browser.evaluate(`document.querySelector('[data-sound]').disabled`), true);
+  assert.equal(await browser.evaluate(`${sound}.disabled`), true);
+  assert.equal(
+    await browser.evaluate('location.href'),
+    `${origin}/watch`,
+    'the ticket is not in the address',
+  );
+  assert.equal(
+    await browser.evaluate(`document.querySelector('nav').hidden`),
+    true,
+    'a viewer sees this call alone',
+  );
+  await keepPicture(t, browser, 'call-viewer');
 
   again.hangup();
-  await browser.until(`${text('news')} === 'The call has ended: hangup_device.'`);
+  await browser.until(`${text('news')} === 'The call has ended: the device hung up.'`);
   assert.equal(await browser.evaluate(text('state')), 'ended');
+  await keepPicture(t, browser, 'call-ended');
 
-  await browser.open(`http://127.0.0.1:${ports.ops}/watch`);
-  assert.match(await browser.evaluate('document.body.innerText'), /reveille calls watch/);
+  for (const used of [`${origin}/watch`, url]) {
+    await browser.open(used);
+    await browser.until(`${text('news')} === 'This link has been used, or is older than a minute.'`);
+    assert.match(await browser.evaluate('document.body.innerText'), /reveille calls watch/);
+  }
+  await keepPicture(t, browser, 'call-link-used');
+  await browser.open(page);
+  await browser.until(`${text('news')} === 'The call has ended.'`);
 });

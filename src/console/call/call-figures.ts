@@ -1,0 +1,104 @@
+/** The figures of a call: the results of its frames and packets, and how long the work takes. */
+import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
+import type { MediaFrameResult } from '../../model/media/picture.ts';
+import { el, setText } from '../dom.ts';
+import { badge, dataTable, section } from '../page.ts';
+import { formatCount } from '../text.ts';
+import type { Delays } from './live-connection.ts';
+
+const results: Readonly<
+  Record<MediaFrameResult, readonly [kind: 'sent' | 'skipped' | 'dropped', text: string]>
+> = {
+  encoded: ['sent', 'encoded as pictures'],
+  passed: ['sent', 'video, unchanged'],
+  audio: ['sent', 'sound, unchanged'],
+  transcoded: ['sent', 'sound, transcoded'],
+  undecodable: ['dropped', 'corrupt'],
+  too_large: ['dropped', 'larger than the limit'],
+  no_key_frame: ['dropped', 'a key frame before it is missing, and was requested'],
+  too_small: ['dropped', 'nothing would be left of one side'],
+  rebuild_failed: ['dropped', 'its scaler, decoder or encoder could not be created'],
+  engine: ['dropped', 'its worker has ended'],
+  overdue: ['dropped', 'decoding it, or one shortly before, took too long'],
+  slow_leg: ['dropped', 'the receiver did not keep up'],
+  paced: ['skipped', 'above the frame rate'],
+  load: ['dropped', 'no worker had time to convert it'],
+  unsupported: ['dropped', 'a format that the device does not take'],
+  no_receiver: ['skipped', 'no receiver was connected'],
+};
+
+const columns = [{ name: 'Result' }, { name: 'Count', isNumber: true }, { name: 'In metrics', isWide: true }];
+
+const times = {
+  frame: ['Picture delay p50 / p99', 'from the arrival of the frame'],
+  work: ['Worker time p50 / p99', 'its part of the delay'],
+  rebuilds: ['Rebuilds', 'of scalers and encoders, after a change of size'],
+  keys: ['Key frames requested', 'where a receiver needs one to begin with'],
+  viewers: ['Viewers', 'two at most: a page is one by WebRTC, two by MJPEG'],
+  network: ['Round trip / wait', 'by WebRTC, the wait in this browser before a frame is shown'],
+} as const;
+type FigureName = keyof typeof times;
+
+export class CallFigures {
+  readonly #frames = el('div', {}, el('p', {}, 'None yet.'));
+  readonly #dropped = el('span', { class: 'faint', 'data-show': 'dropped' });
+  readonly #values = new Map<string, HTMLElement>();
+  readonly element: HTMLElement;
+
+  constructor() {
+    const frames = section('Frames and packets', {}, this.#dropped, this.#frames);
+    const figures = Object.entries(times).map(([name, [label, meaning]]) => {
+      const value = el('dd', { 'data-show': name }, '–');
+      this.#values.set(name, value);
+      return el('div', {}, el('dt', {}, label), value, el('dd', { class: 'faint' }, meaning));
+    });
+    const delays = section('Delays and requests', {}, el('dl', { class: 'facts roomy' }, ...figures));
+    this.element = el('div', { class: 'halves' }, frames, delays);
+  }
+
+  show({ frames, frame_ms: frameMs, work_ms: workMs, ...view }: MediaViewJson): void {
+    const counts = (Object.keys(results) as MediaFrameResult[]).filter((result) => frames[result] > 0);
+    if (counts.length > 0)
+      this.#frames.replaceChildren(
+        dataTable(
+          'Frames and packets by their result',
+          columns,
+          counts.map((result) => {
+            const [kind, text] = results[result];
+            const kindOf = badge(kind, kind === 'sent' ? 'good' : kind === 'dropped' ? 'bad' : 'plain');
+            return [
+              el('span', { 'data-result': result }, kindOf, ` ${text}`),
+              formatCount(frames[result]),
+              el('code', {}, result),
+            ];
+          }),
+        ),
+      );
+    const dropped = counts.reduce(
+      (sum, result) => sum + (results[result][0] === 'dropped' ? frames[result] : 0),
+      0,
+    );
+    setText(this.#dropped, `${formatCount(dropped)} dropped`);
+    this.#dropped.className = dropped > 0 ? 'bad' : 'faint';
+    this.#show('frame', timesText(frameMs));
+    this.#show('work', timesText(workMs));
+    this.#show('rebuilds', formatCount(view.rebuilds));
+    this.#show('keys', formatCount(view.key_frames_asked));
+    this.#show('viewers', formatCount(view.viewers));
+  }
+
+  /** Null: the page does not have the call by WebRTC. */
+  showDelays(delays: Delays | null): void {
+    const text = (ms: number | null): string => (ms === null ? '–' : ms.toFixed(0));
+    this.#show('network', delays === null ? '–' : `${text(delays.roundTrip)} / ${text(delays.wait)} ms`);
+  }
+
+  #show(name: FigureName, text: string): void {
+    const value = this.#values.get(name);
+    if (value !== undefined) setText(value, text);
+  }
+}
+
+function timesText(times: MediaViewJson['frame_ms']): string {
+  return times === null ? '–' : `${times.p50.toFixed(1)} / ${times.p99.toFixed(1)} ms`;
+}

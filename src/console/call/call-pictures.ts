@@ -1,0 +1,181 @@
+/**
+ * The pictures and the sound of a call on the page, opened again when they are lost: by WebRTC, or where that cannot be had as
+ * two streams of MJPEG, without sound.
+ */
+import type { CallMediaJson } from '../../gateways/admin/call-routes.ts';
+import type { MediaViewJson, StreamViewJson } from '../../gateways/admin/call-media-routes.ts';
+import type { LiveLinkJson, PictureLinksJson } from '../../gateways/console/call-page.ts';
+import { el } from '../dom.ts';
+import { button } from '../page.ts';
+import { type Delays, LiveConnection, type StreamName } from './live-connection.ts';
+import { shownAs, Stage } from './stage.ts';
+import type { WatchedCall } from './watched-call.ts';
+
+/** By the checks of the page, one a second. */
+const openEveryChecks = 5;
+const unseenChecksMax = 2;
+
+const scalings: Readonly<Record<string, string>> = {
+  auto: 'no larger than the picture (auto)',
+  fit_screen: 'the whole picture (fit_screen)',
+  fill_screen: 'filled, the rest cut off (fill_screen)',
+};
+
+type Way =
+  | { readonly kind: 'closed' | 'none' }
+  | { readonly kind: 'WebRTC'; readonly live: LiveConnection }
+  | { readonly kind: 'MJPEG'; readonly broken: Set<StreamName> };
+
+export class CallPictures {
+  readonly stages: Readonly<Record<StreamName, Stage>>;
+  readonly sound = button('Sound', () => this.#turnSound());
+  readonly audio = el('audio', {});
+  readonly #call: WatchedCall;
+  #way: Way = { kind: 'none' };
+  #isOpening = false;
+  #isReachable = true;
+  #unseenChecks = 0;
+  #checksSinceOpened = openEveryChecks;
+
+  constructor(call: WatchedCall) {
+    this.#call = call;
+    const stage = (name: StreamName, heading: string, meaning: string): Stage =>
+      new Stage(name, heading, meaning, () => {
+        if (this.#way.kind === 'MJPEG') this.#way.broken.add(name);
+      });
+    this.stages = {
+      source: stage('source', 'From the phone', 'Picture that the phone sends'),
+      output: stage('output', 'On the device’s screen', 'Picture that the device shows on its screen'),
+    };
+    this.sound.setAttribute('aria-pressed', 'false');
+    this.#wayChanged({ kind: 'none' });
+  }
+
+  /** `closed`, `not open`, or by what the page has the call. */
+  get way(): 'closed' | 'not open' | 'WebRTC' | 'MJPEG' {
+    return this.#way.kind === 'none' ? 'not open' : this.#way.kind;
+  }
+
+  /** Once a second. `view` null: the media process does not know the call yet. */
+  check(media: CallMediaJson, view: MediaViewJson | null): void {
+    if (view !== null) this.#checkViewers(view.viewers);
+    this.#openWhenDue(!media.no_video);
+    this.#show(media, view?.source ?? null, view?.output ?? null);
+  }
+
+  #openWhenDue(hasVideo: boolean): void {
+    this.#checksSinceOpened += 1;
+    const isOpen = this.#way.kind === 'MJPEG' ? this.#way.broken.size === 0 : this.#way.kind !== 'none';
+    if (isOpen || this.#isOpening || this.#checksSinceOpened <= openEveryChecks) return;
+    this.#checksSinceOpened = 0;
+    this.#isOpening = true;
+    // The next check of the page has the same error.
+    void this.#open(hasVideo)
+      .catch(() => undefined)
+      .finally(() => (this.#isOpening = false));
+  }
+
+  /** A media process that was restarted has forgotten its viewers, and the browser says nothing of it, or says it late. */
+  #checkViewers(viewers: number): void {
+    this.#unseenChecks = viewers > 0 || this.#way.kind === 'none' ? 0 : this.#unseenChecks + 1;
+    if (this.#unseenChecks >= unseenChecksMax) this.#lose();
+  }
+
+  #show(media: CallMediaJson, source: StreamViewJson | null, output: StreamViewJson | null): void {
+    for (const { element } of Object.values(this.stages)) element.hidden = media.no_video;
+    const { screen_width: width, screen_height: height, down_video_mt: format, video_res_mode: mode } = media;
+    const screen = width === null || height === null ? null : { width, height };
+    const target =
+      screen === null ? 'a device that named no screen' : `${screen.width}×${screen.height} pixels`;
+    this.stages.output.frame(screen, `${target}, ${scalings[mode] ?? mode}, as ${format}`);
+    this.stages.source.tell(source);
+    this.stages.output.tell(output);
+    this.#showStage('source', source?.format ?? null, format);
+    this.#showStage('output', source?.format ?? null, format);
+  }
+
+  async delays(): Promise<Delays | null> {
+    return this.#way.kind === 'WebRTC' ? this.#way.live.delays().catch(() => null) : null;
+  }
+
+  /** The last pictures stay. */
+  close(): void {
+    this.#closeLive();
+    this.#wayChanged({ kind: 'closed' });
+    for (const stage of Object.values(this.stages)) stage.end();
+  }
+
+  async #open(hasVideo: boolean): Promise<void> {
+    if (this.#way.kind === 'none' && this.#isReachable && (await this.#openLive())) return;
+    if (!hasVideo) return;
+    const links = await this.#call.ask<PictureLinksJson>('POST', '/watch/pictures');
+    if (this.way === 'closed') return;
+    const broken = this.#way.kind === 'MJPEG' ? this.#way.broken : new Set<StreamName>(['source', 'output']);
+    for (const name of broken) this.stages[name].load(links[name]);
+    this.#wayChanged({ kind: 'MJPEG', broken: new Set() });
+  }
+
+  /** False: the call cannot be had by WebRTC. */
+  async #openLive(): Promise<boolean> {
+    const { link } = await this.#call.ask<LiveLinkJson>('POST', '/watch/live');
+    const opened = await LiveConnection.open(link, {
+      addTrack: (track) => this.#play(track),
+      showPicture: (stream, jpeg) => this.stages[stream].draw(jpeg),
+      lost: () => this.#lose(),
+    });
+    if (opened === 'unreachable') this.#isReachable = false;
+    if (typeof opened === 'string') return false;
+    if (this.way === 'closed') opened.close();
+    else {
+      this.#wayChanged({ kind: 'WebRTC', live: opened });
+      if (this.#isHeard) opened.hear(true);
+    }
+    return true;
+  }
+
+  /** One video for both, where the device takes it as it comes. */
+  #play(track: MediaStreamTrack): void {
+    const stream = new MediaStream([track]);
+    if (track.kind === 'audio') this.audio.srcObject = stream;
+    else for (const stage of Object.values(this.stages)) stage.play(stream);
+  }
+
+  /** It is opened again at once. */
+  #lose(): void {
+    if (this.way === 'closed') return;
+    this.#closeLive();
+    for (const stage of Object.values(this.stages)) stage.load(null);
+    this.#checksSinceOpened = openEveryChecks;
+    this.#wayChanged({ kind: 'none' });
+  }
+
+  #closeLive(): void {
+    if (this.#way.kind === 'WebRTC') this.#way.live.close();
+  }
+
+  #wayChanged(way: Way): void {
+    this.#way = way;
+    this.#unseenChecks = 0;
+    this.sound.disabled = way.kind !== 'WebRTC';
+    this.sound.title = way.kind === 'WebRTC' ? '' : 'Sound needs WebRTC';
+  }
+
+  get #isHeard(): boolean {
+    return this.sound.getAttribute('aria-pressed') === 'true';
+  }
+
+  #turnSound(): void {
+    const isOn = !this.#isHeard;
+    this.sound.setAttribute('aria-pressed', String(isOn));
+    this.audio.muted = !isOn;
+    if (isOn) void this.audio.play().catch(() => undefined);
+    if (this.#way.kind === 'WebRTC') this.#way.live.hear(isOn);
+  }
+
+  #showStage(name: StreamName, source: string | null, device: string): void {
+    const way = this.#way;
+    const isMissing = way.kind === 'none' || (way.kind === 'MJPEG' && way.broken.has(name));
+    const shown = shownAs(name, way.kind === 'WebRTC', { source, device });
+    this.stages[name].show(shown, isMissing && !this.#isOpening);
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * A call by WebRTC, in one connection: video of the phone by RTP, single pictures of each stream by its data channel, and sound,
+ * which is sent only while the page wants some. Source: RFC 9725, as WHEP applies it; docs/media-protocol.md, Viewers by WebRTC.
+ */
+const connectMsMax = 5000;
+const soundCommands = { on: 0x3000, off: 0x3001 } as const;
+
+export type StreamName = 'source' | 'output';
+
+/** Data channels by the stream whose pictures they carry. */
+const channels: Readonly<Record<StreamName, string>> = { source: 'source', output: 'pictures' };
+
+export interface LiveOwner {
+  addTrack(track: MediaStreamTrack): void;
+  showPicture(stream: StreamName, jpeg: ArrayBuffer): void;
+  /** The connection is lost. */
+  lost(): void;
+}
+
+/** Milliseconds; null: not known. */
+export interface Delays {
+  readonly roundTrip: number | null;
+  /** In the jitter buffer, before a frame is shown. */
+  readonly wait: number | null;
+}
+
+/** `refused`: by the server, or by this browser; `unreachable`: no packet gets through the network. */
+export type LiveRefusal = 'refused' | 'unreachable';
+
+export class LiveConnection {
+  readonly #connection: RTCPeerConnection;
+  readonly #commands: RTCDataChannel;
+
+  /** `link`: opens once. */
+  static async open(link: string, owner: LiveOwner): Promise<LiveConnection | LiveRefusal> {
+    if (!('RTCPeerConnection' in globalThis)) return 'refused';
+    const connection = new RTCPeerConnection();
+    const live = new LiveConnection(connection, owner);
+    const session = await offer(connection, link);
+    if (session === null) return live.#refuse('refused');
+    if (await isConnected(connection)) {
+      connection.onconnectionstatechange = () => {
+        if (['failed', 'closed'].includes(connection.connectionState)) owner.lost();
+      };
+      return live;
+    }
+    // The server would count it as a viewer until its own time is up.
+    await fetch(session, { method: 'DELETE' }).catch(() => undefined);
+    return live.#refuse('unreachable');
+  }
+
+  private constructor(connection: RTCPeerConnection, owner: LiveOwner) {
+    this.#connection = connection;
+    this.#commands = connection.createDataChannel('commands');
+    for (const [name, label] of Object.entries(channels)) {
+      const channel = connection.createDataChannel(label);
+      channel.binaryType = 'arraybuffer';
+      channel.onmessage = ({ data }) => owner.showPicture(name as StreamName, data as ArrayBuffer);
+    }
+    connection.ontrack = ({ track, receiver }) => {
+      // A frame is shown when it comes, not when it would flow best.
+      if (track.kind === 'video') receiver.jitterBufferTarget = 0;
+      owner.addTrack(track);
+    };
+    for (const kind of ['video', 'audio']) connection.addTransceiver(kind, { direction: 'recvonly' });
+  }
+
+  close(): void {
+    this.#connection.onconnectionstatechange = null;
+    this.#connection.close();
+  }
+
+  /** 32 bits, little endian. */
+  hear(isOn: boolean): void {
+    const command = isOn ? soundCommands.on : soundCommands.off;
+    const send = (): void => this.#commands.send(new Uint8Array([command & 0xff, command >> 8, 0, 0]));
+    if (this.#commands.readyState === 'open') send();
+    else this.#commands.onopen = send;
+  }
+
+  async delays(): Promise<Delays> {
+    let roundTrip: number | null = null;
+    let wait: number | null = null;
+    const reports: ReadonlyMap<string, Readonly<Record<string, unknown>>> = await this.#connection.getStats();
+    for (const report of reports.values()) {
+      if (report['nominated'] === true && typeof report['currentRoundTripTime'] === 'number')
+        roundTrip = report['currentRoundTripTime'] * 1000;
+      const emitted = Number(report['jitterBufferEmittedCount'] ?? 0);
+      if (report['kind'] === 'video' && emitted > 0)
+        wait = (Number(report['jitterBufferDelay']) / emitted) * 1000;
+    }
+    return { roundTrip, wait };
+  }
+
+  #refuse(refusal: LiveRefusal): LiveRefusal {
+    this.close();
+    return refusal;
+  }
+}
+
+/** The address of the session at the server; null: refused. */
+async function offer(connection: RTCPeerConnection, link: string): Promise<URL | null> {
+  try {
+    await connection.setLocalDescription();
+    const body = connection.localDescription?.sdp ?? '';
+    const headers = { 'Content-Type': 'application/sdp' };
+    const answer = await fetch(link, { method: 'POST', headers, body });
+    if (!answer.ok) return null;
+    const session = new URL(answer.headers.get('Location') ?? '', answer.url);
+    await connection.setRemoteDescription({ type: 'answer', sdp: await answer.text() });
+    return session;
+  } catch {
+    return null;
+  }
+}
+
+/** False: it failed, or took too long. */
+function isConnected(connection: RTCPeerConnection): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timeout = setTimeout(() => resolve(false), connectMsMax);
+    const look = (): void => {
+      if (['new', 'connecting'].includes(connection.connectionState)) return;
+      clearTimeout(timeout);
+      resolve(connection.connectionState === 'connected');
+    };
+    connection.onconnectionstatechange = look;
+    look();
+  });
+}

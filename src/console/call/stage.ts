@@ -1,0 +1,154 @@
+/** One stream of a call on the page: its picture as it comes, and its figures. */
+import type { StreamViewJson } from '../../gateways/admin/call-media-routes.ts';
+import { el, freshId, setText } from '../dom.ts';
+import { formatCount } from '../text.ts';
+import type { StreamName } from './live-connection.ts';
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Pixels of the page that a device's screen may have. */
+const screenSpace: Size = { width: 500, height: 330 };
+
+/** `image`: a stream of MJPEG; `video`: H.264 by WebRTC; `canvas`: single pictures by WebRTC. */
+export type Shown = 'image' | 'video' | 'canvas';
+
+/** What a stream is shown in. `source`: the format that the phone sends, null before it is known; `device`: that of the device. */
+export function shownAs(
+  stream: StreamName,
+  isLive: boolean,
+  formats: { readonly source: string | null; readonly device: string },
+): Shown {
+  if (!isLive) return 'image';
+  const format = stream === 'source' ? (formats.source ?? 'h264') : formats.device;
+  return format === 'h264' ? 'video' : 'canvas';
+}
+
+export class Stage {
+  readonly element: HTMLElement;
+  readonly #image: HTMLImageElement;
+  readonly #video: HTMLVideoElement;
+  readonly #canvas: HTMLCanvasElement;
+  readonly #shown: HTMLElement;
+  readonly #caption = el('span', { class: 'faint' });
+  readonly #note = el('p', { class: 'missing', 'data-missing': '' }, 'No picture yet.');
+  readonly #figures = ['format', 'size', 'frames', 'rate'].map((name) => ({
+    name,
+    value: el('dd', {}, '–'),
+  }));
+  /** The newest picture that is not drawn yet. */
+  #next: ArrayBuffer | null = null;
+  #isDrawing = false;
+
+  /** `failed`: the stream of MJPEG broke off. */
+  constructor(name: StreamName, heading: string, meaning: string, failed: () => void) {
+    this.#image = el('img', { alt: meaning, error: failed });
+    this.#video = el('video', { 'aria-label': meaning, autoplay: true, playsinline: true });
+    this.#video.muted = true;
+    this.#canvas = el('canvas', { role: 'img', 'aria-label': meaning });
+    this.#shown = el('div', { class: 'shown', 'data-stage': name }, this.#image, this.#video, this.#canvas);
+    const id = freshId();
+    this.element = el(
+      'figure',
+      { class: 'stream', 'aria-labelledby': id },
+      el('figcaption', {}, el('h2', { id }, heading), ' ', this.#caption),
+      el('div', { class: 'picture' }, this.#shown),
+      this.#note,
+      el(
+        'dl',
+        { class: 'facts' },
+        ...this.#figures.map(({ name: figure, value }) => {
+          value.dataset['show'] = `${name} ${figure}`;
+          return el('div', {}, el('dt', {}, figure), value);
+        }),
+      ),
+    );
+    this.show('image', true);
+  }
+
+  /** Draws the picture as on the screen of a device, in whole pixels where there is room: a smaller picture is seen to be one. */
+  frame(screen: Size | null, caption: string): void {
+    setText(this.#caption, caption);
+    this.#shown.classList.add('screen');
+    if (screen === null) return;
+    const zoom = Math.min(screenSpace.width / screen.width, screenSpace.height / screen.height);
+    const { style } = this.#shown;
+    style.setProperty('--width', `${screen.width}px`);
+    style.setProperty('--height', `${screen.height}px`);
+    style.setProperty('--zoom', String(zoom >= 1 ? Math.floor(zoom) : zoom.toFixed(3)));
+  }
+
+  /** `isMissing`: nothing is open to show. */
+  show(shown: Shown, isMissing: boolean): void {
+    const elements = { image: this.#image, video: this.#video, canvas: this.#canvas };
+    for (const [name, element] of Object.entries(elements)) element.hidden = name !== shown;
+    const { naturalWidth } = this.#image;
+    const isSeen = { image: naturalWidth > 0, video: this.#video.videoWidth > 0, canvas: this.#isDrawn };
+    this.#note.hidden = isSeen[shown] && !isMissing;
+    setText(
+      this.#note,
+      isMissing
+        ? 'No picture: the media process is not there, or two viewers watch already.'
+        : 'No picture yet.',
+    );
+  }
+
+  tell(stream: StreamViewJson | null): void {
+    const { width = null, height = null } = stream ?? {};
+    const texts = [
+      stream?.format ?? '–',
+      width === null || height === null ? '–' : `${width}×${height}`,
+      stream === null ? '–' : `${stream.frames_per_second.toFixed(1)} fps`,
+      stream === null ? '–' : `${formatCount(Math.round((stream.bytes_per_second * 8) / 1000))} kbit/s`,
+    ];
+    for (const [at, { value }] of this.#figures.entries()) setText(value, texts[at] ?? '');
+  }
+
+  play(stream: MediaStream): void {
+    this.#video.srcObject = stream;
+  }
+
+  /** Null: none any more. */
+  load(link: string | null): void {
+    if (link === null) this.#image.removeAttribute('src');
+    else this.#image.src = link;
+  }
+
+  /** Of the pictures that come while one is decoded only the last is drawn. */
+  draw(jpeg: ArrayBuffer): void {
+    this.#next = jpeg;
+    if (!this.#isDrawing) void this.#drawNext();
+  }
+
+  /** The last picture stays, without the note that one is missing. */
+  end(): void {
+    this.#shown.classList.add('over');
+    this.#note.hidden = true;
+  }
+
+  get #isDrawn(): boolean {
+    return 'drawn' in this.#canvas.dataset;
+  }
+
+  async #drawNext(): Promise<void> {
+    this.#isDrawing = true;
+    const canvas = this.#canvas;
+    while (this.#next !== null) {
+      const jpeg = new Blob([this.#next], { type: 'image/jpeg' });
+      this.#next = null;
+      try {
+        const bitmap = await createImageBitmap(jpeg);
+        if (canvas.width !== bitmap.width) canvas.width = bitmap.width;
+        if (canvas.height !== bitmap.height) canvas.height = bitmap.height;
+        canvas.getContext('2d')?.drawImage(bitmap, 0, 0);
+        bitmap.close();
+        canvas.dataset['drawn'] = '';
+      } catch {
+        // It came broken: the next one counts.
+      }
+    }
+    this.#isDrawing = false;
+  }
+}

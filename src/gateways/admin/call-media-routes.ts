@@ -1,0 +1,133 @@
+/**
+ * The media of a call on the ops listener: `GET /v1/calls/media` describes them to programs, `POST /v1/calls/watch` answers
+ * the address of a page that shows them to one person. A ticket opens the page, once, since a browser cannot send a bearer
+ * token with a link (console/call-page.ts).
+ */
+import { z } from 'zod';
+import type { BridgePool } from '../../core/calls/bridge-pool.ts';
+import type { CallDirectory } from '../../core/calls/call-directory.ts';
+import type { ViewerTickets } from '../../core/calls/viewers.ts';
+import type { SessionId } from '../../model/ids.ts';
+import type { MediaView, StreamView } from '../../model/media/picture.ts';
+import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
+import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { type AdminReply, type AdminRoute, changeRoute, readRoute } from '../ops/admin-route.ts';
+import { encodeCall, type CallJson, noTicket, unknownSession } from './call-routes.ts';
+
+/** The dependencies of a description of a call. */
+export interface CarriedCallDeps {
+  readonly calls: Pick<CallDirectory, 'find' | 'hasDevice' | 'hasBridge'>;
+  readonly bridges: Pick<BridgePool, 'waitsFor'>;
+  readonly media: MediaProcess;
+}
+
+export interface CallMediaDeps extends CarriedCallDeps {
+  /** Tickets of pages: a set of their own, so that none of them opens a picture. */
+  readonly pageTickets: Pick<ViewerTickets, 'issue'>;
+  /** The origin by which people reach the ops listener. */
+  opsOrigin(): string;
+}
+
+/** The media process, asked about a call. */
+interface MediaProcess {
+  /** Null: there is none, or it does not listen yet. */
+  readonly address: MediaAddress | null;
+  view(session: SessionId): Promise<MediaView | null>;
+}
+
+export interface CarriedCallJson {
+  readonly call: CallJson;
+  /** Null: none of its legs is connected to the media process yet, or that does not answer. */
+  readonly view: MediaViewJson | null;
+}
+
+/** Null: there is no such live session. */
+export async function describeCarriedCall(
+  { calls, bridges, media }: CarriedCallDeps,
+  sessionId: SessionId,
+): Promise<CarriedCallJson | null> {
+  const view = await media.view(sessionId);
+  const session = calls.find(sessionId);
+  if (session === null) return null;
+  const legs = { device: calls.hasDevice(sessionId), bridge: calls.hasBridge(sessionId) };
+  const call = encodeCall(session, legs, bridges.waitsFor(sessionId));
+  return { call, view: view === null ? null : encodeMediaView(view) };
+}
+
+/** A session in the media process, as JSON for operators. */
+export interface MediaViewJson {
+  readonly mode: string;
+  readonly device: boolean;
+  readonly bridge: boolean;
+  readonly viewers: number;
+  readonly source: StreamViewJson | null;
+  readonly output: StreamViewJson | null;
+  /** Counts by result. */
+  readonly frames: MediaView['frames'];
+  readonly rebuilds: number;
+  readonly key_frames_asked: number;
+  readonly frame_ms: MediaView['frameMs'];
+  readonly work_ms: MediaView['workMs'];
+}
+
+export interface StreamViewJson {
+  readonly format: string;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly frames_per_second: number;
+  readonly bytes_per_second: number;
+}
+
+function encodeMediaView(view: MediaView): MediaViewJson {
+  return {
+    mode: view.mode,
+    device: view.hasDevice,
+    bridge: view.hasBridge,
+    viewers: view.viewers,
+    source: encodeStream(view.source),
+    output: encodeStream(view.output),
+    frames: view.frames,
+    rebuilds: view.rebuilds,
+    key_frames_asked: view.keyFramesAsked,
+    frame_ms: view.frameMs,
+    work_ms: view.workMs,
+  };
+}
+
+function encodeStream(stream: StreamView | null): StreamViewJson | null {
+  if (stream === null) return null;
+  return {
+    format: stream.format,
+    width: stream.size?.width ?? null,
+    height: stream.size?.height ?? null,
+    frames_per_second: stream.framesPerSecond,
+    bytes_per_second: stream.bytesPerSecond,
+  };
+}
+
+const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodType<SessionId> });
+
+export function callMediaRoutes(deps: CallMediaDeps): AdminRoute[] {
+  return [
+    readRoute('/v1/calls/media', asked, ({ session }) => describe(deps, session)),
+    changeRoute('/v1/calls/watch', asked, { action: 'call.watch', asked: ['session'] }, async ({ session }) =>
+      handOut(deps, session),
+    ),
+  ];
+}
+
+async function describe(deps: CallMediaDeps, sessionId: SessionId): Promise<AdminReply> {
+  const described = await describeCarriedCall(deps, sessionId);
+  if (described === null) return unknownSession(sessionId);
+  if (deps.media.address !== null) return { status: 200, body: described };
+  return { status: 503, body: { error: 'no media process is there at the moment' } };
+}
+
+function handOut(deps: CallMediaDeps, sessionId: SessionId): AdminReply {
+  if (deps.calls.find(sessionId) === null) return unknownSession(sessionId);
+  const issued = deps.pageTickets.issue(sessionId);
+  if (issued === null) return noTicket;
+  const query = new URLSearchParams({ ticket: issued.ticket }).toString();
+  const url = `${deps.opsOrigin()}/watch?${query}`;
+  return { status: 200, body: { url, expires_at: formatTimestamp(issued.expiresAtMs) } };
+}

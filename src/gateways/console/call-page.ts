@@ -1,0 +1,148 @@
+/**
+ * The page of one call on the ops listener, for operators of the console and for viewers with a link. A ticket of
+ * `POST /v1/calls/watch` opens the call, once; the page then holds a key of this call alone, by which it reads the state of the
+ * call and requests links to its media. Source: docs/media.md, Watching a call.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { ViewerTickets, WatchKeys, WatchedCall } from '../../core/calls/viewers.ts';
+import type { SessionId } from '../../model/ids.ts';
+import {
+  type CarriedCallDeps,
+  type CarriedCallJson,
+  describeCarriedCall,
+} from '../admin/call-media-routes.ts';
+import { noTicket, pictureLink } from '../admin/call-routes.ts';
+import { type AdminReply, refuse } from '../ops/admin-route.ts';
+import { findBearer } from '../ops/operators.ts';
+import { refuseRequest, remoteOf } from '../ops/ops-admission.ts';
+import type { RefusedCredentials } from '../ops/refused-credentials.ts';
+import { type PageFiles, restrictPages } from './page-files.ts';
+
+export interface CallPageDeps extends CarriedCallDeps {
+  readonly files: Pick<PageFiles, 'send'>;
+  readonly refusals: Pick<RefusedCredentials, 'record'>;
+  /** Tickets of pictures. */
+  readonly tickets: Pick<ViewerTickets, 'issue'>;
+  readonly pageTickets: Pick<ViewerTickets, 'take'>;
+  /** Keys of pages that are open. */
+  readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
+  /** The origin by which people reach the media listener of the call, such as `https://media.example:8083`. */
+  mediaOrigin(sessionId: SessionId): string;
+  /** Those of all media processes, to any of which a call may come. */
+  mediaOrigins(): readonly string[];
+}
+
+export interface OpenedCallJson {
+  readonly key: string;
+}
+
+/** The state of a call, for its page. */
+export interface WatchedCallJson extends Partial<CarriedCallJson> {
+  /** Null: the call is live. */
+  readonly end_reason: string | null;
+}
+
+/** The link opens once. */
+export interface LiveLinkJson {
+  readonly link: string;
+}
+
+/** Each link opens once. */
+export interface PictureLinksJson {
+  readonly source: string;
+  readonly output: string;
+}
+
+const ticketBody = z.strictObject({ ticket: z.string().min(1).max(256) });
+const callEnded = refuse(404, 'the call has ended');
+
+export class CallPage {
+  readonly #deps: CallPageDeps;
+
+  constructor(deps: CallPageDeps) {
+    this.#deps = deps;
+  }
+
+  async register(app: FastifyInstance): Promise<void> {
+    const { files } = this.#deps;
+    const config = { access: 'page' } as const;
+    restrictPages(app, () => this.#deps.mediaOrigins());
+    app.get('/watch', { config }, (_request, reply) => files.send('console.html', reply));
+    app.post('/watch/open', { config }, (request, reply) => this.#open(request, reply));
+    app.get(
+      '/watch/view',
+      { config },
+      this.#withKey((watched) => this.#view(watched)),
+    );
+    app.post(
+      '/watch/pictures',
+      { config },
+      this.#withKey(async (watched) => this.#linkPictures(watched)),
+    );
+    app.post(
+      '/watch/live',
+      { config },
+      this.#withKey(async (watched) => this.#linkLive(watched)),
+    );
+  }
+
+  async #open(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { pageTickets, calls, keys } = this.#deps;
+    const parsed = ticketBody.safeParse(request.body);
+    if (!parsed.success) return refuseRequest(reply, 400, 'ticket: a text of 1-256 characters');
+    const sessionId = pageTickets.take(parsed.data.ticket);
+    if (sessionId === null)
+      return this.#refuse(request, reply, 'this ticket is used up, or older than a minute');
+    if (calls.find(sessionId) === null) return send(reply, callEnded);
+    return send(reply, { status: 200, body: { key: keys.issue(sessionId) } satisfies OpenedCallJson });
+  }
+
+  #withKey(answer: (watched: WatchedCall) => Promise<AdminReply>) {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+      const watched = this.#deps.keys.find(findBearer(request.headers.authorization ?? '') ?? '');
+      if (watched === null) return this.#refuse(request, reply, 'the key of an open page is needed');
+      return send(reply, await answer(watched));
+    };
+  }
+
+  #refuse(request: FastifyRequest, reply: FastifyReply, sentence: string): FastifyReply {
+    this.#deps.refusals.record('ticket', remoteOf(request));
+    return refuseRequest(reply, 401, sentence, { 'WWW-Authenticate': 'Bearer' });
+  }
+
+  async #view({ sessionId, endReason }: WatchedCall): Promise<AdminReply> {
+    const described = await describeCarriedCall(this.#deps, sessionId);
+    return { status: 200, body: { ...described, end_reason: endReason } satisfies WatchedCallJson };
+  }
+
+  /** One ticket for each picture. A page that requests links again replaces its own tickets, and none of others. */
+  #linkPictures({ key, sessionId }: WatchedCall): AdminReply {
+    const { calls, tickets } = this.#deps;
+    if (calls.find(sessionId) === null) return callEnded;
+    const source = tickets.issue(sessionId, `${key} source`);
+    const output = tickets.issue(sessionId, `${key} output`);
+    if (source === null || output === null) return noTicket;
+    const origin = this.#deps.mediaOrigin(sessionId);
+    const links: PictureLinksJson = {
+      source: pictureLink(origin, source.ticket, 'source'),
+      output: pictureLink(origin, output.ticket, 'output'),
+    };
+    return { status: 200, body: links };
+  }
+
+  /** One ticket for all of it by WebRTC; a page has one of them, too. */
+  #linkLive({ key, sessionId }: WatchedCall): AdminReply {
+    const { calls, tickets } = this.#deps;
+    if (calls.find(sessionId) === null) return callEnded;
+    const issued = tickets.issue(sessionId, `${key} live`);
+    if (issued === null) return noTicket;
+    const query = new URLSearchParams({ ticket: issued.ticket });
+    const link = `${this.#deps.mediaOrigin(sessionId)}/media/v1/whep?${query.toString()}`;
+    return { status: 200, body: { link } satisfies LiveLinkJson };
+  }
+}
+
+function send(reply: FastifyReply, { status, body }: AdminReply): FastifyReply {
+  return reply.code(status).send(body);
+}

@@ -1,0 +1,39 @@
+/** The page of the console as tests look at it: held against axe, measured, and kept as a picture. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Chromium } from '../support/chromium.ts';
+
+const require = createRequire(import.meta.url);
+const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Violation {
+  readonly id: string;
+  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
+}
+
+/** What axe finds wrong in the page as it stands, a line each. */
+export async function complaints(browser: Chromium): Promise<string[]> {
+  await browser.evaluate(`typeof axe === 'undefined' && (() => { ${axe} })(), 0`);
+  const found = await browser.evaluate<readonly Violation[]>(
+    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => ({ target, failureSummary })) })))`,
+  );
+  return found.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary}`),
+  );
+}
+
+/** Pixels of the page beyond the right edge of the window. */
+export const overflow =
+  '(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.documentElement)';
+
+export async function keepPicture(
+  t: { diagnostic(text: string): void },
+  browser: Chromium,
+  name: string,
+): Promise<void> {
+  const file = join(tmpdir(), `reveille-console-${name}.png`);
+  writeFileSync(file, await browser.screenshot());
+  t.diagnostic(`the page, as it was seen: ${file}`);
+}
