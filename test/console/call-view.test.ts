@@ -27,6 +27,8 @@ import { testBridgeKeys, testCredentials, writeTestRegistry } from '../support/t
 const framesPerSecond = 15;
 const screen = { screen_width: 160, screen_height: 100 };
 
+type Stream = 'source' | 'output' | 'camera';
+
 /** A bridge that plays H.264 of a size that the test chooses as it goes. */
 class TurnedPhone {
   size: Size = { width: 640, height: 480 };
@@ -81,8 +83,26 @@ class TurnedPhone {
   }
 }
 
+/** A door station whose camera plays H.264. */
+async function connectDevice(t: Ending, url: string, token: string): Promise<DeviceLeg> {
+  const engine = await openEngine();
+  assert.ok(engine.ok, 'an engine is needed');
+  const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
+  const onKeyFrameWanted = (): void => playback.wantKeyFrame();
+  const leg = await DeviceLeg.connect({ url, token, onKeyFrameWanted });
+  const sizeAt = (): Size => ({ width: 320, height: 240 });
+  const show = { film: testFilm(), coder, framesPerSecond, sizeAt };
+  const sink = { bufferedBytes: 0, frame: (bytes: Uint8Array) => leg.frame(bytes) };
+  const playback = new BridgePlayback(new SystemClock(), { film: show, tone: null }, sink, noPlaybackTally());
+  t.after(async () => {
+    playback.stop();
+    await leg.terminate();
+  });
+  return leg;
+}
+
 /** The element that is seen of a stream, in the page. */
-function seen(stream: 'source' | 'output'): string {
+function seen(stream: Stream): string {
   return `document.querySelector('[data-stage="${stream}"] > :not([hidden])')`;
 }
 
@@ -100,7 +120,7 @@ function shows(source: string, output: string): string {
 }
 
 /** True in the page when the fifth of the eight bars of this stream is magenta. */
-function showsBars(stream: 'source' | 'output'): string {
+function showsBars(stream: Stream): string {
   return `((image) => {
     const canvas = new OffscreenCanvas(80, 60);
     const context = canvas.getContext('2d');
@@ -110,8 +130,13 @@ function showsBars(stream: 'source' | 'output'): string {
   })(${seen(stream)})`;
 }
 
+/** True in the page when the screen of the device lies within its figure. */
+const screenFits = `(({ left, right }, figure) => left > figure.left && right < figure.right)(
+  document.querySelector('.screen').getBoundingClientRect(),
+  document.querySelector('.screen').closest('figure').getBoundingClientRect())`;
+
 /** Neither picture is missing. */
-const noNotes = `[...document.querySelectorAll('[data-missing]')].every((note) => note.hidden)`;
+const noNotes = `[...document.querySelectorAll('[data-missing]')].every((note) => note.hidden || note.closest('figure').hidden)`;
 
 /** Begins to listen to what the page plays: from then on `loudness()` says in the page how loud it is, of 1. */
 const listening = `(() => {
@@ -183,8 +208,7 @@ test('an operator sees both pictures of a call and hears it, also after a reload
   await browser.until(`${text('state')} === 'issued'`);
 
   const media = `ws://127.0.0.1:${ports.media}`;
-  const device = await DeviceLeg.connect({ url: media, token });
-  t.after(() => device.terminate());
+  const device = await connectDevice(t, media, token);
   const phone = await TurnedPhone.connect(t, media, session);
   device.accept();
   phone.leg.report('connected');
@@ -197,17 +221,20 @@ test('an operator sees both pictures of a call and hears it, also after a reload
     ['WebRTC', '1'],
   );
   await browser.until(`${seen('source')}.getVideoPlaybackQuality().totalVideoFrames > 20`);
-  await browser.until(`${showsBars('source')} && ${showsBars('output')}`);
+  await browser.until(`${showsBars('source')} && ${showsBars('output')} && ${showsBars('camera')}`);
+  await browser.until(`${text('camera format')} === 'h264' && ${text('camera size')} === '320×240'`);
   await browser.until(`/^[0-9]+ [/] [0-9]+ ms$/.test(${text('network')})`);
   for (const [width, scheme] of [
     [380, 'dark'],
+    [760, 'dark'],
     [1440, 'light'],
   ] as const) {
-    await browser.resize(width, 900);
+    await browser.resize(width, 1080);
     await browser.prefer(scheme);
     assert.equal(await browser.evaluate(overflow), 0, `${width} pixels need no scrolling to the side`);
+    await browser.until(screenFits);
     assert.deepEqual(await complaints(browser), [], `at ${width}, ${scheme}`);
-    await keepPicture(t, browser, `call-${scheme}`);
+    await keepPicture(t, browser, `call-${width}`);
   }
   assert.equal(await browser.evaluate(text('rebuilds')), '0');
   assert.equal(await browser.evaluate(counts('undecodable')), false);

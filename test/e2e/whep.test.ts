@@ -138,6 +138,20 @@ test('H.264 goes by RTP, pictures by the channel of their stream, and nothing be
   assert.equal(joined.keyFramesWanted, 2);
 });
 
+test('pictures of the camera are taken while there is a connection with a channel for them', async () => {
+  const { peer, joined } = await watch();
+  const { camera } = joined.liveOutput;
+  assert.equal(camera.isTaken(), false);
+  peer.channels.add('camera');
+  assert.equal(camera.isTaken(), false, 'nothing arrives yet');
+  peer.owner.connected();
+  assert.equal(camera.isTaken(), true);
+  const sending = new Promise<void>((sent) => camera.sendPicture(Buffer.from('beef', 'hex'), sent));
+  peer.sending.pop()?.();
+  await sending;
+  assert.deepEqual(peer.sent, ['camera beef']);
+});
+
 test('H.264 of both streams goes out one behind the other, as when a bridge changes its format', async () => {
   const { peer, joined } = await watch();
   peer.owner.connected();

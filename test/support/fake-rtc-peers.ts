@@ -25,7 +25,9 @@ export class FakeRtcPeer implements RtcPeer {
   agreed: RtcAgreement;
   readonly offers: string[] = [];
   readonly fragments: string[] = [];
-  /** `video`, `audio`, `picture` or `source` with the payload in hex, and `command` with its number. */
+  /** Channels that the client has opened. */
+  readonly channels = new Set<PictureChannel>();
+  /** `video`, `audio`, `picture`, `source` or `camera` with the payload in hex, and `command` with its number. */
   readonly sent: string[] = [];
   /** To be called when video or a picture has gone out, oldest first. */
   readonly sending: (() => void)[] = [];
@@ -67,6 +69,10 @@ export class FakeRtcPeer implements RtcPeer {
   sendPicture(jpeg: Uint8Array, sent: () => void, channel: PictureChannel = 'pictures'): void {
     this.#send(`${channel === 'pictures' ? 'picture' : channel} ${Buffer.from(jpeg).toString('hex')}`);
     this.sending.push(sent);
+  }
+
+  hasChannel(channel: PictureChannel): boolean {
+    return this.channels.has(channel);
   }
 
   sendCommand(command: number): void {

@@ -15,7 +15,13 @@ import {
   encodeFrameHeader,
   type FrameHeader,
 } from '../../src/protocol/media/frame-header.ts';
-import type { JoinedLeg, LegOutput, LiveStream, PictureOutput } from '../../src/media/relay/send-queue.ts';
+import type {
+  CameraOutput,
+  JoinedLeg,
+  LegOutput,
+  LiveStream,
+  PictureOutput,
+} from '../../src/media/relay/send-queue.ts';
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -134,6 +140,9 @@ export class FakeLeg extends FakeOutput {
 interface LiveViewer {
   readonly source: FakeLeg;
   readonly output: FakeOutput;
+  readonly camera: FakeOutput;
+  /** From now on it takes pictures of the camera. */
+  readonly takeCamera: () => void;
 }
 
 export class RelayScene {
@@ -195,7 +204,8 @@ export class RelayScene {
 
   /** A viewer that takes frames, with what it has of the source in the leg itself. `sound`: asked anew for each packet. */
   liveViewer(sound: () => SoundShape | null = () => null): LiveViewer {
-    const output = new FakeOutput();
+    const [output, camera] = [new FakeOutput(), new FakeOutput()];
+    let takesCamera = false;
     const source = this.#leg((out) => {
       const heard: LiveStream = {
         ...legOutput(out),
@@ -203,9 +213,14 @@ export class RelayScene {
           return sound();
         },
       };
-      return succeed(this.relay.watchLive(this.sessionId, { source: heard, output: legOutput(output) }));
+      const taken: CameraOutput = {
+        isTaken: () => takesCamera,
+        sendPicture: (jpeg, sent) => camera.sendPicture(jpeg, sent),
+      };
+      const streams = { source: heard, output: legOutput(output), camera: taken };
+      return succeed(this.relay.watchLive(this.sessionId, streams));
     });
-    return { source, output };
+    return { source, output, camera, takeCamera: () => void (takesCamera = true) };
   }
 
   /** What was counted. */

@@ -24,6 +24,7 @@ export const mediaView: MediaView = {
     framesPerSecond: 14.5,
     bytesPerSecond: 30_000,
   },
+  camera: null,
   frames: { ...noFrames, encoded: 90, undecodable: 2 },
   rebuilds: 4,
   keyFramesAsked: 1,

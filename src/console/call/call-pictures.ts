@@ -3,7 +3,7 @@
  * two streams of MJPEG, without sound.
  */
 import type { CallMediaJson } from '../../gateways/admin/call-routes.ts';
-import type { MediaViewJson, StreamViewJson } from '../../gateways/admin/call-media-routes.ts';
+import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
 import type { LiveLinkJson, PictureLinksJson } from '../../gateways/console/call-page.ts';
 import { el } from '../dom.ts';
 import { button } from '../page.ts';
@@ -46,6 +46,7 @@ export class CallPictures {
     this.stages = {
       source: stage('source', 'From the phone', 'Picture that the phone sends'),
       output: stage('output', 'On the device’s screen', 'Picture that the device shows on its screen'),
+      camera: stage('camera', 'From the device’s camera', 'Picture that the device sends'),
     };
     this.sound.setAttribute('aria-pressed', 'false');
     this.#wayChanged({ kind: 'none' });
@@ -60,7 +61,7 @@ export class CallPictures {
   check(media: CallMediaJson, view: MediaViewJson | null): void {
     if (view !== null) this.#checkViewers(view.viewers);
     this.#openWhenDue(!media.no_video);
-    this.#show(media, view?.source ?? null, view?.output ?? null);
+    this.#show(media, view);
   }
 
   #openWhenDue(hasVideo: boolean): void {
@@ -81,17 +82,19 @@ export class CallPictures {
     if (this.#unseenChecks >= unseenChecksMax) this.#lose();
   }
 
-  #show(media: CallMediaJson, source: StreamViewJson | null, output: StreamViewJson | null): void {
-    for (const { element } of Object.values(this.stages)) element.hidden = media.no_video;
+  #show(media: CallMediaJson, view: MediaViewJson | null): void {
+    const { source = null, output = null, camera = null } = view ?? {};
+    for (const name of ['source', 'output'] as const) this.stages[name].element.hidden = media.no_video;
+    this.stages.camera.element.hidden = camera === null;
     const { screen_width: width, screen_height: height, down_video_mt: format, video_res_mode: mode } = media;
     const screen = width === null || height === null ? null : { width, height };
     const target =
       screen === null ? 'a device that named no screen' : `${screen.width}×${screen.height} pixels`;
     this.stages.output.frame(screen, `${target}, ${scalings[mode] ?? mode}, as ${format}`);
-    this.stages.source.tell(source);
-    this.stages.output.tell(output);
-    this.#showStage('source', source?.format ?? null, format);
-    this.#showStage('output', source?.format ?? null, format);
+    for (const [name, stream] of Object.entries({ source, output, camera }))
+      this.stages[name as StreamName].tell(stream);
+    for (const name of Object.keys(this.stages) as StreamName[])
+      this.#showStage(name, source?.format ?? null, format);
   }
 
   async delays(): Promise<Delays | null> {
@@ -110,8 +113,8 @@ export class CallPictures {
     if (!hasVideo) return;
     const links = await this.#call.ask<PictureLinksJson>('POST', '/watch/pictures');
     if (this.way === 'closed') return;
-    const broken = this.#way.kind === 'MJPEG' ? this.#way.broken : new Set<StreamName>(['source', 'output']);
-    for (const name of broken) this.stages[name].load(links[name]);
+    for (const name of ['source', 'output'] as const)
+      if (this.#way.kind !== 'MJPEG' || this.#way.broken.has(name)) this.stages[name].load(links[name]);
     this.#wayChanged({ kind: 'MJPEG', broken: new Set() });
   }
 
@@ -173,9 +176,16 @@ export class CallPictures {
   }
 
   #showStage(name: StreamName, source: string | null, device: string): void {
+    const shown = shownAs(name, this.#way.kind === 'WebRTC', { source, device });
+    this.stages[name].show(shown, this.#faultOf(name));
+  }
+
+  /** Null: the stream is open, or is being opened. */
+  #faultOf(name: StreamName): string | null {
     const way = this.#way;
-    const isMissing = way.kind === 'none' || (way.kind === 'MJPEG' && way.broken.has(name));
-    const shown = shownAs(name, way.kind === 'WebRTC', { source, device });
-    this.stages[name].show(shown, isMissing && !this.#isOpening);
+    if (this.#isOpening || way.kind === 'WebRTC') return null;
+    if (way.kind === 'MJPEG' && name === 'camera') return 'This picture comes by WebRTC alone.';
+    const isBroken = way.kind !== 'MJPEG' || way.broken.has(name);
+    return isBroken ? 'No picture: the media process is not there, or two viewers watch already.' : null;
   }
 }

@@ -5,10 +5,15 @@
 const connectMsMax = 5000;
 const soundCommands = { on: 0x3000, off: 0x3001 } as const;
 
-export type StreamName = 'source' | 'output';
+/** `source`: of the phone; `output`: on the device's screen; `camera`: of the device. */
+export type StreamName = 'source' | 'output' | 'camera';
 
 /** Data channels by the stream whose pictures they carry. */
-const channels: Readonly<Record<StreamName, string>> = { source: 'source', output: 'pictures' };
+const channels: Readonly<Record<StreamName, string>> = {
+  source: 'source',
+  output: 'pictures',
+  camera: 'camera',
+};
 
 export interface LiveOwner {
   addTrack(track: MediaStreamTrack): void;

@@ -9,8 +9,9 @@ interface Size {
   readonly height: number;
 }
 
-/** Pixels of the page that a device's screen may have. */
+/** Pixels of the page that a device's screen may have, as far as its figure has them beside paddings and frame. */
 const screenSpace: Size = { width: 500, height: 330 };
+const aroundScreen = 56;
 
 /** `image`: a stream of MJPEG; `video`: H.264 by WebRTC; `canvas`: single pictures by WebRTC. */
 export type Shown = 'image' | 'video' | 'canvas';
@@ -22,6 +23,7 @@ export function shownAs(
   formats: { readonly source: string | null; readonly device: string },
 ): Shown {
   if (!isLive) return 'image';
+  if (stream === 'camera') return 'canvas';
   const format = stream === 'source' ? (formats.source ?? 'h264') : formats.device;
   return format === 'h264' ? 'video' : 'canvas';
 }
@@ -65,7 +67,7 @@ export class Stage {
         }),
       ),
     );
-    this.show('image', true);
+    this.show('image', null);
   }
 
   /** Draws the picture as on the screen of a device, in whole pixels where there is room: a smaller picture is seen to be one. */
@@ -73,26 +75,22 @@ export class Stage {
     setText(this.#caption, caption);
     this.#shown.classList.add('screen');
     if (screen === null) return;
-    const zoom = Math.min(screenSpace.width / screen.width, screenSpace.height / screen.height);
+    const width = Math.min(screenSpace.width, this.element.clientWidth - aroundScreen);
+    const zoom = Math.min(width / screen.width, screenSpace.height / screen.height);
     const { style } = this.#shown;
     style.setProperty('--width', `${screen.width}px`);
     style.setProperty('--height', `${screen.height}px`);
-    style.setProperty('--zoom', String(zoom >= 1 ? Math.floor(zoom) : zoom.toFixed(3)));
+    style.setProperty('--zoom', String(zoom >= 2 ? Math.floor(zoom) : zoom.toFixed(3)));
   }
 
-  /** `isMissing`: nothing is open to show. */
-  show(shown: Shown, isMissing: boolean): void {
+  /** `fault`: why there is nothing to show; null: it is open. */
+  show(shown: Shown, fault: string | null): void {
     const elements = { image: this.#image, video: this.#video, canvas: this.#canvas };
     for (const [name, element] of Object.entries(elements)) element.hidden = name !== shown;
     const { naturalWidth } = this.#image;
     const isSeen = { image: naturalWidth > 0, video: this.#video.videoWidth > 0, canvas: this.#isDrawn };
-    this.#note.hidden = isSeen[shown] && !isMissing;
-    setText(
-      this.#note,
-      isMissing
-        ? 'No picture: the media process is not there, or two viewers watch already.'
-        : 'No picture yet.',
-    );
+    this.#note.hidden = isSeen[shown] && fault === null;
+    setText(this.#note, fault ?? 'No picture yet.');
   }
 
   tell(stream: StreamViewJson | null): void {

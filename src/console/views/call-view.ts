@@ -27,13 +27,13 @@ export function openCall(page: Page, query: URLSearchParams): View {
   const names = el('p', { class: 'faint' });
   const badges = new Badges();
   const actions = el('span', { class: 'buttons' }, pictures.sound);
-  const { source, output } = pictures.stages;
+  const stages = Object.values(pictures.stages).map(({ element }) => element);
   const live = el(
     'div',
     { hidden: true },
     names,
     el('p', { class: 'buttons call' }, badges.element, actions),
-    el('div', { class: 'halves' }, source.element, output.element),
+    el('div', { class: 'halves' }, ...stages),
     pictures.audio,
     figures.element,
   );

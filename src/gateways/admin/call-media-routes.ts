@@ -62,6 +62,8 @@ export interface MediaViewJson {
   readonly viewers: number;
   readonly source: StreamViewJson | null;
   readonly output: StreamViewJson | null;
+  /** What the device sends. */
+  readonly camera: StreamViewJson | null;
   /** Counts by result. */
   readonly frames: MediaView['frames'];
   readonly rebuilds: number;
@@ -86,6 +88,7 @@ function encodeMediaView(view: MediaView): MediaViewJson {
     viewers: view.viewers,
     source: encodeStream(view.source),
     output: encodeStream(view.output),
+    camera: encodeStream(view.camera),
     frames: view.frames,
     rebuilds: view.rebuilds,
     key_frames_asked: view.keyFramesAsked,

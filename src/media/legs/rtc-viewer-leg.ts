@@ -1,6 +1,6 @@
 /**
- * A viewer by WebRTC: what the phone sends as it comes, what the device is shown, and the sound while the viewer asks for it, in
- * one connection. It sends nothing that reaches the call. Lifecycle: opening -> open -> closed. Source: RFC 9725, as WHEP
+ * A viewer by WebRTC: what the phone sends as it comes, what the device is shown, pictures of the device's camera, and the sound
+ * while the viewer asks for it, in one connection. It sends nothing that reaches the call. Lifecycle: opening -> open -> closed. Source: RFC 9725, as WHEP
  * takes it over; calls-and-media.md, Legs.
  */
 import type { LegRefusal } from '../../model/call.ts';
@@ -45,6 +45,10 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
     const joined = context.relay.watchLive(admission.sessionId, {
       source: new ViewedStream(this, peer, 'source'),
       output: new ViewedStream(this, peer, 'pictures'),
+      camera: {
+        isTaken: () => this.#isConnected && peer.hasChannel('camera'),
+        sendPicture: (jpeg, sent) => peer.sendPicture(jpeg, () => queueMicrotask(sent), 'camera'),
+      },
     });
     this.#open.begin({ peer, side, joined });
     return null;

@@ -1,37 +1,34 @@
 /** The wish of a bridge for what it takes of the device, and its reports: what is not made of that, and why its own frames are dropped. Source: calls-and-media.md, Legs. */
 import { asItComes, type SoundShape, type UplinkWish } from '../../model/media/sound.ts';
 import type { DropCause } from '../../model/media/picture.ts';
-import { Receiver, uplinkTaking, type VideoTaking } from './receiver.ts';
+import { Receiver, uplinkTaking } from './receiver.ts';
 import type { GoesWithout, LegOutput, SendQueue } from './send-queue.ts';
 
 export class BridgeUplink {
   readonly out: LegOutput;
+  readonly receiver: Receiver;
   readonly #dropCauses = new Set<DropCause>();
   #wish = asItComes;
   readonly #told = new Set<string>();
 
-  constructor(out: LegOutput) {
+  constructor(out: LegOutput, sendQueue: SendQueue) {
     this.out = out;
-  }
-
-  receiver(sendQueue: SendQueue): Receiver {
-    const { hears, goesWithout } = this;
-    return new Receiver({ kind: 'frames', isLeg: true, sendQueue, hears, goesWithout }, this.video);
-  }
-
-  readonly hears = (): SoundShape | 'any' => this.#wish.audio ?? 'any';
-
-  get video(): VideoTaking {
-    return uplinkTaking(this.#wish);
+    const hears = (): SoundShape | 'any' => this.#wish.audio ?? 'any';
+    const goesWithout = this.#goesWithout;
+    this.receiver = new Receiver(
+      { kind: 'frames', isLeg: true, sendQueue, hears, goesWithout },
+      uplinkTaking(this.#wish),
+    );
   }
 
   wants(wish: UplinkWish): void {
     this.#wish = wish;
+    this.receiver.taking = uplinkTaking(wish);
     this.#told.clear();
   }
 
   /** Once for each wish. */
-  readonly goesWithout: GoesWithout = (what, why) => {
+  readonly #goesWithout: GoesWithout = (what, why) => {
     if (!this.#told.has(what)) this.out.goesWithout?.(what, why);
     this.#told.add(what);
   };

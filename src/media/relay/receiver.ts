@@ -5,7 +5,7 @@
 import type { Picture, PictureShape, VideoFrameFormat } from '../../model/media/picture.ts';
 import { encodeFrameHeader } from '../../protocol/media/frame-header.ts';
 import { standsAlone } from './media-queues.ts';
-import type { GoesWithout, SendQueue } from './send-queue.ts';
+import type { CameraOutput, GoesWithout, SendQueue } from './send-queue.ts';
 import { passedOn, type SourceVideo } from './source-video.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SoundShape, UplinkWish } from '../../model/media/sound.ts';
@@ -122,6 +122,13 @@ export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTa
   const fitted: PictureShape = { mode: resolution, screen };
   const shown = resolution === 'auto' ? ownSize : (): PictureShape => fitted;
   return { ...watched, frames: shown, pictures: shown, live_output: shown };
+}
+
+/** Of a viewer that takes pictures of the device's camera now and then. */
+export function cameraReceiver(out: CameraOutput, sendQueue: SendQueue): Receiver {
+  return new Receiver({ kind: 'source', isLeg: false, sendQueue, hears: () => null }, (format) =>
+    out.isTaken() ? ownSize(format) : null,
+  );
 }
 
 /** Of the bridge, which may ask for H.264. */

@@ -52,7 +52,7 @@ export class Relay {
     return this.#enter(sessionId).watch(what, out);
   }
 
-  /** Both by one viewer, and H.264 as it is. */
+  /** Both by one viewer, and H.264 as it is; and pictures of the device's camera. */
   watchLive(sessionId: SessionId, out: LiveOutput): JoinedLeg {
     return this.#enter(sessionId).watchLive(out);
   }

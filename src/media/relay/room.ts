@@ -24,7 +24,7 @@ import { BridgeUplink } from './bridge-uplink.ts';
 import { Direction, type DirectionDeps } from './direction.ts';
 import { FrameTally, StreamMeter } from './session-stats.ts';
 import { KeyFrameRequest } from './source-video.ts';
-import { Receiver, type ReceiverKind, nothingTaken, takingsOf } from './receiver.ts';
+import { Receiver, type ReceiverKind, cameraReceiver, nothingTaken, takingsOf } from './receiver.ts';
 import { Viewers } from './viewers.ts';
 import { soundOfCall, soundSent, soundTaken } from './call-sound.ts';
 
@@ -39,6 +39,8 @@ interface Device {
   sound(): SoundShape | null;
   readonly keyFrames: KeyFrameRequest;
 }
+
+const isPresent = (receiver: Receiver | undefined): receiver is Receiver => receiver !== undefined;
 
 /** A second device or bridge takes the place of the first. */
 export class Room {
@@ -89,6 +91,7 @@ export class Room {
       viewers: this.#viewers.count,
       source: this.#downlink.video.source.view(),
       output: this.#output.view(),
+      camera: this.#uplink.video.source.view(),
       ...this.#tally.view(),
     };
   }
@@ -138,12 +141,9 @@ export class Room {
   joinBridge(media: CallMedia, out: LegOutput): Result<JoinedLeg, ReservationRefusal> {
     const refusal = this.#admit(media, 'frames');
     if (refusal !== null) return fail(refusal);
-    const sendQueue = sendQueueOf(out, this.#settled);
-    const uplink = new BridgeUplink(out);
-    const receiver = uplink.receiver(sendQueue);
+    const uplink = new BridgeUplink(out, sendQueueOf(out, this.#settled));
     const bridge = this.#keyFramesBy(() => out.askKeyFrame());
     this.#uplink.video.leg?.sendQueue.close();
-    this.#uplink.video.receivers = [receiver];
     this.#bridge?.close();
     this.#bridge = bridge;
     this.#bridgeUplink = uplink;
@@ -158,19 +158,17 @@ export class Room {
       wants: (wish) => {
         if (this.#bridge !== bridge) return;
         uplink.wants(wish);
-        receiver.taking = uplink.video;
         this.#changed();
       },
       wantKeyFrame: () => {
-        if (this.#bridge === bridge) this.#uplink.video.wantKeyFrameFor(receiver);
+        if (this.#bridge === bridge) this.#uplink.video.wantKeyFrameFor(uplink.receiver);
       },
       wantMaxFps: () => undefined,
       leave: () => {
         if (this.#bridge !== bridge) return;
         this.#bridge = this.#bridgeUplink = null;
         bridge.close();
-        this.#uplink.video.receivers = [];
-        sendQueue.close();
+        uplink.receiver.sendQueue.close();
         this.#changed();
       },
     });
@@ -183,8 +181,11 @@ export class Room {
   }
 
   /** What has to be made for it is made while there is room; most of it passes. */
-  watchLive({ source, output }: LiveOutput): JoinedLeg {
-    return this.#viewers.join([this.#viewing('live_source', source), this.#viewing('live_output', output)]);
+  watchLive({ source, output, camera }: LiveOutput): JoinedLeg {
+    return this.#viewers.join(
+      [this.#viewing('live_source', source), this.#viewing('live_output', output)],
+      cameraReceiver(camera, sendQueueOf(camera, this.#settled)),
+    );
   }
 
   #viewing(kind: ReceiverKind, out: ViewerOutput): Receiver {
@@ -213,9 +214,9 @@ export class Room {
   }
 
   #changed(): void {
-    const device = this.#device?.receiver;
     const [down, up] = [this.#downlink.video, this.#uplink.video];
-    down.receivers = [...(device === undefined ? [] : [device]), ...this.#viewers.receivers];
+    down.receivers = [this.#device?.receiver, ...this.#viewers.receivers].filter(isPresent);
+    up.receivers = [this.#bridgeUplink?.receiver, ...this.#viewers.cameras].filter(isPresent);
     if (!this.#needsPictures() && !down.isPictured) down.reservation.release();
     if (this.#device === null || !up.isPictured) up.reservation.release();
     if (down.receivers.length > 0 || this.#bridge !== null) return;

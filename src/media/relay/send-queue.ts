@@ -52,10 +52,16 @@ export type LiveStream = LegOutput & SoundOutput;
 
 export type ViewerOutput = LiveStream | PictureOutput;
 
+/** Pictures of the device's camera. None are made while the viewer does not take them. */
+export interface CameraOutput extends PictureOutput {
+  isTaken(): boolean;
+}
+
 /** A viewer that takes H.264 as well: what is sent, and what the device has, where that is not the same. */
 export interface LiveOutput {
   readonly source: LiveStream;
   readonly output: LiveStream;
+  readonly camera: CameraOutput;
 }
 
 /** A leg, or a viewer, that is in the relay. */

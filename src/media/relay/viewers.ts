@@ -1,4 +1,4 @@
-/** The viewers of a session, and what each of them receives: one picture, or live both. Source: calls-and-media.md, Legs. */
+/** The viewers of a session, and what each of them receives: one picture, or live both and the camera. Source: calls-and-media.md, Legs. */
 import type { Receiver } from './receiver.ts';
 import type { JoinedLeg } from './send-queue.ts';
 
@@ -11,7 +11,8 @@ export interface ViewersDeps {
 
 export class Viewers {
   readonly #deps: ViewersDeps;
-  readonly #viewers = new Set<readonly Receiver[]>();
+  /** Of the downlink, each with the one of the uplink. */
+  readonly #viewers = new Map<readonly Receiver[], Receiver | null>();
 
   constructor(deps: ViewersDeps) {
     this.#deps = deps;
@@ -22,7 +23,12 @@ export class Viewers {
   }
 
   get receivers(): readonly Receiver[] {
-    return Array.from(this.#viewers).flat();
+    return Array.from(this.#viewers.keys()).flat();
+  }
+
+  /** Of the device's camera. */
+  get cameras(): readonly Receiver[] {
+    return Array.from(this.#viewers.values()).filter((camera) => camera !== null);
   }
 
   /** Somebody takes nothing else. */
@@ -30,9 +36,9 @@ export class Viewers {
     return this.receivers.some(({ kind }) => kind === 'pictures' || kind === 'source');
   }
 
-  join(viewer: readonly Receiver[]): JoinedLeg {
+  join(viewer: readonly Receiver[], camera: Receiver | null = null): JoinedLeg {
     const begin = (): void => viewer.forEach((receiver) => this.#deps.wantKeyFrame(receiver));
-    this.#viewers.add(viewer);
+    this.#viewers.set(viewer, camera);
     this.#deps.changed();
     begin();
     return {
@@ -45,6 +51,7 @@ export class Viewers {
       leave: () => {
         if (!this.#viewers.delete(viewer)) return;
         for (const { sendQueue } of viewer) sendQueue.close();
+        camera?.sendQueue.close();
         this.#deps.changed();
       },
     };

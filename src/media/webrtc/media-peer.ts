@@ -119,6 +119,8 @@ export class MediaPeer implements RtcPeer {
     else this.#channels.sendPicture(jpeg, sent, channel);
   }
 
+  readonly hasChannel = (channel: PictureChannel): boolean => this.#channels?.has(channel) === true;
+
   sendCommand(command: number): void {
     if (this.#stage === 'open') this.#channels?.sendCommand(command);
   }

@@ -1,7 +1,7 @@
 /**
  * The data channels of one peer: `pictures`, a JPEG a message from this server, and `commands`, four bytes a message both
- * ways. This server opens both; one of the same label that the client opens takes its place. `source` is as `pictures`, for
- * clients that open it. Others are closed.
+ * ways. This server opens both; one of the same label that the client opens takes its place. `source` and `camera` are as
+ * `pictures`, for clients that open them. Others are closed.
  */
 import type { DataChannel } from 'node-datachannel';
 import { rtcChannelBacklogBytes, rtcChannelsMax } from '../../model/media/rtc-limits.ts';
@@ -9,7 +9,7 @@ import { dismiss, trySend } from './rtc-connection.ts';
 import type { PictureChannel } from './rtc-peer.ts';
 
 const ours = ['pictures', 'commands'] as const;
-const labels = [...ours, 'source'] as const;
+const labels = [...ours, 'source', 'camera'] as const;
 type Label = (typeof labels)[number];
 const commandBytes = 4;
 
@@ -60,6 +60,10 @@ export class PeerChannels {
     const isSent = channel !== undefined && jpeg.length <= this.#messageBytesMax && trySend(channel, jpeg);
     if (!isSent || channel.bufferedAmount() <= rtcChannelBacklogBytes) sent();
     else this.#sent.set(label, sent);
+  }
+
+  has(label: PictureChannel): boolean {
+    return this.#channels.has(label);
   }
 
   /** Goes out again on a channel that opens later. */

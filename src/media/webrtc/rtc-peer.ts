@@ -28,8 +28,8 @@ export interface RtcPeers {
   close(): void;
 }
 
-/** `pictures`: what the device is shown; `source`: what the bridge sends, for a client that opens such a channel. */
-export type PictureChannel = 'pictures' | 'source';
+/** `pictures`: what the device is shown. For a client that opens such channels, `source`: what the bridge sends; `camera`: what the device sends. */
+export type PictureChannel = 'pictures' | 'source' | 'camera';
 
 export interface RtcPeer {
   /** Once. The answer in SDP, with all our candidates; with a refusal the peer is gone. */
@@ -48,6 +48,8 @@ export interface RtcPeer {
   sendAudio(packet: Uint8Array, timestampMs: number): void;
   /** A JPEG by the channel, `pictures` if none is named; `sent` as of video. One larger than the client takes is left out. */
   sendPicture(jpeg: Uint8Array, sent: () => void, channel?: PictureChannel): void;
+  /** A picture by this channel has somewhere to go. */
+  hasChannel(channel: PictureChannel): boolean;
   /** 32 bits, by the channel `commands`. */
   sendCommand(command: number): void;
   /** Of the client's encoder. */

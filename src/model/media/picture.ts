@@ -136,6 +136,8 @@ export interface MediaView {
   /** What the bridge sends, and what the device is sent; null: nothing has come. */
   readonly source: StreamView | null;
   readonly output: StreamView | null;
+  /** What the device sends; null: nothing has come. */
+  readonly camera: StreamView | null;
   /** Frames and packets of both directions, since the session is there. */
   readonly frames: Readonly<Record<MediaFrameResult, number>>;
   readonly rebuilds: number;

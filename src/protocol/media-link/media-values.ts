@@ -186,6 +186,7 @@ export const mediaView = z.strictObject({
   viewers: whole,
   source: streamView.nullable(),
   output: streamView.nullable(),
+  camera: streamView.nullable(),
   frames: z.record(z.enum(mediaFrameResults), whole),
   rebuilds: whole,
   keyFramesAsked: whole,

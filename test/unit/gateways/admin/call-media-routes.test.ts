@@ -42,6 +42,7 @@ test('machines are told of a call how its pictures go', async () => {
       frames_per_second: 14.5,
       bytes_per_second: 30_000,
     },
+    camera: null,
     rebuilds: 4,
     key_frames_asked: 1,
     frame_ms: { p50: 4, p99: 9.5 },

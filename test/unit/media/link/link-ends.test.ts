@@ -59,6 +59,7 @@ const view: MediaView = {
     bytesPerSecond: 40_000,
   },
   output: { format: 'mjpeg', size: null, framesPerSecond: 0, bytesPerSecond: 0 },
+  camera: null,
   frames: Object.fromEntries(mediaFrameResults.map((result, n) => [result, n])) as MediaView['frames'],
   rebuilds: 2,
   keyFramesAsked: 1,

@@ -416,6 +416,7 @@ test('a session is seen as it is', async () => {
       viewers: 1,
       source: { format: 'i420', size: { width: 640, height: 480 }, framesPerSecond: 1, bytesPerSecond: 5 },
       output: { format: 'mjpeg', size: { width: 160, height: 100 }, framesPerSecond: 1, bytesPerSecond: 19 },
+      camera: null,
       frames: 1,
       rebuilds: 1,
       keyFramesAsked: 0,

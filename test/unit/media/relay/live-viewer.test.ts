@@ -59,6 +59,28 @@ test('a live viewer is one viewer, and what it leaves goes with it', () => {
   assert.equal(scene.relay.sessionCount, 0);
 });
 
+test('pictures of the device’s camera are made for a live viewer that takes them, and the bridge has the video as it comes', async () => {
+  const scene = new RelayScene(h264Media);
+  const [bridge, device, viewer] = [scene.bridge(), scene.device(), scene.liveViewer()];
+  device.video('h264', 'first', true);
+  assert.deepEqual(scene.transcoders.needs, [], 'nothing is made for a viewer that takes none');
+  viewer.takeCamera();
+  device.video('h264', 'key', true);
+  await scene.transcoder.answer();
+  assert.deepEqual(viewer.camera.texts, ['auto of key']);
+  bridge.readAll();
+  assert.deepEqual(bridge.texts, ['first', 'key']);
+  device.video('mjpeg', 'picture', true);
+  viewer.camera.readAll();
+  assert.deepEqual(viewer.camera.texts, ['auto of key', 'picture']);
+  bridge.readAll();
+  assert.deepEqual(scene.counts, { passed: 3 }, 'each frame is counted once, for the bridge');
+  assert.equal(scene.relay.view(scene.sessionId)?.camera?.format, 'mjpeg');
+  assert.deepEqual(viewer.source.texts, [], 'it is not the picture of the phone');
+  viewer.source.leave();
+  assert.deepEqual(scene.transcoders.live, []);
+});
+
 test('no load refuses a live viewer: it has what needs no worker', () => {
   const scene = new RelayScene(h264Media);
   const bridge = scene.bridge();
