@@ -44,7 +44,7 @@ test('a page follows its call to the end, and shows both of its pictures', async
   const device = await connectDevice(server, token);
   const bridge = await connectBridge(server, { session });
   await bridge.next('start');
-  const links = (await (await askAs(key, '/watch/pictures', 'POST')).json()) as Record<
+  const links = (await (await askAs(key, '/watch/links', 'POST')).json()) as Record<
     'source' | 'output',
     string
   >;

@@ -130,7 +130,7 @@ async function watchSource(
   const ops = new OpsClient(`http://127.0.0.1:${server.ports.ops}`, findOpsToken(directory) ?? '');
   const { url } = await ops.change<{ readonly url: string }>('/v1/calls/watch', { session });
   const headers = { Authorization: `Bearer ${await openCallPage(url)}` };
-  const links = await (await fetch(new URL('/watch/pictures', url), { method: 'POST', headers })).json();
+  const links = await (await fetch(new URL('/watch/links', url), { method: 'POST', headers })).json();
   const { search } = new URL((links as { readonly source: string }).source);
   const stream = await PictureStream.open(server.ports.media, { query: search, bearer: null });
   t.after(() => stream.hangUp());

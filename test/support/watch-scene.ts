@@ -35,7 +35,7 @@ export const mediaView: MediaView = {
 export class WatchScene implements CallMediaDeps, CallPageDeps {
   readonly clock = new DrivenClock(1_800_000_000_000);
   readonly live = new Map<SessionId, CallSession>();
-  readonly tickets = new ViewerTickets(this.clock, 4);
+  readonly tickets = new ViewerTickets(this.clock, 6);
   readonly pageTickets = new ViewerTickets(this.clock, 4);
   readonly keys = new WatchKeys(this.clock);
   /** What the media process says; null: nothing. */

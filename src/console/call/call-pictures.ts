@@ -4,7 +4,7 @@
  */
 import type { CallMediaJson } from '../../gateways/admin/call-routes.ts';
 import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
-import type { LiveLinkJson, PictureLinksJson } from '../../gateways/console/call-page.ts';
+import type { MediaLinksJson } from '../../gateways/console/call-page.ts';
 import { el } from '../dom.ts';
 import { button } from '../page.ts';
 import { type Delays, LiveConnection, type StreamName } from './live-connection.ts';
@@ -93,8 +93,9 @@ export class CallPictures {
     this.stages.output.frame(screen, `${target}, ${scalings[mode] ?? mode}, as ${format}`);
     for (const [name, stream] of Object.entries({ source, output, camera }))
       this.stages[name as StreamName].tell(stream);
-    for (const name of Object.keys(this.stages) as StreamName[])
-      this.#showStage(name, source?.format ?? null, format);
+    const formats = { source: source?.format ?? null, device: format };
+    for (const [name, stage] of Object.entries(this.stages) as [StreamName, Stage][])
+      stage.show(shownAs(name, this.#way.kind === 'WebRTC', formats), this.#faultOf(name));
   }
 
   async delays(): Promise<Delays | null> {
@@ -109,18 +110,16 @@ export class CallPictures {
   }
 
   async #open(hasVideo: boolean): Promise<void> {
-    if (this.#way.kind === 'none' && this.#isReachable && (await this.#openLive())) return;
-    if (!hasVideo) return;
-    const links = await this.#call.ask<PictureLinksJson>('POST', '/watch/pictures');
-    if (this.way === 'closed') return;
+    const links = await this.#call.ask<MediaLinksJson>('POST', '/watch/links');
+    if (this.#way.kind === 'none' && this.#isReachable && (await this.#openLive(links.live))) return;
+    if (!hasVideo || this.way === 'closed') return;
     for (const name of ['source', 'output'] as const)
       if (this.#way.kind !== 'MJPEG' || this.#way.broken.has(name)) this.stages[name].load(links[name]);
     this.#wayChanged({ kind: 'MJPEG', broken: new Set() });
   }
 
   /** False: the call cannot be had by WebRTC. */
-  async #openLive(): Promise<boolean> {
-    const { link } = await this.#call.ask<LiveLinkJson>('POST', '/watch/live');
+  async #openLive(link: string): Promise<boolean> {
     const opened = await LiveConnection.open(link, {
       addTrack: (track) => this.#play(track),
       showPicture: (stream, jpeg) => this.stages[stream].draw(jpeg),
@@ -173,11 +172,6 @@ export class CallPictures {
     this.audio.muted = !isOn;
     if (isOn) void this.audio.play().catch(() => undefined);
     if (this.#way.kind === 'WebRTC') this.#way.live.hear(isOn);
-  }
-
-  #showStage(name: StreamName, source: string | null, device: string): void {
-    const shown = shownAs(name, this.#way.kind === 'WebRTC', { source, device });
-    this.stages[name].show(shown, this.#faultOf(name));
   }
 
   /** Null: the stream is open, or is being opened. */

@@ -36,10 +36,7 @@ export class Stage {
   readonly #shown: HTMLElement;
   readonly #caption = el('span', { class: 'faint' });
   readonly #note = el('p', { class: 'missing', 'data-missing': '' }, 'No picture yet.');
-  readonly #figures = ['format', 'size', 'frames', 'rate'].map((name) => ({
-    name,
-    value: el('dd', {}, '–'),
-  }));
+  readonly #figures: readonly HTMLElement[];
   /** The newest picture that is not drawn yet. */
   #next: ArrayBuffer | null = null;
   #isDrawing = false;
@@ -51,6 +48,9 @@ export class Stage {
     this.#video.muted = true;
     this.#canvas = el('canvas', { role: 'img', 'aria-label': meaning });
     this.#shown = el('div', { class: 'shown', 'data-stage': name }, this.#image, this.#video, this.#canvas);
+    const figures = ['format', 'size', 'frames', 'rate'];
+    this.#figures = figures.map((figure) => el('dd', { 'data-show': `${name} ${figure}` }, '–'));
+    const terms = this.#figures.map((value, at) => el('div', {}, el('dt', {}, figures[at] ?? ''), value));
     const id = freshId();
     this.element = el(
       'figure',
@@ -58,14 +58,7 @@ export class Stage {
       el('figcaption', {}, el('h2', { id }, heading), ' ', this.#caption),
       el('div', { class: 'picture' }, this.#shown),
       this.#note,
-      el(
-        'dl',
-        { class: 'facts' },
-        ...this.#figures.map(({ name: figure, value }) => {
-          value.dataset['show'] = `${name} ${figure}`;
-          return el('div', {}, el('dt', {}, figure), value);
-        }),
-      ),
+      el('dl', { class: 'facts' }, ...terms),
     );
     this.show('image', null);
   }
@@ -101,7 +94,7 @@ export class Stage {
       stream === null ? '–' : `${stream.frames_per_second.toFixed(1)} fps`,
       stream === null ? '–' : `${formatCount(Math.round((stream.bytes_per_second * 8) / 1000))} kbit/s`,
     ];
-    for (const [at, { value }] of this.#figures.entries()) setText(value, texts[at] ?? '');
+    for (const [at, value] of this.#figures.entries()) setText(value, texts[at] ?? '');
   }
 
   play(stream: MediaStream): void {

@@ -5,7 +5,7 @@ import { CallFigures } from '../call/call-figures.ts';
 import { CallPictures } from '../call/call-pictures.ts';
 import { CallOver, WatchedCall } from '../call/watched-call.ts';
 import { code, el, setText } from '../dom.ts';
-import { linkTo, poll, Trouble, type Page, type View } from '../page.ts';
+import { badge, linkTo, poll, Trouble, type Page, type View } from '../page.ts';
 import { callReason } from '../past/reasons.ts';
 import { endOf } from './calls-view.ts';
 
@@ -25,29 +25,32 @@ export function openCall(page: Page, query: URLSearchParams): View {
   const trouble = new Trouble();
   const news = el('p', { class: 'notice', role: 'status', 'data-show': 'news' }, 'Opening the call …');
   const names = el('p', { class: 'faint' });
-  const badges = new Badges();
+  const badges = el('span', { class: 'buttons' });
   const actions = el('span', { class: 'buttons' }, pictures.sound);
   const stages = Object.values(pictures.stages).map(({ element }) => element);
   const live = el(
     'div',
     { hidden: true },
     names,
-    el('p', { class: 'buttons call' }, badges.element, actions),
+    el('p', { class: 'buttons call' }, badges, actions),
     el('div', { class: 'halves' }, ...stages),
     pictures.audio,
     figures.element,
   );
   const showCall = (shown: CallJson): void => {
-    if (live.hidden) {
-      live.hidden = false;
+    if (!names.hasChildNodes()) {
       page.entitle(`Call of ${shown.device_id}`);
       names.replaceChildren(...namesOf(shown, isViewer));
       const end = isViewer ? null : endOf(page, shown);
       if (end !== null) actions.append(end);
     }
-    badges.show('state', shown.state, shown.state === 'connected');
-    badges.show('device', shown.legs.device ? 'device connected' : 'device not connected', shown.legs.device);
-    badges.show('bridge', shown.legs.bridge ? 'bridge connected' : 'bridge not connected', shown.legs.bridge);
+    badges.replaceChildren(
+      stateBadge('state', shown.state, shown.state === 'connected'),
+      ...(['device', 'bridge'] as const).map((leg) =>
+        stateBadge(leg, `${leg} ${shown.legs[leg] ? '' : 'not '}connected`, shown.legs[leg]),
+      ),
+      stateBadge('way', pictures.way, pictures.way === 'WebRTC'),
+    );
   };
   let isOver = false;
   const end = (sentence: string): void => {
@@ -56,7 +59,7 @@ export function openCall(page: Page, query: URLSearchParams): View {
     trouble.show(null);
     setText(news, sentence);
     pictures.close();
-    badges.end();
+    badges.replaceChildren(stateBadge('state', 'ended', false));
     actions.hidden = true;
   };
   const look = async (): Promise<void> => {
@@ -66,10 +69,10 @@ export function openCall(page: Page, query: URLSearchParams): View {
       const { call: shown, view = null, end_reason: reason } = answer;
       if (shown === undefined)
         return end(`The call has ended${reason === null ? '' : `: ${callReason(reason)}`}.`);
-      showCall(shown);
+      live.hidden = false;
       pictures.check(shown.media, view);
+      showCall(shown);
       if (view !== null) figures.show(view);
-      badges.show('way', pictures.way, pictures.way === 'WebRTC');
       figures.showDelays(await pictures.delays());
       setText(news, newsOf(shown, view !== null));
     } catch (error) {
@@ -78,7 +81,7 @@ export function openCall(page: Page, query: URLSearchParams): View {
     }
   };
   const stop = poll(everyMs, look, trouble.show);
-  const content = el('div', {}, trouble.element, news, live, isViewer ? viewerNote() : operatorNote());
+  const content = el('div', {}, trouble.element, news, live, noteOf(isViewer));
   return {
     title: 'Call',
     content,
@@ -103,45 +106,18 @@ function namesOf(
   return [...device, 'session ', code(session), ', room ', el('bdi', {}, code(room))];
 }
 
-function viewerNote(): HTMLElement {
-  return el(
-    'p',
-    { class: 'faint' },
-    'A link opens this page once: after a reload, or in another window, it takes another link. An operator gets one by ',
-    el('code', {}, 'reveille calls watch SESSION'),
-    '.',
-  );
+function noteOf(isViewer: boolean): HTMLElement {
+  const [before, behind] = isViewer
+    ? ['A link opens this page once: after a reload, it takes another link. An operator gets one by ', '.']
+    : [
+        'Each opening of this page is in the audit log. For somebody without an account, ',
+        ' prints a link that opens once.',
+      ];
+  return el('p', { class: 'faint' }, before, el('code', {}, 'reveille calls watch SESSION'), behind);
 }
 
-function operatorNote(): HTMLElement {
-  return el(
-    'p',
-    { class: 'faint' },
-    'Each time that this page opens a call is in the audit log. For somebody without an account: ',
-    el('code', {}, 'reveille calls watch SESSION'),
-    ' prints a link that opens once.',
-  );
-}
-
-/** The state of the call, its legs, and the way by which the page has it. */
-class Badges {
-  readonly #badges = new Map<string, HTMLElement>();
-  readonly element = el('span', { class: 'buttons' });
-
-  show(name: string, text: string, isGood: boolean): void {
-    let shown = this.#badges.get(name);
-    if (shown === undefined) {
-      shown = el('span', { 'data-show': name });
-      this.#badges.set(name, shown);
-      this.element.append(shown);
-    }
-    shown.className = `badge ${isGood ? 'good' : 'plain'}`;
-    setText(shown, text);
-  }
-
-  end(): void {
-    this.element.replaceChildren();
-    this.#badges.clear();
-    this.show('state', 'ended', false);
-  }
+function stateBadge(name: string, text: string, isGood: boolean): HTMLElement {
+  const shown = badge(text, isGood ? 'good' : 'plain');
+  shown.dataset['show'] = name;
+  return shown;
 }

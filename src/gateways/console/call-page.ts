@@ -43,13 +43,9 @@ export interface WatchedCallJson extends Partial<CarriedCallJson> {
   readonly end_reason: string | null;
 }
 
-/** The link opens once. */
-export interface LiveLinkJson {
-  readonly link: string;
-}
-
-/** Each link opens once. */
-export interface PictureLinksJson {
+/** Links to the media of a call, each of which opens once: all of it by WebRTC, or each picture by MJPEG. */
+export interface MediaLinksJson {
+  readonly live: string;
   readonly source: string;
   readonly output: string;
 }
@@ -70,21 +66,8 @@ export class CallPage {
     restrictPages(app, () => this.#deps.mediaOrigins());
     app.get('/watch', { config }, (_request, reply) => files.send('console.html', reply));
     app.post('/watch/open', { config }, (request, reply) => this.#open(request, reply));
-    app.get(
-      '/watch/view',
-      { config },
-      this.#withKey((watched) => this.#view(watched)),
-    );
-    app.post(
-      '/watch/pictures',
-      { config },
-      this.#withKey(async (watched) => this.#linkPictures(watched)),
-    );
-    app.post(
-      '/watch/live',
-      { config },
-      this.#withKey(async (watched) => this.#linkLive(watched)),
-    );
+    app.get('/watch/view', { config }, this.#withKey(this.#view));
+    app.post('/watch/links', { config }, this.#withKey(this.#links));
   }
 
   async #open(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -111,36 +94,27 @@ export class CallPage {
     return refuseRequest(reply, 401, sentence, { 'WWW-Authenticate': 'Bearer' });
   }
 
-  async #view({ sessionId, endReason }: WatchedCall): Promise<AdminReply> {
+  readonly #view = async ({ sessionId, endReason }: WatchedCall): Promise<AdminReply> => {
     const described = await describeCarriedCall(this.#deps, sessionId);
     return { status: 200, body: { ...described, end_reason: endReason } satisfies WatchedCallJson };
-  }
+  };
 
-  /** One ticket for each picture. A page that requests links again replaces its own tickets, and none of others. */
-  #linkPictures({ key, sessionId }: WatchedCall): AdminReply {
+  /** One ticket for each link. A page that requests links again replaces its own tickets, and none of others. */
+  readonly #links = async ({ key, sessionId }: WatchedCall): Promise<AdminReply> => {
     const { calls, tickets } = this.#deps;
     if (calls.find(sessionId) === null) return callEnded;
-    const source = tickets.issue(sessionId, `${key} source`);
-    const output = tickets.issue(sessionId, `${key} output`);
-    if (source === null || output === null) return noTicket;
+    const [live, source, output] = ['live', 'source', 'output'].map(
+      (link) => tickets.issue(sessionId, `${key} ${link}`)?.ticket,
+    );
+    if (live === undefined || source === undefined || output === undefined) return noTicket;
     const origin = this.#deps.mediaOrigin(sessionId);
-    const links: PictureLinksJson = {
-      source: pictureLink(origin, source.ticket, 'source'),
-      output: pictureLink(origin, output.ticket, 'output'),
+    const links: MediaLinksJson = {
+      live: `${origin}/media/v1/whep?${new URLSearchParams({ ticket: live }).toString()}`,
+      source: pictureLink(origin, source, 'source'),
+      output: pictureLink(origin, output, 'output'),
     };
     return { status: 200, body: links };
-  }
-
-  /** One ticket for all of it by WebRTC; a page has one of them, too. */
-  #linkLive({ key, sessionId }: WatchedCall): AdminReply {
-    const { calls, tickets } = this.#deps;
-    if (calls.find(sessionId) === null) return callEnded;
-    const issued = tickets.issue(sessionId, `${key} live`);
-    if (issued === null) return noTicket;
-    const query = new URLSearchParams({ ticket: issued.ticket });
-    const link = `${this.#deps.mediaOrigin(sessionId)}/media/v1/whep?${query.toString()}`;
-    return { status: 200, body: { link } satisfies LiveLinkJson };
-  }
+  };
 }
 
 function send(reply: FastifyReply, { status, body }: AdminReply): FastifyReply {

@@ -112,42 +112,42 @@ test('an open page reads the state of its call, and why it ended', async (t) => 
   const change = { sessionId: session, deviceId, from: 'connected', state: 'ended', atMs: 0 } as const;
   scene.keys.changed(ended, { ...change, reason: 'busy' });
   assert.deepEqual((await ask('GET', '/watch/view', key)).json, { end_reason: 'busy' });
-  assert.equal((await ask('POST', '/watch/pictures', key)).status, 404);
-  assert.equal((await ask('POST', '/watch/live', key)).status, 404);
+  assert.equal((await ask('POST', '/watch/links', key)).status, 404);
 });
 
-test('an open page gets links to both pictures, as often as it asks, while there are tickets', async (t) => {
+test('an open page gets links to its media, as often as it asks, while there are tickets', async (t) => {
   const { scene, ask, session, open } = await openScene(t);
   const key = await open();
-  const links = new Set<unknown>();
+  const seen = new Set<unknown>();
   for (let asked = 0; asked < 2; asked++) {
-    const { json } = await ask('POST', '/watch/pictures', key);
-    assert.deepEqual(Object.keys(json), ['source', 'output']);
-    for (const [picture, link] of Object.entries(json)) {
-      links.add(link);
-      const url = new URL(String(link));
-      assert.equal(url.origin + url.pathname, 'https://media.example:8083/media/v1/downlink.mjpeg');
-      assert.equal(url.searchParams.get('picture'), picture);
+    const { json } = await ask('POST', '/watch/links', key);
+    const places = Object.values(json).map((link) => {
+      seen.add(link);
       assert.equal(scene.tickets.take(ticketIn(link)), session);
-    }
+      return String(link).replace(/ticket=[\w-]{43}/, 'ticket=…');
+    });
+    assert.deepEqual(places, [
+      'https://media.example:8083/media/v1/whep?ticket=…',
+      'https://media.example:8083/media/v1/downlink.mjpeg?ticket=…&picture=source',
+      'https://media.example:8083/media/v1/downlink.mjpeg?ticket=…&picture=output',
+    ]);
   }
-  assert.equal(links.size, 4);
+  assert.equal(seen.size, 6);
   for (let taken = 0; taken < 4; taken++) scene.tickets.issue(session);
-  assert.equal((await ask('POST', '/watch/pictures', key)).status, 503);
-  assert.equal((await ask('POST', '/watch/live', key)).status, 503);
+  assert.equal((await ask('POST', '/watch/links', key)).status, 503);
 });
 
-test('a page has one link to the whole call by WebRTC at a time, and takes no ticket of another page', async (t) => {
+test('a page that asks for links again replaces its own tickets, and none of another page', async (t) => {
   const { scene, ask, session, open } = await openScene(t);
+  const linksOf = async (key: string): Promise<unknown[]> =>
+    Object.values((await ask('POST', '/watch/links', key)).json);
   const [greedy, other] = [await open(), await open()];
-  const kept = (await ask('POST', '/watch/live', other)).json['link'];
-  const links: unknown[] = [];
-  for (let asked = 0; asked < 6; asked++) links.push((await ask('POST', '/watch/live', greedy)).json['link']);
-  assert.match(String(kept), /^https:\/\/media\.example:8083\/media\/v1\/whep\?ticket=[\w-]{43}$/);
-  assert.deepEqual(
-    [...links, kept].map((link) => scene.tickets.take(ticketIn(link))),
-    [null, null, null, null, null, session, session],
-  );
+  const kept = await linksOf(other);
+  const replaced = await linksOf(greedy);
+  const last = await linksOf(greedy);
+  const taken = (links: unknown[]): unknown[] => links.map((link) => scene.tickets.take(ticketIn(link)));
+  assert.deepEqual(taken(replaced), [null, null, null]);
+  assert.deepEqual(taken([...kept, ...last]), Array(6).fill(session));
 });
 
 test('without the key of an open page nothing is answered, and a key is good for half an hour', async (t) => {
@@ -155,14 +155,13 @@ test('without the key of an open page nothing is answered, and a key is good for
   const key = await open();
   for (const [method, path] of [
     ['GET', '/watch/view'],
-    ['POST', '/watch/pictures'],
-    ['POST', '/watch/live'],
+    ['POST', '/watch/links'],
   ] as const) {
     for (const wrong of [undefined, 'guessed', ticketOf(scene, session)])
       assert.equal((await ask(method, path, wrong)).status, 401, path);
     assert.equal((await ask(method, path, key)).status, 200, path);
     scene.clock.advance(60_000);
   }
-  scene.clock.advance(27 * 60_000);
+  scene.clock.advance(28 * 60_000);
   assert.equal((await ask('GET', '/watch/view', key)).status, 401);
 });
