@@ -91,7 +91,7 @@ async function measure(way: 'MJPEG' | 'WebRTC'): Promise<void> {
   if (way === 'MJPEG') await browser.before('delete window.RTCPeerConnection;');
   await browser.open(url);
   const playing = play(bridge, sentMs);
-  await browser.until(`document.querySelector('[data-show="way"]').textContent === '${way}'`);
+  await browser.until(`document.querySelector('[data-show="way"]')?.textContent === '${way}'`);
   await pause(1000);
   for (const stream of ['source', 'output']) await browser.evaluate(watchingOf(stream));
   await pause(seconds * 1000);
