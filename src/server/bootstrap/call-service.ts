@@ -114,9 +114,7 @@ export class CallService {
       keys: keysOfPages,
       opsOrigin: () => `http://${formatListenAddress(reachableHere(deps.opsAddress()))}`,
       mediaOrigin: (sessionId: SessionId) => this.mediaProcesses.originOf(sessionId),
-      mediaOrigins: () => [
-        ...new Set([this.mediaProcesses.originOf(null), ...this.mediaProcesses.origins()]),
-      ],
+      mediaOrigins: () => this.mediaProcesses.origins(),
     };
     this.routes = [...callRoutes(routeDeps), ...callMediaRoutes(routeDeps)];
     this.#pageDeps = routeDeps;
