@@ -1,4 +1,4 @@
-/** How a device logs in to each server that can hold it, from its first byte to the word that it is in. */
+/** The login of a device to each server that can hold it, from the first byte to the confirmation. */
 import mqtt from 'mqtt-packet';
 import { assert } from '../../src/lib/assert.ts';
 import { sessionKeyLength } from '../../src/lib/session-key.ts';
@@ -130,7 +130,7 @@ class SignalDialogue implements Dialogue {
   }
 }
 
-/** Masked with zeros: the server unmasks as ever, and nobody here pays for masking. */
+/** Masked with zeros: the server unmasks as always, and the load saves the work. */
 function maskedText(text: string): Buffer {
   assert(text.length < longFrameBytes, 'the message fits a frame of the short form');
   return Buffer.from(`\x81${String.fromCharCode(0x80 | text.length)}\0\0\0\0${text}`, 'latin1');

@@ -1,8 +1,23 @@
-/** The process that floods: as fast as the server reads, on connections that are made anew whenever it closes one. */
+/** The process that floods: as fast as the server reads, on connections that are opened again when it closes one. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { flood, floodKinds } from '../../test/support/floods.ts';
-import { floodService, type FloodPlan, type FloodProtocol, type FloodReading } from './flood-protocol.ts';
-import { answerQuestions } from './ipc.ts';
+import { flood, floodKinds, type FloodKind, type FloodTargets } from '../../test/support/floods.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+
+interface FloodPlan {
+  readonly name: FloodKind['name'];
+  readonly targets: FloodTargets;
+  /** At once. */
+  readonly connections: number;
+  readonly seconds: number;
+}
+
+/** `closed`: connections that the server closed. */
+interface FloodReading {
+  readonly bytes: number;
+  readonly closed: number;
+}
+
+export type FloodProtocol = { flood: { take: FloodPlan; give: FloodReading } };
 
 /** After a connection that could not be made: ports run out, and the flood is to last. */
 const afterRefusalMs = 5;
@@ -10,7 +25,7 @@ const afterRefusalMs = 5;
 async function floodFor({ name, targets, connections, seconds }: FloodPlan): Promise<FloodReading> {
   const kind = floodKinds.find((each) => each.name === name);
   if (kind === undefined) throw new Error(`no such flood: ${name}`);
-  const reading = { bytes: 0, closed: 0, refused: 0 };
+  const reading = { bytes: 0, closed: 0 };
   const endMs = performance.now() + seconds * 1000;
   const until = sleep(seconds * 1000);
   const one = async (): Promise<void> => {
@@ -20,7 +35,6 @@ async function floodFor({ name, targets, connections, seconds }: FloodPlan): Pro
         reading.bytes += bytesSent;
         if (by === 'server') reading.closed += 1;
       } catch {
-        reading.refused += 1;
         await sleep(afterRefusalMs);
       }
   };
@@ -28,4 +42,4 @@ async function floodFor({ name, targets, connections, seconds }: FloodPlan): Pro
   return reading;
 }
 
-answerQuestions<FloodProtocol>(floodService, { flood: floodFor });
+answerQuestions<FloodProtocol>({ flood: floodFor });

@@ -4,8 +4,6 @@
  */
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { HeldConnections } from './held-connections.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -16,9 +14,6 @@ export interface HttpAnswer {
 /** Every answer is read into the same memory and looked at at once. */
 const readBuffer = Buffer.alloc(64 * 1024);
 const statusStart = 'HTTP/1.1 '.length;
-const triesMax = 20;
-/** Until who listens has accepted. */
-const acceptMs = 100;
 const contentLength = /\r\ncontent-length: (\d+)/i;
 
 export class HttpConnection {
@@ -50,24 +45,8 @@ export class HttpConnection {
     return connection;
   }
 
-  /**
-   * The kernel gives a connection to one of the processes that listen: with `heldBy` more are opened, and closed again,
-   * until that process has enough. Rejects when it gets too few.
-   */
-  static async openSome(port: number, count: number, heldBy?: number): Promise<HttpConnection[]> {
-    const kept: HttpConnection[] = [];
-    for (let tries = 0; tries < triesMax && kept.length < count; tries += 1) {
-      const opened = await Promise.all(Array.from({ length: count }, () => HttpConnection.open(port)));
-      const good = heldBy === undefined ? opened : await ofProcess(opened, heldBy, port);
-      kept.push(...good.splice(0, count - kept.length));
-      for (const connection of opened) if (!kept.includes(connection)) connection.close();
-    }
-    if (kept.length < count) throw new Error(`process ${heldBy} got ${kept.length} of ${count} connections`);
-    return kept;
-  }
-
-  get localPort(): number {
-    return this.#socket.localPort ?? 0;
+  static openMany(port: number, count: number): Promise<HttpConnection[]> {
+    return Promise.all(Array.from({ length: count }, () => HttpConnection.open(port)));
   }
 
   /** Where answers and the end of the connection go from now on. */
@@ -96,14 +75,4 @@ export class HttpConnection {
     this.#held = '';
     this.#answered({ status: Number(text.slice(statusStart, statusStart + 3)), text });
   }
-}
-
-async function ofProcess(
-  opened: readonly HttpConnection[],
-  pid: number,
-  port: number,
-): Promise<HttpConnection[]> {
-  await sleep(acceptMs);
-  const held = new HeldConnections(pid, port);
-  return opened.filter(({ localPort }) => held.has('127.0.0.1', localPort));
 }

@@ -5,7 +5,7 @@
  * from being sent.
  */
 import { HttpConnection, type HttpAnswer } from './http-connection.ts';
-import { LatencyRecorder, type LatencyReading } from './latency.ts';
+import { LatencyRecorder, type LatencyReading } from '../harness/latency.ts';
 import type { RequestSet } from './signed-requests.ts';
 
 export interface LoadShape {
@@ -14,10 +14,8 @@ export interface LoadShape {
   readonly seconds: number;
   /** Null: closed loop. */
   readonly ratePerSecond: number | null;
-  /** Of an open loop: it looks once a millisecond only, and leaves its processor to others that load the server. */
+  /** An open loop that looks once a millisecond only, and leaves its core to other load. */
   readonly isCalm?: boolean;
-  /** The process of the server that is to have the connections; any when left out. */
-  readonly heldBy?: number;
 }
 
 export interface LoadReading {
@@ -52,7 +50,7 @@ export class HttpLoad {
   }
 
   async run(shape: LoadShape): Promise<LoadReading> {
-    const connections = await HttpConnection.openSome(shape.port, shape.connections, shape.heldBy);
+    const connections = await HttpConnection.openMany(shape.port, shape.connections);
     try {
       const run = new LoadRun(shape, connections, (slot) => this.#send(slot), this.#requests);
       return await run.finished;

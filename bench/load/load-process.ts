@@ -1,25 +1,37 @@
-/** The process that plays backends and devices: everything that loads a server runs here, away from its processor. */
+/** The process that plays backends and devices: everything that loads a server runs here, away from its core. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Fleet } from './fleet.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+import { LatencyRecorder } from '../harness/latency.ts';
+import { Fleet, type LoginPlan, type LoginReading } from './fleet.ts';
 import { HttpConnection, type HttpAnswer } from './http-connection.ts';
-import { HttpLoad, type LoadShape } from './http-load.ts';
-import { answerQuestions } from './ipc.ts';
-import { LatencyRecorder } from './latency.ts';
-import { loadService, type LoadProtocol, type WakeReading } from './load-protocol.ts';
-import { backendCredential, neighbourCredential } from './population.ts';
-import { range, signAsked, signBatches, signWakeups, type RequestSet } from './signed-requests.ts';
-import { WakeWatch } from './wake-watch.ts';
+import { HttpLoad, type LoadReading, type LoadShape } from './http-load.ts';
+import { signAsked, signBatches, signWakeups, type AskedKind, type RequestSet } from './signed-requests.ts';
+import { WakeWatch, type WakeReading } from './wake-watch.ts';
+
+export type LoadProtocol = {
+  login: { take: LoginPlan; give: LoginReading };
+  /** For so many seconds, one of each device every so often, evenly spread. */
+  heartbeats: { take: { seconds: number; everySeconds: number }; give: null };
+  /** Connections that ended after their login. */
+  lost: { take: null; give: number };
+  /** Devices times dates distinct requests are made and kept. */
+  sign: { take: { kind: AskedKind | 'batches'; devices: number; dates: number }; give: null };
+  /** Sends the requests that were signed last. */
+  query: { take: LoadShape; give: LoadReading };
+  signWakeups: { take: { devices: number; count: number }; give: null };
+  wakeAtRate: { take: LoadShape & { ratePerSecond: number }; give: WakeReading };
+  wakeOneByOne: { take: { port: number; count: number }; give: WakeReading };
+};
 
 const fleet = new Fleet();
 let queries: HttpLoad | null = null;
-let batches: HttpLoad | null = null;
 let wakeups: RequestSet | null = null;
 let wakeupsUsed = 0;
 
-async function wakeAtRate(shape: LoadShape): Promise<WakeReading> {
+async function wakeAtRate(shape: LoadProtocol['wakeAtRate']['take']): Promise<WakeReading> {
   const watch = new WakeWatch(fleet);
-  const count = Math.floor(shape.seconds * (shape.ratePerSecond ?? 0));
-  const load = new HttpLoad(takeWakeups(count), (device, dueMs) => watch.expect(device, dueMs));
+  const unused = nextWakeups(Math.floor(shape.seconds * shape.ratePerSecond));
+  const load = new HttpLoad(unused, (device, dueMs) => watch.expect(device, dueMs));
   return watch.read(await load.run(shape));
 }
 
@@ -27,15 +39,10 @@ async function wakeAtRate(shape: LoadShape): Promise<WakeReading> {
 const packetMsMax = 2000;
 
 /** Each is sent when the one before has been answered and its packet has come. */
-async function wakeOneByOne({
-  port,
-  count,
-  heldBy,
-}: LoadProtocol['wakeOneByOne']['take']): Promise<WakeReading> {
+async function wakeOneByOne({ port, count }: LoadProtocol['wakeOneByOne']['take']): Promise<WakeReading> {
   const watch = new WakeWatch(fleet);
-  const { bytes, devices, goodStatus } = takeWakeups(count);
-  const [connection] = await HttpConnection.openSome(port, 1, heldBy);
-  if (connection === undefined) throw new Error('no connection to wake over');
+  const { bytes, devices, goodStatus } = nextWakeups(count);
+  const connection = await HttpConnection.open(port);
   const answers = new LatencyRecorder();
   const startMs = performance.now();
   let wrong = 0;
@@ -57,12 +64,11 @@ async function wakeOneByOne({
   }
   connection.close();
   const seconds = (performance.now() - startMs) / 1000;
-  const reading = { seconds, ratePerSecond: count / seconds, latency: answers.read(), wrong, firstWrong };
-  return watch.read(reading);
+  return watch.read({ seconds, ratePerSecond: count / seconds, latency: answers.read(), wrong, firstWrong });
 }
 
-/** Never one that was sent before: it would be a repeat, which wakes nobody. */
-function takeWakeups(count: number): RequestSet {
+/** Each is used once: a request that was sent before is a repeat, which wakes no device. */
+function nextWakeups(count: number): RequestSet {
   const from = wakeupsUsed;
   wakeupsUsed += count;
   if (wakeups === null || wakeupsUsed > wakeups.bytes.length) throw new Error('too few wakeups were signed');
@@ -75,32 +81,22 @@ function takeWakeups(count: number): RequestSet {
   };
 }
 
-function signed(load: HttpLoad | null): HttpLoad {
-  if (load === null) throw new Error('no queries were signed');
-  return load;
-}
-
-answerQuestions<LoadProtocol>(loadService, {
+answerQuestions<LoadProtocol>({
   login: (plan) => fleet.login(plan),
-  heartbeats: (seconds) => fleet.heartbeats(seconds),
-  heartbeatCalmly: ({ seconds, everySeconds }) => fleet.heartbeatCalmly(seconds, everySeconds),
-  devicesAt: ({ pid, port }) => fleet.devicesAt(pid, port),
+  heartbeats: ({ seconds, everySeconds }) => fleet.heartbeats(seconds, everySeconds),
   lost: () => fleet.lost,
-  signQueries: ({ kind, devices, dates }) => {
-    queries = new HttpLoad(signAsked(kind, devices, dates));
+  sign: ({ kind, devices, dates }) => {
+    const set = kind === 'batches' ? signBatches(devices, dates) : signAsked(kind, devices, dates);
+    queries = new HttpLoad(set);
     globalThis.gc?.();
     return null;
   },
-  query: (shape) => signed(queries).run(shape),
-  signBatches: ({ devices, dates }) => {
-    batches = new HttpLoad(signBatches(devices, dates));
-    globalThis.gc?.();
-    return null;
+  query: (shape) => {
+    if (queries === null) throw new Error('no queries were signed');
+    return queries.run(shape);
   },
-  queryBatches: (shape) => signed(batches).run(shape),
-  signWakeups: ({ devices, count, isNeighbour = false }) => {
-    const credential = isNeighbour ? neighbourCredential : backendCredential;
-    wakeups = signWakeups(typeof devices === 'number' ? range(devices) : devices, count, credential);
+  signWakeups: ({ devices, count }) => {
+    wakeups = signWakeups(devices, count);
     wakeupsUsed = 0;
     globalThis.gc?.();
     return null;

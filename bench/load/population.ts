@@ -1,4 +1,4 @@
-/** The devices, the backend and its registry that every figure plays with: all follow from a device's number. */
+/** The devices, the backend and its registry of every benchmark: all follow from a device's number. */
 
 export interface DeviceIdentity {
   readonly deviceId: string;
@@ -11,15 +11,7 @@ export const backendCredential = {
   appId: '2818153',
 };
 
-/** Of another application, whose devices are the last ones of a registry that has some. */
-export const neighbourCredential = {
-  accessKeyId: 'AKbench0000000000002',
-  secretKey: 'another secret of benchmarks, as usual',
-  appId: '2818154',
-};
-
 const productId = 'doorbell';
-const neighbourProductId = 'neighbour';
 const idDigits = 7;
 
 export function deviceIdOf(index: number): string {
@@ -34,37 +26,18 @@ export function deviceIdentity(index: number): DeviceIdentity {
 /** `whsec_` and Base64, as the library asks. */
 const webhookSecret = `whsec_${Buffer.from('a secret of benchmarks, for hooks').toString('base64')}`;
 
-/** How many entries `registryText` has: an application, a credential, a product and the devices. */
-export function registryEntries(devices: number): number {
-  return devices + 3;
-}
-
-/**
- * One application, and with `webhookUrl` one hook for all of its events; with `neighbours` another one, whose devices are so many of
- * the last. Source: running.md, Registry file.
- */
-export function registryText(devices: number, webhookUrl?: string, neighbours = 0): string {
-  const owners = [
-    { credential: backendCredential, product_id: productId },
-    ...(neighbours > 0 ? [{ credential: neighbourCredential, product_id: neighbourProductId }] : []),
-  ];
+/** One application; with `webhookUrl`, one hook for all of its events. */
+export function registryText(devices: number, webhookUrl?: string): string {
+  const { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id } = backendCredential;
   return JSON.stringify({
-    applications: owners.map(({ credential: { appId: app_id } }) => ({ app_id, name: 'benchmark' })),
-    credentials: owners.map(({ credential: { accessKeyId, secretKey, appId } }) => ({
-      access_key_id: accessKeyId,
-      secret_key: secretKey,
-      app_id: appId,
-      permissions: ['*'],
-    })),
-    products: owners.map(({ credential: { appId }, product_id }) => ({ product_id, app_ids: [appId] })),
+    applications: [{ app_id, name: 'benchmark' }],
+    credentials: [{ access_key_id, secret_key, app_id, permissions: ['*'] }],
+    products: [{ product_id: productId, app_ids: [app_id] }],
     devices: Array.from({ length: devices }, (_, index) => {
-      const { deviceId, secret } = deviceIdentity(index);
-      const product_id = index < devices - neighbours ? productId : neighbourProductId;
-      return { device_id: deviceId, product_id, secret };
+      const { deviceId: device_id, secret } = deviceIdentity(index);
+      return { device_id, product_id: productId, secret };
     }),
     webhooks:
-      webhookUrl === undefined
-        ? []
-        : [{ app_id: backendCredential.appId, url: webhookUrl, secret: webhookSecret, types: ['*'] }],
+      webhookUrl === undefined ? [] : [{ app_id, url: webhookUrl, secret: webhookSecret, types: ['*'] }],
   });
 }

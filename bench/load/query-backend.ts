@@ -1,10 +1,10 @@
-/** The backend that queries connectivity, and servers that know the devices it asks about. */
+/** The backend that queries connectivity and calls, at servers whose devices sleep. */
+import type { ProbeReading } from '../harness/probe.ts';
+import type { ServerUnderTest } from '../harness/servers.ts';
+import type { Trouble } from '../harness/trouble.ts';
 import type { LoadReading } from './http-load.ts';
-import { expectNoneLost, logIn, startPlayers, type Players } from './players.ts';
-import type { ProbeReading } from './probe-protocol.ts';
-import type { ServerUnderTest } from './servers.ts';
+import { expectNoneLost, logIn, startPlayers } from './players.ts';
 import type { AskedKind } from './signed-requests.ts';
-import type { Trouble } from './trouble.ts';
 
 export const queryConnections = 64;
 /** Fewer than the batches that one application may have under way. */
@@ -15,61 +15,42 @@ export interface QueryReading {
   readonly spent: ProbeReading;
 }
 
-export interface QueryPlan {
-  readonly devices: number;
-  readonly dates: number;
-}
-
 export class QueryBackend {
-  readonly #players: Players = startPlayers();
-  readonly #plan: QueryPlan;
+  readonly #players = startPlayers();
+  readonly #plan: { readonly devices: number; readonly dates: number };
   readonly #trouble: Trouble;
+  #connections = queryConnections;
 
-  constructor(plan: QueryPlan, trouble: Trouble) {
+  constructor(plan: { readonly devices: number; readonly dates: number }, trouble: Trouble) {
     this.#plan = plan;
     this.#trouble = trouble;
   }
 
-  /** Once a round: the dates stay within the server's window while all servers of a round have their turn. */
-  async sign(kind: AskedKind = 'connectivity'): Promise<void> {
+  /** Shortly before they are sent: their dates are valid for some minutes. */
+  async sign(kind: AskedKind | 'batches'): Promise<void> {
     const { devices, dates } = this.#plan;
-    await this.#players.service.ask('signQueries', { kind, devices, dates });
+    this.#connections = kind === 'batches' ? batchConnections : queryConnections;
+    await this.#players.service.ask('sign', { kind, devices, dates });
   }
 
-  /** The same devices in batches, to be asked beside the queries. */
-  async signBatches(): Promise<void> {
-    const { devices, dates } = this.#plan;
-    await this.#players.service.ask('signBatches', { devices, dates });
-  }
-
-  /** In a closed loop. */
-  async askBatches(name: string, server: ServerUnderTest, seconds: number): Promise<QueryReading> {
-    await server.child.probe.ask('reset', null);
-    const shape = { port: server.httpPort, connections: batchConnections, seconds, ratePerSecond: null };
-    const load = await this.#players.service.ask('queryBatches', shape);
-    const spent = await server.child.probe.ask('read', null);
-    this.#trouble.expectGoodAnswers(name, load);
-    return { load, spent };
-  }
-
-  /** `ratePerSecond` null: in a closed loop. `name` is what a wrong answer is told of. */
+  /** Sends the requests that were signed last. `ratePerSecond` null: in a closed loop. */
   async ask(
-    name: string,
+    row: string,
     server: ServerUnderTest,
     seconds: number,
-    ratePerSecond: number | null,
+    ratePerSecond: number | null = null,
   ): Promise<QueryReading> {
     await server.child.probe.ask('reset', null);
-    const shape = { port: server.httpPort, connections: queryConnections, seconds, ratePerSecond };
+    const shape = { port: server.httpPort, connections: this.#connections, seconds, ratePerSecond };
     const load = await this.#players.service.ask('query', shape);
     const spent = await server.child.probe.ask('read', null);
-    this.#trouble.expectGoodAnswers(name, load);
+    this.#trouble.expectGoodAnswers(row, load);
     return { load, spent };
   }
 
-  /** All devices sleep at the server while it is used; none may be lost. Stops neither. */
+  /** All devices sleep at the server while it is used; none may be lost. */
   async withSleepingDevices<Result>(
-    name: string,
+    row: string,
     server: ServerUnderTest,
     use: () => Promise<Result>,
   ): Promise<Result> {
@@ -77,17 +58,17 @@ export class QueryBackend {
     try {
       const plan = { port: server.devicePort, dialect: 'reveille', count: this.#plan.devices } as const;
       await logIn(fleet, plan, this.#trouble);
-      await fleet.service.ask('heartbeats', 1);
+      await fleet.service.ask('heartbeats', { seconds: 1, everySeconds: 1 });
       const result = await use();
-      await expectNoneLost(fleet, name, this.#trouble);
+      await expectNoneLost(fleet, row, this.#trouble);
       return result;
     } finally {
-      await fleet.child.stop();
+      await fleet.stop();
     }
   }
 
-  async stop(): Promise<void> {
-    await this.#players.child.stop();
+  stop(): Promise<void> {
+    return this.#players.stop();
   }
 }
 

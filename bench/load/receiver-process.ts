@@ -1,11 +1,27 @@
-/** The healthy endpoint of a webhook: node:http, which answers 200 as soon as it has the body, and notes how old it is. */
+/** The healthy endpoint of a webhook: node:http, which answers 200 as soon as it has the body, and measures its age. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { answerQuestions } from './ipc.ts';
-import { LatencyRecorder } from './latency.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+import { LatencyRecorder, monotonicMs, type LatencyReading } from '../harness/latency.ts';
 import { readMark } from './marked-events.ts';
-import { monotonicMs } from './peer-protocol.ts';
-import { receiverService, type ReceiverProtocol } from './receiver-protocol.ts';
+
+export type ReceiverProtocol = {
+  /** Gives the port. */
+  listen: { take: null; give: number };
+  /** Latencies begin again; events that have come are still known. */
+  reset: { take: null; give: null };
+  /** When so many different events have come, or after some seconds. */
+  read: { take: number; give: ReceiverReading };
+};
+
+export interface ReceiverReading {
+  /** From an event's birth to its whole body here, first deliveries since `reset`. */
+  readonly latency: LatencyReading;
+  /** Different events since the process began. */
+  readonly received: number;
+  /** Bodies that are none of these events. */
+  readonly strange: number;
+}
 
 /** Longer than the first retry of a webhook takes to come. */
 const patienceMs = 8000;
@@ -13,30 +29,28 @@ const lookAgainMs = 10;
 
 const received = new Set<number>();
 let latency = new LatencyRecorder();
-let repeats = 0;
 let strange = 0;
 
-function take(incoming: IncomingMessage, response: ServerResponse): void {
+function receive(incoming: IncomingMessage, response: ServerResponse): void {
   const chunks: Buffer[] = [];
   incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
   incoming.on('end', () => {
-    note(Buffer.concat(chunks).toString(), monotonicMs());
+    record(Buffer.concat(chunks).toString(), monotonicMs());
     response.writeHead(200, { 'content-length': 0 }).end();
   });
 }
 
-function note(body: string, nowMs: number): void {
+function record(body: string, nowMs: number): void {
   const mark = readMark(body);
   if (mark === null) strange += 1;
-  else if (received.has(mark.number)) repeats += 1;
-  else {
+  else if (!received.has(mark.number)) {
     received.add(mark.number);
     latency.add(nowMs - mark.bornMs);
   }
 }
 
 function listen(): Promise<number> {
-  const server = createServer(take);
+  const server = createServer(receive);
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', () => {
@@ -46,7 +60,7 @@ function listen(): Promise<number> {
   });
 }
 
-answerQuestions<ReceiverProtocol>(receiverService, {
+answerQuestions<ReceiverProtocol>({
   listen,
   reset: () => {
     latency = new LatencyRecorder();
@@ -55,6 +69,6 @@ answerQuestions<ReceiverProtocol>(receiverService, {
   read: async (awaited) => {
     const endMs = monotonicMs() + patienceMs;
     while (received.size < awaited && monotonicMs() < endMs) await sleep(lookAgainMs);
-    return { latency: latency.read(), received: received.size, repeats, strange };
+    return { latency: latency.read(), received: received.size, strange };
   },
 });

@@ -4,7 +4,7 @@
  * signatures. The very same bytes go to peers, which ignore what they do not know.
  */
 import { batchDevicesMax } from '../../src/model/limits.ts';
-import { signRequest, type SigningCredential } from '../../src/protocol/tgv1/sign-request.ts';
+import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import { backendCredential, deviceIdOf } from './population.ts';
 
 /** Requests to be sent in their order, from the first again when all were sent. */
@@ -12,7 +12,7 @@ export interface RequestSet {
   readonly bytes: readonly Buffer[];
   /** The number of the device that the request of the same place is about. */
   readonly devices: readonly number[];
-  /** What a good answer has in it, beside `"code":0`. */
+  /** Text that a good answer contains, besides `"code":0`. */
   readonly marks: readonly string[];
   readonly goodStatus: number;
 }
@@ -24,7 +24,7 @@ const firstDateMs = -10_000;
 const setStepMs = 1000;
 let setsMade = 0;
 
-/** What backends ask about a device; each kind has its own way to tell a good answer. */
+/** Kinds of requests about a device; each has its own mark of a good answer. */
 export type AskedKind = 'connectivity' | 'call-status' | 'credentials';
 
 /** Devices of each request of a batch set: as many as there may be. */
@@ -92,30 +92,19 @@ function buildCredentialsRequest(device: number, atMs: number, index: number): R
   return { head: `POST ${path} HTTP/1.1`, headers, body, mark: `x_device_id=${deviceId}` };
 }
 
-export function range(count: number): number[] {
+function range(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index);
 }
 
 let wakeupsSigned = 0;
 
 /** `count` wakeups over the devices in turn, each with an X-Request-ID of its own. */
-export function signWakeups(
-  devices: readonly number[],
-  count: number,
-  credential: SigningCredential = backendCredential,
-): RequestSet {
+export function signWakeups(devices: number, count: number): RequestSet {
   const path = '/v1/device/wakeup-request';
-  return buildSet(devices, count, 202, (device, atMs) => {
+  return buildSet(range(devices), count, 202, (device, atMs) => {
     const body = JSON.stringify({ device_id: deviceIdOf(device) });
-    const headers = signRequest({
-      credential,
-      method: 'POST',
-      path,
-      rawQuery: '',
-      body: Buffer.from(body),
-      headerSet: 'long',
-      atMs,
-    });
+    const request = { credential: backendCredential, method: 'POST', path, rawQuery: '', atMs };
+    const headers = signRequest({ ...request, body: Buffer.from(body), headerSet: 'long' });
     headers['X-Request-ID'] = `bench-${process.pid}-${(wakeupsSigned += 1)}`;
     return { head: `POST ${path} HTTP/1.1`, headers, body, mark: '"code":0' };
   });

@@ -1,47 +1,72 @@
-/** Modules that come back together, in a process of their own: those of `reveille simulate`, in another hurry. */
+/** Modules that come back together, in a process of their own: those of `reveille simulate`, with another wait before they retry. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openEndpoints } from '../../src/tools/simulator/device-connections.ts';
 import { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
 import { FleetTroubles } from '../../src/tools/simulator/fleet-troubles.ts';
-import { moduleAlone, type DeviceLife } from '../../src/tools/simulator/simulated-device.ts';
-import { answerQuestions } from './ipc.ts';
+import {
+  moduleAlone,
+  type DeviceLife,
+  type RetryAdvice,
+} from '../../src/tools/simulator/simulated-device.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+import { monotonicMs } from '../harness/latency.ts';
 import { deviceIdentity } from './population.ts';
-import { moduleRetry, stormService, type StormFleet, type StormProtocol } from './storm-protocol.ts';
-import { untilNone, watchReturn, type Crowd } from './storm-watch.ts';
+
+interface StormPlan {
+  readonly sleepPort: number;
+  readonly count: number;
+  readonly retry: RetryAdvice;
+  /** Logins a second before there is a storm. */
+  readonly calmPerSecond: number;
+}
+
+export interface ReturnReading {
+  /** On the clock that all processes share: half of them are back, and all. */
+  readonly halfMs: number;
+  readonly allMs: number;
+  /** Attempts that were refused or broke off. */
+  readonly failed: number;
+  /** How many are back: fewer than all when that took too long. */
+  readonly present: number;
+  /** Why attempts failed, the most frequent reason first. */
+  readonly reasons: readonly string[];
+}
+
+export type StormProtocol = {
+  /** Answered when all are asleep. */
+  start: { take: StormPlan; give: null };
+  /** Answered when all have lost their connections; from then on they come back. */
+  lost: { take: null; give: null };
+  /** When all are back, or after so many seconds; failed attempts count from now on. */
+  returned: { take: number; give: ReturnReading };
+};
 
 const heartbeatSeconds = 50;
-/** Without bound: what holds them back is the server, and their manner. */
+/** No bound: only the server and their wait hold them back. */
 const rampPerSecond = 1_000_000;
 const calmSecondsMax = 600;
+const lookMs = 20;
 const habits = { onlineMs: 0, bootMs: 0 };
 const clock = new SystemClock();
 
-let plan: StormFleet | null = null;
+let plan: StormPlan | null = null;
 let fleet: DeviceFleet | null = null;
-let failedBefore = 0;
 let troubles = new FleetTroubles();
 
-const crowd: Crowd = {
-  get size() {
-    return plan?.count ?? 0;
-  },
-  get present() {
-    return fleet?.tally.inStage('asleep') ?? 0;
-  },
-  get failed() {
-    const { refused = 0, errors = 0 } = fleet?.tally ?? {};
-    return refused + errors;
-  },
-  get reasons() {
-    return troubles.list();
-  },
-};
+function present(): number {
+  return fleet?.tally.inStage('asleep') ?? 0;
+}
+
+function failed(): number {
+  const { refused = 0, errors = 0 } = fleet?.tally ?? {};
+  return refused + errors;
+}
 
 /** `hasLost`: they begin as modules do that have just lost their connection, and not one after the other. */
-function open(of: StormFleet, hasLost: boolean): DeviceFleet {
-  const { port, from, count, devices, manner, calmPerSecond } = of;
-  const address = `127.0.0.1:${port}`;
-  const alone = moduleAlone(address, heartbeatSeconds, moduleRetry[manner]);
+function open({ sleepPort, count, retry, calmPerSecond }: StormPlan, hasLost: boolean): DeviceFleet {
+  const address = `127.0.0.1:${sleepPort}`;
+  const alone = moduleAlone(address, heartbeatSeconds, retry);
   const life = hasLost ? afterLoss(alone) : alone;
   const endpoints = {
     clock,
@@ -50,17 +75,17 @@ function open(of: StormFleet, hasLost: boolean): DeviceFleet {
     sleep: { address, tls: null },
     wakeMode: 'fixed',
     heartbeatSeconds,
-    devices,
+    devices: count,
     onMessage: () => undefined,
   } as const;
-  const identities = Array.from({ length: count }, (_, index) => deviceIdentity(from + index));
+  const identities = Array.from({ length: count }, (_, index) => deviceIdentity(index));
   const opened = new DeviceFleet(
     identities,
     { life, rampPerSecond: hasLost ? rampPerSecond : calmPerSecond, ...habits },
     {
       clock,
       random: Math.random,
-      endpointsOf: (device, number) => openEndpoints(endpoints, device, from + number),
+      endpointsOf: (device, number) => openEndpoints(endpoints, device, number),
       onWake: () => undefined,
       onAwake: () => undefined,
       onTrouble: (_, error) => void troubles.add(error),
@@ -80,38 +105,41 @@ function afterLoss(life: DeviceLife): DeviceLife {
   };
 }
 
-/** Held back by nothing but their manner, and not by the pace at which they came first. */
-function reopen(): void {
-  if (plan === null) throw new Error('nobody is there');
-  fleet?.stop();
+async function watchReturn(count: number, secondsMax: number): Promise<ReturnReading> {
+  const endMs = monotonicMs() + secondsMax * 1000;
+  const failedBefore = failed();
   troubles = new FleetTroubles();
-  fleet = open(plan, true);
-  failedBefore = 0;
+  let halfMs: number | null = null;
+  for (;;) {
+    const nowMs = monotonicMs();
+    if (present() >= count / 2) halfMs ??= nowMs;
+    if (present() >= count || nowMs > endMs) {
+      const reasons = troubles.list().map((trouble) => `${trouble.count} × ${trouble.reason}`);
+      const counts = { failed: failed() - failedBefore, present: present() };
+      return { halfMs: halfMs ?? nowMs, allMs: nowMs, ...counts, reasons };
+    }
+    await sleep(lookMs);
+  }
 }
 
-answerQuestions<StormProtocol>(stormService, {
-  start: async (of) => {
-    plan = of;
-    fleet = open(of, false);
-    const { present } = await watchReturn(crowd, calmSecondsMax, 0);
-    if (present < of.count) throw new Error(`${present} of ${of.count} devices are asleep`);
+function planned(): StormPlan {
+  if (plan === null) throw new Error('no modules were started');
+  return plan;
+}
+
+answerQuestions<StormProtocol>({
+  start: async (started) => {
+    plan = started;
+    fleet = open(started, false);
+    const { present: asleep } = await watchReturn(started.count, calmSecondsMax);
+    if (asleep < started.count) throw new Error(`${asleep} of ${started.count} devices are asleep`);
     return null;
   },
   lost: async () => {
-    await untilNone(crowd);
-    reopen();
+    while (present() > 0) await sleep(lookMs);
+    fleet?.stop();
+    fleet = open(planned(), true);
     return null;
   },
-  mark: () => {
-    failedBefore = crowd.failed;
-    troubles = new FleetTroubles();
-    return null;
-  },
-  present: () => crowd.present,
-  drop: (manner) => {
-    if (plan !== null) plan = { ...plan, manner };
-    reopen();
-    return null;
-  },
-  returned: (secondsMax) => watchReturn(crowd, secondsMax, failedBefore),
+  returned: (secondsMax) => watchReturn(planned().count, secondsMax),
 });

@@ -1,11 +1,21 @@
 /**
- * Measures from a POST to the bytes at the device. Both ends are in this process, so that one clock sees both:
- * what is measured holds this process's own turn of the event loop, for us and for peers alike.
+ * Measures from a POST to the bytes at the device. Both ends are in this process, so that one clock sees both: its own turn of
+ * the event loop is part of every latency, for us and for peers alike.
  */
+import { LatencyRecorder, type LatencyReading } from '../harness/latency.ts';
 import type { Fleet } from './fleet.ts';
-import { LatencyRecorder } from './latency.ts';
-import type { WakeReading } from './load-protocol.ts';
 import type { LoadReading } from './http-load.ts';
+
+export interface WakeReading {
+  /** From when the POST was due to when its 8 bytes were read at the device. */
+  readonly wake: LatencyReading;
+  /** Answers to the POSTs. */
+  readonly answers: LoadReading;
+  /** Wakeups whose packet did not come. */
+  readonly missing: number;
+  /** Other bytes, and packets that were not asked for. */
+  readonly strange: number;
+}
 
 const packet = Buffer.from('983b16f8f39c0000', 'hex');
 const settleMs = 200;
@@ -18,7 +28,7 @@ export class WakeWatch {
   #arrived: () => void = () => undefined;
 
   constructor(fleet: Fleet) {
-    fleet.takePacket = (device, chunk) => this.#take(device, chunk);
+    fleet.takePacket = (device, chunk) => this.#record(device, chunk);
   }
 
   expect(device: number, dueMs: number): void {
@@ -37,7 +47,7 @@ export class WakeWatch {
     return { wake: this.#latency.read(), answers, missing: this.#due.size, strange: this.#strange };
   }
 
-  #take(device: number, chunk: Buffer): void {
+  #record(device: number, chunk: Buffer): void {
     const dueMs = this.#due.get(device);
     if (dueMs === undefined || !chunk.equals(packet)) this.#strange += 1;
     else this.#latency.add(performance.now() - dueMs);

@@ -1,6 +1,6 @@
 /** aedes, an MQTT broker on Node, with its defaults: what one would otherwise hold sleeping devices with. */
 import { Aedes } from 'aedes';
-import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
+import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 import { listenForDevices } from './device-listener.ts';
 
 async function listen(): Promise<PeerPorts> {

@@ -3,7 +3,7 @@
  * shared by all of them. It says nothing, asks nothing, and throws away what arrives.
  */
 import type { Socket } from 'node:net';
-import { answerAsPeer, Arrivals, type PeerPorts } from '../load/peer-protocol.ts';
+import { answerAsPeer, Arrivals, type PeerPorts } from './answer-as-peer.ts';
 import { listenForDevices } from './device-listener.ts';
 
 const arrivals = new Arrivals();

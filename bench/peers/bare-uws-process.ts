@@ -1,6 +1,6 @@
 /** uWebSockets.js with nothing around it: reads one query parameter and answers. No signatures, no store. */
 import { ListeningApps } from '../../src/lib/uws.ts';
-import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
+import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 import { connectivityAnswer } from './connectivity-answer.ts';
 
 /** Made once, and cut where the device id stands: writing it by hand is the fastest such a handler can be. */

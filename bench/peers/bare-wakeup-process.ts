@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { ListeningApps, type HttpResponse } from '../../src/lib/uws.ts';
-import { answerAsPeer, Arrivals, type PeerPorts } from '../load/peer-protocol.ts';
+import { answerAsPeer, Arrivals, type PeerPorts } from './answer-as-peer.ts';
 import { listenForDevices } from './device-listener.ts';
 
 const packet = Buffer.from('983b16f8f39c0000', 'hex');

@@ -1,5 +1,5 @@
 /**
- * The least that can tell a receiver of an event: one HTTP POST of the same body at the moment it happens, over
+ * The least that can deliver an event: one HTTP POST of the same body at the moment it happens, over
  * kept-alive connections of node:http. No log, no signature, no order, no second attempt. The receiver's port is its
  * argument.
  */
@@ -7,10 +7,9 @@ import { Agent, request } from 'node:http';
 import type { LoggedEvent } from '../../src/model/events.ts';
 import { generateEventId, type ProductId } from '../../src/model/ids.ts';
 import { encodeEvent } from '../../src/protocol/rest/events.ts';
-import { answerQuestions } from '../load/ipc.ts';
-import { markedEvent } from '../load/marked-events.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+import { markedEvent, type EventSourceProtocol } from '../load/marked-events.ts';
 import { Pace } from '../load/pace.ts';
-import { eventSourceService, type EventSourceProtocol } from '../load/event-source-protocol.ts';
 
 const agent = new Agent({ keepAlive: true });
 const port = Number(process.argv[2]);
@@ -31,7 +30,7 @@ function post(devices: number): void {
   sent.end(body);
 }
 
-answerQuestions<EventSourceProtocol>(eventSourceService, {
+answerQuestions<EventSourceProtocol>({
   write: ({ devices, ratePerSecond }) => {
     pace = new Pace(ratePerSecond, () => post(devices));
     return null;

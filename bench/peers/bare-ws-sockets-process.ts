@@ -10,7 +10,7 @@ import { WebSocketServer } from '../../src/lib/connections/web-socket-library.ts
 import { sessionKeyLength } from '../../src/lib/session-key.ts';
 import { signalMessageBytesMax } from '../../src/model/limits.ts';
 import { encodeChallenge, encodeWelcome } from '../../src/protocol/signal/server-message.ts';
-import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
+import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 
 const challenge = encodeChallenge('k'.repeat(sessionKeyLength));
 const welcome = encodeWelcome({

@@ -1,4 +1,4 @@
-/** What a connectivity query is answered, for the peers that answer it: the same fields and bytes as ours. */
+/** The answer of peers to a connectivity query: the same fields and bytes as ours. */
 
 const loggedInAt = 1_763_712_000;
 

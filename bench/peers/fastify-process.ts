@@ -1,6 +1,6 @@
 /** Fastify as its documentation advises: one route, a response schema for its fast serializer, no logger. No signatures. */
 import Fastify, { type FastifyInstance } from 'fastify';
-import { answerAsPeer, type PeerPorts } from '../load/peer-protocol.ts';
+import { answerAsPeer, type PeerPorts } from './answer-as-peer.ts';
 import { connectivityAnswer } from './connectivity-answer.ts';
 
 const seconds = { type: ['integer', 'null'] };

@@ -1,16 +1,14 @@
 /**
- * Our server as `reveille serve` starts it, in a process that also appends events to its log at a fixed rate: what
- * would cause so many, logins or calls, would cost more than writing them does, and is not what is measured.
+ * Our server as `reveille serve` starts it, in a process that also appends events to its log at a fixed rate: logins or calls
+ * that cause as many events would cost more than the events, and are not measured here.
  */
 import { SystemClock } from '../../src/lib/system-clock.ts';
 import { openLog } from '../../src/server/bootstrap/logging.ts';
 import { startServer } from '../../src/server/bootstrap/server.ts';
 import { loadSettings } from '../../src/server/config/settings.ts';
-import { eventSourceService, type WriterProtocol } from '../load/event-source-protocol.ts';
-import { answerQuestions } from '../load/ipc.ts';
-import { isMarked, markedEvent } from '../load/marked-events.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+import { markedEvent, requestIdOf, type EventSourceProtocol } from '../load/marked-events.ts';
 import { Pace } from '../load/pace.ts';
-import { monotonicMs } from '../load/peer-protocol.ts';
 
 const settings = loadSettings({ env: process.env });
 const { log, announce } = openLog(settings.log);
@@ -30,9 +28,10 @@ function append(): void {
 /** The log is in order: when one more is committed, all before it are. */
 function appendAndAwait(): Promise<void> {
   return new Promise((resolve) => {
-    const number = written;
+    const last = requestIdOf(written);
     const stop = events.follow((batch) => {
-      if (!batch.some((event) => isMarked(event, number))) return;
+      const isCommitted = batch.some(({ data }) => 'request_id' in data && data.request_id === last);
+      if (!isCommitted) return;
       stop();
       resolve();
     });
@@ -40,7 +39,7 @@ function appendAndAwait(): Promise<void> {
   });
 }
 
-answerQuestions<WriterProtocol>(eventSourceService, {
+answerQuestions<EventSourceProtocol>({
   write: ({ devices, ratePerSecond }) => {
     devicesInTurn = devices;
     pace = new Pace(ratePerSecond, append);
@@ -51,6 +50,5 @@ answerQuestions<WriterProtocol>(eventSourceService, {
     await appendAndAwait();
     return written;
   },
-  head: () => ({ head: events.head, atMs: monotonicMs() }),
 });
 announce({ listeners: server.listeners }, 'ready');

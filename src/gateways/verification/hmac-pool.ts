@@ -29,7 +29,7 @@ export interface HmacPoolOptions {
   readonly workerFile?: URL;
 }
 
-/** One message costs the main loop as much as verifying about ten small jobs, or hashing 24 KiB (bench/verification-share.ts). */
+/** One message costs the main loop as much as verifying about ten small jobs, or hashing 24 KiB. */
 const defaults = {
   batches: hmacBatchesMax,
   batchJobsMax: hmacBatchJobsMax,

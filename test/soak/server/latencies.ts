@@ -1,5 +1,5 @@
 /** Latencies since they were last read, and how often each kind of error has been since then. */
-import { LatencyRecorder } from '../../../bench/load/latency.ts';
+import { LatencyRecorder } from '../../../bench/harness/latency.ts';
 import type { Latency } from './samples.ts';
 
 export class Latencies {

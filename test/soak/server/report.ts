@@ -1,8 +1,8 @@
 /** The report of a soak: a page in Markdown, its plots, and the figures that both are made of. */
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
-import { formatNumber, table } from '../../../bench/load/figure.ts';
-import { drawPlot, type Panel, type Plot, type Series } from '../../../bench/page/svg-plot.ts';
+import { formatNumber, table } from '../../../bench/harness/tables.ts';
+import { drawPlot, type Panel, type Plot, type Series } from './svg-plot.ts';
 import { checkout } from '../../support/checkout.ts';
 import { warmUpSeconds, type SoakPlan } from './plan.ts';
 import { roles, type Latency, type Role } from './samples.ts';

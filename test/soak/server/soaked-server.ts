@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { childOf } from '../../../bench/load/process-time.ts';
+import { childOf } from '../../../bench/harness/process-time.ts';
 import type { ClusterJson } from '../../../src/server/membership/cluster-json.ts';
 import { runCli } from '../../support/cli-process.ts';
 import { startServerProcess, withMedia, type ServerProcess } from '../../support/server-process.ts';

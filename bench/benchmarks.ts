@@ -1,0 +1,27 @@
+/** Every benchmark, by the name on the command line. */
+import { callsHeld } from './figures/calls-held.ts';
+import { credentials } from './figures/credentials.ts';
+import { hostile } from './figures/hostile.ts';
+import { logins } from './figures/logins.ts';
+import { media } from './figures/media.ts';
+import { memory } from './figures/memory.ts';
+import { queries } from './figures/queries.ts';
+import { registry } from './figures/registry.ts';
+import { storms } from './figures/storms.ts';
+import { wakeups } from './figures/wakeups.ts';
+import { webhooks } from './figures/webhooks.ts';
+import type { Benchmark } from './harness/benchmark.ts';
+
+export const benchmarks: Readonly<Record<string, Benchmark>> = {
+  queries,
+  credentials,
+  logins,
+  wakeups,
+  memory,
+  webhooks,
+  media,
+  'calls-held': callsHeld,
+  storms,
+  registry,
+  hostile,
+};

@@ -1,0 +1,206 @@
+/** The cost of a call at the media process, the latency of its pictures, and how many calls one core carries. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ofLandscape } from '../../test/pictures/expectations.ts';
+import {
+  atLeast,
+  atMost,
+  interleave,
+  ratioTo,
+  type Benchmark,
+  type Measurement,
+  type Target,
+} from '../harness/benchmark.ts';
+import { Player, serverCore } from '../harness/child.ts';
+import { startReveille, type ReveilleServer } from '../harness/servers.ts';
+import { CallLoad } from '../media/call-load.ts';
+import type { LegsProtocol } from '../media/legs-process.ts';
+import { NaturalClips, type Clip } from '../media/natural-clips.ts';
+import { bridgeKey, framesPerSecond } from '../media/played-call.ts';
+import type { TranscoderProtocol } from '../media/transcoder-process.ts';
+
+const kinds = [
+  { name: 'MJPEG', format: 'mjpeg', hasSound: false },
+  { name: 'H.264', format: 'h264', hasSound: false },
+  { name: 'H.264 and sound', format: 'h264', hasSound: true },
+] as const;
+type Kind = (typeof kinds)[number];
+
+/** `callsPerLevel`: begun at a time to find how many a core carries, measured for `levelSeconds`. */
+const plans = {
+  full: {
+    kinds,
+    framesPerPhotograph: 30,
+    warmUpSeconds: 4,
+    seconds: 20,
+    calls: 10,
+    callsPerLevel: 5,
+    levelSeconds: 4,
+    callsMax: 90,
+  },
+  smoke: {
+    kinds: kinds.slice(2),
+    framesPerPhotograph: 2,
+    warmUpSeconds: 0.5,
+    seconds: 1,
+    calls: 2,
+    callsPerLevel: 1,
+    levelSeconds: 1,
+    callsMax: 3,
+  },
+};
+const source = { width: 640, height: 480 };
+const [, expectation] = ofLandscape;
+const stepsPasses = 4;
+/** A picture that is not there when the next frame is due is late. */
+const frameMsMax = 66;
+
+const rows = {
+  steps: ({ name }: Kind) => `${name}: decode, scale, encode alone`,
+  calls: ({ name }: Kind, count: number) => `${name}: ${count} call${count === 1 ? '' : 's'}`,
+  work: (kind: Kind, count: number) => `${rows.calls(kind, count)}, the worker alone`,
+  held: ({ name }: Kind) => `${name}: the most calls held`,
+};
+
+async function measure(measurement: Measurement): Promise<void> {
+  const plan = plans[measurement.scale];
+  const clips = new NaturalClips({ ...plan, repeats: 1 });
+  try {
+    const sources = { mjpeg: await clips.clip('mjpeg', source), h264: await clips.clip('h264', source) };
+    await interleave(plan.kinds, measurement.runs, (kind) =>
+      measureKind(kind, sources[kind.format], measurement),
+    );
+  } finally {
+    clips.remove();
+  }
+}
+
+async function measureKind(kind: Kind, clip: Clip, measurement: Measurement): Promise<void> {
+  measurement.samples.add(rows.steps(kind), { cpuShare: await measureSteps(clip, measurement) });
+  const legs = new Player<LegsProtocol>(new URL('../media/legs-process.ts', import.meta.url));
+  let server: ReveilleServer | null = null;
+  try {
+    // A load of 1 admits every call that can still be carried.
+    const env = {
+      REVEILLE_MEDIA_PROCESS: 'child',
+      REVEILLE_MEDIA_BRIDGE_KEYS: bridgeKey,
+      REVEILLE_MEDIA_LOAD_MAX: '1',
+    };
+    server = await startReveille({ devices: plans[measurement.scale].callsMax, env });
+    await legs.service.ask('load', clip.file);
+    await measureCalls(kind, new CallLoad(server, legs, kind.hasSound), measurement);
+  } finally {
+    await legs.stop();
+    await server?.stop();
+  }
+}
+
+/** The share of a core that the pictures of a call take on one thread, without the call. */
+async function measureSteps(clip: Clip, { trouble }: Measurement): Promise<number> {
+  const entry = new URL('../media/transcoder-process.ts', import.meta.url);
+  const { service, child } = new Player<TranscoderProtocol>(entry, { core: serverCore });
+  try {
+    if (expectation === undefined) throw new Error('there is a fitted picture to make');
+    await service.ask('load', clip.file);
+    await service.ask('steps', { expectation, passes: 1 });
+    const reading = await service.ask('steps', { expectation, passes: stepsPasses });
+    if (reading.wrong > 0) trouble.add(`${reading.wrong} pictures of one thread were wrong`);
+    return (reading.cpuSeconds / reading.frames) * framesPerSecond;
+  } finally {
+    await child.stop();
+  }
+}
+
+async function measureCalls(
+  kind: Kind,
+  load: CallLoad,
+  { scale, samples, trouble }: Measurement,
+): Promise<void> {
+  const plan = plans[scale];
+  await sleep(plan.warmUpSeconds * 1000);
+  const idle = await load.idleShare(plan.warmUpSeconds);
+  for (const count of [1, plan.calls]) {
+    const row = rows.calls(kind, count);
+    if ((await load.growTo(count)) < count) trouble.add(`${row}: not all were admitted`);
+    await load.play(plan.warmUpSeconds);
+    const { reading, cpuShare, loadShare } = await load.play(plan.seconds);
+    const { missing, frames, latency } = reading;
+    if (missing > 0) trouble.add(`${row}: ${missing} of ${frames} pictures did not come`);
+    const share = { cpuShare: (cpuShare - idle) / count, loadBusy: loadShare * 100 };
+    samples.add(row, { ...share, p50: latency.p50Ms, p99: latency.p99Ms });
+    samples.add(rows.work(kind, count), await load.workTimes());
+  }
+  samples.add(rows.held(kind), await findMost(load, plan));
+}
+
+/** Adds calls until a picture is late or missing. */
+async function findMost(
+  load: CallLoad,
+  { callsPerLevel, levelSeconds, calls, callsMax }: (typeof plans)['full' | 'smoke'],
+): Promise<Record<string, number>> {
+  let held: Record<string, number> = { held: 0 };
+  for (let count = calls; count <= callsMax; count += callsPerLevel) {
+    if ((await load.growTo(count)) < count) break;
+    await load.play(1);
+    const { reading, loadShare } = await load.play(levelSeconds);
+    const { p50Ms: p50, p99Ms: p99 } = reading.latency;
+    if (reading.missing > 0 || p99 >= frameMsMax) break;
+    held = { held: count, p50, p99, loadBusy: loadShare * 100 };
+  }
+  return held;
+}
+
+function targetsOf(kind: Kind): Target[] {
+  const row = rows.calls(kind, calls);
+  const held: Target[] = [
+    {
+      what: `Calls held on one core, ${kind.name}`,
+      row: rows.held(kind),
+      metric: 'held',
+      unit: '',
+      compared: { kind: 'alone' },
+      bound: kind.hasSound ? null : atLeast(60),
+    },
+  ];
+  if (kind.hasSound) return held;
+  return [
+    ...held,
+    {
+      what: '… core share of a call, against its pictures’ steps',
+      row,
+      metric: 'cpuShare',
+      unit: '',
+      compared: ratioTo(rows.steps(kind)),
+      bound: atMost(1.3),
+    },
+    {
+      what: `… p99 of a picture at ${calls} calls, against the worker’s own`,
+      row,
+      metric: 'p99',
+      unit: 'ms',
+      compared: ratioTo(rows.work(kind, calls)),
+      bound: atMost(2),
+    },
+  ];
+}
+
+const { seconds, calls, callsPerLevel, levelSeconds } = plans.full;
+
+export const callsHeld: Benchmark = {
+  title: 'Calls at the media process',
+  runs: 1,
+  notes: [
+    `Natural clips of ${source.width}×${source.height} to 320×240 fit, ${framesPerSecond} frames a second from each bridge, ${seconds} s after a ` +
+      'warm-up; server and media process on one core, the legs on the other. Sound: PCM and A-law, both ways.',
+    `Core share: CPU of the media process less that of an idle one, by the calls; floor: the same steps in a loop, ${framesPerSecond} a second.`,
+    'Latency: from the frame at the bridge leg to its picture at the device leg; floor: the worker’s own time.',
+    `Calls held: ${callsPerLevel} more at a time, ${levelSeconds} s each, until the p99 is ${frameMsMax} ms or a frame has no picture.`,
+  ],
+  columns: [
+    { metric: 'cpuShare', title: 'core share of a call', digits: 4 },
+    { metric: 'p50', title: 'p50 ms', digits: 2 },
+    { metric: 'p99', title: 'p99 ms', digits: 2 },
+    { metric: 'held', title: 'calls held', digits: 0 },
+  ],
+  targets: kinds.flatMap(targetsOf),
+  measure,
+};

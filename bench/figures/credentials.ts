@@ -1,0 +1,84 @@
+/** Call credentials and call status, against connectivity queries at the same server. */
+import {
+  atLeast,
+  inTurn,
+  interleave,
+  ratioTo,
+  type Benchmark,
+  type Measurement,
+} from '../harness/benchmark.ts';
+import { startReveille, type Verification } from '../harness/servers.ts';
+import { closedMetrics, QueryBackend, queryConnections } from '../load/query-backend.ts';
+import type { AskedKind } from '../load/signed-requests.ts';
+
+/** `dates`: also the rooms of a device; a device has at most four sessions. */
+const plans = {
+  full: { devices: 18_000, dates: 4, warmUpSeconds: 1, seconds: 4 },
+  smoke: { devices: 300, dates: 4, warmUpSeconds: 0.1, seconds: 0.3 },
+};
+const verifications: readonly Verification[] = ['inline', 'pool'];
+const kinds: readonly AskedKind[] = ['connectivity', 'call-status', 'credentials'];
+
+async function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+  const plan = plans[scale];
+  const backend = new QueryBackend(plan, trouble);
+  const measureServer = async (verification: Verification, run: number): Promise<void> => {
+    const server = await startReveille({ devices: plan.devices, verification });
+    try {
+      await backend.withSleepingDevices(verification, server, async () => {
+        for (const kind of inTurn(kinds, run)) {
+          const row = `${verification}: ${kind}`;
+          await backend.sign(kind);
+          await backend.ask(row, server, plan.warmUpSeconds);
+          samples.add(row, closedMetrics(await backend.ask(row, server, plan.seconds)));
+        }
+      });
+    } finally {
+      await server.stop();
+    }
+  };
+  try {
+    await interleave(verifications, runs, measureServer);
+  } finally {
+    await backend.stop();
+  }
+}
+
+const { devices, dates, seconds } = plans.full;
+const againstConnectivity = {
+  metric: 'rate',
+  unit: '/s',
+  compared: ratioTo('pool: connectivity'),
+};
+
+export const credentials: Benchmark = {
+  title: 'Call credentials and call status',
+  runs: 2,
+  notes: [
+    `${devices * dates} distinct signed requests of each kind over ${devices} devices that sleep at the server; a closed loop over ` +
+      `${queryConnections} keep-alive connections, ${seconds} s after a warm-up; the kinds take turns at one server.`,
+    'Credentials: every request is a room of its own and begins a session, which is on disk before the answer; the fifth session of ' +
+      'a device ends its oldest.',
+  ],
+  columns: [
+    { metric: 'rate', title: 'requests/s', digits: 0 },
+    { metric: 'cpuUs', title: 'server CPU µs', digits: 1 },
+    { metric: 'p50', title: 'p50 ms', digits: 2 },
+    { metric: 'p99', title: 'p99 ms', digits: 2 },
+  ],
+  targets: [
+    {
+      ...againstConnectivity,
+      what: 'Call credentials, against connectivity queries',
+      row: 'pool: credentials',
+      bound: atLeast(0.35),
+    },
+    {
+      ...againstConnectivity,
+      what: 'Call status, against connectivity queries',
+      row: 'pool: call-status',
+      bound: atLeast(0.9),
+    },
+  ],
+  measure,
+};

@@ -1,0 +1,123 @@
+/** Signed connectivity queries, against Fastify and bare uWebSockets.js without signatures. */
+import { atLeast, atMost, inTurn, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
+import { batchConnections, closedMetrics, QueryBackend, queryConnections } from '../load/query-backend.ts';
+import { devicesOfBatch } from '../load/signed-requests.ts';
+
+const plans = {
+  full: { devices: 10_000, dates: 10, warmUpSeconds: 2, seconds: 5 },
+  smoke: { devices: 200, dates: 5, warmUpSeconds: 0.1, seconds: 0.3 },
+};
+
+interface Contender {
+  readonly row: string;
+  readonly kind: 'peer' | 'ours';
+  readonly start: (devices: number) => Promise<ServerUnderTest>;
+}
+
+const ours = (verification: Verification): Contender => ({
+  row: verification,
+  kind: 'ours',
+  start: (devices) => startReveille({ devices, verification }),
+});
+
+const contenders: readonly Contender[] = [
+  { row: 'Fastify', kind: 'peer', start: () => startPeer('fastify') },
+  { row: 'bare uWS', kind: 'peer', start: () => startPeer('bare-uws') },
+  ours('inline'),
+  ours('pool'),
+];
+
+async function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+  const plan = plans[scale];
+  const backend = new QueryBackend(plan, trouble);
+  try {
+    for (let run = 0; run < runs; run += 1)
+      for (const contender of inTurn(contenders, run))
+        samples.add(contender.row, await measureOne(contender, plan, backend));
+  } finally {
+    await backend.stop();
+  }
+}
+
+async function measureOne(
+  { row, kind, start }: Contender,
+  { devices, warmUpSeconds, seconds }: (typeof plans)['full'],
+  backend: QueryBackend,
+): Promise<Record<string, number>> {
+  const server = await start(devices);
+  const ask = async (): Promise<Record<string, number>> => {
+    await backend.sign('connectivity');
+    await backend.ask(row, server, warmUpSeconds);
+    return closedMetrics(await backend.ask(row, server, seconds));
+  };
+  try {
+    if (kind === 'peer') return await ask();
+    return await backend.withSleepingDevices(row, server, async () => {
+      const single = await ask();
+      await backend.sign('batches');
+      await backend.ask(row, server, warmUpSeconds);
+      const batches = closedMetrics(await backend.ask(row, server, seconds), devicesOfBatch);
+      const batchGain = (batches['perCpuSecond'] ?? NaN) / (single['perCpuSecond'] ?? NaN);
+      return { ...single, batchRate: batches['rate'] ?? NaN, batchCpuUs: batches['cpuUs'] ?? NaN, batchGain };
+    });
+  } finally {
+    await server.stop();
+  }
+}
+
+const { devices, dates, seconds } = plans.full;
+const queriesPerCpuSecond = { row: 'inline', metric: 'perCpuSecond', unit: '/s' };
+
+export const queries: Benchmark = {
+  title: 'Signed connectivity queries',
+  runs: 3,
+  notes: [
+    `${devices * dates} distinct signed requests: ${devices} devices that sleep, ${dates} dates each; ${queryConnections} keep-alive ` +
+      `connections without pipelining, a closed loop of ${seconds} s after a warm-up.`,
+    'The peers get the same bytes and answer the same JSON, unsigned and without a store.',
+    'The load generator is one Node process: where a server is less than about 95 % busy, its rate is the generator’s.',
+    `Batches: ${devicesOfBatch} devices in each, over ${batchConnections} connections.`,
+  ],
+  columns: [
+    { metric: 'rate', title: 'queries/s', digits: 0 },
+    { metric: 'cpuUs', title: 'server CPU µs/query', digits: 1 },
+    { metric: 'mainCpuUs', title: 'main thread CPU µs', digits: 1 },
+    { metric: 'busy', title: 'busy %', digits: 0 },
+    { metric: 'p50', title: 'p50 ms', digits: 2 },
+    { metric: 'p99', title: 'p99 ms', digits: 2 },
+    { metric: 'batchRate', title: 'in batches: devices/s', digits: 0 },
+    { metric: 'batchCpuUs', title: 'CPU µs/device', digits: 2 },
+  ],
+  targets: [
+    {
+      ...queriesPerCpuSecond,
+      what: 'Signed queries per CPU-second, against Fastify (unsigned)',
+      compared: ratioTo('Fastify'),
+      bound: atLeast(1.15),
+    },
+    {
+      ...queriesPerCpuSecond,
+      what: '… against bare uWebSockets.js (unsigned)',
+      compared: ratioTo('bare uWS'),
+      bound: atLeast(0.5),
+    },
+    {
+      what: 'CPU of the main thread for a query, `pool` against `inline`',
+      row: 'pool',
+      metric: 'mainCpuUs',
+      unit: 'µs',
+      compared: ratioTo('inline'),
+      bound: atMost(0.7),
+    },
+    {
+      what: 'Devices per CPU-second in batches, times those one by one',
+      row: 'pool',
+      metric: 'batchGain',
+      unit: '',
+      compared: { kind: 'alone' },
+      bound: atLeast(10),
+    },
+  ],
+  measure,
+};

@@ -1,0 +1,133 @@
+/** From a signed POST to 8 bytes at the device, against the least that can do it. */
+import { atMost, interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import { startPeer, startReveille, type ServerUnderTest, type Verification } from '../harness/servers.ts';
+import type { Trouble } from '../harness/trouble.ts';
+import { expectNoneLost, logIn, startPlayers } from '../load/players.ts';
+
+const plans = {
+  full: { sessions: 15_000, warmUpSeconds: 2, oneByOne: 2000, ratePerSecond: 3000, seconds: 10 },
+  smoke: { sessions: 300, warmUpSeconds: 0.1, oneByOne: 50, ratePerSecond: 500, seconds: 0.5 },
+};
+const connections = 64;
+/** Never reached. */
+const raisedLimits = {
+  REVEILLE_WAKEUP_DEVICE_PER_SECOND: '1000',
+  REVEILLE_WAKEUP_APPLICATION_PER_SECOND: '100000',
+};
+
+interface Contender {
+  readonly row: string;
+  readonly dialect: 'named' | 'reveille';
+  readonly start: (devices: number) => Promise<ServerUnderTest>;
+}
+
+const ours = (verification: Verification): Contender => ({
+  row: verification,
+  dialect: 'reveille',
+  start: (devices) => startReveille({ devices, verification, env: raisedLimits }),
+});
+const bare = 'bare uWS + Map';
+const contenders: readonly Contender[] = [
+  { row: bare, dialect: 'named', start: () => startPeer('bare-wakeup') },
+  ours('pool'),
+  ours('inline'),
+];
+
+function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+  return interleave(contenders, runs, async (contender) =>
+    samples.add(contender.row, await measureOne(contender, plans[scale], trouble)),
+  );
+}
+
+async function measureOne(
+  { row, dialect, start }: Contender,
+  { sessions, warmUpSeconds, oneByOne, ratePerSecond, seconds }: (typeof plans)['full'],
+  trouble: Trouble,
+): Promise<Record<string, number>> {
+  const server = await start(sessions);
+  const players = startPlayers();
+  const { service } = players;
+  const port = server.httpPort;
+  try {
+    const allConnected = server.connected?.(sessions);
+    await logIn(players, { port: server.devicePort, dialect, count: sessions }, trouble);
+    await allConnected;
+    const count = oneByOne + Math.ceil((warmUpSeconds + seconds) * ratePerSecond);
+    await service.ask('signWakeups', { devices: sessions, count });
+    const shape = { port, connections, ratePerSecond };
+    const warmUp = await service.ask('wakeAtRate', { ...shape, seconds: warmUpSeconds });
+    const idle = await service.ask('wakeOneByOne', { port, count: oneByOne });
+    await server.child.probe.ask('reset', null);
+    const loaded = await service.ask('wakeAtRate', { ...shape, seconds });
+    const spent = await server.child.probe.ask('read', null);
+    for (const reading of [warmUp, idle, loaded]) trouble.expectGoodWakes(row, reading);
+    await expectNoneLost(players, row, trouble);
+    return {
+      idleP50: idle.wake.p50Ms,
+      idleP99: idle.wake.p99Ms,
+      rate: loaded.answers.ratePerSecond,
+      loadedP50: loaded.wake.p50Ms,
+      loadedP99: loaded.wake.p99Ms,
+      cpuUs: (spent.cpuSeconds / loaded.wake.count) * 1e6,
+    };
+  } finally {
+    await server.stop();
+    await players.stop();
+  }
+}
+
+const { sessions, oneByOne, ratePerSecond, seconds } = plans.full;
+
+export const wakeups: Benchmark = {
+  title: 'Wakeups',
+  runs: 3,
+  notes: [
+    `From the POST to the 8 bytes at the device, ${sessions} sessions, every wakeup signed and another one. Idle: ${oneByOne} one at a ` +
+      `time. Loaded: ${ratePerSecond}/s for ${seconds} s in an open loop over ${connections} connections, counted from when each was due. ` +
+      'The limits of wakeups are raised.',
+    'Bare: a uWebSockets.js handler that parses the JSON, finds the socket in a Map and writes; it checks, limits and records nothing.',
+    'Backend and devices are one process, so one clock measures both ends.',
+  ],
+  columns: [
+    { metric: 'idleP50', title: 'idle p50 ms', digits: 3 },
+    { metric: 'idleP99', title: 'idle p99 ms', digits: 3 },
+    { metric: 'loadedP50', title: 'loaded p50 ms', digits: 3 },
+    { metric: 'loadedP99', title: 'loaded p99 ms', digits: 3 },
+    { metric: 'cpuUs', title: 'loaded: server CPU µs', digits: 1 },
+  ],
+  targets: [
+    {
+      what: 'Wakeup to the device, idle p50, against a bare POST → socket',
+      row: 'pool',
+      metric: 'idleP50',
+      unit: 'ms',
+      compared: ratioTo(bare),
+      bound: null,
+    },
+    {
+      what: '… idle p99',
+      row: 'pool',
+      metric: 'idleP99',
+      unit: 'ms',
+      compared: ratioTo(bare),
+      bound: atMost(2.5),
+    },
+    {
+      what: `… p99 at ${ratePerSecond}/s`,
+      row: 'pool',
+      metric: 'loadedP99',
+      unit: 'ms',
+      compared: ratioTo(bare),
+      bound: atMost(2),
+    },
+    {
+      what: `… CPU of a wakeup at ${ratePerSecond}/s`,
+      row: 'pool',
+      metric: 'cpuUs',
+      unit: 'µs',
+      compared: ratioTo(bare),
+      bound: atMost(2),
+    },
+  ],
+  measure,
+};

@@ -1,0 +1,118 @@
+/** From an event to its receipt at a healthy endpoint, against a bare HTTP POST. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { atMost, interleave, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+import { Player, serverCore, type Child } from '../harness/child.ts';
+import { ChildService } from '../harness/ipc.ts';
+import { startReveille } from '../harness/servers.ts';
+import type { Trouble } from '../harness/trouble.ts';
+import type { EventSourceProtocol } from '../load/marked-events.ts';
+import type { ReceiverProtocol, ReceiverReading } from '../load/receiver-process.ts';
+
+const plans = {
+  full: { devices: 10_000, warmUpSeconds: 2, seconds: 10, ratePerSecond: 1000 },
+  smoke: { devices: 200, warmUpSeconds: 0.2, seconds: 0.5, ratePerSecond: 200 },
+};
+
+interface EventSource {
+  readonly child: Child;
+  stop(): Promise<void>;
+}
+
+interface Contender {
+  readonly row: string;
+  readonly start: (receiverPort: number, devices: number) => Promise<EventSource>;
+}
+
+const bare: Contender = { row: 'bare POST', start: startBare };
+const contenders: readonly Contender[] = [bare, { row: 'Reveille', start: startOurs }];
+
+async function startBare(receiverPort: number): Promise<EventSource> {
+  const entry = new URL('../peers/bare-webhook-process.ts', import.meta.url);
+  return new Player(entry, { core: serverCore, parameters: [String(receiverPort)] });
+}
+
+function startOurs(receiverPort: number, devices: number): Promise<EventSource> {
+  return startReveille({
+    devices,
+    webhookUrl: `http://127.0.0.1:${receiverPort}/hook`,
+    entry: new URL('../peers/reveille-writing-process.ts', import.meta.url),
+    env: { REVEILLE_WEBHOOKS_ALLOW_LOCAL: 'true' },
+  });
+}
+
+function measure({ scale, runs, samples, trouble }: Measurement): Promise<void> {
+  return interleave(contenders, runs, async (contender) =>
+    samples.add(contender.row, await measureOne(contender, plans[scale], trouble)),
+  );
+}
+
+async function measureOne(
+  { row, start }: Contender,
+  { devices, warmUpSeconds, seconds, ratePerSecond }: (typeof plans)['full'],
+  trouble: Trouble,
+): Promise<Record<string, number>> {
+  const receiver = new Player<ReceiverProtocol>(new URL('../load/receiver-process.ts', import.meta.url));
+  let source: EventSource | null = null;
+  try {
+    source = await start(await receiver.service.ask('listen', null), devices);
+    const { child } = source;
+    const writer = new ChildService<EventSourceProtocol>(child.process, 'own');
+    /** Resolves when everything that was ever written has come, or will not. */
+    const deliver = async (forSeconds: number): Promise<ReceiverReading> => {
+      await writer.ask('write', { devices, ratePerSecond });
+      await sleep(forSeconds * 1000);
+      const written = await writer.ask('rest', null);
+      const reading = await receiver.service.ask('read', written);
+      const lost = written - reading.received;
+      if (lost > 0) trouble.add(`${row}: ${lost} of ${written} events did not come`);
+      if (reading.strange > 0) trouble.add(`${row}: ${reading.strange} bodies were no event of ours`);
+      return reading;
+    };
+    await deliver(warmUpSeconds);
+    await receiver.service.ask('reset', null);
+    await child.probe.ask('reset', null);
+    const { latency } = await deliver(seconds);
+    const spent = await child.probe.ask('read', null);
+    return {
+      p50: latency.p50Ms,
+      p99: latency.p99Ms,
+      max: latency.maxMs,
+      rate: latency.count / seconds,
+      cpuUs: (spent.cpuSeconds / latency.count) * 1e6,
+      busy: (spent.cpuSeconds / spent.wallSeconds) * 100,
+    };
+  } finally {
+    await source?.stop();
+    await receiver.stop();
+  }
+}
+
+const { devices, seconds, ratePerSecond } = plans.full;
+
+export const webhooks: Benchmark = {
+  title: 'Event to webhook receipt',
+  runs: 3,
+  notes: [
+    `${ratePerSecond} events/s of ${devices} devices in turn for ${seconds} s after a warm-up, one hook for all. From the moment an event is ` +
+      'appended to the log, or posted, to its whole body at the receiver. For us that has the commit, the thread that sends, the ' +
+      'signature and the POST in it.',
+    'Bare: `node:http` with a keep-alive agent posts the same body at once; it stores, signs, orders and repeats nothing.',
+  ],
+  columns: [
+    { metric: 'p50', title: 'p50 ms', digits: 3 },
+    { metric: 'p99', title: 'p99 ms', digits: 3 },
+    { metric: 'max', title: 'longest ms', digits: 1 },
+    { metric: 'cpuUs', title: 'server CPU µs/event', digits: 1 },
+  ],
+  targets: [
+    {
+      what: 'Event to webhook p50, against a bare POST',
+      row: 'Reveille',
+      metric: 'p50',
+      unit: 'ms',
+      compared: ratioTo(bare.row),
+      bound: atMost(3),
+    },
+  ],
+  measure,
+};

@@ -1,0 +1,72 @@
+/** A benchmark as it is declared: its rows are measured a run at a time, its targets are read from the samples of all runs. */
+import type { Samples } from './samples.ts';
+import type { Trouble } from './trouble.ts';
+
+/** `smoke`: a small load, to see whether every answer is right; its numbers mean nothing. */
+export type Scale = 'full' | 'smoke';
+
+export interface Measurement {
+  readonly scale: Scale;
+  readonly runs: number;
+  readonly samples: Samples;
+  readonly trouble: Trouble;
+}
+
+export interface Column {
+  readonly metric: string;
+  readonly title: string;
+  readonly digits: number;
+}
+
+/** A peer, a floor, or another row of ours, measured in the same run. */
+type Comparison =
+  | { readonly kind: 'ratio to'; readonly row: string }
+  | { readonly kind: 'difference from'; readonly row: string }
+  | { readonly kind: 'alone' };
+
+export interface Target {
+  readonly what: string;
+  readonly row: string;
+  readonly metric: string;
+  readonly unit: string;
+  readonly compared: Comparison;
+  /** Null: shown without a target. */
+  readonly bound: Bound | null;
+}
+
+export interface Bound {
+  readonly kind: 'at most' | 'at least';
+  readonly value: number;
+}
+
+export interface Benchmark {
+  readonly title: string;
+  /** Runs whose median is stored. */
+  readonly runs: number;
+  /** How it is measured, a sentence or two each. */
+  readonly notes: readonly string[];
+  readonly columns: readonly Column[];
+  readonly targets: readonly Target[];
+  measure(measurement: Measurement): Promise<void>;
+}
+
+export const ratioTo = (row: string): Comparison => ({ kind: 'ratio to', row });
+export const differenceFrom = (row: string): Comparison => ({ kind: 'difference from', row });
+export const atMost = (value: number): Bound => ({ kind: 'at most', value });
+export const atLeast = (value: number): Bound => ({ kind: 'at least', value });
+
+/** Every round measures each contender once, each round beginning with another one. */
+export async function interleave<Contender>(
+  contenders: readonly Contender[],
+  rounds: number,
+  measure: (contender: Contender, round: number) => Promise<void>,
+): Promise<void> {
+  for (let round = 0; round < rounds; round += 1)
+    for (const contender of inTurn(contenders, round)) await measure(contender, round);
+}
+
+/** All of them, beginning with another one each round. */
+export function inTurn<Item>(items: readonly Item[], round: number): Item[] {
+  const first = round % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}

@@ -1,0 +1,99 @@
+/** The processes of a benchmark: each is pinned where the machine has `taskset`, carries the probe, and is ended by its id. */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { ChildService, type Protocol } from './ipc.ts';
+import type { ProbeProtocol } from './probe.ts';
+
+/** Servers under test have one core, everything that loads them the other. */
+export const serverCore = 0;
+export const loadCore = 1;
+
+/** One core cannot be split, and without `taskset` (util-linux) there is no pinning. */
+export const pinning = availableParallelism() > 1 && hasTaskset();
+
+export interface ChildPlan {
+  readonly entry: URL;
+  /** Null: any core. */
+  readonly core: number | null;
+  readonly parameters?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+const living = new Set<Child>();
+
+process.on('exit', () => {
+  for (const child of living) child.process.kill('SIGKILL');
+});
+
+export class Child {
+  readonly process: ChildProcess;
+  readonly probe: ChildService<ProbeProtocol>;
+
+  constructor({ entry, core, parameters = [], env = {} }: ChildPlan) {
+    const node = [process.execPath, '--expose-gc', '--import', 'tsx', '--import', preload];
+    const command = [...pinnedTo(core), ...node, fileURLToPath(entry), ...parameters];
+    const [program = '', ...rest] = command;
+    this.process = spawn(program, rest, {
+      stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
+      env: { ...outsideSettings(), ...env },
+    });
+    this.process.setMaxListeners(0);
+    living.add(this);
+    this.process.once('exit', () => living.delete(this));
+    this.probe = new ChildService(this.process, 'probe');
+  }
+
+  /** Resolves when the process is gone. */
+  async stop(): Promise<void> {
+    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
+    const gone = once(this.process, 'exit');
+    this.process.kill('SIGKILL');
+    await gone;
+  }
+}
+
+/** A child of the benchmarks' own, on the load's core unless said otherwise, and the service that it answers. */
+export class Player<Asked extends Protocol> {
+  readonly child: Child;
+  readonly service: ChildService<Asked>;
+
+  constructor(entry: URL, { core = loadCore, parameters = [] }: Partial<Omit<ChildPlan, 'entry'>> = {}) {
+    this.child = new Child({ entry, core, parameters });
+    this.child.process.stdout?.resume();
+    this.service = new ChildService(this.child.process, 'own');
+  }
+
+  stop(): Promise<void> {
+    return this.child.stop();
+  }
+}
+
+/** The words before a command that pin it. */
+export function pinnedTo(core: number | null): string[] {
+  return pinning && core !== null ? ['taskset', '-c', String(core)] : [];
+}
+
+/** Worker threads inherit what is preloaded, and the server's cannot all load TypeScript: theirs is nothing. */
+const preload =
+  'data:text/javascript,' +
+  encodeURIComponent(
+    `import { isMainThread } from 'node:worker_threads';
+    if (isMainThread) await import(${JSON.stringify(new URL('./probe.ts', import.meta.url).href)});`,
+  );
+
+/** A benchmark measures default settings: this shell's settings of a server are not for its servers. */
+export function outsideSettings(): NodeJS.ProcessEnv {
+  const outside = Object.entries(process.env);
+  return Object.fromEntries(outside.filter(([name]) => !name.startsWith('REVEILLE_')));
+}
+
+function hasTaskset(): boolean {
+  try {
+    execFileSync('taskset', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}

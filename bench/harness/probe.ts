@@ -1,0 +1,90 @@
+/**
+ * Preloaded into every process of a benchmark, ours and the peers' alike, so that all carry the same instruments. Ends its process
+ * when the benchmark is gone.
+ */
+import { readFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { answerQuestions } from './ipc.ts';
+import { threadSecondsOf } from './process-time.ts';
+
+const resolutionMs = 1;
+const settleMs = 200;
+const nanosecondsPerMs = 1e6;
+const microsecondsPerSecond = 1e6;
+
+/** Time that a process spent since the last `reset`. */
+export interface ProbeReading {
+  readonly wallSeconds: number;
+  /** All threads, user and system. */
+  readonly cpuSeconds: number;
+  readonly mainCpuSeconds: number;
+  /** Between two turns of a 1 ms timer, in milliseconds: about 1.1 in an idle process. */
+  readonly loopDelayMs: { readonly p99: number; readonly max: number };
+}
+
+export interface MemoryReading {
+  /** Resident memory that no file backs. */
+  readonly rssAnonBytes: number;
+  /** Alive in V8's heap and in the buffers it owns: without the free memory that an allocator keeps. */
+  readonly liveBytes: number;
+}
+
+export type ProbeProtocol = {
+  reset: { take: null; give: null };
+  read: { take: null; give: ProbeReading };
+  /** After two forced collections. */
+  memory: { take: null; give: MemoryReading };
+};
+
+startProbe();
+
+function startProbe(): void {
+  const delay = monitorEventLoopDelay({ resolution: resolutionMs });
+  delay.enable();
+  let since = spent();
+  answerQuestions<ProbeProtocol>(
+    {
+      reset: () => {
+        delay.reset();
+        since = spent();
+        return null;
+      },
+      read: (): ProbeReading => {
+        const now = spent();
+        return {
+          wallSeconds: now.wall - since.wall,
+          cpuSeconds: now.cpu - since.cpu,
+          mainCpuSeconds: now.mainCpu - since.mainCpu,
+          loopDelayMs: {
+            p99: delay.percentile(99) / nanosecondsPerMs,
+            max: delay.max / nanosecondsPerMs,
+          },
+        };
+      },
+      memory: async () => {
+        globalThis.gc?.();
+        await sleep(settleMs);
+        globalThis.gc?.();
+        const { heapUsed, external } = process.memoryUsage();
+        return { rssAnonBytes: readAnonymousBytes(), liveBytes: heapUsed + external };
+      },
+    },
+    'probe',
+  );
+  process.once('disconnect', () => process.exit(1));
+}
+
+function spent(): { readonly wall: number; readonly cpu: number; readonly mainCpu: number } {
+  const { user, system } = process.cpuUsage();
+  return {
+    wall: performance.now() / 1000,
+    cpu: (user + system) / microsecondsPerSecond,
+    mainCpu: threadSecondsOf(process.pid, process.pid),
+  };
+}
+
+function readAnonymousBytes(): number {
+  const kibibytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
+  return Number(kibibytes) * 1024;
+}

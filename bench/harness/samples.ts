@@ -1,0 +1,63 @@
+/** The numbers of a benchmark by row and metric, one for each run; medians, spreads and comparisons of the same runs. */
+
+export interface Spread {
+  readonly median: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+export type SamplesJson = Record<string, Record<string, number[]>>;
+
+export class Samples {
+  readonly #rows: SamplesJson;
+
+  constructor(stored: SamplesJson = {}) {
+    this.#rows = stored;
+  }
+
+  add(row: string, metrics: Readonly<Record<string, number>>): void {
+    const values = (this.#rows[row] ??= {});
+    for (const [metric, value] of Object.entries(metrics)) (values[metric] ??= []).push(value);
+  }
+
+  get rows(): string[] {
+    return Object.keys(this.#rows);
+  }
+
+  /** Null: the row has no such metric. */
+  spread(row: string, metric: string): Spread | null {
+    return spreadOf(this.#valuesOf(row, metric));
+  }
+
+  /** Run by run. Null: a row has no such metric. */
+  compare(
+    metric: string,
+    [ours, theirs]: readonly [string, string],
+    combine: (ours: number, theirs: number) => number,
+  ): Spread | null {
+    const peers = this.#valuesOf(theirs, metric);
+    return spreadOf(
+      this.#valuesOf(ours, metric).flatMap((own, run) => {
+        const peer = peers[run];
+        return peer === undefined ? [] : [combine(own, peer)];
+      }),
+    );
+  }
+
+  toJSON(): SamplesJson {
+    return this.#rows;
+  }
+
+  #valuesOf(row: string, metric: string): readonly number[] {
+    return this.#rows[row]?.[metric] ?? [];
+  }
+}
+
+function spreadOf(values: readonly number[]): Spread | null {
+  const sorted = [...values].sort((a, b) => a - b);
+  const { length } = sorted;
+  const [min, max] = [sorted[0], sorted[length - 1]];
+  if (min === undefined || max === undefined) return null;
+  const middle = sorted.slice(Math.floor((length - 1) / 2), Math.floor(length / 2) + 1);
+  return { median: middle.reduce((sum, value) => sum + value, 0) / middle.length, min, max };
+}

@@ -1,0 +1,72 @@
+/**
+ * Clips of photographs that a camera pans over, coded by FFmpeg as phones do, for all contenders the same. They are made in a
+ * directory that goes with the process.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Size } from '../../src/model/call.ts';
+import { makeSource, type Source } from '../../test/pictures/sources.ts';
+import { missingTool } from '../../test/support/debian-tools.ts';
+import { filmPhotographs } from '../../test/support/natural-pictures.ts';
+
+export type ClipFormat = 'mjpeg' | 'h264';
+
+/** Where a clip is, for a process that reads it by itself. */
+export interface ClipFile extends Size {
+  readonly format: ClipFormat;
+  readonly path: string;
+}
+
+export interface Clip extends Source {
+  readonly file: ClipFile;
+  /** A file with the clip over and over. */
+  readonly repeated: string;
+}
+
+interface ClipPlan {
+  readonly framesPerPhotograph: number;
+  /** How often the repeated clip has the clip in it. */
+  readonly repeats: number;
+}
+
+/** JPEGs of a good quality; H.264 of 0.8 Mbit/s for 640 x 480, without frames that look ahead. */
+const codings: Readonly<Record<ClipFormat, readonly string[]>> = {
+  mjpeg: ['-c:v', 'mjpeg', '-q:v', '3'],
+  h264: [
+    ...'-c:v libx264 -preset veryfast -tune zerolatency -profile:v baseline'.split(' '),
+    ...'-b:v 800k -maxrate 800k -bufsize 800k -g 150'.split(' '),
+  ],
+};
+
+export class NaturalClips {
+  readonly directory = mkdtempSync(join(tmpdir(), 'reveille-clips-'));
+  readonly #plan: ClipPlan;
+
+  /** Throws, with what to do, where there is no FFmpeg. */
+  constructor(plan: ClipPlan) {
+    this.#plan = plan;
+    process.once('exit', this.remove);
+    const missing = missingTool('ffmpeg');
+    if (missing !== null) throw new Error(missing);
+  }
+
+  async clip(format: ClipFormat, size: Size): Promise<Clip> {
+    const { framesPerPhotograph, repeats } = this.#plan;
+    const directory = mkdtempSync(join(this.directory, `${format}-`));
+    const film = join(directory, 'film.nut');
+    await filmPhotographs(film, { ...size, framesPerPhotograph });
+    const recipe = { film: 'photographs', format, ...size, coding: codings[format] } as const;
+    const source = await makeSource(directory, { film: async () => film }, recipe);
+    const path = join(directory, `source.${format}`);
+    const repeated = join(directory, `repeated.${format}`);
+    const once = readFileSync(path);
+    writeFileSync(repeated, Buffer.concat(Array.from({ length: repeats }, () => once)));
+    return { ...source, file: { format, path, ...size }, repeated };
+  }
+
+  readonly remove = (): void => {
+    process.off('exit', this.remove);
+    rmSync(this.directory, { recursive: true, force: true });
+  };
+}

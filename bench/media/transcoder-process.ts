@@ -1,0 +1,135 @@
+/**
+ * Our worker path without the calls around it: the transcoder pool of the media process with one worker, and the same work on this
+ * thread alone.
+ */
+import type { Transcoder } from '../../src/core/ports/transcoders.ts';
+import { SystemClock } from '../../src/lib/system-clock.ts';
+import { openEngine } from '../../src/media/codec/engine.ts';
+import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
+import { jpegSize } from '../../src/media/geometry/jpeg.ts';
+import { describeFrame } from '../../src/media/geometry/source-frame.ts';
+import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
+import type { Size } from '../../src/model/call.ts';
+import type { SourceFrame } from '../../src/model/media/picture.ts';
+import type { Expectation } from '../../test/pictures/reference.ts';
+import { readFrames } from '../../test/pictures/sources.ts';
+import { answerQuestions } from '../harness/ipc.ts';
+import type { ClipFile } from './natural-clips.ts';
+
+export interface PictureReading {
+  readonly frames: number;
+  /** Frames without a picture, or with one of another size. */
+  readonly wrong: number;
+  /** All threads of the process, user and system. */
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+}
+
+interface PicturesAsked {
+  readonly expectation: Expectation;
+  /** How often the clip is played. */
+  readonly passes: number;
+}
+
+export type TranscoderProtocol = {
+  /** Gives the number of its frames. */
+  load: { take: ClipFile; give: number };
+  /** Through one worker, by so many sessions at once, each the clip from its beginning. */
+  pool: { take: PicturesAsked & { readonly sessions: number }; give: PictureReading };
+  /** One after the other on this thread, by the worker's own steps. */
+  steps: { take: PicturesAsked; give: PictureReading };
+};
+
+/** A server's defaults. */
+const settings = { quality: 80, maxFps: 15, sourceMax: { width: 1920, height: 1080 } };
+/** So little that every session is admitted: the speed of a worker is measured, and not its admission. */
+const need = { request: { width: 16, height: 16 }, maxFps: 1 };
+
+const ignore = (): void => undefined;
+const complain = (facts: object, sentence: string): void => console.error(sentence, facts);
+const pool = await TranscoderPool.open({
+  ...settings,
+  threads: 1,
+  loadMax: 1,
+  clock: new SystemClock(),
+  log: { debug: ignore, info: ignore, warn: complain, error: complain },
+  onWedged: (sentence) => complain({}, sentence),
+});
+let frames: readonly SourceFrame[] = [];
+
+class PictureMeter {
+  readonly #output: Size;
+  readonly #startMs = performance.now();
+  readonly #startCpu = process.cpuUsage();
+  #frames = 0;
+  #wrong = 0;
+
+  constructor(output: Size) {
+    this.#output = output;
+  }
+
+  count([picture]: readonly unknown[]): void {
+    this.#frames += 1;
+    const isMade = typeof picture === 'object' && picture !== null && 'bytes' in picture;
+    const size = isMade && picture.bytes instanceof Uint8Array ? jpegSize(picture.bytes) : null;
+    if (size?.width !== this.#output.width || size.height !== this.#output.height) this.#wrong += 1;
+  }
+
+  read(): PictureReading {
+    const { user, system } = process.cpuUsage(this.#startCpu);
+    return {
+      frames: this.#frames,
+      wrong: this.#wrong,
+      cpuSeconds: (user + system) / 1e6,
+      wallSeconds: (performance.now() - this.#startMs) / 1000,
+    };
+  }
+}
+
+function openSession(): Transcoder {
+  const opened = pool.open(need);
+  if (!opened.ok) throw new Error(`the worker takes no session: ${opened.error}`);
+  return opened.value;
+}
+
+async function play(
+  transcoder: Transcoder,
+  { shape }: Expectation,
+  passes: number,
+  meter: PictureMeter,
+): Promise<void> {
+  for (let pass = 0; pass < passes; pass += 1)
+    for (const frame of frames) {
+      // A payload is moved to the worker, so each frame needs one of its own, like one that has come from a socket.
+      const fresh = { ...frame, payload: new Uint8Array(frame.payload) };
+      const { pictures } = await transcoder.take(fresh, [shape], describeFrame(frame));
+      meter.count(pictures);
+    }
+}
+
+answerQuestions<TranscoderProtocol>({
+  load: (file) => {
+    frames = readFrames(file.path, file);
+    globalThis.gc?.();
+    return frames.length;
+  },
+  pool: async ({ expectation, passes, sessions }) => {
+    const transcoders = Array.from({ length: sessions }, openSession);
+    const meter = new PictureMeter(expectation.output);
+    await Promise.all(transcoders.map((transcoder) => play(transcoder, expectation, passes, meter)));
+    const reading = meter.read();
+    for (const transcoder of transcoders) transcoder.close();
+    return reading;
+  },
+  steps: async ({ expectation, passes }) => {
+    const engine = await openEngine();
+    if (!engine.ok) throw new Error(engine.error);
+    const transcoder = new FrameTranscoder(engine.value, settings);
+    const meter = new PictureMeter(expectation.output);
+    for (let pass = 0; pass < passes; pass += 1)
+      for (const frame of frames)
+        meter.count(transcoder.take(frame, [expectation.shape], describeFrame(frame)).pictures);
+    transcoder.close();
+    return meter.read();
+  },
+});
