@@ -2,11 +2,10 @@
  * Preloaded into every process of a benchmark, ours and the peers' alike, so that all carry the same instruments. Ends its process
  * when the benchmark is gone.
  */
-import { readFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { anonymousBytesOf, threadSecondsOf } from '../../test/support/process-samples.ts';
 import { answerQuestions } from './ipc.ts';
-import { threadSecondsOf } from './process-time.ts';
 
 const resolutionMs = 1;
 const settleMs = 200;
@@ -67,7 +66,7 @@ function startProbe(): void {
         await sleep(settleMs);
         globalThis.gc?.();
         const { heapUsed, external } = process.memoryUsage();
-        return { rssAnonBytes: readAnonymousBytes(), liveBytes: heapUsed + external };
+        return { rssAnonBytes: anonymousBytesOf(process.pid), liveBytes: heapUsed + external };
       },
     },
     'probe',
@@ -82,9 +81,4 @@ function spent(): { readonly wall: number; readonly cpu: number; readonly mainCp
     cpu: (user + system) / microsecondsPerSecond,
     mainCpu: threadSecondsOf(process.pid, process.pid),
   };
-}
-
-function readAnonymousBytes(): number {
-  const kibibytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
-  return Number(kibibytes) * 1024;
 }

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
+import { childOf, cpuSecondsOf } from '../../test/support/process-samples.ts';
 import type { Player } from '../harness/child.ts';
-import { childOf, cpuSecondsOf } from '../harness/process-time.ts';
 import type { ReveilleServer } from '../harness/servers.ts';
 import type { LegsProtocol, LegsReading } from './legs-process.ts';
 

@@ -1,38 +1,22 @@
 /**
- * Sleeping devices, a backend, newcomers and a call beside every attack at once: no session may end, no heartbeat be late, no
- * query or newcomer fail, no call stand still, and the server's memory stays flat.
- *
- *   npm run soak:hostile [-- --minutes 10 | --seconds 30] [--devices 10000]
- *
- * Prints a line each ten seconds; exits 1 with what is wrong. In the end a canary: a device that sends no heartbeat has to be
- * found by the same queries.
+ * Sleeping devices, a backend, newcomers and a call during every attack at once: no session may end, no heartbeat be late, no
+ * query or newcomer fail, no call stand still, and the server's memory stays flat. Prints a line each ten seconds. In the end a
+ * canary: the same queries must find a device that sends no heartbeat.
  */
-import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
+import { anonymousBytesOf } from '../support/process-samples.ts';
 import { mediaChild, startServerProcess, withMedia, type ServerProcess } from '../support/server-process.ts';
-import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
+import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { Assault } from './hostile/assault.ts';
 import { Newcomers } from './hostile/newcomers.ts';
 import { Querier } from './hostile/querier.ts';
 import { registry, secretOf, sleepingDevice } from './hostile/registry.ts';
 import { WatchedCall } from './hostile/watched-call.ts';
-
-const { values } = parseArgs({
-  options: {
-    minutes: { type: 'string', default: '10' },
-    seconds: { type: 'string' },
-    devices: { type: 'string', default: '10000' },
-  },
-});
-const seconds = Number(values.seconds ?? Number(values.minutes) * 60);
-const devices = Number(values.devices);
-if (!(seconds >= 20) || !Number.isInteger(devices) || devices < 10)
-  throw new Error('at least 20 seconds and 10 devices');
 
 const heartbeatSeconds = 5;
 /** The answers round down to whole seconds, and a query takes its time. */
@@ -51,11 +35,30 @@ const places = [
   'ops.connections_max=256',
 ];
 
-const complaints: string[] = [];
-const endings: (() => void | Promise<void>)[] = [];
-const ending = lastFirst({ after: (end) => void endings.push(end) });
+interface Plan {
+  readonly seconds: number;
+  readonly devices: number;
+}
 
-async function soak(): Promise<void> {
+function readPlan(args: readonly string[]): Plan {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: 'string', default: '10' },
+      seconds: { type: 'string' },
+      devices: { type: 'string', default: '10000' },
+    },
+  });
+  const seconds = Number(values.seconds ?? Number(values.minutes) * 60);
+  const devices = Number(values.devices);
+  if (!(seconds >= 20) || !Number.isInteger(devices) || devices < 10)
+    throw new Error('at least 20 seconds and 10 devices');
+  return { seconds, devices };
+}
+
+export async function run(args: readonly string[], ending: Ending): Promise<readonly string[]> {
+  const { seconds, devices } = readPlan(args);
+  const complaints: string[] = [];
   const directory = temporaryDirectory(ending);
   const file = join(directory, 'registry.json');
   await writeFile(file, JSON.stringify(registry(devices)));
@@ -63,7 +66,7 @@ async function soak(): Promise<void> {
   const server = await startServerProcess(ending, [...own, ...withMedia, ...places]);
   const { ports } = server;
   const pids = { server: server.command.pid ?? 0, media: (await mediaChild(server)).pid };
-  const modules = await logIn(ports.sleep);
+  const modules = await logIn(ports.sleep, devices);
   let lost = 0;
   for (const module of modules.slice(1)) void module.closed.then(() => (lost += 1));
   ending.after(async () => void (await Promise.all(modules.map((module) => module.close()))));
@@ -99,21 +102,22 @@ async function soak(): Promise<void> {
   const restarts = server.command.lines.filter((line) => line.includes('died'));
   if (restarts.length > 0) complaints.push(`restarted: ${restarts.join('; ')}`);
   assault.end();
-  await judgePictures(server);
-  if (await querier.isInTime(0)) complaints.push('the canary sends no heartbeat, and nobody noticed');
+  complaints.push(...(await judgePictures(server)));
+  if (await querier.isInTime(0)) complaints.push('the canary sends no heartbeat, and no query showed it');
+  return complaints;
 }
 
 /** The hostile pictures came as far as the checks before the decoder. */
-async function judgePictures(server: ServerProcess): Promise<void> {
+async function judgePictures(server: ServerProcess): Promise<readonly string[]> {
   const metrics = await metricsOf(server);
   const count = (result: string): number =>
     metric(metrics, `reveille_media_frames_total{result="${result}"}`) ?? 0;
   const refused = { undecodable: count('undecodable'), overdue: count('overdue') };
   console.log(JSON.stringify({ refusedPictures: refused }));
-  if (refused.undecodable + refused.overdue === 0) complaints.push('no hostile picture was refused');
+  return refused.undecodable + refused.overdue === 0 ? ['no hostile picture was refused'] : [];
 }
 
-async function logIn(port: number): Promise<SleepingModule[]> {
+async function logIn(port: number, devices: number): Promise<SleepingModule[]> {
   const modules: SleepingModule[] = [];
   for (let from = 0; from < devices; from += loginsAtOnce) {
     const some = Array.from({ length: Math.min(loginsAtOnce, devices - from) }, (_, i) => from + i);
@@ -155,16 +159,5 @@ function growth(samples: readonly number[]): number {
 }
 
 function memoryMiB(pid: number): number {
-  const kibibytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
-  return Math.round(Number(kibibytes) / 1024);
+  return Math.round(anonymousBytesOf(pid) / 1024 ** 2);
 }
-
-try {
-  await soak();
-} finally {
-  for (const end of endings) await end();
-}
-for (const complaint of complaints) console.error(`wrong: ${complaint}`);
-if (complaints.length === 0)
-  console.log('no session was lost, nothing was late, nobody was refused, memory is flat');
-process.exitCode = complaints.length > 0 ? 1 : 0;

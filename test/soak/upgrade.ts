@@ -1,29 +1,26 @@
 /**
- * Upgrades a server under load, and counts what devices and backends notice of it: nothing is what they should.
- *
- *   npm run soak:upgrade [-- --sessions 5000] [--wakeups 500] [--queries 200] [--seconds 15] [--upgrades 2] [--processes 2]
- *
- * So many sleeping devices send a heartbeat every 10 s; wakeups and queries are asked per second, over 100 connections each,
- * for so many seconds before, between and after the upgrades. Each device is woken before and after. Prints one line of JSON;
- * exits 1 when a session was closed or told to be over, a request failed, or a packet did not arrive.
+ * Upgrades a server under load, and counts what devices and backends notice of it. So many sleeping devices send a heartbeat every
+ * 10 s; wakeups and queries are asked per second, over 100 connections each, for so many seconds before, between and after the
+ * upgrades. Each device is woken before and after. Prints one line of JSON.
  */
-import { readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { anonymousBytesOf } from '../support/process-samples.ts';
 import { siteDevice, wake } from '../support/site-server.ts';
+import type { Ending } from '../support/temporary-store.ts';
 import { UpgradeSite, type HandedOver } from '../support/upgrade-site.ts';
 
-const { values } = parseArgs({
-  options: {
-    sessions: { type: 'string', default: '5000' },
-    wakeups: { type: 'string', default: '500' },
-    queries: { type: 'string', default: '200' },
-    seconds: { type: 'string', default: '15' },
-    upgrades: { type: 'string', default: '2' },
-    processes: { type: 'string', default: '0' },
-  },
-});
-const sessions = Number(values.sessions);
+const defaults = { sessions: 5000, wakeups: 500, queries: 200, seconds: 15, upgrades: 2, processes: 0 };
+type Plan = typeof defaults;
+
+function readPlan(args: readonly string[]): Plan {
+  const names = Object.keys(defaults) as (keyof Plan)[];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]));
+  const { values } = parseArgs({ args: [...args], options });
+  const given = names.map((name) => [name, Number(values[name] ?? defaults[name])]);
+  return Object.fromEntries(given) as Plan;
+}
+
 const heartbeatMs = 10_000;
 const stepMs = 5;
 /** Of a backend, for wakeups and for queries each: what is due meanwhile is made up for. */
@@ -65,13 +62,20 @@ async function ask(
   return seen;
 }
 
-/** Of the process that was started, which stays, and of the one that serves. */
-function residentMib(pid: number): number {
-  const kib = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
-  return Math.round(Number(kib) / 1024);
+function memoryMiB(pid: number): number {
+  return Math.round(anonymousBytesOf(pid) / 1024 ** 2);
 }
 
-async function run(upgraded: UpgradeSite): Promise<boolean> {
+export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
+  const {
+    sessions,
+    wakeups: wakeupsPerSecond,
+    queries: queriesPerSecond,
+    seconds,
+    upgrades,
+    processes,
+  } = readPlan(args);
+  const upgraded = await UpgradeSite.start(t, { devices: sessions, processes });
   const { site } = upgraded;
   await upgraded.sleep(sessions);
   let isOver = false;
@@ -80,7 +84,7 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
     for (const module of upgraded.modules) module.heartbeat();
   }, heartbeatMs);
   const wakeups = ask(
-    Number(values.wakeups),
+    wakeupsPerSecond,
     () => isOver,
     async (turn) => {
       const device = turn % sessions;
@@ -91,7 +95,7 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
     },
   );
   const queries = ask(
-    Number(values.queries),
+    queriesPerSecond,
     () => isOver,
     async (turn) => {
       const answer = await site.api.connectivity(siteDevice(turn % sessions));
@@ -100,10 +104,10 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
   );
   const served: (readonly HandedOver[])[] = [];
   const { command } = site.server;
-  await wait(Number(values.seconds) * 1000);
-  for (let which = 1; which <= Number(values.upgrades); which++) {
+  await wait(seconds * 1000);
+  for (let which = 1; which <= upgrades; which++) {
     served.push(await upgraded.upgrade(which));
-    await wait(Number(values.seconds) * 1000);
+    await wait(seconds * 1000);
   }
   isOver = true;
   const [woken, queried] = await Promise.all([wakeups, queries]);
@@ -120,23 +124,17 @@ async function run(upgraded: UpgradeSite): Promise<boolean> {
       closed: upgraded.closed.length,
       offline_events: offline,
       upgrades: served,
-      resident_mib: { started: residentMib(site.pid), serves: residentMib(upgraded.servingPid) },
+      memory_mib: { started: memoryMiB(site.pid), serves: memoryMiB(upgraded.servingPid) },
       wakeups: { ...told(woken), arrived },
       queries: told(queried),
     }),
   );
   for (const line of command.lines) if (/"level":"(?:warn|error)"/.test(line)) console.error(line);
-  const failures = woken.failures.size + queried.failures.size;
-  return upgraded.closed.length + offline + failures === 0 && arrived === woken.asked;
-}
-
-const endings: (() => void | Promise<void>)[] = [];
-try {
-  const upgraded = await UpgradeSite.start(
-    { after: (end) => void endings.push(end) },
-    { devices: sessions, processes: Number(values.processes) },
-  );
-  if (!(await run(upgraded))) process.exitCode = 1;
-} finally {
-  for (const end of endings.toReversed()) await end();
+  const counts = {
+    'sessions were closed': upgraded.closed.length,
+    'sessions were reported to be over': offline,
+    'kinds of requests failed': woken.failures.size + queried.failures.size,
+    'packets did not arrive': woken.asked - arrived,
+  };
+  return Object.entries(counts).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
 }

@@ -4,11 +4,11 @@ import { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { openEngine } from '../../../src/media/codec/engine.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
 import { chanceFrom } from '../../support/seeded-random.ts';
-import { framesPerSecond, SoakCall } from '../media-call.ts';
-import { makeFilms } from '../media-films.ts';
-import { kindOf } from '../media-kinds.ts';
-import { issueCall } from '../media-server.ts';
-import { packetsPerSecond, Sounds } from '../media-sounds.ts';
+import { framesPerSecond, SoakCall } from '../media/call.ts';
+import { makeFilms } from '../media/films.ts';
+import { kindOf } from '../media/kinds.ts';
+import { issueCall } from '../media/call-server.ts';
+import { packetsPerSecond, Sounds } from '../media/sounds.ts';
 import { bridgeKey, credential, watchedDevice } from './registry.ts';
 
 const gapMsMax = 5000;

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { chanceFrom } from '../../support/seeded-random.ts';
-import { framesPerSecond, SoakCall } from '../media-call.ts';
-import { makeFilms, type FilmLibraries } from '../media-films.ts';
-import { kindOf } from '../media-kinds.ts';
-import { issueCall } from '../media-server.ts';
-import { Sounds } from '../media-sounds.ts';
+import { framesPerSecond, SoakCall } from '../media/call.ts';
+import { makeFilms, type FilmLibraries } from '../media/films.ts';
+import { kindOf } from '../media/kinds.ts';
+import { issueCall } from '../media/call-server.ts';
+import { Sounds } from '../media/sounds.ts';
 import type { ErrorCounts } from './latencies.ts';
 import { bridgeKey, soakDevice } from './plan.ts';
 

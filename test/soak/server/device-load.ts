@@ -38,7 +38,6 @@ const lookEveryMs = 250;
 
 export class DeviceLoad {
   readonly wakeups = new Latencies();
-  readonly wokeAfter = new Latencies();
   readonly #deps: DeviceLoadDeps;
   readonly #modules: DeviceFleet;
   readonly #devices: DeviceFleet;
@@ -106,7 +105,7 @@ export class DeviceLoad {
         random: Math.random,
         endpointsOf: (device, number) => openEndpoints(endpoints, device, first + number),
         onWake: (deviceId) => this.#noteWake(deviceId),
-        onAwake: (_deviceId, tookMs) => this.wokeAfter.add(tookMs),
+        onAwake: () => undefined,
         onTrouble: (_deviceId, error) => errors.add('device', error),
       },
     );

@@ -10,9 +10,25 @@ import { readEvents, Receivers } from './backend-load.ts';
 import { CallLoad } from './call-load.ts';
 import { DeviceLoad } from './device-load.ts';
 import { ErrorCounts, Latencies } from './latencies.ts';
-import type { LoadOrder, LoadReport } from './load-messages.ts';
-import { credential, sampleSeconds, type SoakPlan } from './plan.ts';
+import { credential, sampleSeconds, type SoakHooks, type SoakPlan } from './plan.ts';
 import { appendSample, nowSeconds } from './samples.ts';
+
+export type LoadOrder =
+  | {
+      readonly kind: 'start';
+      /** Of samples. */
+      readonly file: string;
+      readonly ports: {
+        readonly api: number;
+        readonly sleep: number;
+        readonly signal: number;
+        readonly media: number;
+      };
+    }
+  | { readonly kind: 'stop' };
+
+/** `hooks`: where webhooks are received, which the registry has to name. `asleep`: all devices are. */
+export type LoadReport = { readonly kind: 'hooks'; readonly hooks: SoakHooks } | { readonly kind: 'asleep' };
 
 const plan = JSON.parse(process.argv[2] ?? '') as SoakPlan;
 const lookMs = 100;
@@ -46,21 +62,16 @@ async function start({ file, ports }: LoadOrder & { kind: 'start' }): Promise<vo
   report({ kind: 'asleep' });
   devices.startWaking();
   const calling = calls.run();
-  let cpu = process.cpuUsage();
   const sampling = setInterval(() => {
-    const spent = process.cpuUsage(cpu);
-    cpu = process.cpuUsage();
     appendSample(file, {
       kind: 'load',
       at: nowSeconds(),
       asleep: devices.asleep,
       awake: devices.awake,
       wakeups: devices.wakeups.take(),
-      wokeAfter: devices.wokeAfter.take(),
       events: events.take(),
       deliveries: receivers.deliveries.take(),
       pictures: calls.takePictures(),
-      cpuSeconds: (spent.user + spent.system) / 1e6,
       errors: errors.take(),
     });
   }, sampleSeconds * 1000);

@@ -2,10 +2,10 @@
  * Preloaded into every process of a server that soaks: appends what the process holds to the file of samples, and as a canary
  * leaks a little. The URL it is imported by says where to, and what: `probe.ts?file=…&leak=memory&leak=timer`.
  */
-import { openSync, readdirSync, readFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { openSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { anonymousBytesOf, descriptorsOf } from '../../support/process-samples.ts';
 import { sampleSeconds, samplesPerCollection, type LeakKind } from './plan.ts';
 import { appendSample, nowSeconds } from './samples.ts';
 
@@ -21,14 +21,8 @@ for (const kind of parameters.getAll('leak')) startLeaking(kind as LeakKind);
 function startSampling(file: string): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  const delay = monitorEventLoopDelay({ resolution: 10 });
-  delay.enable();
-  let cpu = process.cpuUsage();
   let taken = 0;
   setInterval(() => {
-    const loopP99Ms = delay.percentile(99) / 1e6;
-    const spent = process.cpuUsage(cpu);
-    cpu = process.cpuUsage();
     const isCollected = taken % samplesPerCollection === samplesPerCollection - 1;
     if (isCollected) collect();
     taken += 1;
@@ -38,20 +32,12 @@ function startSampling(file: string): void {
       at: nowSeconds(),
       pid: process.pid,
       isCollected,
-      rssAnonMiB: rssAnonMiB(),
+      rssAnonMiB: anonymousBytesOf(process.pid) / mebibyte,
       liveMiB: (heapUsed + external) / mebibyte,
-      descriptors: readdirSync('/proc/self/fd').length,
+      descriptors: descriptorsOf(process.pid),
       timers: process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length,
-      loopP99Ms,
-      cpuSeconds: (spent.user + spent.system) / 1e6,
     });
-    delay.reset();
   }, sampleSeconds * 1000).unref();
-}
-
-function rssAnonMiB(): number {
-  const kibibytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1];
-  return Number(kibibytes) / 1024;
 }
 
 /** Far less at a time than anything that a server takes anyway. */

@@ -14,9 +14,6 @@ export interface ProcessSample {
   readonly liveMiB: number;
   readonly descriptors: number;
   readonly timers: number;
-  /** Since the sample before: how late turns of its event loop were, and its time on processors. */
-  readonly loopP99Ms: number;
-  readonly cpuSeconds: number;
 }
 
 export interface Latency {
@@ -34,13 +31,10 @@ export interface LoadSample {
   readonly awake: number;
   /** From the request to the packet at the device. */
   readonly wakeups: Latency;
-  /** From the packet to the device's welcome. */
-  readonly wokeAfter: Latency;
   /** From an event's time to its reader, by a long poll and by the webhook that works. */
   readonly events: Latency;
   readonly deliveries: Latency;
   readonly pictures: number;
-  readonly cpuSeconds: number;
   /** By kind. */
   readonly errors: Readonly<Record<string, number>>;
 }
@@ -57,9 +51,9 @@ export interface MemberSample {
 export interface DeedSample {
   readonly kind: 'deed';
   readonly at: number;
-  readonly what: 'begin' | 'loaded' | 'upgrade-begin' | 'upgrade-end' | 'import' | 'end' | 'wrong';
-  /** `begin`: how and where it runs. `wrong`: the sentence. */
-  readonly about?: Readonly<Record<string, string | number>>;
+  readonly what: 'loaded' | 'upgrade-begin' | 'upgrade-end' | 'import' | 'end' | 'wrong';
+  /** Of `wrong`. */
+  readonly sentence?: string;
 }
 
 export const roles = ['supervisor', 'coordinator', 'worker', 'media'] as const;

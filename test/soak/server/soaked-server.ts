@@ -7,12 +7,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { childOf } from '../../../bench/harness/process-time.ts';
 import type { ClusterJson } from '../../../src/server/membership/cluster-json.ts';
+import { childOf } from '../../support/process-samples.ts';
 import { runCli } from '../../support/cli-process.ts';
 import { startServerProcess, withMedia, type ServerProcess } from '../../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
-import type { LoadOrder, LoadReport } from './load-messages.ts';
+import type { LoadOrder, LoadReport } from './load-process.ts';
 import { bridgeKey, soakRegistry, workers, type LeakKind, type SoakPlan } from './plan.ts';
 import { appendSample, nowSeconds, type Role } from './samples.ts';
 
@@ -161,7 +161,7 @@ export class SoakedServer {
   }
 
   #complain(sentence: string): void {
-    appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what: 'wrong', about: { sentence } });
+    appendSample(this.#options.file, { kind: 'deed', at: nowSeconds(), what: 'wrong', sentence });
   }
 
   #did(what: 'upgrade-begin' | 'upgrade-end' | 'import'): void {

@@ -1,6 +1,6 @@
 /** The samples of a soak as series over time: which of them are judged, and to which stretch between upgrades they belong. */
-import { warmUpSeconds } from './plan.ts';
-import { groupBy, medianOf, type SeriesPoint } from './slopes.ts';
+import { sampleSeconds, warmUpSeconds } from './plan.ts';
+import { groupBy, type SeriesPoint } from './slopes.ts';
 import type { DeedSample, Latency, LoadSample, ProcessSample, Role, Sample } from './samples.ts';
 
 /** From `from` until `until`, Unix seconds. */
@@ -9,16 +9,9 @@ export interface Stretch {
   readonly until: number;
 }
 
-/** Minutes since all devices slept, and a value. */
-export interface PlottedPoint {
-  readonly x: number;
-  readonly y: number;
-}
+export type ProcessMetric = 'liveMiB' | 'rssAnonMiB' | 'descriptors' | 'timers';
+export type LoadLatency = 'wakeups' | 'events' | 'deliveries';
 
-export type ProcessMetric = 'liveMiB' | 'rssAnonMiB' | 'descriptors' | 'timers' | 'loopP99Ms';
-export type LoadLatency = 'wakeups' | 'wokeAfter' | 'events' | 'deliveries';
-
-const plottedSeconds = 60;
 const returnSeconds = 60;
 
 export class Timeline {
@@ -58,7 +51,7 @@ export class Timeline {
 
   /** Sentences: what was found at once. */
   get wrong(): readonly string[] {
-    return this.deeds.filter(({ what }) => what === 'wrong').map(({ about }) => String(about?.['sentence']));
+    return this.deeds.filter(({ what }) => what === 'wrong').map(({ sentence }) => String(sentence));
   }
 
   minuteOf(at: number): number {
@@ -100,31 +93,14 @@ export class Timeline {
       .map((load) => ({ at: load.at, value: load[of][which], stratum: 'all' }));
   }
 
-  /** A point a minute, of all the time: the median of what was sampled in it. */
-  byMinute<Item extends { readonly at: number }>(
-    items: readonly Item[],
-    value: (item: Item) => number,
-  ): readonly PlottedPoint[] {
-    return this.#reduceByMinute(items, value, medianOf);
-  }
-
-  /** The same of the most. */
-  mostByMinute<Item extends { readonly at: number }>(
-    items: readonly Item[],
-    value: (item: Item) => number,
-  ): readonly PlottedPoint[] {
-    return this.#reduceByMinute(items, value, (values) => Math.max(...values));
-  }
-
-  /** For plots: of all the time. */
-  processByMinute(role: Role, metric: ProcessMetric): readonly PlottedPoint[] {
+  /** The memory from the kernel that the newest processes of the role have together; NaN before their first sample. */
+  latestMiB(role: Role): number {
     const own = this.#processes.filter(({ pid }) => this.#roles.get(pid) === role);
-    const byProcess = [...groupBy(own, ({ pid }) => pid).values()].map((samples) =>
-      this.byMinute(samples, (sample) => sample[metric]),
-    );
-    const sums = new Map<number, number>();
-    for (const { x, y } of byProcess.flat()) sums.set(x, (sums.get(x) ?? 0) + y);
-    return [...sums].map(([x, y]) => ({ x, y })).toSorted((one, other) => one.x - other.x);
+    const newestAt = own.at(-1)?.at ?? NaN;
+    const newest = [...groupBy(own, ({ pid }) => pid).values()]
+      .map((samples) => samples.at(-1))
+      .filter((sample) => sample !== undefined && newestAt - sample.at < 2 * sampleSeconds);
+    return newest.length === 0 ? NaN : newest.reduce((sum, sample) => sum + (sample?.rssAnonMiB ?? 0), 0);
   }
 
   /** By kind, of what happened in upgrades and the minute behind them, in which devices come back; or of the rest. */
@@ -138,26 +114,6 @@ export class Timeline {
       for (const [kind, count] of Object.entries(errors)) counts.set(kind, (counts.get(kind) ?? 0) + count);
     }
     return counts;
-  }
-
-  /** Seconds on processors, of all of the server or of the load, of the whole time. */
-  cpuSeconds(of: 'server' | 'load'): number {
-    const samples = of === 'server' ? this.#processes : this.loads;
-    return samples
-      .filter(({ at }) => at > this.loaded && at <= this.ended)
-      .reduce((sum, { cpuSeconds }) => sum + cpuSeconds, 0);
-  }
-
-  #reduceByMinute<Item extends { readonly at: number }>(
-    items: readonly Item[],
-    value: (item: Item) => number,
-    reduce: (values: readonly number[]) => number,
-  ): readonly PlottedPoint[] {
-    const minutes = groupBy(items, ({ at }) => Math.floor((at - this.loaded) / plottedSeconds));
-    return [...minutes]
-      .filter(([minute]) => minute >= 0)
-      .map(([minute, own]) => ({ x: minute + 0.5, y: reduce(own.map(value)) }))
-      .toSorted((one, other) => one.x - other.x);
   }
 
   #timesOf(what: DeedSample['what']): readonly number[] {

@@ -56,8 +56,6 @@ function sampleOf(pid: number, at: number, grown: (metric: keyof typeof flat) =>
     rssAnonMiB: held('rssAnonMiB'),
     descriptors: held('descriptors'),
     timers: held('timers'),
-    loopP99Ms: 12,
-    cpuSeconds: 0.1,
   };
 }
 
@@ -69,11 +67,9 @@ function loadOf(at: number, errors: LoadSample['errors']): LoadSample {
     asleep: 10_000,
     awake: 20,
     wakeups: latency,
-    wokeAfter: latency,
     events: latency,
     deliveries: latency,
     pictures: 150,
-    cpuSeconds: 0.5,
     errors,
   };
 }

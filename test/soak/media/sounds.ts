@@ -1,12 +1,12 @@
 /** What the soak's legs say: a second of a tone in each format, over and over, and what is heard of it. */
-import { assert } from '../../src/lib/assert.ts';
-import type { Engine } from '../../src/media/codec/engine.ts';
-import { PacketTranscoder } from '../../src/media/codec/packet-transcoder.ts';
-import type { SoundShape } from '../../src/model/media/sound.ts';
-import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
-import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { openTone } from '../../src/tools/bridge/tone.ts';
-import { findTone, sineLevel } from '../support/sines.ts';
+import { assert } from '../../../src/lib/assert.ts';
+import type { Engine } from '../../../src/media/codec/engine.ts';
+import { PacketTranscoder } from '../../../src/media/codec/packet-transcoder.ts';
+import type { SoundShape } from '../../../src/model/media/sound.ts';
+import { soundBlockMs } from '../../../src/model/media/sound-limits.ts';
+import { encodeFrameHeader } from '../../../src/protocol/media/frame-header.ts';
+import { openTone } from '../../../src/tools/bridge/tone.ts';
+import { findTone, sineLevel } from '../../support/sines.ts';
 
 export const packetsPerSecond = 1000 / soundBlockMs;
 const toneHz = 440;

@@ -2,18 +2,18 @@
  * One call of the soak: its bridge plays films of changing sizes, its device looks at every picture, both hear each other
  * where its kind has sound, and either may lose its connection and come again.
  */
-import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
-import type { CallMedia, Size } from '../../src/model/call.ts';
-import { jpegSize } from '../../src/media/geometry/jpeg.ts';
-import { planPicture } from '../../src/media/geometry/picture-plan.ts';
-import { describeFrame } from '../../src/media/geometry/source-frame.ts';
-import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
-import type { Chance } from '../support/seeded-random.ts';
-import { connectByWebSocket, connectByWhip, type SoakDevice } from './media-device.ts';
-import { Ear } from './media-ear.ts';
-import { filmSizes, type Film, type FilmLibraries } from './media-films.ts';
-import type { CallKind } from './media-kinds.ts';
-import type { Sounds } from './media-sounds.ts';
+import { BridgeLeg } from '../../../src/tools/simulator/media-leg.ts';
+import type { CallMedia, Size } from '../../../src/model/call.ts';
+import { jpegSize } from '../../../src/media/geometry/jpeg.ts';
+import { planPicture } from '../../../src/media/geometry/picture-plan.ts';
+import { describeFrame } from '../../../src/media/geometry/source-frame.ts';
+import type { FrameHeader } from '../../../src/protocol/media/frame-header.ts';
+import type { Chance } from '../../support/seeded-random.ts';
+import { connectByWebSocket, connectByWhip, type SoakDevice } from './device.ts';
+import { Ear } from './ear.ts';
+import { filmSizes, type Film, type FilmLibraries } from './films.ts';
+import type { CallKind } from './kinds.ts';
+import type { Sounds } from './sounds.ts';
 
 export const framesPerSecond = 15;
 

@@ -1,12 +1,12 @@
 /** Starts the soak's media process for the server that it belongs to, and looks at it from outside. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { assert } from '../../src/lib/assert.ts';
-import type { MediaCarrier } from '../../src/server/supervisor/media-child.ts';
-import { leakVariable, mediaQuestion, type MediaSample } from './media-question.ts';
+import { assert } from '../../../src/lib/assert.ts';
+import type { MediaCarrier } from '../../../src/server/supervisor/media-child.ts';
+import { anonymousBytesOf, descriptorsOf } from '../../support/process-samples.ts';
+import type { MediaSample } from './media-process.ts';
 
 const file = fileURLToPath(new URL('./media-process.ts', import.meta.url));
 
@@ -53,7 +53,7 @@ export class SoakMedia {
   start(): MediaCarrier {
     const child = spawn(process.execPath, [...process.execArgv, file], {
       stdio: ['ignore', 'inherit', 'inherit', 'pipe', 'ipc'],
-      env: { ...process.env, ...(this.#leaks && { [leakVariable]: '1' }) },
+      env: { ...process.env, ...(this.#leaks && { SOAK_LEAKS: '1' }) },
     });
     this.#child ??= child;
     const link = child.stdio[3];
@@ -68,17 +68,16 @@ export class SoakMedia {
 
   /** What the kernel has given it for itself alone, in bytes. */
   residentBytes(): number {
-    const status = readFileSync(`/proc/${this.#child?.pid}/status`, 'latin1');
-    return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
+    return anonymousBytesOf(this.#child?.pid ?? NaN);
   }
 
   async look(): Promise<MediaLook> {
     const child = this.#child;
     assert(child !== null, 'what is asked is there');
     const answered = once(child, 'message') as Promise<[MediaSample]>;
-    child.send(mediaQuestion);
+    child.send('sample');
     const [{ natives, peers, timers }] = await answered;
-    const own = { peers, timers, descriptors: readdirSync(`/proc/${child.pid}/fd`).length };
+    const own = { peers, timers, descriptors: descriptorsOf(child.pid ?? NaN) };
     return natives
       .map((census): MediaLook => ({ ...nothing, ...census }))
       .reduce((sum, ofWorker) => combine(sum, ofWorker, (some, more) => some + more), {

@@ -1,11 +1,11 @@
 /** The devices of the soak's calls: one on a WebSocket, and one that comes by WHIP with a WebRTC stack of others. */
-import { mediaFrameHeaderBytes } from '../../src/model/limits.ts';
-import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
-import type { AudioFrameFormat } from '../../src/model/media/sound.ts';
-import { splitNalUnits } from '../../src/media/geometry/nal-units.ts';
-import { H264Assembler, joinAnnexB, packetizeH264 } from '../../src/protocol/rtp/h264-payload.ts';
-import { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
-import { RtcClient } from '../support/rtc-client.ts';
+import { mediaFrameHeaderBytes } from '../../../src/model/limits.ts';
+import { soundBlockMs } from '../../../src/model/media/sound-limits.ts';
+import type { AudioFrameFormat } from '../../../src/model/media/sound.ts';
+import { splitNalUnits } from '../../../src/media/geometry/nal-units.ts';
+import { H264Assembler, joinAnnexB, packetizeH264 } from '../../../src/protocol/rtp/h264-payload.ts';
+import { DeviceLeg } from '../../../src/tools/simulator/media-leg.ts';
+import { RtcClient } from '../../support/rtc-client.ts';
 
 export interface DeviceSenses {
   picture(format: 'mjpeg' | 'h264', bytes: Uint8Array<ArrayBuffer>): void;

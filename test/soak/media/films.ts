@@ -1,9 +1,9 @@
 /** What the bridges of the soak send: short films of several sizes, each to be begun at any moment, as whole messages. */
-import type { Engine } from '../../src/media/codec/engine.ts';
-import type { Size } from '../../src/model/call.ts';
-import type { SourceFrame } from '../../src/model/media/picture.ts';
-import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { h264Film, jpegFilm } from '../support/coded-frames.ts';
+import type { Engine } from '../../../src/media/codec/engine.ts';
+import type { Size } from '../../../src/model/call.ts';
+import type { SourceFrame } from '../../../src/model/media/picture.ts';
+import { encodeFrameHeader } from '../../../src/protocol/media/frame-header.ts';
+import { h264Film, jpegFilm } from '../../support/coded-frames.ts';
 
 export const filmSizes: readonly Size[] = [
   { width: 640, height: 480 },

@@ -2,14 +2,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SystemClock } from '../../src/lib/system-clock.ts';
-import { ReveilleClient } from '../../src/client/reveille-client.ts';
-import { startServer, type RunningServer } from '../../src/server/bootstrap/server.ts';
-import { loadSettings } from '../../src/server/config/settings.ts';
-import { freeListens } from '../support/server-process.ts';
-import type { CallAccess } from './media-call.ts';
-import { alaw, kindOf } from './media-kinds.ts';
-import type { SoakMedia } from './media-carrier.ts';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import { ReveilleClient } from '../../../src/client/reveille-client.ts';
+import { startServer, type RunningServer } from '../../../src/server/bootstrap/server.ts';
+import { loadSettings } from '../../../src/server/config/settings.ts';
+import { freeListens } from '../../support/server-process.ts';
+import type { CallAccess } from './call.ts';
+import { alaw, kindOf } from './kinds.ts';
+import type { SoakMedia } from './carrier.ts';
 
 const credential = { accessKeyId: 'AKsoak', secretKey: 'a secret of the soak', appId: '2818153' };
 const bridgeKey = 'key-of-the-bridges-of-the-soak';

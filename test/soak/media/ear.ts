@@ -2,9 +2,9 @@
  * What one leg of the soak hears: how many packets came, whether they fell behind or ran ahead of the clock of whoever
  * sent them, and whether the tone is in the last of them.
  */
-import { soundBlockMs } from '../../src/model/media/sound-limits.ts';
-import type { AudioFrameFormat, SoundShape } from '../../src/model/media/sound.ts';
-import { packetsPerSecond, type HeardPacket, type Sounds } from './media-sounds.ts';
+import { soundBlockMs } from '../../../src/model/media/sound-limits.ts';
+import type { AudioFrameFormat, SoundShape } from '../../../src/model/media/sound.ts';
+import { packetsPerSecond, type HeardPacket, type Sounds } from './sounds.ts';
 
 /**
  * Between the first third of a stretch and the last. Where these are short, a busy machine may have kept every packet

@@ -1,18 +1,26 @@
 /**
- * The media process of the soak: put together as the server's own, with one more ear: it tells what is alive in its workers
- * when it is asked. As a canary its workers leak.
+ * The media process of the soak: the server's own, and an answer to any message: the objects alive in its workers. As a canary, with
+ * SOAK_LEAKS, its workers lose frames, and it loses everything else that is counted.
  */
 import { openSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { SystemClock } from '../../src/lib/system-clock.ts';
-import { MediaEnd } from '../../src/media/link/media-end.ts';
-import { startMediaServer } from '../../src/media/process/media-server.ts';
-import { TranscoderPool } from '../../src/media/transcoding/transcoder-pool.ts';
-import { liveConnections, makeConnection, openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
-import { leakVariable, type MediaSample } from './media-question.ts';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import type { NativeCensus } from '../../../src/media/codec/native-census.ts';
+import { MediaEnd } from '../../../src/media/link/media-end.ts';
+import { startMediaServer } from '../../../src/media/process/media-server.ts';
+import { TranscoderPool } from '../../../src/media/transcoding/transcoder-pool.ts';
+import { liveConnections, makeConnection, openRtcEngine } from '../../../src/media/webrtc/rtc-engine.ts';
+
+export interface MediaSample {
+  /** Of each worker; null: it is gone. */
+  readonly natives: readonly (NativeCensus | null)[];
+  /** WebRTC connections that are made and not closed. */
+  readonly peers: number;
+  readonly timers: number;
+}
 
 const linkDescriptor = 3;
-const leakingWorker = new URL('./media-leaking-worker.ts', import.meta.url);
+const leakingWorker = new URL('./leaking-worker.ts', import.meta.url);
 
 const leakedTimerMs = 1000;
 const leakedDescriptors = 4;
@@ -20,7 +28,7 @@ const leakedDescriptors = 4;
 const clock = new SystemClock();
 const end = new MediaEnd(new Socket({ fd: linkDescriptor }), { clock, onEnd: () => process.exit(0) });
 const { log } = end;
-const isCanary = process.env[leakVariable] !== undefined;
+const isCanary = process.env['SOAK_LEAKS'] !== undefined;
 let pool: TranscoderPool | null = null;
 
 process.on('SIGINT', () => undefined);

@@ -3,16 +3,16 @@
  * forgets to free: one that was counted when it was made, and one that was not; with every 250th packet of sound a resampler. With 300 pictures a second that is 36 MiB a
  * second; the shortest canary compares moments that are two seconds apart.
  */
-import { assert } from '../../src/lib/assert.ts';
-import { openEngine, type Engine } from '../../src/media/codec/engine.ts';
-import { makeFrame, makeResampler } from '../../src/media/codec/native-census.ts';
-import { i420Bytes } from '../../src/media/geometry/source-frame.ts';
+import { assert } from '../../../src/lib/assert.ts';
+import { openEngine, type Engine } from '../../../src/media/codec/engine.ts';
+import { makeFrame, makeResampler } from '../../../src/media/codec/native-census.ts';
+import { i420Bytes } from '../../../src/media/geometry/source-frame.ts';
 import type { MessagePort } from 'node:worker_threads';
-import { serveTasks } from '../../src/media/transcoding/task-port.ts';
-import { transcoderTasks } from '../../src/media/transcoding/transcoder-worker.ts';
-import type { FrameResult } from '../../src/model/media/picture.ts';
-import type { SoundResult } from '../../src/model/media/sound.ts';
-import type { FrameTask, SoundTask } from '../../src/media/transcoding/transcoder-task.ts';
+import { serveTasks } from '../../../src/media/transcoding/task-port.ts';
+import { transcoderTasks } from '../../../src/media/transcoding/transcoder-worker.ts';
+import type { FrameResult } from '../../../src/model/media/picture.ts';
+import type { SoundResult } from '../../../src/model/media/sound.ts';
+import type { FrameTask, SoundTask } from '../../../src/media/transcoding/transcoder-task.ts';
 
 const framesBetweenLeaks = 25;
 const packetsBetweenLeaks = 250;

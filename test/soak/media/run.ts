@@ -3,15 +3,15 @@
  * come or were wrong, sound that did not come or drifted, what outlived its call, memory that grew.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Engine } from '../../src/media/codec/engine.ts';
-import { chanceFrom, type Chance } from '../support/seeded-random.ts';
-import { framesPerSecond, SoakCall } from './media-call.ts';
-import type { Ear } from './media-ear.ts';
-import { combine, kindsHeld, SoakMedia, type MediaLook } from './media-carrier.ts';
-import { makeFilms } from './media-films.ts';
-import { kindOf } from './media-kinds.ts';
-import { SoakServer } from './media-server.ts';
-import { packetsPerSecond, Sounds } from './media-sounds.ts';
+import type { Engine } from '../../../src/media/codec/engine.ts';
+import { chanceFrom, type Chance } from '../../support/seeded-random.ts';
+import { framesPerSecond, SoakCall } from './call.ts';
+import type { Ear } from './ear.ts';
+import { combine, kindsHeld, SoakMedia, type MediaLook } from './carrier.ts';
+import { makeFilms } from './films.ts';
+import { kindOf } from './kinds.ts';
+import { SoakServer } from './call-server.ts';
+import { packetsPerSecond, Sounds } from './sounds.ts';
 
 export interface SoakPlan {
   readonly engine: Engine;

@@ -1,9 +1,9 @@
-/** CPU time of a process without a probe, as the kernel counts it. */
+/** CPU time, memory, descriptors and children of a process, as the kernel counts them. */
 import { readdirSync, readFileSync } from 'node:fs';
 
 const nanosecondsPerSecond = 1e9;
 
-/** All threads that the process has now, in seconds. */
+/** CPU time of all threads that the process has now. */
 export function cpuSecondsOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   return threads.reduce((sum, thread) => sum + threadSecondsOf(pid, thread), 0);
@@ -12,6 +12,16 @@ export function cpuSecondsOf(pid: number): number {
 export function threadSecondsOf(pid: number, thread: number | string): number {
   const [onProcessor] = readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'latin1').split(' ');
   return Number(onProcessor) / nanosecondsPerSecond;
+}
+
+/** Resident memory that no file backs. */
+export function anonymousBytesOf(pid: number): number {
+  const kibibytes = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+  return Number(kibibytes) * 1024;
+}
+
+export function descriptorsOf(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 /** The eldest child whose command has this word in it. */

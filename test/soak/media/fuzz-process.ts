@@ -3,9 +3,9 @@
  * arguments. Prints its report; exits 1 with what was wrong.
  */
 import { constants, setPriority } from 'node:os';
-import { SystemClock } from '../../src/lib/system-clock.ts';
-import { openEngine } from '../../src/media/codec/engine.ts';
-import { fuzzCodec } from '../support/codec-fuzz.ts';
+import { SystemClock } from '../../../src/lib/system-clock.ts';
+import { openEngine } from '../../../src/media/codec/engine.ts';
+import { fuzzCodec } from '../../support/codec-fuzz.ts';
 
 const [seconds = NaN, seed = NaN] = process.argv.slice(2).map(Number);
 // It never rests, and the calls beside it are not to wait for it.

@@ -2,7 +2,7 @@
  * What kinds of calls the soak has. Of ten calls six have sound both ways, converted both ways; of these two have devices by
  * WebRTC, one of pictures and one of H.264, and one sends JPEGs to a bridge that takes H.264.
  */
-import type { SoundShape } from '../../src/model/media/sound.ts';
+import type { SoundShape } from '../../../src/model/media/sound.ts';
 
 export interface CallKind {
   readonly device: 'websocket' | 'webrtc';

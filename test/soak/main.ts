@@ -1,0 +1,85 @@
+/** Runs a soak: `npm run soak -- --help`. */
+import { lastFirst, type Ending } from '../support/temporary-store.ts';
+
+interface Soak {
+  readonly options: string;
+  readonly guards: string;
+  readonly load: () => Promise<{ run: SoakRun }>;
+}
+
+/** Resolves to sentences, each of something that is wrong. */
+type SoakRun = (args: readonly string[], t: Ending) => Promise<readonly string[]>;
+
+const soaks: Readonly<Record<string, Soak>> = {
+  server: {
+    options: '[--minutes 60] [--upgrade-every 10] [--shared] [--leak memory,descriptor,timer]',
+    guards: 'nothing that the processes of a server hold grows, under its whole load and over upgrades',
+    load: () => import('./server.ts'),
+  },
+  crash: {
+    options: '[--rounds 50] [--seed 1]',
+    guards: 'no event is lost by `kill -9` under load',
+    load: () => import('./crash.ts'),
+  },
+  upgrade: {
+    options:
+      '[--sessions 5000] [--wakeups 500] [--queries 200] [--seconds 15] [--upgrades 2] [--processes 2]',
+    guards: 'no device and no backend notices an upgrade under load',
+    load: () => import('./upgrade.ts'),
+  },
+  logins: {
+    options: '[--logins 2000] [--at-once 16]',
+    guards: 'a wakeup at one process or node in the moment of a login at another is accepted',
+    load: () => import('./logins.ts'),
+  },
+  media: {
+    options: '[--minutes 10 | --seconds 30] [--calls 20] [--seed 1]',
+    guards: 'nothing outlives its call in the media process, with a fuzzer at the codec',
+    load: () => import('./media.ts'),
+  },
+  hostile: {
+    options: '[--minutes 10 | --seconds 30] [--devices 10000]',
+    guards: 'devices, backends, newcomers and a call are served during every attack at once',
+    load: () => import('./hostile.ts'),
+  },
+};
+
+const usage = `npm run soak -- NAME [options]
+
+Exits 1 with everything that is wrong.
+
+${Object.entries(soaks)
+  .map(([name, { options, guards }]) => `  ${name} ${options}\n      ${guards}`)
+  .join('\n')}`;
+
+/** Rejects when the soak is stopped: its processes are ended then. */
+const interrupted = new Promise<never>((_resolve, reject) => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => reject(new Error(`stopped by ${signal}`)));
+});
+interrupted.catch(() => undefined);
+
+async function runSoak(soak: Soak, args: readonly string[]): Promise<void> {
+  const endings: (() => void | Promise<void>)[] = [];
+  try {
+    const { run } = await soak.load();
+    const complaints = await Promise.race([
+      run(args, lastFirst({ after: (end) => void endings.push(end) })),
+      interrupted,
+    ]);
+    for (const complaint of complaints) console.error(`wrong: ${complaint}`);
+    if (complaints.length > 0) process.exitCode = 1;
+    else console.log(`passed: ${soak.guards}`);
+  } finally {
+    for (const end of endings) await end();
+  }
+}
+
+const [name = '--help', ...args] = process.argv.slice(2);
+const soak = soaks[name];
+if (soak !== undefined) {
+  await runSoak(soak, args);
+} else {
+  console.log(name === '--help' ? usage : `no soak is called ${name}\n\n${usage}`);
+  if (name !== '--help') process.exitCode = 1;
+}
