@@ -43,7 +43,7 @@ export interface Benchmark {
   readonly title: string;
   /** Runs whose median is stored. */
   readonly runs: number;
-  /** How it is measured, a sentence or two each. */
+  /** The method, a sentence or two each. */
   readonly notes: readonly string[];
   readonly columns: readonly Column[];
   readonly targets: readonly Target[];

@@ -11,7 +11,7 @@ export interface LoginPlan {
   readonly port: number;
   readonly dialect: DialectName;
   readonly count: number;
-  /** The number of the first device; 0 when left out. */
+  /** The number of the first device; default: 0. */
   readonly from?: number;
 }
 

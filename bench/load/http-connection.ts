@@ -49,7 +49,7 @@ export class HttpConnection {
     return Promise.all(Array.from({ length: count }, () => HttpConnection.open(port)));
   }
 
-  /** Where answers and the end of the connection go from now on. */
+  /** From now on, answers and the end of the connection go here. */
   listen(answered: (answer: HttpAnswer) => void, failed: (error: Error) => void): void {
     this.#answered = answered;
     this.#failed = failed;

@@ -27,7 +27,7 @@ export interface ReturnReading {
   readonly allMs: number;
   /** Attempts that were refused or broke off. */
   readonly failed: number;
-  /** How many are back: fewer than all when that took too long. */
+  /** Modules that are back: fewer than all when that took too long. */
   readonly present: number;
   /** Why attempts failed, the most frequent reason first. */
   readonly reasons: readonly string[];
@@ -43,7 +43,7 @@ export type StormProtocol = {
 };
 
 const heartbeatSeconds = 50;
-/** No bound: only the server and their wait hold them back. */
+/** No bound: only the server and their wait limit them. */
 const rampPerSecond = 1_000_000;
 const calmSecondsMax = 600;
 const lookMs = 20;

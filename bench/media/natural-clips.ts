@@ -12,7 +12,7 @@ import { filmPhotographs } from '../../test/support/natural-pictures.ts';
 
 export type ClipFormat = 'mjpeg' | 'h264';
 
-/** Where a clip is, for a process that reads it by itself. */
+/** The place of a clip, for a process that reads it by itself. */
 export interface ClipFile extends Size {
   readonly format: ClipFormat;
   readonly path: string;
@@ -26,7 +26,7 @@ export interface Clip extends Source {
 
 interface ClipPlan {
   readonly framesPerPhotograph: number;
-  /** How often the repeated clip has the clip in it. */
+  /** Times that the repeated clip contains the clip. */
   readonly repeats: number;
 }
 

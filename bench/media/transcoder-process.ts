@@ -27,7 +27,7 @@ export interface PictureReading {
 
 interface PicturesAsked {
   readonly expectation: Expectation;
-  /** How often the clip is played. */
+  /** Times that the clip is played. */
   readonly passes: number;
 }
 

@@ -24,7 +24,7 @@ const lateSecondsMax = heartbeatSeconds + 3;
 const loginsAtOnce = 100;
 /** The young generation of V8 alone grows by 48 MiB in a storm. */
 const grownMiBMax = 96;
-/** Of the time: until then buffers and code find their size. */
+/** The share of the time in which buffers and code find their size. */
 const settledShare = 0.3;
 /** Each listener has fewer places than the crowds want. */
 const places = [

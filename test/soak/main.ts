@@ -13,7 +13,7 @@ type SoakRun = (args: readonly string[], t: Ending) => Promise<readonly string[]
 const soaks: Readonly<Record<string, Soak>> = {
   server: {
     options: '[--minutes 60] [--upgrade-every 10] [--shared] [--leak memory,descriptor,timer]',
-    guards: 'nothing that the processes of a server hold grows, under its whole load and over upgrades',
+    guards: 'memory, descriptors and timers of a server stay flat, under its whole load and over upgrades',
     load: () => import('./server.ts'),
   },
   crash: {

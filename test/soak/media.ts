@@ -14,7 +14,7 @@ import { soakMedia, type SoakReport } from './media/run.ts';
 
 /** In less time, the delay of the collectors is as much as a leak. */
 const secondsMin = 30;
-/** Of all the time; long enough for its leaks to show, which are large. */
+/** The canary's time, a share of the whole; long enough for its large leaks to show. */
 const canarySecondsMax = 20;
 const canaryShare = 1 / 3;
 /** Films, code and what the collectors are late by. */

@@ -23,7 +23,7 @@ function readPlan(args: readonly string[]): Plan {
 
 const heartbeatMs = 10_000;
 const stepMs = 5;
-/** Of a backend, for wakeups and for queries each: what is due meanwhile is made up for. */
+/** A backend's, for wakeups and for queries each: requests that are due meanwhile follow. */
 const connections = 100;
 
 interface Asked {
@@ -113,7 +113,7 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
   const [woken, queried] = await Promise.all([wakeups, queries]);
   clearInterval(heartbeats);
   const offline = (await upgraded.offlineEvents()).split('\n').filter((line) => line !== '').length;
-  const told = ({ asked, slowestMs, failures }: Asked) => ({
+  const describe = ({ asked, slowestMs, failures }: Asked) => ({
     asked,
     slowestMs,
     failures: Object.fromEntries(failures),
@@ -125,8 +125,8 @@ export async function run(args: readonly string[], t: Ending): Promise<readonly 
       offline_events: offline,
       upgrades: served,
       memory_mib: { started: memoryMiB(site.pid), serves: memoryMiB(upgraded.servingPid) },
-      wakeups: { ...told(woken), arrived },
-      queries: told(queried),
+      wakeups: { ...describe(woken), arrived },
+      queries: describe(queried),
     }),
   );
   for (const line of command.lines) if (/"level":"(?:warn|error)"/.test(line)) console.error(line);

@@ -73,7 +73,7 @@ export class SoakServer {
 }
 
 interface CallPlace {
-  /** Of the media listener. */
+  /** The address of the media listener. */
   readonly url: string;
   readonly bridgeKey: string;
   readonly deviceId: string;
@@ -82,7 +82,7 @@ interface CallPlace {
   readonly room: string;
 }
 
-/** What the call in this room of the device takes part by. */
+/** The access of a call in this room of the device. */
 export async function issueCall(client: ReveilleClient, place: CallPlace): Promise<CallAccess> {
   const { url, bridgeKey, deviceId, index, room } = place;
   const { downVideo, upVideo, sound } = kindOf(index);

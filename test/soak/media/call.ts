@@ -31,28 +31,28 @@ export interface SoakCallDeps {
   readonly films: FilmLibraries;
   readonly sounds: Sounds;
   readonly chance: Chance;
-  /** Of another call each time. */
+  /** The access of another call each time. */
   issue(): Promise<CallAccess>;
 }
 
-/** Where a message has its timestamp. */
+/** The place of the timestamp in a message. */
 const timestampOffset = 8;
-/** Of the changes, so many are the end of a call. */
+/** The kinds of change, each as likely as it is frequent here. */
 const changes = ['device', 'device', 'bridge', 'bridge', 'bridge', 'restart', 'end'] as const;
 
 export class SoakCall {
-  /** All good ones, and what was wrong with others. */
+  /** Good ones only; `complaints` has the others. */
   readonly pictures = { down: 0, up: 0 };
   readonly complaints: string[] = [];
   readonly kind: CallKind;
-  /** Of the device and of the bridge; none: the call is silent. */
+  /** The device's and the bridge's; none: the call is silent. */
   readonly ears: readonly Ear[];
   readonly #deps: SoakCallDeps;
   #access: CallAccess | null = null;
   #sizes: ReadonlySet<string> = new Set();
   /** Null: it is coming. */
   #device: SoakDevice | null = null;
-  /** What the former ones still hear is not listened to: each counts its timestamps from elsewhere. */
+  /** The reception of the former ones does not count: each counts its timestamps from elsewhere. */
   #deviceTurn = 0;
   #bridge: BridgeLeg | null = null;
   #film: Film = [];
@@ -216,7 +216,7 @@ function stamped(message: Buffer | undefined, timestampMs: number): Buffer | nul
   return message ?? null;
 }
 
-/** Of a key frame, which tells it; `between`: two of them. */
+/** A key frame contains its size; `between`: a frame between two of them. */
 function sizeOfH264(payload: Uint8Array<ArrayBuffer>): Size | 'between' | null {
   const frame = { format: 'h264', isKeyFrame: false, width: 0, height: 0, payload } as const;
   const { size, isKey } = describeFrame(frame);

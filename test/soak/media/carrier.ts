@@ -10,7 +10,7 @@ import type { MediaSample } from './media-process.ts';
 
 const file = fileURLToPath(new URL('./media-process.ts', import.meta.url));
 
-/** What the process holds, how much of each: native objects of all workers by their kinds, and what is its own. */
+/** The resources of the process: native objects of all workers by their kinds, and its own. */
 export const kindsHeld = [
   'packets',
   'frames',
@@ -66,7 +66,6 @@ export class SoakMedia {
     };
   }
 
-  /** What the kernel has given it for itself alone, in bytes. */
   residentBytes(): number {
     return anonymousBytesOf(this.#child?.pid ?? NaN);
   }

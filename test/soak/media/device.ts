@@ -13,7 +13,7 @@ export interface DeviceSenses {
 }
 
 export interface DeviceAccess {
-  /** Of the media listener, `ws:`. */
+  /** The address of the media listener, `ws:`. */
   readonly url: string;
   readonly token: string;
 }

@@ -1,5 +1,5 @@
 /**
- * What one leg of the soak hears: how many packets came, whether they fell behind or ran ahead of the clock of whoever
+ * The reception of one leg of the soak: how many packets came, whether they fell behind or ran ahead of the clock of whoever
  * sent them, and whether the tone is in the last of them.
  */
 import { soundBlockMs } from '../../../src/model/media/sound-limits.ts';
@@ -14,7 +14,7 @@ const driftMsMax = { long: 40, short: 1000 };
 const thirdSecondsMin = { long: 10, short: 3 };
 const packetsKept = 4 * packetsPerSecond;
 const packetsJudged = packetsPerSecond / 2;
-/** Of what was sent: legs that come again miss some, and more on a busy machine. */
+/** The least share of the packets sent: legs that come again miss some, and more on a busy machine. */
 const heardShareMin = 0.7;
 const heardShareMax = 1.02;
 
@@ -59,7 +59,7 @@ export class Ear {
     this.#latenessMs[second] = Math.min(this.#latenessMs[second] ?? Infinity, atMs - timestampMs);
   }
 
-  /** What is to be said of all it heard while `sent` packets were sent. */
+  /** The complaints about its reception while `sent` packets were sent. */
   judge(sent: number, sounds: Sounds): readonly string[] {
     this.#judgeDrift();
     const share = this.packets / sent;

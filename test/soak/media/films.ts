@@ -1,4 +1,4 @@
-/** What the bridges of the soak send: short films of several sizes, each to be begun at any moment, as whole messages. */
+/** The films that the bridges of the soak send: short ones of several sizes, each to be begun at any moment, as whole messages. */
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import type { Size } from '../../../src/model/call.ts';
 import type { SourceFrame } from '../../../src/model/media/picture.ts';

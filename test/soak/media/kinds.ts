@@ -1,5 +1,5 @@
 /**
- * What kinds of calls the soak has. Of ten calls six have sound both ways, converted both ways; of these two have devices by
+ * The kinds of calls of the soak. Of ten calls six have sound both ways, converted both ways; of these two have devices by
  * WebRTC, one of pictures and one of H.264, and one sends JPEGs to a bridge that takes H.264.
  */
 import type { SoundShape } from '../../../src/model/media/sound.ts';
@@ -24,7 +24,7 @@ interface IssuedSound extends SoundShape {
 /** No way has the same format at both ends. */
 export interface CallSound {
   readonly device: IssuedSound;
-  /** What the device takes and sends, if not that. */
+  /** Another format that the device takes and sends. */
   readonly rtc?: SoundShape;
   readonly bridgeSends: SoundShape;
   readonly bridgeTakes: SoundShape;

@@ -12,7 +12,7 @@ import { TranscoderPool } from '../../../src/media/transcoding/transcoder-pool.t
 import { liveConnections, makeConnection, openRtcEngine } from '../../../src/media/webrtc/rtc-engine.ts';
 
 export interface MediaSample {
-  /** Of each worker; null: it is gone. */
+  /** For each worker; null: it is gone. */
   readonly natives: readonly (NativeCensus | null)[];
   /** WebRTC connections that are made and not closed. */
   readonly peers: number;
@@ -46,7 +46,7 @@ async function answer(): Promise<void> {
   process.send?.(sample);
 }
 
-/** What is none of the workers'. */
+/** Resources outside of the workers. */
 async function leak(): Promise<void> {
   const engine = await openRtcEngine();
   if (engine.ok) makeConnection(engine.value, { iceServers: [] });

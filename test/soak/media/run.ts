@@ -25,10 +25,10 @@ export interface SoakPlan {
 export interface SoakReport {
   readonly pictures: { readonly down: number; readonly up: number };
   readonly packetsHeard: number;
-  /** Of stretches that are long enough to tell it from a busy machine, and of others. */
+  /** In stretches that are long enough to tell it from a busy machine, and in others. */
   readonly driftMs: Ear['driftMs'];
   readonly changes: number;
-  /** Of each kind, of one moment or another. */
+  /** The most of each kind at any moment. */
   readonly most: MediaLook;
   /** When every call had ended, beyond what was there before the first. */
   readonly left: MediaLook;
@@ -49,7 +49,7 @@ const warmUpSecondsMax = 60;
 const grownMiBMax = { long: 24, short: 20, shortPerCall: 2 };
 const longSecondsMin = 2 * warmUpSecondsMax;
 /**
- * Of one call, as some come back while the old ones still go: decoders, scalers, resamplers and encoders of the video and of the
+ * The most of one call, as some come back while the old ones still go: decoders, scalers, resamplers and encoders of the video and of the
  * sound both ways, and sockets of two legs.
  */
 const heldPerCallMax: MediaLook = {
@@ -63,12 +63,12 @@ const heldPerCallMax: MediaLook = {
   timers: 2,
   descriptors: 4,
 };
-/** What stays when all calls have ended: with its first connection WebRTC opens a pipe and its UDP port. */
+/** The rest when all calls have ended: with its first connection WebRTC opens a pipe and its UDP port. */
 const keptMax: Partial<MediaLook> = { descriptors: 3 };
 const changesPerSecond = 1;
 /** The last seconds, in which nothing changes: what is heard then is whole. */
 const restSeconds = 3;
-/** What the media process may take to free what calls had. */
+/** The time in which the media process frees the resources of calls. */
 const freeingMsMax = 5000;
 const lookMs = 50;
 
@@ -154,7 +154,7 @@ class Soak {
     }
   }
 
-  /** What was seen and heard. */
+  /** The pictures and the sound. */
   judgeMedia(sounds: Sounds): readonly string[] {
     const blind = this.#calls.filter(({ kind, pictures }, index) => {
       const before = this.#picturesBefore[index];

@@ -1,4 +1,4 @@
-/** What the soak's legs say: a second of a tone in each format, over and over, and what is heard of it. */
+/** The sound of the soak's legs: a second of a tone in each format, over and over, and its reception. */
 import { assert } from '../../../src/lib/assert.ts';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import { PacketTranscoder } from '../../../src/media/codec/packet-transcoder.ts';
@@ -11,7 +11,7 @@ import { findTone, sineLevel } from '../../support/sines.ts';
 export const packetsPerSecond = 1000 / soundBlockMs;
 const toneHz = 440;
 const judged: SoundShape = { format: 'pcm', rate: 16_000, channels: 1 };
-/** What a decoder begins with is left out. */
+/** The first samples of a decoder do not count. */
 const settlingMs = 120;
 const levelSlack = 0.3;
 const noiseDecibelMin = 10;

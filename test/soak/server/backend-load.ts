@@ -5,7 +5,7 @@ import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { Latencies, type ErrorCounts } from './latencies.ts';
 import type { SoakHooks } from './plan.ts';
 
-/** What the failing endpoint does, each for a while: in turn. */
+/** The failing endpoint does these in turn, each for a while. */
 const moods = ['refuses', 'is silent', 'works'] as const;
 const moodMs = 20_000;
 const silenceMs = 3000;

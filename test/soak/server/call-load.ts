@@ -14,7 +14,7 @@ import { bridgeKey, soakDevice } from './plan.ts';
 export interface CallLoadDeps {
   readonly engine: Engine;
   readonly client: ReveilleClient;
-  /** Of the media listener. */
+  /** The address of the media listener. */
   readonly url: string;
   readonly calls: number;
   readonly changeSeconds: number;

@@ -133,7 +133,7 @@ export class DeviceLoad {
     else this.wakeups.add(performance.now() - wake.askedMs);
   }
 
-  /** What was not answered yet is not missing. */
+  /** Wakeups without an answer yet are not missing. */
   #giveUpMissing(): void {
     const beforeMs = performance.now() - packetMsMax;
     for (const [deviceId, wake] of this.#awaited)

@@ -16,7 +16,7 @@ import { appendSample, nowSeconds } from './samples.ts';
 export type LoadOrder =
   | {
       readonly kind: 'start';
-      /** Of samples. */
+      /** The file of samples. */
       readonly file: string;
       readonly ports: {
         readonly api: number;

@@ -1,4 +1,4 @@
-/** What the soak of a whole server does, how much of it, and what it holds against the server afterwards. */
+/** The load of the soak of a whole server, and its registry. */
 
 export interface SoakPlan {
   readonly seconds: number;
@@ -6,7 +6,7 @@ export interface SoakPlan {
   readonly devices: number;
   readonly wholeDevices: number;
   readonly heartbeatSeconds: number;
-  /** Of modules alone, which stay asleep, and of whole devices: each of those is a login and an end of both kinds of session. */
+  /** Wakeups of modules, which stay asleep, and of whole devices: each is a login and an end of both kinds of session. */
   readonly moduleWakesPerSecond: number;
   readonly deviceWakesPerSecond: number;
   readonly calls: number;
@@ -24,7 +24,7 @@ export type SoakTimes = Pick<SoakPlan, 'seconds' | 'upgradeEverySeconds'>;
  * then they become more.
  */
 export const warmUpSeconds = 330;
-/** What is left behind a warm-up has to be long enough to see a trend in. */
+/** The time after a warm-up has to be long enough to show a trend. */
 export const judgedSecondsMin = 150;
 
 export function soakPlan({ seconds, upgradeEverySeconds }: SoakTimes): SoakPlan {
@@ -46,7 +46,7 @@ export function soakPlan({ seconds, upgradeEverySeconds }: SoakTimes): SoakPlan 
 export const workers = 2;
 /** Between two samples of a process or of the load. */
 export const sampleSeconds = 5;
-/** Of a process so many samples lie between two collections of its garbage, behind each of which memory is judged. */
+/** Samples of a process between two collections of its garbage; memory is judged after each. */
 export const samplesPerCollection = 6;
 
 /** Kinds of leaks that a canary's processes can have. */

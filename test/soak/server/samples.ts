@@ -1,7 +1,7 @@
 /** The samples of a soak: lines of JSON that the server's processes, the load and the soak append to one file. */
 import { appendFileSync, readFileSync } from 'node:fs';
 
-/** Of one process of the server, by itself. */
+/** A sample that one process of the server takes of itself. */
 export interface ProcessSample {
   readonly kind: 'process';
   /** Unix seconds, as in every line. */
@@ -9,7 +9,7 @@ export interface ProcessSample {
   readonly pid: number;
   /** Its garbage was collected before. */
   readonly isCollected: boolean;
-  /** What the kernel has given it for itself alone; what is alive in V8's heap and in buffers that it owns. */
+  /** Resident memory that no file backs; memory alive in V8's heap and in buffers that it owns. */
   readonly rssAnonMiB: number;
   readonly liveMiB: number;
   readonly descriptors: number;
@@ -23,7 +23,7 @@ export interface Latency {
   readonly maxMs: number;
 }
 
-/** Of devices, backends and receivers since the sample before. */
+/** Counts and latencies of devices, backends and receivers since the sample before. */
 export interface LoadSample {
   readonly kind: 'load';
   readonly at: number;
@@ -47,12 +47,12 @@ export interface MemberSample {
   readonly role: Role;
 }
 
-/** What the soak did, or `wrong`: found at once. */
+/** An act of the soak, or `wrong`: an immediate finding. */
 export interface DeedSample {
   readonly kind: 'deed';
   readonly at: number;
   readonly what: 'loaded' | 'upgrade-begin' | 'upgrade-end' | 'import' | 'end' | 'wrong';
-  /** Of `wrong`. */
+  /** The finding of `wrong`. */
   readonly sentence?: string;
 }
 

@@ -14,7 +14,7 @@ export interface SeriesPoint {
 
 export interface Trend {
   readonly perHour: number;
-  /** What it makes in the longest stratum. */
+  /** The growth in the longest stratum. */
   readonly growth: number;
   readonly median: number;
   readonly points: number;
@@ -51,7 +51,7 @@ export function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) =
   return groups;
 }
 
-/** Of the middle two where there is no middle; NaN of none. */
+/** The mean of the middle two where there is no middle; NaN without values. */
 export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const upper = sorted[Math.floor(sorted.length / 2)] ?? NaN;

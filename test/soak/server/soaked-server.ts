@@ -18,7 +18,7 @@ import { appendSample, nowSeconds, type Role } from './samples.ts';
 
 export interface SoakedServerOptions {
   readonly plan: SoakPlan;
-  /** Of samples. */
+  /** The file of samples. */
   readonly file: string;
   readonly leaks: readonly LeakKind[];
 }
@@ -145,7 +145,7 @@ export class SoakedServer {
     appendSample(this.#options.file, { kind: 'member', at: nowSeconds(), pid, role });
   }
 
-  /** Of the workers and the coordinator. */
+  /** The workers and the coordinator. */
   async #pidsUp(): Promise<readonly number[]> {
     const { members } = await this.#cluster();
     return members.flatMap(({ pid, state }) => (state === 'up' && typeof pid === 'number' ? [pid] : []));

@@ -22,7 +22,7 @@ export class Timeline {
   readonly ended: number;
   /** From the order to the last process that is another one. */
   readonly upgrades: readonly Stretch[];
-  /** What is judged: behind the warm-ups. */
+  /** Judged: the time after the warm-ups. */
   readonly calm: readonly Stretch[];
   readonly #processes: readonly ProcessSample[];
   readonly #roles: ReadonlyMap<number, Role>;
@@ -59,7 +59,7 @@ export class Timeline {
   }
 
   /**
-   * Of all processes that have the role, together, with garbage collected or not. The stratum names the processes; several
+   * The sum over all processes that have the role, with garbage collected or not. The stratum names the processes; several
    * share sessions unevenly, so each sample is taken of all of them in the same turn.
    */
   process(role: Role, metric: ProcessMetric, isCollected: boolean): readonly SeriesPoint[] {

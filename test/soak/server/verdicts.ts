@@ -1,4 +1,4 @@
-/** What the soak holds against the server: each trend against its bound, and what must not have been at all. */
+/** The verdicts of the soak: each trend against its bound, and errors that must not happen. */
 import type { LeakKind } from './plan.ts';
 import type { Timeline } from './timeline.ts';
 import { roles, type Role } from './samples.ts';
@@ -110,13 +110,13 @@ const leakShows: Readonly<Record<LeakKind, string>> = {
   timer: 'timers',
 };
 
-/** Sentences: what a canary's processes lose, and nobody found. */
+/** Sentences: leaks of a canary's processes that no trend showed. */
 export function missedLeaks(verdicts: readonly Verdict[], leaks: readonly LeakKind[]): readonly string[] {
   return leaks.flatMap((kind) =>
     roles
       .map((role) => whatOf(role, leakShows[kind]))
       .filter((what) => !verdicts.some((verdict) => verdict.what === what && grows(verdict)))
-      .map((what) => `the canary leaks, and nobody said that this grows: ${what}`),
+      .map((what) => `the canary leaks, and no trend shows it: ${what}`),
   );
 }
 
