@@ -7,6 +7,7 @@ import { media } from './figures/media.ts';
 import { memory } from './figures/memory.ts';
 import { queries } from './figures/queries.ts';
 import { registry } from './figures/registry.ts';
+import { signatures } from './figures/signatures.ts';
 import { storms } from './figures/storms.ts';
 import { wakeups } from './figures/wakeups.ts';
 import { webhooks } from './figures/webhooks.ts';
@@ -14,6 +15,7 @@ import type { Benchmark } from './harness/benchmark.ts';
 
 export const benchmarks: Readonly<Record<string, Benchmark>> = {
   queries,
+  signatures,
   credentials,
   logins,
   wakeups,

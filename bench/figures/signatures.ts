@@ -1,0 +1,72 @@
+/** Checking one signed request on the thread that received it, against the HMAC that it cannot do without. */
+import { createHmac } from 'node:crypto';
+import { Bench } from 'tinybench';
+import { assert } from '../../src/lib/assert.ts';
+import { InlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
+import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
+import { stringToSign } from '../../src/protocol/tgv1/signature.ts';
+import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';
+import { atMost, ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
+
+/** One request that comes again and again would measure a cache. */
+const requestCount = 4096;
+const plans = {
+  full: { time: 400, warmupTime: 100 },
+  smoke: { time: 1, iterations: 1, warmupTime: 0, warmupIterations: 1 },
+};
+
+const rows = {
+  floor: 'HMAC-SHA256 of node:crypto',
+  check: 'check a request',
+  verify: 'verify its signature',
+};
+
+async function measure({ scale, runs, samples }: Measurement): Promise<void> {
+  const server = checking();
+  const requests = Array.from({ length: requestCount }, (_, index) => {
+    const request = distinctRequest(index);
+    const job = jobOf(request, server);
+    return { request, job, text: stringToSign(job) };
+  });
+  let turn = 0;
+  const next = (): (typeof requests)[number] => {
+    const request = requests[turn++ % requestCount];
+    assert(request !== undefined, 'there are requests to go through');
+    return request;
+  };
+  const verifier = new InlineVerifier();
+  for (let run = 0; run < runs; run += 1) {
+    const bench = new Bench({ ...plans[scale], throws: true })
+      .add(rows.floor, () => {
+        const { job, text } = next();
+        createHmac('sha256', job.signingKey).update(text).digest();
+      })
+      .add(rows.check, () => assert(checkRequest(next().request, server).ok, 'the request is good'))
+      .add(rows.verify, () => assert(verifier.verify(next().job) === 'valid', 'the signature is valid'));
+    for (const { name, result } of await bench.run()) {
+      assert(result.state === 'completed', `${name} was measured`);
+      samples.add(name, { us: result.latency.mean * 1000 });
+    }
+  }
+}
+
+export const signatures: Benchmark = {
+  title: 'Signatures',
+  runs: 3,
+  notes: [
+    `${requestCount} distinct requests in turn, by tinybench, on one thread: what is checked without a hash, and the verification with ` +
+      'its canonical request and derived key.',
+  ],
+  columns: [{ metric: 'us', title: 'µs', digits: 2 }],
+  targets: [
+    {
+      what: 'Verifying a signature, against the HMAC alone',
+      row: rows.verify,
+      metric: 'us',
+      unit: 'µs',
+      compared: ratioTo(rows.floor),
+      bound: atMost(1.5),
+    },
+  ],
+  measure,
+};
