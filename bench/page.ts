@@ -10,7 +10,7 @@ import { benchmarks } from './benchmarks.ts';
 import { describeRows, table, targetHead, targetRows } from './harness/tables.ts';
 import { readResult } from './results.ts';
 
-export const pagePath = 'docs/benchmarks.md';
+export const pagePath = 'docs/reference/benchmarks.md';
 
 const marked = /(<!-- made: ([\w-]+) -->\n)[\s\S]*?(<!-- end -->)/g;
 

@@ -1,9 +1,9 @@
-/** `docs/cli.md` against the program. */
+/** `docs/reference/cli.md` against the program. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { makeCliPage, readCliPage } from '../support/cli-page.ts';
 
-test('docs/cli.md has the help of every command as the program prints it', async () => {
+test('docs/reference/cli.md has the help of every command as the program prints it', async () => {
   const made = await makeCliPage();
   assert.match(made, /^## reveille registry import$/m);
   assert.ok(

@@ -1,4 +1,4 @@
-/** `docs/troubleshooting.md` against the error sentences in the source. */
+/** `docs/reference/troubleshooting.md` against the error sentences in the source. */
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ const files = readdirSync(source, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
   .map((path) => ({ path, text: readFileSync(new URL(path, source), 'utf8') }));
 
-const page = readFromRoot('docs/troubleshooting.md');
+const page = readFromRoot('docs/reference/troubleshooting.md');
 const rows = Array.from(page.matchAll(/^\| `([^`]+)`/gm), ([, sentence = '']) => sentence);
 
 test('every error sentence of the source has its row', () => {
@@ -19,13 +19,13 @@ test('every error sentence of the source has its row', () => {
   );
   assert.ok(sentences.length > 70, 'hardly a sentence is found');
   const missing = sentences.filter(({ sentence }) => !rows.some((row) => sentence.startsWith(row)));
-  assert.deepEqual(missing, [], 'docs/troubleshooting.md needs a row: | `sentence` | meaning | what to do |');
+  assert.deepEqual(missing, [], 'docs/reference/troubleshooting.md needs a row: | `sentence` | meaning | what to do |');
 });
 
 test('every row has its sentence in the source', () => {
   const all = files.map(({ text }) => text).join('\n');
   const gone = rows.filter((row) => row.split('…').some((part) => !all.includes(part)));
-  assert.deepEqual(gone, [], 'no error says this any more: take the row out of docs/troubleshooting.md');
+  assert.deepEqual(gone, [], 'no error says this any more: take the row out of docs/reference/troubleshooting.md');
 });
 
 test('a sentence is read however it is written', () => {

@@ -89,8 +89,8 @@ test('every alert says how urgent it is and what has happened', () => {
   }
 });
 
-test('docs/operations.md has a row for every alert, and for no other', () => {
-  const page = readFromRoot('docs/operations.md');
+test('docs/alerts.md has a row for every alert, and for no other', () => {
+  const page = readFromRoot('docs/alerts.md');
   const rows = [...page.matchAll(/^\| `(Reveille\w+)`/gm)].map(([, name = '']) => name);
   assert.deepEqual(rows.sort(), [...alertNames].sort());
 });

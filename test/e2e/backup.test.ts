@@ -1,4 +1,4 @@
-/** A server is backed up while it serves, and another goes on from the backup. Source: docs/operations.md, Backups. */
+/** A server is backed up while it serves, and another goes on from the backup. Source: docs/upgrading.md, Backups. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * Pages of a real server's store that a disk has lost: who meets one is refused, the others are served, who sleeps is woken, and
- * an operator is told what to do. Source: docs/operations.md, A damaged store.
+ * an operator is told what to do. Source: docs/alerts.md, A damaged store.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
  * A store whose disk takes nothing, by a limit on the files of a real server process: who sleeps is woken, it says so in
- * every place where an operator looks, and goes on by itself. Source: docs/operations.md, When the store takes nothing.
+ * every place where an operator looks, and goes on by itself. Source: docs/alerts.md, When the store takes nothing.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
  * A memory map that cannot grow, by a limit on the address space of a real server process: LMDB would end the process. Source:
- * docs/operations.md, When the store takes nothing.
+ * docs/alerts.md, When the store takes nothing.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

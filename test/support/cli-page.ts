@@ -1,5 +1,5 @@
 /**
- * `docs/cli.md`: the help of every command, as the program prints it. A test compares it with what is there; this writes it
+ * `docs/reference/cli.md`: the help of every command, as the program prints it. A test compares it with what is there; this writes it
  * anew:
  *
  *   node --import tsx test/support/cli-page.ts
@@ -12,7 +12,7 @@ import { buildProgram } from '../../src/program.ts';
 import { checkout } from './checkout.ts';
 
 const fence = '```';
-const page = new URL('docs/cli.md', checkout);
+const page = new URL('docs/reference/cli.md', checkout);
 
 const introduction = `# The command line
 

@@ -1,6 +1,6 @@
 /**
  * The sentences of errors that the program prints, as they stand in the source: the first text given to each maker of one, with
- * `…` for what is filled in. `docs/troubleshooting.md` explains them.
+ * `…` for what is filled in. `docs/reference/troubleshooting.md` explains them.
  */
 
 /**

@@ -1,5 +1,5 @@
 /**
- * `docs/metrics.md`, made from the declarations of the metrics. A test compares it with what is there; this writes it anew:
+ * `docs/reference/metrics.md`, made from the declarations of the metrics. A test compares it with what is there; this writes it anew:
  *
  *   node --import tsx test/support/metrics-document.ts
  */
@@ -11,7 +11,7 @@ import { declareMetrics } from '../../src/telemetry/telemetry.ts';
 import { checkout } from './checkout.ts';
 import { metricSources } from './metric-sources.ts';
 
-export const metricsDocument = 'docs/metrics.md';
+export const metricsDocument = 'docs/reference/metrics.md';
 
 const introduction = `# Metrics
 
@@ -27,7 +27,7 @@ Requests that ask to wait (\`wait\` of the event log and of the outcome of a wak
 
 ## Alerts
 
-[deploy/prometheus/alerts.yml](../deploy/prometheus/alerts.yml) has rules for what is worth an alert, and [operations.md](operations.md#alerts) says of each what it means and what to do. [deploy/grafana](../deploy/README.md#prometheus-and-grafana) has a dashboard.
+[deploy/prometheus/alerts.yml](../../deploy/prometheus/alerts.yml) has rules for what is worth an alert, and [alerts.md](../alerts.md) says of each what it means and what to do. [deploy/grafana](../../deploy/README.md#prometheus-and-grafana) has a dashboard.
 
 ## All metrics
 

@@ -1,5 +1,5 @@
 /**
- * The two files that show every setting, made from the schema: `config/default.json` and `docs/settings.md`. A test
+ * The two files that show every setting, made from the schema: `config/default.json` and `docs/reference/settings.md`. A test
  * compares them with what is there; this writes them anew:
  *
  *   node --import tsx test/support/settings-files.ts
@@ -26,7 +26,7 @@ export async function settingsFiles(): Promise<Map<string, string>> {
   const defaults = encodeSettings(loadSettings({ env: {} }));
   return new Map([
     ['config/default.json', await format(JSON.stringify(defaults), { parser: 'json', printWidth: 110 })],
-    ['docs/settings.md', await format(introduction + tables(defaults), { parser: 'markdown' })],
+    ['docs/reference/settings.md', await format(introduction + tables(defaults), { parser: 'markdown' })],
   ]);
 }
 

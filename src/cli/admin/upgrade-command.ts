@@ -1,4 +1,4 @@
-/** `reveille upgrade`: the release that is in place now takes over from the one that serves. Source: docs/operations.md, Upgrading. */
+/** `reveille upgrade`: the release that is in place now takes over from the one that serves. Source: docs/upgrading.md, Upgrading. */
 import type { Command } from 'commander';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/upgrade/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';

@@ -11,7 +11,7 @@ export interface KeptLimits {
   readonly ofApplicationMax: number;
 }
 
-/** Source: docs/operations.md. */
+/** Source: docs/running.md. */
 const usualLimits: KeptLimits = { max: 10_000, ofApplicationMax: 1000 };
 
 export class RefusedWakeups {

@@ -206,7 +206,7 @@ export class JpegEncoder implements VideoEncoder {
 
 /**
  * Pixels: above it time is saved, below it bytes and sharpness. A large picture costs the worker most of its time; a
- * small one has few bytes, and each counts. Source: docs/benchmarks.md, Pictures.
+ * small one has few bytes, and each counts. Source: docs/reference/benchmarks.md, Pictures.
  */
 const smallAreaMax = 50_000;
 

@@ -1,7 +1,7 @@
 /**
  * The health of the store, as operators are told it: in the log once for each change, in readiness, and as gauges. A store that
  * refuses writes heals by itself; one that is damaged is restored, and after LMDB's panic the server is started again. Source:
- * docs/operations.md.
+ * docs/alerts.md.
  */
 import type { Log } from '../../core/ports/log.ts';
 import type { WaitingEntries } from '../../storage/journal/journal.ts';

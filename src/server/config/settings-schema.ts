@@ -1,6 +1,6 @@
 /**
  * Every setting with its default, its bounds and its description: the one schema behind the file, the
- * environment, the flags, `config/default.json` and `docs/settings.md`. Names are `section.key`; a section is one
+ * environment, the flags, `config/default.json` and `docs/reference/settings.md`. Names are `section.key`; a section is one
  * word, so that `REVEILLE_SECTION_KEY` is never ambiguous. Source: running.md, Settings; the limits are those of
  * decisions.md and sleep-wire.md.
  */

@@ -270,7 +270,7 @@ test('every setting has a variable of its own and a description that ends', () =
   for (const { section } of settingKeys) assert.match(section, /^[a-z]+$/);
 });
 
-test('config/default.json and docs/settings.md show the settings as they are', async () => {
+test('config/default.json and docs/reference/settings.md show the settings as they are', async () => {
   for (const [path, text] of await settingsFiles())
     assert.equal(
       readFromRoot(path),
