@@ -19,13 +19,21 @@ test('every error sentence of the source has its row', () => {
   );
   assert.ok(sentences.length > 70, 'hardly a sentence is found');
   const missing = sentences.filter(({ sentence }) => !rows.some((row) => sentence.startsWith(row)));
-  assert.deepEqual(missing, [], 'docs/reference/troubleshooting.md needs a row: | `sentence` | meaning | what to do |');
+  assert.deepEqual(
+    missing,
+    [],
+    'docs/reference/troubleshooting.md needs a row: | `sentence` | meaning | what to do |',
+  );
 });
 
 test('every row has its sentence in the source', () => {
   const all = files.map(({ text }) => text).join('\n');
   const gone = rows.filter((row) => row.split('…').some((part) => !all.includes(part)));
-  assert.deepEqual(gone, [], 'no error says this any more: take the row out of docs/reference/troubleshooting.md');
+  assert.deepEqual(
+    gone,
+    [],
+    'no error says this any more: take the row out of docs/reference/troubleshooting.md',
+  );
 });
 
 test('a sentence is read however it is written', () => {

@@ -86,7 +86,8 @@ function writtenAt(
     writer: new RegistryWriter(tables, store, changed),
     async remove(kind, id) {
       await tables.environment.transaction(() => {
-        if (tables.putRow(kind, id, null) && tables.unshared?.isOn === true) tables.unshared.note(kind, id);
+        if (tables.putRow(kind, id, null) !== 'unchanged' && tables.unshared.isOn)
+          tables.unshared.note(kind, id);
       });
       store.purge();
       changed();
