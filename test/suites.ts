@@ -8,7 +8,7 @@ export interface Suite {
   /** Behind the suite's name in `--help`. */
   readonly about: string;
   readonly tools: readonly DebianTool[];
-  /** Of test/run.ts. */
+  /** Flags of test/run.ts. */
   readonly flags?: readonly string[];
   /** Files and folders under `test`, where they are not the folder of the suite's name. */
   readonly places?: readonly string[];

@@ -60,7 +60,7 @@ export interface PeerExchanges {
     readonly question: { readonly kind: 'message'; readonly request: MessageRequest };
     readonly answer: Result<MessageReceipt, MessageRefusal>;
   };
-  /** Of the member that has the device's calls. */
+  /** Asked of the member that has the device's calls. */
   readonly 'issue-call': {
     readonly question: { readonly kind: 'issue-call'; readonly order: SignedCallOrder };
     readonly answer: Result<

@@ -31,7 +31,7 @@ export function barrels(files: readonly SourceFile[]): string[] {
     .map(({ path }) => `${path} is a barrel`);
 }
 
-/** What reads the world around the process, and who may; a browser runs `console`. */
+/** Reads of the world around the process, and the layers that may do them; a browser runs `console`. */
 const worldly =
   /\bprocess\.env\b|\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bset(?:Timeout|Interval)\b|['"]node:timers(?:\/promises)?['"]/g;
 const mayBeWorldly = /^src\/(?:lib\/system-clock\.ts$|main\.ts$|server\/|console\/|cli\/|tools\/)/;

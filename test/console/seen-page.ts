@@ -13,7 +13,7 @@ interface Violation {
   readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[];
 }
 
-/** What axe finds wrong in the page as it stands, a line each. */
+/** Faults that axe finds in the page as it stands, a line each. */
 export async function complaints(browser: Chromium): Promise<string[]> {
   await browser.evaluate(`typeof axe === 'undefined' && (() => { ${axe} })(), 0`);
   const found = await browser.evaluate<readonly Violation[]>(

@@ -1,4 +1,4 @@
-/** What operators see of devices and of the log: beside a running server, and over its restart. */
+/** Operators look at devices and at the log: beside a running server, and over its restart. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { test } from 'node:test';

@@ -15,7 +15,7 @@ const aliveMs = 2000;
 /** Milliseconds until who is not let in tries again. */
 const openMsMax = 6000;
 
-/** Of all media processes of a process that has calls. */
+/** The URL of all media processes of a process that has calls. */
 export function mediaUrlOf(node: string): string {
   return `ws://${node}`;
 }

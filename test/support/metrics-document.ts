@@ -1,5 +1,5 @@
 /**
- * `docs/reference/metrics.md`, made from the declarations of the metrics. A test compares it with what is there; this writes it anew:
+ * `docs/reference/metrics.md`, made from the declarations of the metrics. A test compares it with the page; this writes it:
  *
  *   node --import tsx test/support/metrics-document.ts
  */

@@ -12,7 +12,7 @@ import { WebSocket } from 'ws';
 const { BRIDGE_KEY = '', BRIDGE_URL = 'ws://127.0.0.1:8083', BRIDGE_SESSION } = process.env;
 const { BRIDGE_IDLE = '2', BRIDGE_PROCESSES_MAX = '20' } = process.env;
 
-/** What the server says of the call: what to ask the phone for (null: no video), and how to get into its room. */
+/** The server's `start`: the request to the phone (null: no video), and the way into the call's room. */
 interface CallStart {
   readonly request: Readonly<Record<'width' | 'height' | 'rotation' | 'max_fps', number>> | null;
   readonly audio: { readonly format: string; readonly rate: number; readonly channels: number };

@@ -114,7 +114,7 @@ export async function importAtRest(
   }
 }
 
-/** Where there is no store a dry run makes none. */
+/** A dry run without a store makes none. */
 async function importNowhere(
   { clock, settings }: RestingStore,
   file: string,

@@ -39,7 +39,7 @@ export function isOpenable(findings: readonly Finding[]): boolean {
   );
 }
 
-/** A backup may be made beside the store, and LMDB writes pages anew before it frees the old ones. */
+/** A backup may be made beside the store, and LMDB writes a page again before it frees the old one. */
 const roomFactor = 3;
 const roomBytesMin = 1000 * megabyte;
 const roomBytesTooLow = 100 * megabyte;

@@ -15,7 +15,7 @@ import { deviceHash } from '../nats/nats-names.ts';
 import type { KvStore, KvEntry } from '../nats/kv-store.ts';
 
 export interface FoundCalls extends DeviceCalls {
-  /** What `put` expects, so that of two that change the row one does. */
+  /** The revision that `put` expects: one of two concurrent changes of the row is refused. */
   readonly revision: number;
 }
 

@@ -16,7 +16,7 @@ const aroundScreen = 56;
 /** `image`: a stream of MJPEG; `video`: H.264 by WebRTC; `canvas`: single pictures by WebRTC. */
 export type Shown = 'image' | 'video' | 'canvas';
 
-/** What a stream is shown in. `source`: the format that the phone sends, null before it is known; `device`: that of the device. */
+/** The element that shows a stream. `source`: the format that the phone sends, null before it is known; `device`: that of the device. */
 export function shownAs(
   stream: StreamName,
   isLive: boolean,
@@ -107,7 +107,7 @@ export class Stage {
     else this.#image.src = link;
   }
 
-  /** Of the pictures that come while one is decoded only the last is drawn. */
+  /** While one picture is decoded, only the last of the others is kept. */
   draw(jpeg: ArrayBuffer): void {
     this.#next = jpeg;
     if (!this.#isDrawing) void this.#drawNext();

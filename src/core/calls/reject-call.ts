@@ -41,7 +41,7 @@ export class CallRejections {
     });
   }
 
-  /** What another member asks of the one that has the device's calls. */
+  /** Answers another member, at the one that has the device's calls. */
   rejectHere(deviceId: DeviceId, rejection: CallRejection): PeerAnswer<'reject-call'> {
     return this.#deps.directory.reject(deviceId, rejection) ? 'taken' : 'stray';
   }

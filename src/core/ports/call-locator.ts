@@ -24,7 +24,7 @@ export interface CallLocator {
   findElsewhere(sessionId: SessionId): Promise<PeerAnswer<'find-call'>>;
 }
 
-/** Of a member that has every call itself. */
+/** The locator of a member that has every call itself. */
 export const callsHere: CallLocator = {
   issuerOf: () => 'here',
   locate: () => 'here',

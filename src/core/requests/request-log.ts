@@ -35,7 +35,7 @@ export interface LineLimits {
   readonly unprovenMax: number;
 }
 
-/** Of each process. What is beyond is counted. Source: docs/running.md. */
+/** Lines of each process; lines beyond them are counted. Source: docs/running.md. */
 export const refusalLineLimits: LineLimits = { max: 1000, ofApplicationMax: 200, unprovenMax: 50 };
 /** A success is never unproven. */
 export const successLineLimits: LineLimits = { max: 10_000, ofApplicationMax: 5000, unprovenMax: 0 };

@@ -62,7 +62,7 @@ export interface MediaViewJson {
   readonly viewers: number;
   readonly source: StreamViewJson | null;
   readonly output: StreamViewJson | null;
-  /** What the device sends. */
+  /** Video of the device. */
   readonly camera: StreamViewJson | null;
   /** Counts by result. */
   readonly frames: MediaView['frames'];

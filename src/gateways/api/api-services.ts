@@ -28,7 +28,7 @@ export interface ApiServices {
   readonly messages: WakingDeps;
   readonly events: ReadEventsDeps;
   readonly calls: CallStatusDeps & CallCredentialsDeps;
-  /** Whether both directions of a call may have unlike video formats. */
+  /** True: the directions of a call may have unlike video formats. */
   readonly mixedFormats: MixedFormats;
   readonly callEnds: CallEndDeps;
   readonly devices: Pick<DeviceList, 'read'>;

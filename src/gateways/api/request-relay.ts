@@ -78,7 +78,7 @@ export class RequestRelay {
       if (this.#waiting === 0) this.#idle();
     };
     const relayed = relayedOf(request);
-    // Of a body that the checks refuse by its headers nothing is read.
+    // A body that the checks refuse by its headers is not read.
     const bytes = request.framingFault === null ? request.bodyBytes : 0;
     if (bytes === 0 || bytes > bodyBytesMax) return this.#hold({ request: relayed, answer });
     request.readBody(bodyBytesMax, (result) => {
@@ -160,7 +160,7 @@ class RelayedResponse implements HttpResponse {
     this.#resolve({ status: this.#status, headers: this.#headers, body: text });
   }
 
-  /** Of a HEAD, which is not relayed. */
+  /** Ends a HEAD, which is not relayed. */
   tryEnd(): void {}
 
   close(): void {

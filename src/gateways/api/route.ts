@@ -50,7 +50,7 @@ export interface Route {
   /** Maximum size of the body, bytes; beyond it 41300. */
   readonly bodyBytesMax: number;
   readonly permission: Permission;
-  /** How often an application may call the route; null: no limit before its handler. */
+  /** The rate at which an application may call the route; null: no limit before its handler. */
   readonly limit: LimitName | null;
   readonly envelope: EnvelopeShape;
   /** HTTP status of code 0. */

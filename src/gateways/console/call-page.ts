@@ -29,7 +29,7 @@ export interface CallPageDeps extends CarriedCallDeps {
   readonly keys: Pick<WatchKeys, 'issue' | 'find'>;
   /** The origin by which people reach the media listener of the call, such as `https://media.example:8083`. */
   mediaOrigin(sessionId: SessionId): string;
-  /** Those of all media processes, to any of which a call may come. */
+  /** Origins of all media processes, to any of which a call may come. */
   mediaOrigins(): readonly string[];
 }
 

@@ -27,7 +27,7 @@ export interface OpsListenerDeps
   readonly clock: Clock;
   readonly pages: readonly PageRoutes[];
   readonly operators: Operators;
-  /** Of the console; null: it is off. */
+  /** Logins of the console; null: it is off. */
   readonly sessions: CookieSessions | null;
   readonly refusals: Pick<RefusedCredentials, 'record'>;
   /** The most connections that it may have now. */

@@ -36,7 +36,7 @@ export type SignalConnectionDeps = Pick<
 /** `entering`: its login is being decided. `awaiting`: it has a session, and its login is not yet committed. */
 type Stage = 'entering' | 'awaiting' | 'online' | 'closed';
 
-/** How a connection ends: with these words, cut without one, or it is gone already. */
+/** The end of a connection: with these words, cut without one, or it is gone already. */
 type Farewell = SignalClose | 'cut' | 'gone';
 
 /** Source: signal-wire.md, Close codes. */

@@ -124,7 +124,7 @@ export function takingsOf({ downVideo, resolution, screen }: CallMedia): VideoTa
   return { ...watched, frames: shown, pictures: shown, live_output: shown };
 }
 
-/** Of a viewer that takes pictures of the device's camera now and then. */
+/** The receiver of a viewer that takes pictures of the device's camera now and then. */
 export function cameraReceiver(out: CameraOutput, sendQueue: SendQueue): Receiver {
   return new Receiver({ kind: 'source', isLeg: false, sendQueue, hears: () => null }, (format) =>
     out.isTaken() ? ownSize(format) : null,

@@ -11,7 +11,7 @@ export interface ViewersDeps {
 
 export class Viewers {
   readonly #deps: ViewersDeps;
-  /** Of the downlink, each with the one of the uplink. */
+  /** A viewer's receivers of the downlink, with its receiver of the uplink. */
   readonly #viewers = new Map<readonly Receiver[], Receiver | null>();
 
   constructor(deps: ViewersDeps) {
@@ -26,7 +26,7 @@ export class Viewers {
     return Array.from(this.#viewers.keys()).flat();
   }
 
-  /** Of the device's camera. */
+  /** Receivers of the device's camera. */
   get cameras(): readonly Receiver[] {
     return Array.from(this.#viewers.values()).filter((camera) => camera !== null);
   }

@@ -136,7 +136,7 @@ export interface MediaView {
   /** What the bridge sends, and what the device is sent; null: nothing has come. */
   readonly source: StreamView | null;
   readonly output: StreamView | null;
-  /** What the device sends; null: nothing has come. */
+  /** Video of the device; null: none has come. */
   readonly camera: StreamView | null;
   /** Frames and packets of both directions, since the session is there. */
   readonly frames: Readonly<Record<MediaFrameResult, number>>;

@@ -32,7 +32,7 @@ import type { ServerContext } from './server-context.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
-/** Of a process that issues calls. */
+/** The parts by which a process issues calls. */
 export type ApiCalls = Pick<CallCredentialsDeps, 'directory' | 'bridges' | 'keys'>;
 
 export interface ApiDeps extends ServerContext {

@@ -108,7 +108,7 @@ function issuingDeps(context: ServerContext, { directory, bridges, keys }: CallS
 
 const coordinatorRetryMs = 50;
 
-/** Of a worker, whose API asks for calls at the coordinator. */
+/** The parts of a worker, whose API asks for calls at the coordinator. */
 export function noCallsHere({ callDirectory, tokenKeys }: ServerContext): ApiCalls {
   return { directory: callDirectory, bridges: { hasIdleFor: () => false }, keys: tokenKeys.keys };
 }

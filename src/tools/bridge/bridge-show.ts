@@ -22,7 +22,7 @@ import { sourceSideMax } from '../../model/limits.ts';
 
 export interface ShowPlan {
   readonly format: PlayedFormat;
-  /** Of several each has its turn, as of a phone that is turned; null: as it is asked for. */
+  /** Several take turns, as for a phone that is turned; null: the size that the server asks for. */
   readonly sizes: readonly Size[] | null;
   /** `told`: as the call asks for it; null: none is played. */
   readonly tone: AudioFrameFormat | 'told' | null;
@@ -38,7 +38,7 @@ export interface ShowDeps {
 }
 
 export interface PlayingBridgeDeps extends ShowDeps {
-  /** Of the media listener. */
+  /** URL of the media listener. */
   readonly url: string;
   readonly tls: ConnectionOptions | undefined;
   readonly key: string;
@@ -129,7 +129,7 @@ function parseSize(text: string): Size {
   );
 }
 
-/** Of each of several sizes. */
+/** Each of several sizes is shown for this long. */
 const turnMs = 5000;
 
 /** One after the other, and again from the first. `sizes`: at least one. */

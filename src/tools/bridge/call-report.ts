@@ -12,7 +12,7 @@ import type { Size } from '../../model/call.ts';
 import type { ProgressLine } from '../../cli/shell/output.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 
-/** How a bridge says what happens to it. */
+/** The events of a bridge, as it reports them. */
 export interface BridgeLogger {
   notify(event: string, json: object, text: string): void;
   trouble(reason: string): void;

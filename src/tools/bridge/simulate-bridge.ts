@@ -16,7 +16,7 @@ import type { PlayedFormat } from './frame-coder.ts';
 import { findBridgeKey } from './simulated-bridge.ts';
 import { testFilm, type Film } from './test-picture.ts';
 
-/** Of calls that are played, be it with or without their device. */
+/** Options of played calls, with or without their device. */
 export interface PlayOptions {
   readonly film?: string;
   readonly video?: PlayedFormat;

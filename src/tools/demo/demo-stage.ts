@@ -25,7 +25,7 @@ export interface DemoStage {
   /** As the backend has it. */
   readonly api: ReveilleClient;
   readonly signalUrl: string;
-  /** Of Node's TLS connections to each listener; undefined: no TLS. */
+  /** Options of Node's TLS connections to each listener; undefined: no TLS. */
   readonly tls: Readonly<Record<'signal' | 'sleep' | 'media', ConnectionOptions | undefined>>;
   readonly device: SimulatedDevice;
   readonly bridge: TemporaryBridge;

@@ -17,7 +17,7 @@ export interface FleetFigures {
   readonly booting: number;
   readonly online: number;
   readonly asleep: number;
-  /** Of the last second: logins of controllers and of modules. */
+  /** Logins of controllers and of modules in the last second. */
   readonly loginsPerSecond: number;
   /** Since the start. */
   readonly logins: number;

@@ -79,7 +79,7 @@ interface OpenedLive {
   readonly live: Live | string;
   /** Requests, by method and URL. */
   readonly asked: readonly string[];
-  /** How often the page was told that the connection is lost. */
+  /** Counts the page's messages that the connection is lost. */
   readonly lost: () => number;
 }
 

@@ -18,7 +18,7 @@ class Scene {
   readonly asked: number[] = [];
   readonly shown: number[] = [];
   readonly remarks: string[] = [];
-  /** Of the driven clock, when the server was asked. */
+  /** Times of the driven clock at which the server was asked. */
   readonly askedMs: number[] = [];
   readonly #answers: (Answer | Error)[];
 

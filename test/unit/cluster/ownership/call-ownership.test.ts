@@ -30,7 +30,7 @@ class Site {
     return new Node(this, `${name}/0@${life}` as MemberId, calls);
   }
 
-  /** Of the device's calls, in the order of the log. */
+  /** Words on the device's calls, in the order of the log. */
   words(sessionId: SessionId): string[] {
     const isIts = ({ data }: EventDraft): boolean => 'session' in data && data.session === sessionId;
     return this.log.events.filter(isIts).map(wordsOf);
@@ -92,7 +92,7 @@ class Node {
     return sessionId;
   }
 
-  /** What its calls have done since comes out of its outbox, `lateMs` after that happened. */
+  /** Publishes the changes of its calls from its outbox, `lateMs` after they happened. */
   async share(lateMs = 0): Promise<void> {
     const { clock } = this.#site;
     const { directory, records } = this.calls;
