@@ -1,5 +1,7 @@
 /** What lasts of a call and what does not: leases, restarts, crashes, settings. Source: calls-and-media.md, Call sessions. */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import {
   askCredentials,
@@ -13,6 +15,7 @@ import { startDrivenServer, type DrivenServer } from '../support/driven-server.t
 import type { ToldEvent } from '../support/event-log-check.ts';
 import { EventReader } from '../support/event-reader.ts';
 import { withMedia } from '../support/server-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
 import { startTestSite } from '../support/test-site.ts';
 import { startTestServer } from '../support/test-server.ts';
 
@@ -109,13 +112,13 @@ test('a call whose device is disabled while the server is down ends as an error 
   const { session, token } = await issueCall(first);
   await connectDevice(first, token);
   await first.halt();
-  const { exitCode, stderr } = await runCli([
-    'device',
-    'disable',
-    'TESTDEVICE01',
-    '--data-dir',
-    first.dataDirectory,
-  ]);
+  const atRest = ['--data-dir', first.dataDirectory];
+  const { stdout } = await runCli(['registry', 'export', '--with-secrets', ...atRest]);
+  const registry = JSON.parse(stdout) as { devices: object[] };
+  const devices = registry.devices.map((device) => ({ ...device, disabled: true }));
+  const file = join(temporaryDirectory(t), 'registry.json');
+  writeFileSync(file, JSON.stringify({ ...registry, devices }));
+  const { exitCode, stderr } = await runCli(['registry', 'import', file, ...atRest]);
   assert.equal(exitCode, 0, stderr);
   const second = await startTestServer({ dataDirectory: first.dataDirectory });
   t.after(() => second.stop());
