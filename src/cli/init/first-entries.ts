@@ -88,7 +88,7 @@ export function secretLines({ app_id, access_key_id, secret_key, devices }: Firs
     ['application', app_id],
     ['access key id', access_key_id],
     ['secret key', `${secret_key}  (shown this once)`],
-    ...devices.map(({ device_id, secret }) => [`device ${device_id}`, `${secret}  (shown this once)`]),
+    ...devices.map(({ device_id, secret }) => [`${device_id} secret`, `${secret}  (shown this once)`]),
   ]);
 }
 
