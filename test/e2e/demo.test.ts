@@ -12,7 +12,7 @@ import { withoutNodeAv } from '../support/without-node-av.ts';
 
 /** What has to be said, in this order. */
 const steps: readonly RegExp[] = [
-  /server +no server runs, so one starts for this story/,
+  /server +no server runs on \S+, so one starts for this story/,
   /server +device DEMO-\w+ and bridge DEMO-BRIDGE-\w+ added for this story/,
   /controller +signed in as DEMO-\w+, epoch 1; told: a heartbeat every 30 s, sleep at 127\.0\.0\.1:\d+, media at ws:\/\/127\.0\.0\.1:\d+/,
   /connectivity, online: HTTP 200, code 0\n +signal +\{"is_online":true,"last_login_at":\d+/,

@@ -50,8 +50,10 @@ export async function openStage(
   try {
     const running = findRunningServer(context.dataDirectory);
     const place =
-      running === null ? 'no server runs, so one starts for this story' : `process ${running.pid} runs`;
-    timeline.step('server', `${place} on ${context.dataDirectory}`);
+      running === null
+        ? `no server runs on ${context.dataDirectory}, so one starts for this story`
+        : `process ${running.pid} runs on ${context.dataDirectory}`;
+    timeline.step('server', place);
     const stage = await furnish(running === null ? await startServer(context, undo) : context, trust, undo);
     timeline.step('server', `signal listener at ${stage.signalUrl}`);
     timeline.step(
