@@ -68,6 +68,9 @@ async function fillUnderFlush(path: string): Promise<string[] | null> {
   return said[0] === 'told' ? said : null;
 }
 
+// A server's sockets keep its loop alive while it waits for the store; without them this process could end first.
+setInterval(() => undefined, panicMsMax);
+
 for (let round = 1; ; round += 1) {
   const path = join(directory, `${round}.mdb`);
   const said = await fillUnderFlush(path);
