@@ -1,4 +1,4 @@
-/** `kill -9` under load: no event that was shown is lost, none is invented. `npm run soak:crash` does the same for long. */
+/** `kill -9` under load: no event that was shown is lost, none is invented. `npm run soak -- crash` does the same for long. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCrashRounds } from '../support/crash-rounds.ts';

@@ -1,7 +1,7 @@
 /**
  * One connection that sends as fast as the server reads, of every kind we could think of: it is closed before it has sent
  * much, and a sleeping module and a caller beside it notice nothing. What it costs the others is measured by
- * `npm run bench:load -- hostile`.
+ * `npm run bench -- hostile`.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
  * Peers that mean harm at the sleep port, some 1 700 beside 2 000 good sessions that stay and heartbeat: none of the good ones is
- * lost, and every heartbeat is seen. `npm run soak:hostile` does the same beside 10 000 of them, and for long.
+ * lost, and every heartbeat is seen. `npm run soak -- hostile` does the same beside 10 000 of them, and for long.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';

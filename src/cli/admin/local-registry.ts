@@ -87,11 +87,8 @@ export async function importAtRest(
   { onProgress, signal }: FileWatch = {},
 ): Promise<ImportReportJson> {
   const { dataDirectory, settings } = resting;
-  if (terms.dryRun) {
-    if (!hasStore(dataDirectory)) return importNowhere(resting, file, terms, { onProgress, signal });
-    // Opened for writing, an older store would be migrated.
-    await openStoreReadOnly(dataDirectory).close();
-  }
+  if (terms.dryRun && !hasStore(dataDirectory))
+    return importNowhere(resting, file, terms, { onProgress, signal });
   const { replace, dryRun } = terms;
   const allowShortSecrets = settings.registry.allow_short_secrets;
   const request = { file, ...terms, skipUnchanged: false, allowShortSecrets };

@@ -99,6 +99,6 @@ export function damagedBackup(name: string, fault: string): StoreOpenError {
 
 export function cutBackup(name: string): StoreOpenError {
   return new StoreOpenError(
-    `${name} is cut short: nothing was made of it; use another backup, or copy it anew`,
+    `${name} is cut short: nothing was made of it; use another backup, or copy it again`,
   );
 }

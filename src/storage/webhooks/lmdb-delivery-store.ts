@@ -2,7 +2,6 @@
  * The webhooks' delivery store in LMDB: a hook's cursor and its failed and parked events. One thread writes it; others may
  * look on. Source: events.md, Webhooks.
  */
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { nextTurn } from '../../lib/clock.ts';
 import type { EventId } from '../../model/ids.ts';
@@ -112,11 +111,6 @@ export class WebhookTables {
     this.failed = this.environment.table('failed');
     this.parked = this.environment.table('parked');
   }
-}
-
-/** False: no server with webhooks ever ran on this directory. */
-export function hasWebhookTables(directory: string): boolean {
-  return existsSync(join(directory, storeFileNames.webhooks));
 }
 
 /** Rows read or removed between two turns of the loop. */

@@ -12,7 +12,7 @@ async function ask(scene: WatchScene, path: string, session: string): Promise<Ad
   return askRoute(callMediaRoutes(scene), isQuery ? 'GET' : 'POST', path, asked);
 }
 
-test('machines are told of a call how its pictures go', async () => {
+test('machines read the figures of the pictures of a call', async () => {
   const scene = new WatchScene();
   const { status, body } = await ask(scene, '/v1/calls/media', scene.add({ state: 'connected' }));
   assert.equal(status, 200);
