@@ -29,7 +29,7 @@ import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeTelemetry } from '../support/fakes.ts';
 import { startNats } from '../support/nats-server.ts';
 import { linkTo, memberId, WatchedLog } from '../support/nats-scene.ts';
-import { temporaryStore, type Ending } from '../support/temporary-store.ts';
+import { lastFirst, temporaryStore, type Ending } from '../support/temporary-store.ts';
 import { openJournal } from '../support/test-journal.ts';
 import { ok, receiverSecret, status, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
 
@@ -48,7 +48,8 @@ class Cluster {
   readonly #kv: NatsKvStore;
   #made = 0;
 
-  static async start(t: Ending): Promise<Cluster> {
+  static async start(test: Ending): Promise<Cluster> {
+    const t = lastFirst(test);
     const { url } = await startNats(t);
     const link = await linkTo(t, url);
     await link.ready();

@@ -148,11 +148,17 @@ export class Environment {
    * for its turn, but others wait for the loop. Puts and removes of `act` are committed together: when it throws or the
    * promise rejects, nothing has changed. It resolves when the disk has them. `sight` is told before that, in the first
    * turn of the loop in which they are visible, and so proof against `kill -9`: the writer thread wakes the loop then.
-   * `act` runs once.
+   * `act` runs once. Rejects once the file is being closed.
    */
   async transaction<Result>(act: () => Result, sight: Sight | null = null): Promise<Result> {
+    // The package would end the process where a transaction begins in a file that is closed by its turn.
+    if (this.#isClosing) throw new Error(`${this.#path} is closed: nothing can be written to it any more`);
+    return this.#tracked(this.#transact(act, sight));
+  }
+
+  async #transact<Result>(act: () => Result, sight: Sight | null): Promise<Result> {
     for (;;) {
-      const result = await this.#tracked(this.#transactOnce(act, sight));
+      const result = await this.#transactOnce(act, sight);
       if (result !== outOfOrder) return result;
     }
   }

@@ -61,6 +61,16 @@ test('an environment that is closed under a batch is looked at no more', async (
   assert.ok(!looks.includes('closed'));
 });
 
+test('a batch that begins while its environment is closed is refused, and the one before it is kept', async (t) => {
+  const { environment, table } = openEnvironment(t);
+  const batch = environment.transaction(() => void table.put(key, 1));
+  const closed = environment.close();
+  const late = environment.transaction(() => assert.fail('it never runs'));
+  await assert.rejects(late, /is closed: nothing can be written to it any more/);
+  await batch;
+  await closed;
+});
+
 /** Two processes' worth of environments on one file. */
 function openShared(t: TestContext) {
   const directory = mkdtempSync(join(tmpdir(), 'reveille-test-'));
