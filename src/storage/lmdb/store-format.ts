@@ -1,6 +1,6 @@
 /**
  * The format of a store, a number in each of its files, and the errors of a store that cannot be opened. A field added at the
- * end of a row keeps the format; a change that would make a release misread a row has the next number. Source: docs/adr/0023.
+ * end of a row keeps the format; a change that would make a release misread a row has the next number. Source: docs/adr/0003.
  */
 
 /** The files of a store, by what is in them. */
