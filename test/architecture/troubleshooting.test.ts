@@ -22,7 +22,7 @@ test('every error sentence of the source has its row', () => {
   assert.deepEqual(
     missing,
     [],
-    'docs/reference/troubleshooting.md needs a row: | `sentence` | meaning | what to do |',
+    'docs/reference/troubleshooting.md needs a row: | `sentence` | cause and cure |',
   );
 });
 
