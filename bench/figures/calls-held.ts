@@ -189,10 +189,10 @@ export const callsHeld: Benchmark = {
   title: 'Calls at the media process',
   runs: 1,
   notes: [
-    `Natural clips of ${source.width}×${source.height} to 320×240 fit, ${framesPerSecond} frames a second from each bridge, ${seconds} s after a ` +
-      'warm-up; server and media process on one core, the legs on the other. Sound: PCM and A-law, both ways.',
-    `Core share: CPU of the media process less that of an idle one, by the calls; floor: the same steps in a loop, ${framesPerSecond} a second.`,
-    'Latency: from the frame at the bridge leg to its picture at the device leg; floor: the worker’s own time.',
+    `Natural clips of ${source.width}×${source.height} to 320×240 fit, ${framesPerSecond} frames a second, ${seconds} s; server and media process on one core, the legs on ` +
+      'the other. Sound: PCM and A-law, both ways.',
+    'Core share: CPU of the media process less that of an idle one; floor: the same steps in a loop. Latency: from the frame at the ' +
+      'bridge leg to its picture at the device leg; floor: the worker’s own time.',
     `Calls held: ${callsPerLevel} more at a time, ${levelSeconds} s each, until the p99 is ${frameMsMax} ms or a frame has no picture.`,
   ],
   columns: [

@@ -55,10 +55,8 @@ export const credentials: Benchmark = {
   title: 'Call credentials and call status',
   runs: 2,
   notes: [
-    `${devices * dates} distinct signed requests of each kind over ${devices} devices that sleep at the server; a closed loop over ` +
-      `${queryConnections} keep-alive connections, ${seconds} s after a warm-up; the kinds take turns at one server.`,
-    'Credentials: every request is a room of its own and begins a session, which is on disk before the answer; the fifth session of ' +
-      'a device ends its oldest.',
+    `${devices * dates} distinct signed requests of each kind over ${devices} sleeping devices; a closed loop over ${queryConnections} keep-alive ` +
+      `connections, ${seconds} s; the kinds take turns. Each request for credentials begins a session, which is committed before the answer.`,
   ],
   columns: [
     { metric: 'rate', title: 'requests/s', digits: 0 },

@@ -78,9 +78,8 @@ export const hostile: Benchmark = {
   title: 'Queries while others flood',
   runs: 1,
   notes: [
-    `${sessions} sleeping devices with a heartbeat each ${heartbeatSeconds} s, and an open loop of ${ratePerSecond} signed queries a second, ` +
-      `latency from when each was due: ${seconds} s at rest, then as long during each kind of flood.`,
-    `A flood is ${floodConnections} connections that send one thing over and over, as fast as the server reads, on the load’s core.`,
+    `${sessions} sleeping devices, and an open loop of ${ratePerSecond} signed queries a second, latency from when each was due: ${seconds} s at ` +
+      `rest, then during each kind of flood, on ${floodConnections} connections as fast as the server reads.`,
     'No session may be lost and no answer may be wrong.',
   ],
   columns: [

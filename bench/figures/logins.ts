@@ -65,9 +65,8 @@ export const logins: Benchmark = {
   title: 'Logins',
   runs: 5,
   notes: [
-    `A burst of ${counts.full} devices into a fresh server, ${loginConcurrency} under way at once, from ${sourceAddresses} addresses: ` +
-      'connect, session key, login line with its proof, OK. Default settings; none may be lost.',
-    'Bare accept: `node:net` accepts and holds, and says nothing. aedes: CONNECT to CONNACK, no authentication.',
+    `A burst of ${counts.full} devices into a fresh server, ${loginConcurrency} under way at once, from ${sourceAddresses} addresses, from ` +
+      'connect to OK; none may be lost. Bare accept: `node:net` holds the socket. aedes: CONNECT to CONNACK, no authentication.',
   ],
   columns: [
     { metric: 'rate', title: 'logins/s', digits: 0 },

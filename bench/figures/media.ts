@@ -86,11 +86,10 @@ export const media: Benchmark = {
   title: 'Pictures',
   runs: 3,
   notes: [
-    `A natural clip of ${5 * framesPerPhotograph * repeats} frames: photographs that a camera pans over, JPEGs of FFmpeg’s -q:v 3 or H.264 baseline of ` +
-      '0.8 Mbit/s. Bicubic everywhere, everything on one core. It needs FFmpeg, and the photographs of the Debian package `mate-backgrounds`.',
-    `Ours: one worker thread with ${sessions} sessions in turn, quality 80; CPU is that of the whole process. ffmpeg: -threads 1, the program from its start to its end.`,
-    'SSIM: against the decoded source scaled by FFmpeg and not coded again. FFmpeg has the cheapest setting that is not below ours by ' +
-      '0.0005 or more.',
+    `${5 * framesPerPhotograph * repeats} frames of photographs that a camera pans over, JPEG (-q:v 3) or H.264 baseline of 0.8 Mbit/s; bicubic, one core. ` +
+      'It needs FFmpeg and the Debian package `mate-backgrounds`.',
+    `Ours: one worker thread with ${sessions} sessions in turn, quality 80, CPU of the whole process. ffmpeg: -threads 1, the cheapest setting whose SSIM is not below ours by 0.0005.`,
+    'SSIM: against the decoded source scaled by FFmpeg and not coded again.',
   ],
   columns: [
     { metric: 'perCpuSecond', title: 'frames per CPU-second', digits: 0 },

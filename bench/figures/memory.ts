@@ -76,11 +76,9 @@ export const memory: Benchmark = {
   title: 'Memory of a sleeping device',
   runs: 3,
   notes: [
-    `Growth of RssAnon, each time after a rest and two forced collections, divided by the sessions: ${asleep} that sleep, or ` +
-      `${awake} signal sessions behind the first ${awakeBefore}. ${asleep} are as many as 20 000 descriptors allow.`,
-    'Bare `node:net`: accepted sockets in a Set, no protocol. aedes: one subscription each. Bare `ws`: a challenge and a welcome ' +
-      'of the same size, no proof, no record.',
-    'Alive: the growth of V8’s heap and buffers, without the native parts of sockets and the free memory that allocators keep.',
+    `Growth of RssAnon after two forced collections, divided by the sessions: ${asleep} that sleep (20 000 descriptors), or ` +
+      `${awake} signal sessions behind the first ${awakeBefore}. Alive: V8’s heap and buffers alone.`,
+    'Bare `node:net`: sockets in a Set. aedes: one subscription each. Bare `ws`: a challenge and a welcome of the same size.',
   ],
   columns: [
     { metric: 'bytes', title: 'bytes/device', digits: 0 },

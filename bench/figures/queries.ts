@@ -73,11 +73,9 @@ export const queries: Benchmark = {
   title: 'Signed connectivity queries',
   runs: 3,
   notes: [
-    `${devices * dates} distinct signed requests: ${devices} devices that sleep, ${dates} dates each; ${queryConnections} keep-alive ` +
-      `connections without pipelining, a closed loop of ${seconds} s after a warm-up.`,
-    'The peers get the same bytes and answer the same JSON, unsigned and without a store.',
-    'The load generator is one Node process: where a server is less than about 95 % busy, its rate is the generator’s.',
-    `Batches: ${devicesOfBatch} devices in each, over ${batchConnections} connections.`,
+    `${devices * dates} distinct signed requests for ${devices} sleeping devices; ${queryConnections} keep-alive connections, a closed loop of ` +
+      `${seconds} s. Batches: ${devicesOfBatch} devices in each, over ${batchConnections} connections.`,
+    'The peers answer the same JSON, unsigned and without a store. Below about 95 % busy, the rate is the load generator’s.',
   ],
   columns: [
     { metric: 'rate', title: 'queries/s', digits: 0 },

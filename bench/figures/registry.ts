@@ -130,9 +130,8 @@ export const registry: Benchmark = {
   title: 'The more devices in the registry',
   runs: 2,
   notes: [
-    'Imported from a file of one device a line, in no order, on a thread; longest gap: of the main thread meanwhile.',
-    `A look-up: of one device of all, ${plans.full.lookups} at random, none from a cache. Disk: all files of the store.`,
-    'Start: from the start of the process (from its sources) to `ready`. Memory: RssAnon then, after two forced collections.',
+    'Imported from a file of one device a line, in no order, on a thread; longest gap: of the main thread. Disk: all files of the store.',
+    `Look-up: ${plans.full.lookups} at random, none from a cache. Start: from the sources to \`ready\`. Memory: RssAnon then.`,
   ],
   columns: [
     { metric: 'importSeconds', title: 'import s', digits: 1 },

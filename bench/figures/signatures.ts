@@ -54,8 +54,7 @@ export const signatures: Benchmark = {
   title: 'Signatures',
   runs: 3,
   notes: [
-    `${requestCount} distinct requests in turn, by tinybench, on one thread: what is checked without a hash, and the verification with ` +
-      'its canonical request and derived key.',
+    `${requestCount} distinct requests in turn, on one thread: the checks without a hash, and the verification with its derived key.`,
   ],
   columns: [{ metric: 'us', title: 'µs', digits: 2 }],
   targets: [

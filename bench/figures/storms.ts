@@ -87,10 +87,10 @@ export const storms: Benchmark = {
   title: 'Storms',
   runs: 1,
   notes: [
-    `A server with ${sessions} sleeping modules is killed and started again; seconds count from its being ready. Meanwhile a backend ` +
-      `sends ${ratePerSecond} signed queries a second for ${querySeconds} s.`,
-    `Every second: all in the same one. As advised: as the welcome’s \`retry\` says (${advised.minSeconds} s, doubled up to ` +
-      `${advised.maxSeconds} s, up to ${advised.jitter * 100} % shorter or longer). Ramp: \`sleep.accept_ramp_s\` of ${rampSeconds}.`,
+    `A server with ${sessions} sleeping modules is killed and restarted; seconds count from \`ready\`. A backend sends ${ratePerSecond} signed ` +
+      `queries a second for ${querySeconds} s.`,
+    `Every second: all modules in the same one. As advised: by the welcome’s \`retry\` (${advised.minSeconds} s, doubled up to ${advised.maxSeconds} s, ` +
+      `± ${advised.jitter * 100} %). Ramp: \`sleep.accept_ramp_s\` of ${rampSeconds}.`,
   ],
   columns: [
     { metric: 'halfSeconds', title: 'half are back, s', digits: 1 },
