@@ -12,9 +12,9 @@ import { checkout } from './checkout.ts';
 
 const introduction = `# Settings
 
-For operators. This page lists every setting with its default and its environment variable.
+For operators: every setting with its default.
 
-Settings come from one JSON file (\`--config FILE\`; \`config/default.json\` shows every key with its default), from the environment, which overrides the file, and from \`--set section.key=value\`, which overrides both. All settings are checked at the start: for an unknown key, an unknown \`REVEILLE_\` variable or a bad value, the error names it and the process exits with 2. \`reveille config\` prints the settings in force in the running server, with secrets masked: where each comes from, the configured value and the cause where another one is in force (the limit of open files, the processors, a rate), and what a restart would change. Without a running server, or with \`--set\`, it says what a server started here would use.
+Settings come from one JSON file (\`--config FILE\`; \`config/default.json\` shows the form), from the environment, which overrides the file, and from \`--set section.key=value\`, which overrides both. The variable of \`sleep.max_sessions\` is \`REVEILLE_SLEEP_MAX_SESSIONS\`, and so on. An unknown key, an unknown \`REVEILLE_\` variable or a bad value ends the start with an error that names it, and exit code 2. \`reveille config\` prints the settings in force in the running server, with secrets masked, their sources, the cause where another value than the configured one is in force, and what a restart would change. Without a running server, or with \`--set\`, it shows what a server started here would use.
 
 In the environment and after \`--set\`, a list is comma separated, true and false may be written 1 and 0, and an empty text means nothing where the setting allows it. In an address, port 0 picks a free port, and IPv6 addresses are in brackets.
 
@@ -35,11 +35,8 @@ function tables(defaults: Record<string, Record<string, unknown>>): string {
     .map(([section, values]) => {
       const rows = settingKeys
         .filter((setting) => setting.section === section)
-        .map(
-          ({ key, variable, description }) =>
-            `| \`${key}\` | ${shown(values[key])} | \`${variable}\` | ${description} |`,
-        );
-      return `\n## ${section}\n\n| key | default | variable | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+        .map(({ key, description }) => `| \`${key}\` | ${shown(values[key])} | ${description} |`);
+      return `\n## ${section}\n\n| key | default | meaning |\n|---|---|---|\n${rows.join('\n')}\n`;
     })
     .join('');
 }

@@ -4,7 +4,7 @@ import { listenAddress, pairedTlsFiles, section, setting, wholeNumber } from '..
 import { deviceListenerSettings } from '../devices/device-connections.ts';
 
 export const signalSection = section({
-  listen: setting(listenAddress, '127.0.0.1:8082', 'Where device controllers connect.'),
+  listen: setting(listenAddress, '127.0.0.1:8082', 'Listening address for device controllers.'),
   max_sessions: setting(
     wholeNumber(1, 10_000_000),
     1_000_000,
@@ -13,12 +13,12 @@ export const signalSection = section({
   handshakes_max: setting(
     wholeNumber(1, 1_000_000),
     20_000,
-    'Controllers not yet logged in, at once, and as many connections without an upgrade; beyond either the oldest of the address that has the most is closed for a newcomer.',
+    'Controllers not yet logged in, at once, and as many connections without an upgrade; beyond it the oldest of the address that has the most yields.',
   ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Controllers not yet logged in from one address (IPv6: one /64), and as many of its connections without an upgrade; beyond it the oldest of them is closed once it has had 2 s, and until then newcomers are closed, or answered 503; 0: no such bound.',
+    'The same of one address (IPv6: one /64); beyond it the oldest yields once it has had 2 s, and until then newcomers are closed, or answered 503; 0: no such bound.',
   ),
   login_deadline_ms: setting(
     wholeNumber(1, 600_000),

@@ -14,11 +14,11 @@ import { deviceListenerSettings } from '../devices/device-connections.ts';
 const milliseconds = (max: number) => wholeNumber(1, max);
 
 export const sleepSection = section({
-  listen: setting(listenAddress, '127.0.0.1:8081', 'Where low-power modules log in.'),
+  listen: setting(listenAddress, '127.0.0.1:8081', 'Listening address for low-power modules.'),
   advertise: setting(
     addressList,
     [],
-    'Sleep servers that devices are told of, in the order to try; empty: the address listened on.',
+    'Sleep servers for devices to try, in this order; empty: the address listened on.',
   ),
   max_sessions: setting(
     wholeNumber(1, 10_000_000),
@@ -34,19 +34,19 @@ export const sleepSection = section({
   handshakes_max: setting(
     wholeNumber(1, 1_000_000),
     20_000,
-    'Logins in progress at once; beyond it the oldest of the address that has the most is closed for a newcomer.',
+    'Logins in progress at once; beyond it the oldest of the address that has the most yields.',
   ),
   handshakes_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Logins in progress from one address (IPv6: one /64); beyond it newcomers wait, and the oldest is closed for them once it has had 2 s; 0: no such bound.',
+    'Logins in progress from one address (IPv6: one /64); beyond it newcomers wait, and the oldest yields once it has had 2 s; 0: no such bound.',
   ),
   admission_queue_max: setting(
     wholeNumber(0, 1_000_000),
     20_000,
     'Connections that wait for their session key; beyond it they are closed as busy.',
   ),
-  admission_wait_ms: setting(milliseconds(600_000), 5000, 'How long one may wait for its session key.'),
+  admission_wait_ms: setting(milliseconds(600_000), 5000, 'Wait for a session key, at most.'),
   login_deadline_ms: setting(milliseconds(600_000), 10_000, 'From the session key to the whole login line.'),
   write_deadline_ms: setting(
     milliseconds(2000),
@@ -63,7 +63,7 @@ export const sleepSection = section({
   behind_balancer: setting(
     onOff,
     false,
-    'Connections come through a balancer: without the PROXY protocol they share its address, and the bound per address is off.',
+    'Connections come through a balancer; without the PROXY protocol the bound per address is then off.',
   ),
   proxy_protocol: setting(onOff, false, 'Every connection begins with a PROXY protocol v2 header.'),
   ...deviceListenerSettings,

@@ -13,12 +13,12 @@ export const clusterSection = section({
   processes: setting(
     wholeNumber(1, processesMax),
     1,
-    'Server processes of this machine behind the same ports, as one server; not with cluster.nats_url.',
+    'Worker processes of this machine as one server; not with cluster.nats_url.',
   ),
   nats_url: setting(
     z.string(serversExpected).refine(areServers, serversExpected).nullable(),
     null,
-    'The NATS that nodes share, one server or several, comma separated, nats:// or tls://; nothing: this node is alone.',
+    'The NATS servers that nodes share, comma separated, nats:// or tls://; nothing: no cluster.',
   ),
   nats_credentials: setting(
     optionalText('the path of a credentials file'),
@@ -29,12 +29,12 @@ export const clusterSection = section({
   nats_ca: setting(
     optionalText('the path of a PEM file'),
     null,
-    'Authorities that the certificates of NATS are checked against, over TLS always; nothing: those of the system.',
+    "Authorities of NATS's certificates, over TLS always; nothing: those of the system.",
   ),
   nats_prefix: setting(
     z.string(prefixExpected).regex(/^[A-Za-z0-9_-]{1,64}$/, prefixExpected),
     'reveille',
-    'What the names of all subjects, streams and buckets begin with; clusters that share a NATS have one each.',
+    'Prefix of all subjects, streams and buckets; clusters that share a NATS have one each.',
   ),
   node_name: setting(
     z
@@ -47,7 +47,7 @@ export const clusterSection = section({
   replicas: setting(
     z.number(replicasExpected).refine((count) => [1, 3, 5].includes(count), replicasExpected),
     1,
-    'Copies that NATS keeps of each stream and bucket that this node makes: 1, 3 or 5, of as many servers.',
+    'Copies that NATS keeps of each stream and bucket: 1, 3 or 5, on as many servers.',
   ),
 }).superRefine(oneStore);
 

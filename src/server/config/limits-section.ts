@@ -4,19 +4,19 @@ import { deviceLoginsBurst } from '../../core/devices/login-rates.ts';
 import { burst, rate, section, setting, wholeNumber } from '../../model/settings-values.ts';
 
 function perSecond(what: string) {
-  return setting(rate.nullable(), null, `${what} per second of one application; nothing: as many as come.`);
+  return setting(rate.nullable(), null, `${what} per second of one application; nothing: no limit.`);
 }
 
 function atOnce(what: string) {
-  const description = `${what} of one application at once after a quiet time; nothing: 2 seconds of the rate.`;
+  const description = `${what} at once after a quiet time; nothing: 2 seconds of the rate.`;
   return setting(burst.nullable(), null, description);
 }
 
 const queries = 'Queries (connectivity, one for each device of a batch, call status, outcome of a wakeup)';
-const issuances = 'Issuances of call credentials, and counted apart from them ends of calls,';
+const issuances = 'Issuances of call credentials, and apart from them ends of calls,';
 const messages = 'Messages to devices';
 const eventReads = 'Reads of the event log';
-const provisionings = 'Requests that list or change devices of the registry';
+const provisionings = 'Requests that list or change devices';
 
 /**
  * Rates at which one application may call the API, by what it asks for. Off until it is set: a deployment that is shared by
@@ -26,7 +26,7 @@ export const limitsSection = section({
   devices_max: setting(
     wholeNumber(1, 1_000_000_000).nullable(),
     null,
-    'Devices in the products of one application beyond which it adds none by the API; nothing: as many as come.',
+    "Devices of one application's products, beyond which the API adds none; nothing: no limit.",
   ),
   device_logins_per_second: setting(
     rate,

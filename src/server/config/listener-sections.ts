@@ -15,16 +15,16 @@ import {
 } from '../../model/settings-values.ts';
 
 export const apiSection = section({
-  listen: setting(listenAddress, '127.0.0.1:8080', 'Where the signed REST API listens.'),
+  listen: setting(listenAddress, '127.0.0.1:8080', 'Listening address of the signed REST API.'),
   connections_max: setting(
     wholeNumber(1, 1_000_000),
     10_000,
-    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least. A full listener closes the oldest silent connection of the address with the most for a newcomer.',
+    'Connections at once; the limit of open files and the sessions of devices may lower it, to 256 at the least. Beyond it the oldest silent connection of the address with the most yields.',
   ),
   connections_per_address_max: setting(
     wholeNumber(0, 1_000_000),
     1000,
-    'Once half of the connections are taken: connections of one address (IPv6: one /64) that arrived in the last 12 s and have proved no signature, at most a quarter of all. An address that has proved none takes at most a sixteenth of the places left, and an eighth of all is reserved for the others. Beyond it the oldest silent connection of the address yields, else the newcomer is closed. 0, as it must be behind a proxy: no bound by address.',
+    'Once half of the connections are taken: connections of one address (IPv6: one /64) of the last 12 s without a valid signature, at most a quarter of all. Beyond it the oldest silent one yields, else the newcomer is closed. 0, as it must be behind a proxy: no such bound.',
   ),
   ...tlsSettings,
 }).superRefine(pairedTlsFiles);
@@ -33,26 +33,26 @@ export const opsSection = section({
   listen: setting(
     listenAddress,
     '127.0.0.1:8090',
-    'Where probes, metrics and administration listen; never public.',
+    'Listening address of probes, metrics and administration; never public.',
   ),
   hosts: setting(
     textList('a list of host names'),
     [],
-    'Names by which administration may be asked beside the loopback ones and the host listened on.',
+    'Names by which the listener may be addressed, beyond loopback and the host listened on.',
   ),
   console: setting(
     onOff,
     true,
-    'Whether the listener has the console, a page for operators, at /console, and the figures of the last hour.',
+    'The console, a page for operators at /console, and the figures of the last hour.',
   ),
   connections_max: setting(
     wholeNumber(1, 10_000),
     opsConnectionsReserved,
-    'Connections at once; 64 of them are there whatever the other listeners hold.',
+    'Connections at once; 64 of them are reserved.',
   ),
   connections_per_address_max: setting(
     wholeNumber(0, 10_000),
     32,
-    'Connections of one address (IPv6: one /64) that have shown no token: one more closes the oldest of them. 0: no such bound, as it must be behind a proxy. While half of the connections are taken, each answer ends its connection.',
+    'Connections of one address (IPv6: one /64) that have shown no token; one more closes the oldest. 0, as it must be behind a proxy: no such bound.',
   ),
 });

@@ -42,7 +42,7 @@ const registry = section({
   allow_short_secrets: setting(
     onOff,
     false,
-    'Whether an entry may have a secret of fewer than 16 characters; for tests.',
+    'An entry may have a secret of fewer than 16 characters; for tests.',
   ),
 });
 
@@ -50,7 +50,7 @@ const auth = section({
   verification: setting(
     oneOf('pool', 'inline'),
     'pool',
-    'Where signatures are verified: on worker threads, or on the main loop.',
+    'Signatures are verified on worker threads, or on the main loop.',
   ),
   threads: setting(
     wholeNumber(0, 64),
@@ -68,11 +68,15 @@ const auth = section({
     signingKeysMax,
     'Derived signing keys remembered, the least recently used out first.',
   ),
-  clock_window_s: setting(wholeNumber(1, 3600), 300, 'How far X-Tg-Date may be from the time of the server.'),
+  clock_window_s: setting(
+    wholeNumber(1, 3600),
+    300,
+    'Difference allowed between X-Tg-Date and the time of the server.',
+  ),
   explain_mismatch: setting(
     onOff,
     true,
-    'A known credential whose signature is wrong is told what the server computed.',
+    'The answer to a wrong signature of a known credential shows what the server computed.',
   ),
 });
 
@@ -103,7 +107,7 @@ const wakeup = section({
 });
 
 const events = section({
-  retention_days: setting(numberBetween(0.01, 3650), 7, 'How long the event log keeps an event.'),
+  retention_days: setting(numberBetween(0.01, 3650), 7, 'Age at which the event log forgets an event.'),
   retained_max: setting(
     wholeNumber(1000, 1_000_000_000),
     10_000_000,
@@ -115,27 +119,27 @@ const calls = section({
   assign: setting(
     oneOf('issuance', 'device'),
     'issuance',
-    'When an idle bridge is asked to take a call: when its credentials are issued, or when its device connects.',
+    'An idle bridge is asked to take a call when its credentials are issued, or when its device connects.',
   ),
   require_bridge: setting(
     onOff,
     false,
-    'Whether issuance is answered 50301 while no bridge of the application is idle; else the call waits for one.',
+    'Issuance is answered 50301 while no bridge of the application is idle; else the call waits for one.',
   ),
   wake_device: setting(
     onOff,
     true,
-    'Whether a bridge that connects to a call whose device is not connected, not online, and sleeps, wakes it: once a call.',
+    'A bridge that connects to a call whose device sleeps wakes it, once a call.',
   ),
   mixed_formats: setting(
     oneOf('allow', 'refuse'),
     'allow',
-    'Whether up_video_mt and down_video_mt of one call may be unlike; refuse: such a request is answered 40003.',
+    'A call with unlike up_video_mt and down_video_mt; refuse: it is answered 40003.',
   ),
   address_in_peer_id: setting(
     onOff,
     false,
-    'Whether the peer_id of call credentials names the media listener, too, as x_media; media_url beside it always does.',
+    'The peer_id of call credentials names the media listener, too, as x_media.',
   ),
   token_keys_file: setting(
     optionalText('the path of a JSON file'),
@@ -148,7 +152,7 @@ const webhooks = section({
   allow_local: setting(
     onOff,
     false,
-    'Whether webhooks may go to loopback, private and other special addresses; never to the metadata of a cloud.',
+    "Webhooks may go to loopback, private and other special addresses; never to a cloud's metadata.",
   ),
 });
 
@@ -156,12 +160,12 @@ const log = section({
   level: setting(
     oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     'info',
-    'Lines below this level are not written; the one that says ready always is.',
+    'Lines below this level are not written, except `ready`.',
   ),
   format: setting(
     oneOf('auto', 'json', 'text'),
     'auto',
-    'The form of a line: JSON, or text for people; auto: text on a terminal, JSON in pipes and files.',
+    'JSON, or text for people; auto: text on a terminal, else JSON.',
   ),
   requests: setting(
     oneOf('off', 'refused', 'all'),
