@@ -15,23 +15,17 @@ export const metricsDocument = 'docs/reference/metrics.md';
 
 const introduction = `# Metrics
 
-For operators. This page lists every metric of \`/metrics\` on the ops port, and says which are worth an alert.
+For operators: every metric of \`/metrics\` on the ops port. [deploy/prometheus/alerts.yml](../../deploy/prometheus/alerts.yml) has the alerts, [alerts.md](../alerts.md) their meaning and cure, [deploy/grafana](../../deploy/README.md#prometheus-and-grafana) a dashboard.
 
-No label has a device id, and the values of every label come from a fixed set. A scrape reads counts that are kept anyway: it costs the same with a million devices. A figure that cannot be read now, or not within a second, has no value; the others have theirs.
+No label has a device id, and the values of every label come from a fixed set. A scrape costs the same with a million devices. A figure that cannot be read within a second has no value.
 
-Several processes of one machine (\`serve --processes\`) are one scrape at the coordinator: what begins with \`reveille_\` is one number for the server, a sum of its processes; \`process_…\` and \`nodejs_…\` stand once for each, with the label \`process\`. What a server has one of (\`reveille_build_info\`, the store, the disk, the registry, certificates and webhooks) is exposed by the coordinator only, so it is never added up. Of the nodes of a cluster each is scraped by itself. Of \`media.process\` the counts and gauges of calls are here; its memory and processor time are not.
+Several processes of one machine (\`serve --processes\`) are one scrape at the coordinator: a metric that begins with \`reveille_\` is one number for the server, a sum of its processes; \`process_…\` and \`nodejs_…\` stand once for each, with the label \`process\`. Each node of a cluster is scraped by itself. The memory and CPU of media processes are not here.
 
-Beside these, prom-client's own metrics of the process are exposed under the names that dashboards for Node.js know: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others; those of the event loop are of the last 15 to 30 s, however many scrape. \`process_open_fds\` is counted by Linux 6.2 and later; on earlier kernels it has no value above 100 000 descriptors.
+prom-client's own metrics have the names that dashboards for Node.js know: \`process_max_fds\`, \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\`, \`nodejs_eventloop_lag_p99_seconds\` and others; those of the event loop are of the last 15 to 30 s. \`process_open_fds\` has no value above 100 000 descriptors before Linux 6.2.
 
-Requests that ask to wait (\`wait\` of the event log and of the outcome of a wakeup, a message with \`wake\`) are counted in \`reveille_http_long_poll_duration_seconds\` and not in \`reveille_http_request_duration_seconds\`, because most of their time is the caller's choice. All requests are the sum of both \`_count\`s.
-
-## Alerts
-
-[deploy/prometheus/alerts.yml](../../deploy/prometheus/alerts.yml) has rules for what is worth an alert, and [alerts.md](../alerts.md) says of each what it means and what to do. [deploy/grafana](../../deploy/README.md#prometheus-and-grafana) has a dashboard.
+Requests that ask to wait (\`wait\` of the event log and of the outcome of a wakeup, a message with \`wake\`) are in \`reveille_http_long_poll_duration_seconds\` and not in \`reveille_http_request_duration_seconds\`. A histogram has the series \`_bucket\`, \`_sum\` and \`_count\`. This page is generated from the declarations in \`src/telemetry\` by \`test/support/metrics-document.ts\`.
 
 ## All metrics
-
-A histogram has the series \`_bucket\`, \`_sum\` and \`_count\`. This page is generated from the declarations in \`src/telemetry\` by \`test/support/metrics-document.ts\`.
 
 | name | type | labels | meaning |
 |---|---|---|---|
