@@ -33,14 +33,14 @@ test('the index lists every record by its title, and nothing else', () => {
   assert.deepEqual(indexViolations(read('README.md'), records), []);
 });
 
-test('every package and override has its reason in docs/dependencies.md, and every reason its package', () => {
+test('every package and override has its reason in 0006, and every reason its package', () => {
   const stated = JSON.parse(read('package.json', checkout)) as Record<
     'dependencies' | 'optionalDependencies' | 'devDependencies' | 'overrides',
     Record<string, string>
   >;
   const { devDependencies, overrides } = stated;
   const dependencies = { ...stated.dependencies, ...stated.optionalDependencies };
-  const tables = packageTables(read('../dependencies.md'));
+  const tables = packageTables(read('0006-dependencies.md'));
   assert.deepEqual(
     tables.map((table) => new Set(table)),
     [dependencies, devDependencies, overrides].map((packages) => new Set(Object.keys(packages))),
