@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { readVersion } from './lib/package-version.ts';
 import { collect } from './cli/shell/option-values.ts';
 import { asksForJson } from './cli/shell/output.ts';
-import { addExamples, inContext, type CommandContext } from './cli/shell/command-context.ts';
+import { examples, inContext, type CommandContext } from './cli/shell/command-context.ts';
 
 type AddCommand = (program: Command) => void;
 
@@ -63,10 +63,10 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
     )
     .version(readVersion(), '-V, --version', 'print the version')
     .option('--config <file>', 'settings file (JSON)')
-    .option('--data-dir <dir>', 'data directory: the store and the running server (--set data.dir=DIR)')
+    .option('--data-dir <dir>', 'data directory of the store and the running server: data.dir')
     .option('--set <section.key=value>', 'one setting, over file and environment; may be repeated', collect)
-    .option('--profile <name>', 'a server elsewhere, by the name that profile add gave it')
-    .option('--json', 'answer as JSON, for machines')
+    .option('--profile <name>', 'a server elsewhere, as profile add named it')
+    .option('--json', 'answer in JSON')
     .exitOverride()
     .configureOutput({
       // Its errors are reported as all others are; its help is for people.
@@ -91,20 +91,19 @@ const overview = `
 Examples:
   # from a checkout every command is called as
   $ npm run -s reveille -- doctor
-
   # run the server, let two devices sleep, wake one
   $ reveille serve
   $ reveille simulate --devices 2
   $ reveille wake DEMO-DOORBELL-1
 
-Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be.`;
+Exit codes: 0 done, 1 failed, 2 wrong usage.`;
 
 function addVersionCommand(program: Command): void {
-  const command = program
+  program
     .command('version')
     .description('Print the versions of Reveille and of what it runs on.')
+    .addHelpText('after', examples('version --json'))
     .action(inContext(printVersions));
-  addExamples(command, ['version', 'for people'], ['version --json', 'for machines']);
 }
 
 function printVersions({ output }: CommandContext): void {

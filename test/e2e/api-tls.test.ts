@@ -122,10 +122,10 @@ test(
 
 test('a command trusts the certificates that it is told, or anybody with a warning', { skip }, async () => {
   const { accessKeyId, secretKey, appId } = testCredentials.all;
-  const credential = ['--access-key-id', accessKeyId, '--secret-key', secretKey, '--app-id', appId];
+  const env = { REVEILLE_ACCESS_KEY_ID: accessKeyId, REVEILLE_SECRET_KEY: secretKey, REVEILLE_APP_ID: appId };
   const url = `https://127.0.0.1:${running.ports.api}`;
   const status = (...trust: string[]): ReturnType<typeof runCli> =>
-    runCli(['status', 'SLEEPING01', '--url', url, ...credential, ...trust]);
+    runCli(['status', 'SLEEPING01', '--url', url, ...trust], env);
   const [told, anybody, nobody] = await Promise.all([
     status('--ca', certificate.certFile),
     status('--insecure'),

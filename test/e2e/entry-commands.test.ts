@@ -63,7 +63,7 @@ test('an application and its product are added, shown and, when nothing refers t
   await run('device', 'remove', 'D');
   await run('product', 'remove', 'bell');
   await run('application', 'remove', 'new');
-  await run('application', 'list');
+  await run('registry', 'list', 'applications');
   assert.deepEqual(output.json, { applications: sampleRegistry.applications, next: null });
 });
 

@@ -1,6 +1,6 @@
 /**
- * `docs/reference/cli.md`: the help of every command, as the program prints it. A test compares it with what is there; this writes it
- * anew:
+ * `docs/reference/cli.md`: the help of every command, as the program prints it. A test compares it with the file; this writes
+ * the file:
  *
  *   node --import tsx test/support/cli-page.ts
  */
@@ -16,12 +16,11 @@ const page = new URL('docs/reference/cli.md', checkout);
 
 const introduction = `# The command line
 
-For operators and backend developers. This page has every command with its arguments, options and examples, as
-\`reveille COMMAND --help\` prints them; options of many commands stand once, in the first table. From a checkout, \`reveille\` is \`npm run -s reveille --\`.
+Every command as \`reveille COMMAND --help\` prints it; the options of many commands are in the first table only. From a checkout,
+\`reveille\` is \`npm run -s reveille --\`.
 
-The options of \`reveille\` itself may follow any command. What is refused, and every remark, goes to standard error; with \`--json\`
-the answer is JSON. Exit codes: 0 done, 1 failed, 2 asked for in a way that cannot be. [troubleshooting.md](troubleshooting.md)
-explains the errors.
+The options of \`reveille\` itself may follow any command. With \`--json\` the answer is JSON. Refusals and remarks go to standard
+error. Exit codes: 0 done, 1 failed, 2 wrong usage. [troubleshooting.md](troubleshooting.md) explains the errors.
 
 This file is generated from the program by \`test/support/cli-page.ts\`.
 `;
@@ -30,15 +29,13 @@ export function readCliPage(): string {
   return readFileSync(page, 'utf8');
 }
 
-/** Commands that have an option in common, from which on the page describes it once. */
+/** The page describes an option once when at least so many commands have it. */
 const sharedCommandsMin = 8;
 
 export async function makeCliPage(): Promise<string> {
   const commands = walk(await buildProgram(), []);
   const shared = sharedOptions(commands.map(([, command]) => command));
-  const sections = commands.map(
-    ([words, command]) => `\n## ${words}\n\n${fence}text\n${helpOf(command, shared)}\n${fence}\n`,
-  );
+  const sections = commands.map(([words, command]) => `\n## ${words}\n\n${sectionOf(command, shared)}\n`);
   return format(introduction + sharedSection(shared) + sections.join(''), { parser: 'markdown' });
 }
 
@@ -66,7 +63,13 @@ function sharedSection(shared: ReadonlyMap<string, string>): string {
   return `\n## Options of several commands\n\n| option | |\n| --- | --- |\n${rows.join('')}`;
 }
 
-/** Options of the program are told once, and so are those of several commands; every command has a section of its own. */
+/** A group of commands has only its description. */
+function sectionOf(command: Command, shared: ReadonlyMap<string, string>): string {
+  const isGroup = command.parent !== null && command.commands.length > 0;
+  return isGroup ? command.description() : `${fence}text\n${helpOf(command, shared)}\n${fence}`;
+}
+
+/** The options of the program, and those of several commands, are described once. */
 function helpOf(command: Command, shared: ReadonlyMap<string, string>): string {
   let help = '';
   const isShared = ({ flags, description }: Option): boolean => shared.get(flags) === description;

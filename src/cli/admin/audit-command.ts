@@ -4,7 +4,7 @@ import type { AuditLine } from '../../model/audit.ts';
 import { auditShownMax, type AuditAnswer } from '../../gateways/admin/audit-routes.ts';
 import { opsClient } from './running-server.ts';
 import { formatLocalTime } from '../api/events-text.ts';
-import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { follow, retryMs, type Shown } from './follow.ts';
@@ -21,22 +21,16 @@ interface AuditOptions {
 }
 
 export function addAuditCommand(program: Command): void {
-  const command = program
+  program
     .command('audit')
     .description('Show what operators changed, oldest first: a line a change.')
     .option('--limit <count>', 'the newest so many', wholeNumberOption(1, auditShownMax), 50)
     .option('--since <when>', 'only from there: 10m, or a moment', parseSince)
-    .option('--action <action>', 'only this one; ends with * for all that begin so; may be repeated', collect)
+    .option('--action <action>', 'only this one; * at its end stands for any rest; may be repeated', collect)
     .option('--operator <name>', 'only of this token; local, cli, signal and start stand for none')
-    .option('-f, --follow', 'go on until Ctrl-C, also over a restart of the server')
+    .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
+    .addHelpText('after', examples('audit --follow', "audit --since 24h --action 'credential.*'"))
     .action(inContext(showAudit));
-  addExamples(
-    command,
-    ['audit', 'the newest 50 changes'],
-    ['audit --follow', 'and those from now on'],
-    ["audit --since 24h --action 'credential.*'", 'what became of credentials since yesterday'],
-    ['audit --operator alice --json', 'what one operator changed, for machines'],
-  );
 }
 
 const spanForm = /^\d{1,9}[smhd]?$/;

@@ -1,11 +1,11 @@
 /** `reveille bridge …`: the processes that may stand in a messaging app's room for a device. */
 import type { Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addListCommand, addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
+import { addRemoveCommand, isInRegistry } from '../registry/entry-commands.ts';
 import { opsClient } from './running-server.ts';
 
 interface AddOptions {
@@ -15,46 +15,23 @@ interface AddOptions {
 }
 
 export function addBridgeCommand(program: Command): void {
-  const bridge = program.command('bridge').description('Add, list, revoke or remove bridges of calls.');
-  addExamples(
-    bridge,
-    ['bridge add bridge-1 --app 2818153', 'a bridge of one application; its key is made and shown'],
-    ['bridge revoke bridge-1', 'its key is refused from now on, and its connection is closed'],
-  );
-  addAdd(bridge);
-  addListCommand(bridge, 'bridge');
-  addRevoke(bridge);
-  addRemoveCommand(bridge, 'bridge', 'bridge-1', 'Forget a bridge; where it is connected, it is sent away.');
-}
-
-function addAdd(bridge: Command): void {
-  const command = bridge
+  const bridge = program.command('bridge').description('Add, revoke or remove bridges of calls.');
+  bridge
     .command('add')
-    .description('Add a bridge. Its key is made here, shown once and kept as its hash only.')
+    .description('Add a bridge. Its key is generated and shown once; only its hash is kept.')
     .argument('<id>', '1-255 bytes of UTF-8 without control characters')
     .requiredOption('--app <id>', 'an application whose calls it takes; may be repeated', collect)
-    .option('--replace', 'also when there is a bridge of this id: it gets a new key')
+    .option('--replace', 'give an existing bridge a new key')
+    .addHelpText('after', examples('bridge add bridge-1 --app 2818153'))
     .action(inContext(addBridge));
-  addExamples(
-    command,
-    ['bridge add bridge-1 --app 2818153', 'for the calls of one application'],
-    ['bridge add bridge-1 --app 2818153 --app 9999999', 'of two'],
-    ['bridge add bridge-1 --app 2818153 --replace', 'a new key for a bridge that is there'],
-  );
-}
-
-function addRevoke(bridge: Command): void {
-  const command = bridge
+  bridge
     .command('revoke')
-    .description('Refuse the key of a bridge from now on; where it is connected, it is sent away.')
+    .description('Refuse the key of a bridge from now on, and close its connection.')
     .argument('<id>', 'the bridge')
-    .option('--restore', 'the other way round')
+    .option('--restore', 'accept it again')
+    .addHelpText('after', examples('bridge revoke bridge-1'))
     .action(inContext(revokeBridge));
-  addExamples(
-    command,
-    ['bridge revoke bridge-1', 'at once'],
-    ['bridge revoke bridge-1 --restore', 'its key is good again'],
-  );
+  addRemoveCommand(bridge, 'bridge', 'bridge-1', 'Remove a bridge, and close its connection.');
 }
 
 interface FreshBridge {

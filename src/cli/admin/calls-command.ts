@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import { callEndReasons, type CallEndReason } from '../../model/call.ts';
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { callsTable, capacityTable } from './calls-view.ts';
@@ -17,80 +17,44 @@ export function addCallsCommand(program: Command): void {
   const calls = program
     .command('calls')
     .description('List live calls, end one, watch one, or show for how many there is room.');
-  addExamples(
-    calls,
-    ['calls list', 'who is in a call, or may be soon'],
-    ['calls watch', 'a page that shows what the phone sends beside what the device is shown'],
-    [`calls end ${session}`, 'hang up for both'],
-  );
-  addList(calls);
-  addEnd(calls);
-  addWatch(calls);
-  addCapacity(calls);
-}
-
-function addList(calls: Command): void {
-  const command = calls
+  calls
     .command('list')
-    .description('List the live call sessions of the running server, the oldest first.')
+    .description('List the live call sessions, the oldest first.')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
     .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
+    .addHelpText('after', examples('calls list --device DOOR-1'))
     .action(inContext(listCalls));
-  addExamples(
-    command,
-    ['calls list', 'all of them'],
-    ['calls list --device DOOR-1 --json', 'of one device, for machines'],
-  );
-}
-
-function addEnd(calls: Command): void {
-  const command = calls
+  calls
     .command('end')
     .description(
-      'End a call: its device and its bridge are told why and sent away, its token is good no more.',
+      'End a call: the reason is sent to its device and its bridge, and its token becomes invalid.',
     )
     .argument('<session>', 'the session')
     .addOption(
-      new Option('--reason <reason>', 'why, as events tell it').choices(callEndReasons).default('cancelled'),
+      new Option('--reason <reason>', 'the reason, as in events')
+        .choices(callEndReasons)
+        .default('cancelled'),
     )
+    .addHelpText('after', examples(`calls end ${session} --reason error`))
     .action(inContext(endCall));
-  addExamples(
-    command,
-    [`calls end ${session}`, 'as cancelled'],
-    [`calls end ${session} --reason error --json`, 'as gone wrong, for machines'],
-  );
-}
-
-function addWatch(calls: Command): void {
-  const command = calls
+  calls
     .command('watch')
     .description(
-      'Print the address of a page that shows what the phone of a call sends beside what the device is shown, with sizes, ' +
-        'rates and drops; and a plain link to the pictures of the device. Each opens once, within a minute, and at most ' +
-        'two pictures of a call may be watched at once: the page shows two.',
+      'Print the address of a page that shows the video of the phone of a call beside the screen of the device, with sizes, ' +
+        "rates and drops; and a plain link to the device's pictures. Each opens once, within a minute, and at most two " +
+        'pictures of a call may be watched at once: the page shows two.',
     )
-    .argument('[session]', 'the session; the only live call when left out')
+    .argument('[session]', 'the session (default: the only live call)')
+    .addHelpText('after', examples('calls watch'))
     .action(inContext(watchCall));
-  addExamples(
-    command,
-    ['calls watch', 'open the page in a browser'],
-    [`calls watch ${session} --json`, 'with when they expire, for machines'],
-  );
-}
-
-function addCapacity(calls: Command): void {
-  const command = calls
+  calls
     .command('capacity')
     .description(
       'Show the media processes: how busy their workers are, which share of them the calls take, and for how many more ' +
         'calls like them there is room.',
     )
+    .addHelpText('after', examples('calls capacity'))
     .action(inContext(showCapacity));
-  addExamples(
-    command,
-    ['calls capacity', 'a line for each process, and one for each of its workers'],
-    ['calls capacity --json', 'for machines: shares from 0 to 1'],
-  );
 }
 
 interface ListOptions {

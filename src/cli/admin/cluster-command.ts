@@ -1,7 +1,7 @@
 /** `reveille cluster`: the processes and nodes that form one server, as the local one sees them. Source: cluster.md. */
 import type { Command } from 'commander';
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { opsClient } from './running-server.ts';
 import { alignColumns } from '../shell/output.ts';
@@ -10,33 +10,22 @@ export function addClusterCommand(program: Command): void {
   const cluster = program
     .command('cluster')
     .description('Show the processes and nodes that are one server, and restart its processes.');
-  const status = cluster
+  cluster
     .command('status')
     .description(
-      'Show each member: its state, its sessions, how far it is behind, and the age of that. Fails when one is not up, or the age exceeds 7.5 s.',
+      'Show each member: its state, its sessions, how far it is behind, and the age of that. Fails when one is not up, or ' +
+        'the age exceeds 7.5 s.',
     )
+    .addHelpText('after', examples('cluster status'))
     .action(inContext(showStatus));
-  addExamples(
-    status,
-    ['cluster status', 'a line for each; exit code 1 when one is not up, or the answer is old'],
-    ['cluster status --json', 'for machines: ages in milliseconds'],
-  );
-  const restart = cluster
+  cluster
     .command('restart')
     .description(
-      'Replace the worker processes of this machine, one after another; sleeping devices stay connected.',
+      'Replace the worker processes of this machine, one after another, as an upgrade does; sleeping devices stay ' +
+        'connected. It returns at once.',
     )
+    .addHelpText('after', examples('cluster restart && reveille cluster status'))
     .action(inContext(restartWorkers));
-  addExamples(
-    restart,
-    ['cluster restart', 'as an upgrade does it, without the coordinator; it returns at once'],
-    ['cluster restart && reveille cluster status', 'and who is up meanwhile'],
-  );
-  addExamples(
-    cluster,
-    ['cluster status', 'processes of this machine, or the nodes that share a NATS'],
-    ['cluster restart', 'the workers of serve --processes, one after another'],
-  );
 }
 
 async function showStatus(context: CommandContext): Promise<void> {

@@ -1,23 +1,25 @@
 /** `reveille config`: the settings in force and where each comes from; secrets masked. */
 import type { Command } from 'commander';
 import { listSettings, type SettingJson, type SettingsJson } from '../../server/config/settings-route.ts';
-import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
 import { absenceOn, findRunningServer, opsClientOf } from './running-server.ts';
 
 export function addConfigCommand(program: Command): void {
-  const command = program
+  program
     .command('config')
     .description(
-      'Print the settings in force in the running server, else those of a server started here: where each comes from, what lowered it, what waits for a restart. Secrets are masked.',
+      'Print the settings in force in the running server, else those of a server started here: where each comes from, ' +
+        'what lowered it, what waits for a restart. Secrets are masked.',
+    )
+    .addHelpText(
+      'after',
+      examples('config', [
+        'config --set sleep.listen=0.0.0.0:8081',
+        'the effect of a flag; no running server is asked',
+      ]),
     )
     .action(inLocalContext(printSettings));
-  addExamples(
-    command,
-    ['config', 'of the server on .reveille where one runs, else of one started here'],
-    ['config --config production.json --json', 'of the server with this settings file, for machines'],
-    ['config --set sleep.listen=0.0.0.0:8081', 'what a flag would change; no running server is asked'],
-  );
 }
 
 async function printSettings(context: CommandContext): Promise<void> {

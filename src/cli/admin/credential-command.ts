@@ -3,7 +3,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { permissions, type Grant } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment, parseMoment, parseSpan } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -21,62 +21,35 @@ export function addCredentialCommand(program: Command): void {
   const credential = program
     .command('credential')
     .description('Create, rotate, revoke or remove access keys.');
-  addExamples(
-    credential,
-    ['credential create --app 2818153', 'an access key that may do everything'],
-    ['credential rotate AK123 --grace 24h', 'a new one; the old one ends in a day'],
-  );
-  addCreate(credential);
-  addRotate(credential);
-  addRevoke(credential);
-  addRemoveCommand(credential, 'credential', 'AK123', 'Remove an access key; it is refused from now on.');
-}
-
-function addCreate(credential: Command): void {
-  const command = credential
+  credential
     .command('create')
-    .description('Make an access key for an application. Its secret is shown now and never again.')
+    .description('Make an access key for an application. Its secret is shown once.')
     .requiredOption('--app <id>', 'the application')
     .option('--permissions <list>', `comma separated: *, ${permissions.join(', ')}`, parseGrants, ['*'])
     .option('--not-before <moment>', 'Unix seconds or ISO 8601', parseMoment)
     .option('--not-after <moment>', 'Unix seconds or ISO 8601', parseMoment)
+    .addHelpText(
+      'after',
+      examples('credential create --app 2818153 --permissions connectivity:read,wakeup:write', [
+        'credential create --app 2818153 --not-after 2027-12-31 --json >key.json',
+        'a file for --credential',
+      ]),
+    )
     .action(inContext(createCredential));
-  addExamples(
-    command,
-    ['credential create --app 2818153', 'may do everything, without end'],
-    ['credential create --app 2818153 --permissions connectivity:read,wakeup:write', 'may ask and wake'],
-    [
-      'credential create --app 2818153 --not-after 2027-12-31 --json >key.json',
-      'until a day, as a file for --credential',
-    ],
-  );
-}
-
-function addRotate(credential: Command): void {
-  const command = credential
+  credential
     .command('rotate')
-    .description('Make a second access key like this one, and let this one end after a while.')
+    .description('Make a second access key like this one, and let this one expire.')
     .argument('<access-key-id>', 'the one to be replaced')
-    .option('--grace <span>', 'how long the old one is still good: 90s, 30m, 24h, 7d', parseSpan, 86_400)
+    .option('--grace <span>', 'how long the old one stays valid: 90s, 30m, 24h, 7d', parseSpan, 86_400)
+    .addHelpText('after', examples('credential rotate AK123 --grace 0'))
     .action(inContext(rotateCredential));
-  addExamples(
-    command,
-    ['credential rotate AK123', 'the old one ends in 24 hours'],
-    ['credential rotate AK123 --grace 0', 'the old one ends now'],
-  );
-}
-
-function addRevoke(credential: Command): void {
-  const command = credential
+  credential
     .command('revoke')
-    .description('Refuse an access key from now on. This cannot be taken back.')
+    .description('Refuse an access key from now on, for ever.')
     .argument('<access-key-id>', 'the one to be refused')
+    .addHelpText('after', examples('credential revoke AK123'))
     .action(inContext(revokeCredential));
-  addExamples(
-    command,
-    ['credential revoke AK123', 'at once'],
-    ['credential revoke AK123 --json', 'for machines'],
-  );
+  addRemoveCommand(credential, 'credential', 'AK123', 'Remove an access key; it is refused from now on.');
 }
 
 interface CredentialAnswer {

@@ -3,12 +3,20 @@ import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { isExpired } from '../../model/registry.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { CommandError } from '../shell/command-error.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { formatMoment, parseDeviceIdOption, parseMoment } from '../shell/option-values.ts';
+import { CommandError, usageError } from '../shell/command-error.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import {
+  changedLabels,
+  collect,
+  expiryOf,
+  formatMoment,
+  parseDeviceIdOption,
+  parseExpiry,
+  parseMoment,
+  type Expiry,
+} from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addSetCommand } from '../registry/device-set-command.ts';
 import { addRemoveCommand, findEntry, isInRegistry } from '../registry/entry-commands.ts';
 import { opsClient } from './running-server.ts';
 
@@ -16,71 +24,52 @@ export function addDeviceCommand(program: Command): void {
   const device = program
     .command('device')
     .description('Add, show, change, disable, kick or remove one device.');
-  addExamples(
-    device,
-    ['device add DOOR-1 --product doorbell', 'a new device; its secret is made and shown'],
-    ['device show DOOR-1', 'what the registry has of it'],
-  );
-  addAdd(device);
-  addShow(device);
-  addSetCommand(device);
-  addDisable(device);
-  addKick(device);
-  addRemoveCommand(device, 'device', 'DOOR-1', 'Remove a device: its sessions and calls end.');
-}
-
-function addAdd(device: Command): void {
-  const command = device
+  device
     .command('add')
-    .description('Add a device to a product. Its secret is made when none is given, and shown.')
+    .description('Add a device to a product.')
     .argument('<id>', '1-255 bytes of UTF-8', parseDeviceIdOption)
     .requiredOption('--product <id>', 'the product it belongs to')
-    .option('--secret <secret>', 'what its login proves, 16 characters or more; made when left out')
-    .option('--expires-at <moment>', 'Unix seconds or ISO 8601; never when left out', parseMoment)
-    .option('--replace', 'also when there is a device of this id: it gets a new secret')
+    .option('--secret <secret>', '16 characters or more (default: one is generated, and shown once)')
+    .option('--expires-at <moment>', 'Unix seconds or ISO 8601 (default: never)', parseMoment)
+    .option('--replace', 'give an existing device a new secret')
+    .addHelpText('after', examples('device add DOOR-1 --product doorbell --expires-at 2027-12-31'))
     .action(inContext(addDevice));
-  addExamples(
-    command,
-    ['device add DOOR-1 --product doorbell', 'with a secret that is made here'],
-    ['device add DOOR-1 --product doorbell --expires-at 2027-12-31', 'until a day'],
-    ['device add DOOR-1 --product doorbell --replace', 'a new secret for a device that is there'],
-  );
-}
-
-function addShow(device: Command): void {
-  const command = device
+  device
     .command('show')
-    .description('Show what the registry has of a device; its secret is masked.')
+    .description('Show the registry entry of a device; its secret is masked.')
     .argument('<id>', 'the device', parseDeviceIdOption)
+    .addHelpText('after', examples('device show DOOR-1'))
     .action(inContext(showDevice));
-  addExamples(command, ['device show DOOR-1', 'for people'], ['device show DOOR-1 --json', 'for machines']);
-}
-
-function addDisable(device: Command): void {
-  const command = device
+  device
+    .command('set')
+    .description('Change a device; the rest stays.')
+    .argument('<id>', 'the device', parseDeviceIdOption)
+    .option('--expires-at <moment>', 'Unix seconds, ISO 8601, or never', parseExpiry)
+    .option('--secret [secret]', 'a new secret; without a text it is generated, and shown once')
+    .option('--product <id>', 'another product')
+    .option('--label <key=value>', 'a label; an empty value removes it; may be repeated', collect)
+    .addHelpText(
+      'after',
+      examples('device set DOOR-1 --expires-at never --label site=north', [
+        'device set DOOR-1 --secret',
+        'locks out all that has the old one',
+      ]),
+    )
+    .action(inContext(setDevice));
+  device
     .command('disable')
     .description('Answer a device like one that does not exist, and end its sessions.')
     .argument('<id>', 'the device', parseDeviceIdOption)
-    .option('--enable', 'the other way round')
+    .option('--enable', 'the opposite')
+    .addHelpText('after', examples('device disable DOOR-1'))
     .action(inContext(disableDevice));
-  addExamples(
-    command,
-    ['device disable DOOR-1', 'from now on'],
-    ['device disable DOOR-1 --enable', 'back again'],
-  );
-}
-
-function addKick(device: Command): void {
-  const command = device
+  device
     .command('kick')
     .description("End a device's signal and sleep sessions; it may log in again. Exits 1 when it has none.")
     .argument('<id>', 'the device', parseDeviceIdOption)
+    .addHelpText('after', examples(['device kick DOOR-1', 'its controller gets close code 4410']))
     .action(inContext(kickDevice));
-  addExamples(
-    command,
-    ['device kick DOOR-1', 'its controller is told with close code 4410; both may log in anew'],
-    ['device kick DOOR-1 --json', 'for machines: {"kicked":true,"sessions":["signal","sleep"]}'],
-  );
+  addRemoveCommand(device, 'device', 'DOOR-1', 'Remove a device: its sessions and calls end.');
 }
 
 interface AddOptions {
@@ -132,14 +121,42 @@ async function showDevice(context: CommandContext, id: string): Promise<void> {
   output.answer({ device, app_ids: product.app_ids }, alignColumns(rows));
 }
 
-interface DisableOptions {
-  readonly enable?: boolean;
+interface SetOptions {
+  readonly product?: string;
+  readonly secret?: string | true;
+  readonly expiresAt?: Expiry;
+  readonly label?: readonly string[];
+}
+
+async function setDevice(
+  context: CommandContext,
+  id: string,
+  { product, secret, expiresAt, label }: SetOptions,
+): Promise<void> {
+  const terms = {
+    product_id: product,
+    secret,
+    expires_at: expiryOf(expiresAt),
+    labels: changedLabels(label),
+  };
+  if (Object.values(terms).every((value) => value === undefined))
+    throw usageError('nothing to change', 'name what is to change, such as --expires-at never');
+  const body = { device_id: id, ...terms };
+  const { device } = await opsClient(context).change<DeviceAnswer>('/v1/device/set', body);
+  const words = [
+    showable(id),
+    showable(String(device['product_id'])),
+    device['disabled'] === true ? 'disabled' : 'enabled',
+    `expires ${formatMoment(device['expires_at'] as number | null, 'never')}`,
+  ].join('  ');
+  const secretLine = secret === true ? `\nsecret  ${String(device['secret'])}  (shown this once)` : '';
+  context.output.answer({ device }, words + secretLine);
 }
 
 async function disableDevice(
   context: CommandContext,
   id: string,
-  { enable = false }: DisableOptions,
+  { enable = false }: { readonly enable?: boolean },
 ): Promise<void> {
   const disabled = !enable;
   const body = { device_id: id, disabled };

@@ -2,7 +2,7 @@
 import { Option, type Command } from 'commander';
 import type { FreshOpsTokenJson, OpsTokenListing } from '../../gateways/admin/secret-routes.ts';
 import { operatorNameForm, opsRoles, type OpsRole } from '../../model/audit.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -11,53 +11,29 @@ import { opsClient } from './running-server.ts';
 export function addOpsTokenCommand(program: Command): void {
   const opsToken = program
     .command('ops-token')
-    .description(
-      "Make, list or revoke named tokens for the ops listener. This machine's command line has one in ops.token.",
-    );
-  addExamples(
-    opsToken,
-    ['ops-token create alice --role operator', 'her changes are in the audit log under her name'],
-    ['ops-token list', 'who has one, and when it was last used'],
-  );
-  addCreate(opsToken);
-  addList(opsToken);
-  addRevoke(opsToken);
-}
-
-function addCreate(opsToken: Command): void {
+    .description("Make, list or revoke named tokens for the ops listener. This machine's is in ops.token.");
   const role = new Option('--role <role>', 'a viewer may read lists, states and events, and change nothing');
-  const command = opsToken
+  opsToken
     .command('create')
-    .description('Make a token. It is shown now and never again; its hash alone is kept.')
+    .description('Make a token. It is shown once; only its hash is kept.')
     .argument('<name>', operatorNameForm)
     .addOption(role.choices(opsRoles).makeOptionMandatory())
+    .addHelpText(
+      'after',
+      examples(['ops-token create alice --role operator', 'the audit log has her changes under her name']),
+    )
     .action(inContext(createOpsToken));
-  addExamples(
-    command,
-    ['ops-token create alice --role operator', 'for somebody who changes things'],
-    ['ops-token create grafana --role viewer --json', 'for a program that looks'],
-  );
-}
-
-function addList(opsToken: Command): void {
-  const command = opsToken
+  opsToken
     .command('list')
     .description('List the named tokens: role, when it was made, and when it was last used, to the minute.')
+    .addHelpText('after', examples('ops-token list'))
     .action(inContext(listOpsTokens));
-  addExamples(command, ['ops-token list', 'for people'], ['ops-token list --json', 'for machines']);
-}
-
-function addRevoke(opsToken: Command): void {
-  const command = opsToken
+  opsToken
     .command('revoke')
     .description('Refuse a token from now on.')
     .argument('<name>', 'as ops-token list shows it')
+    .addHelpText('after', examples('ops-token revoke alice'))
     .action(inContext(revokeOpsToken));
-  addExamples(
-    command,
-    ['ops-token revoke alice', 'at once'],
-    ['ops-token revoke alice --json', 'for machines'],
-  );
 }
 
 interface CreateOptions {

@@ -1,7 +1,7 @@
 /** `reveille token-key …`: the keys that sign the tokens of calls. Their secrets are never shown. */
 import type { Command } from 'commander';
 import type { TokenKeyListing, TokenKeyRotationJson } from '../../gateways/admin/secret-routes.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { formatMoment } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -11,46 +11,25 @@ export function addTokenKeyCommand(program: Command): void {
   const tokenKey = program
     .command('token-key')
     .description("List, rotate or retire the keys that sign calls' tokens. Their secrets are never shown.");
-  addExamples(
-    tokenKey,
-    ['token-key list', 'which key signs, and which one is accepted beside it'],
-    ['token-key rotate', 'a new key signs; tokens of the former one stay good'],
-  );
-  addList(tokenKey);
-  addRotate(tokenKey);
-  addRetire(tokenKey);
-}
-
-function addList(tokenKey: Command): void {
-  const command = tokenKey
+  tokenKey
     .command('list')
-    .description('List the keys, the one that signs first.')
+    .description('List the keys, the signing one first.')
+    .addHelpText('after', examples('token-key list'))
     .action(inContext(listTokenKeys));
-  addExamples(command, ['token-key list', 'for people'], ['token-key list --json', 'for machines']);
-}
-
-function addRotate(tokenKey: Command): void {
-  const command = tokenKey
+  tokenKey
     .command('rotate')
     .description(
-      'Make a new key that signs from now on. The former one is accepted still; an older one is dropped, and its ' +
-        'tokens are refused: wait between two rotations as long as a call may take to begin.',
+      'Make a new signing key. The former one stays accepted; an older one is dropped, and its tokens are refused: between ' +
+        'two rotations wait as long as a call may take to begin.',
     )
+    .addHelpText('after', examples('token-key rotate'))
     .action(inContext(rotateTokenKeys));
-  addExamples(command, ['token-key rotate', 'at once'], ['token-key rotate --json', 'for machines']);
-}
-
-function addRetire(tokenKey: Command): void {
-  const command = tokenKey
+  tokenKey
     .command('retire')
     .description('Remove a key: its tokens are refused from now on. The last key stays.')
     .argument('<kid>', 'as token-key list shows it')
+    .addHelpText('after', examples(['token-key retire 5f2b9c01', 'a key that leaked: rotate first']))
     .action(inContext(retireTokenKey));
-  addExamples(
-    command,
-    ['token-key retire 5f2b9c01', 'when somebody else may have it: rotate first'],
-    ['token-key retire 5f2b9c01 --json', 'for machines'],
-  );
 }
 
 async function listTokenKeys(context: CommandContext): Promise<void> {

@@ -3,24 +3,21 @@ import type { Command } from 'commander';
 import type { UpgradeBegunJson, UpgradeJson } from '../../server/upgrade/upgrade-routes.ts';
 import { pause } from '../../lib/clock.ts';
 import { upgradeCommandMsMax } from '../../model/upgrade-limits.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { OpsUnavailableError } from './ops-client.ts';
 import { opsClient } from './running-server.ts';
 
 export function addUpgradeCommand(program: Command): void {
-  const command = program
+  program
     .command('upgrade')
     .description(
-      'Let the release that is in place now take over from the one that serves: sleeping devices stay connected. Of ' +
-        'several processes one worker after another hands over, then the coordinator restarts.',
+      'Let the release that is in place now take over from the running one, as SIGUSR2 does: sleeping devices stay ' +
+        'connected. Of several processes one worker after another hands over, then the coordinator restarts. Fails when ' +
+        'the old release continues.',
     )
+    .addHelpText('after', examples('upgrade'))
     .action(inContext(upgrade));
-  addExamples(
-    command,
-    ['upgrade', 'as SIGUSR2 does; returns when the new release serves, fails when the old one goes on'],
-    ['upgrade --json', 'for machines: the process and the release before and after'],
-  );
 }
 
 async function upgrade(context: CommandContext): Promise<void> {

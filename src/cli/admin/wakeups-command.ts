@@ -5,7 +5,7 @@
 import type { Command } from 'commander';
 import type { RefusedWakeupJson, WakeupJson, WakeupsAnswer } from '../../gateways/admin/wakeup-routes.ts';
 import type { WireEvent } from '../../gateways/admin/event-query.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption, parseRequestIdOption } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -16,20 +16,16 @@ interface WakeupsOptions {
 }
 
 export function addWakeupsCommand(program: Command): void {
-  const command = program
+  program
     .command('wakeups')
     .description(
       'Show what is known of the wakeups of a request id: outcome, events and packet, or why it was refused. ' +
         'Exits 1 when nothing is known.',
     )
-    .argument('<request>', 'request id, as the answer to the wakeup has it', parseRequestIdOption)
+    .argument('<request>', 'request id, from the answer to the wakeup', parseRequestIdOption)
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
+    .addHelpText('after', examples('wakeups order-77 --device DOOR-1'))
     .action(inContext(showWakeups));
-  addExamples(
-    command,
-    ['wakeups order-77', 'all that bear the id, of every application'],
-    ['wakeups order-77 --device DOOR-1 --json', 'of one device, for machines'],
-  );
 }
 
 async function showWakeups(

@@ -1,20 +1,13 @@
 /** `reveille webhook …`: how receivers fare, and what an operator can do for them. */
-import type { Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
+import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
 import type { ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { counted, wholeNumberOption } from '../shell/option-values.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { collect, counted, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { opsClient } from './running-server.ts';
-import {
-  addAddCommand,
-  addRemoveCommand,
-  parseUrl,
-  webhookName,
-  withName,
-  type NameOptions,
-} from '../registry/webhook-entry-command.ts';
 import type { OpsClient } from './ops-client.ts';
 import { describeWebhookAlone, webhookTable } from './webhook-view.ts';
 
@@ -24,91 +17,93 @@ const url = 'https://backend.example/hook';
 export function addWebhookCommand(program: Command): void {
   const webhook = program
     .command('webhook')
-    .description(
-      'Add, show and remove webhooks, test one, send its parked events again, switch it on again.',
-    );
-  addExamples(
-    webhook,
-    ['webhook list', 'how each of them fares'],
-    [`webhook test ${url}`, 'a message to one of them, now'],
-    [`webhook replay ${url}`, 'what was given up, once more'],
-  );
-  addAddCommand(webhook);
-  addList(webhook);
-  addShow(webhook);
-  addTest(webhook);
-  addReplay(webhook);
-  addEnable(webhook);
-  addRemoveCommand(webhook);
-}
-
-function addList(webhook: Command): void {
-  const command = webhook
+    .description('Add, show, test and remove webhooks, send parked events again, enable a webhook again.');
+  webhook
+    .command('add')
+    .description("Add a webhook for an application's events.")
+    .argument('<url>', 'http or https', parseUrl)
+    .requiredOption('--app <id>', 'the application')
+    .option('--type <type>', 'an event type to send; may be repeated (default: all)', collect)
+    .option('--secret <secret>', 'signs its messages: whsec_ and base64 (default: generated, and shown once)')
+    .option('--replace', 'give an existing webhook a new secret')
+    .addHelpText('after', examples(`webhook add ${url} --app 2818153 --type device.signal.online`))
+    .action(inContext(addWebhook));
+  webhook
     .command('list')
-    .description('List the webhooks, and how each of them fares.')
+    .description('List the webhooks, and the state of their deliveries.')
+    .addHelpText('after', examples('webhook list'))
     .action(inContext(listWebhooks));
-  addExamples(command, ['webhook list', 'for people'], ['webhook list --json', 'for machines']);
-}
-
-function addShow(webhook: Command): void {
-  const command = withName(
-    webhook
-      .command('show')
-      .description('Show one webhook with its parked events.')
-      .argument('<url>', 'the webhook', parseUrl),
-  )
+  addNamed(webhook, 'show', 'Show one webhook with its parked events.')
     .option('--limit <count>', 'parked events shown', wholeNumberOption(0, parkedShownMax), 20)
-    .option('--after <sequence>', 'parked events behind this one', wholeNumberOption(0, 1e15), 0)
+    .option('--after <sequence>', 'only parked events after this one', wholeNumberOption(0, 1e15), 0)
     .action(inContext(showWebhook));
-  addExamples(
-    command,
-    [`webhook show ${url}`, 'how it fares, and what was given up for it and why'],
-    [`webhook show ${url} --json`, 'for machines'],
-  );
-}
-
-function addTest(webhook: Command): void {
-  const command = withName(
-    webhook
-      .command('test')
-      .description('Send a message of type webhook.test, signed like an event, and say how it was answered.')
-      .argument('<url>', 'the webhook', parseUrl),
+  addNamed(
+    webhook,
+    'test',
+    'Send a message of type webhook.test, signed like an event, and show the answer. Exits 1 unless it is accepted.',
   ).action(inContext(testWebhook));
-  addExamples(
-    command,
-    [`webhook test ${url}`, 'exits 0 when the receiver takes it'],
-    [`webhook test ${url} --app 2818153`, 'where several applications have it'],
-  );
-}
-
-function addReplay(webhook: Command): void {
-  const command = withName(
-    webhook
-      .command('replay')
-      .description('Send parked events again, under their old ids, as if they had never been tried.')
-      .argument('<url>', 'the webhook', parseUrl),
-  )
-    .option('--event <id>', 'only this one; all of them when left out')
+  addNamed(webhook, 'replay', 'Send parked events again, under their old ids.')
+    .option('--event <id>', 'only this one, as webhook show has it (default: all)')
     .action(inContext(replayWebhook));
-  addExamples(
-    command,
-    [`webhook replay ${url}`, 'all that are parked'],
-    [`webhook replay ${url} --event 01a2b3c4-0000-7000-8000-000000000003`, 'one; webhook show has the ids'],
+  addNamed(
+    webhook,
+    'enable',
+    'Enable a webhook again that answered 410, or retry a failing one now. It continues where it stopped, as far as the ' +
+      'log goes back.',
+  ).action(inContext(enableWebhook));
+  addNamed(webhook, 'remove', 'Remove a webhook and its parked events.').action(inContext(removeWebhook));
+}
+
+/** A command about one webhook. */
+function addNamed(webhook: Command, name: string, description: string): Command {
+  return webhook
+    .command(name)
+    .description(description)
+    .argument('<url>', 'the webhook', parseUrl)
+    .option('--app <id>', 'its application, where several have this URL')
+    .addHelpText('after', examples(`webhook ${name} ${url}`));
+}
+
+function parseUrl(text: string): string {
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text))
+    throw new InvalidArgumentError('A webhook is named by its URL, as the registry has it.');
+  return text;
+}
+
+interface NameOptions {
+  /** Application; absent: the only one that has the URL. */
+  readonly app?: string;
+}
+
+/** The name of a webhook in a request of the ops listener. */
+function webhookName(url: string, { app }: NameOptions): { readonly url: string; readonly app_id?: string } {
+  return { url, ...(app !== undefined && { app_id: app }) };
+}
+
+interface AddOptions {
+  readonly app: string;
+  readonly type?: readonly string[];
+  readonly secret?: string;
+  readonly replace?: boolean;
+}
+
+async function addWebhook(
+  context: CommandContext,
+  url: string,
+  { app, type: types, secret, replace = false }: AddOptions,
+): Promise<void> {
+  const body = { app_id: app, url, secret, types, replace };
+  const { webhook } = await opsClient(context).change<{ webhook: JsonObject }>('/v1/webhook/add', body);
+  const added = `added ${showable(maskUrl(url))} of ${showable(app)}`;
+  context.output.answer(
+    { webhook },
+    secret === undefined ? `${added}\nsecret  ${String(webhook['secret'])}  (shown this once)` : added,
   );
 }
 
-function addEnable(webhook: Command): void {
-  const command = withName(
-    webhook
-      .command('enable')
-      .description('Switch a webhook on again that answered 410, and try one that keeps failing now.')
-      .argument('<url>', 'the webhook', parseUrl),
-  ).action(inContext(enableWebhook));
-  addExamples(
-    command,
-    [`webhook enable ${url}`, 'it goes on where it stopped, as far as the log still has it'],
-    [`webhook enable ${url} --json`, 'for machines'],
-  );
+async function removeWebhook(context: CommandContext, url: string, options: NameOptions): Promise<void> {
+  const removed = await opsClient(context).change<object>('/v1/webhook/remove', webhookName(url, options));
+  context.output.answer(removed, `${showable(maskUrl(url))} is removed`);
 }
 
 interface ShowOptions extends NameOptions {

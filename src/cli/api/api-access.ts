@@ -1,7 +1,7 @@
 /** Access of commands to the signed API: its origin, its certificate, and a client that signs for it. */
 import type { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import type { Clock } from '../../lib/clock.ts';
 import type { FailureCode } from '../../model/codes.ts';
 import { parseOrigin } from '../../client/http-transport.ts';
@@ -18,7 +18,7 @@ import {
 } from '../shell/server-trust.ts';
 import { listenerAddress, listenerCertFile } from '../admin/running-server.ts';
 import {
-  addCredentialOptions,
+  addCredentialOption,
   findCredential,
   type CredentialNeed,
   type CredentialOptions,
@@ -102,11 +102,14 @@ export function openApi(
   return new ReveilleClient({ origin, credential, clock, tls, retry: { attemptsMax: 1 } });
 }
 
-/** `--url`, `--ca` and `--insecure`, and the options of its credential, of a command that asks the API. */
+/** `--url`, `--ca`, `--insecure` and `--credential`, of a command that asks the API. */
 export function addApiOptions(command: Command): Command {
-  const purpose = 'the server, like http://127.0.0.1:8080; the local one when left out';
-  const url = new Option('--url <origin>', purpose).argParser(parseOriginOption);
-  return addCredentialOptions(addTrustOptions(command.addOption(url)));
+  return addCredentialOption(addTrustOptions(addUrlOption(command)));
+}
+
+export function addUrlOption(command: Command): Command {
+  const purpose = 'the server, like http://127.0.0.1:8080 (default: the local one)';
+  return command.option('--url <origin>', purpose, parseOriginOption);
 }
 
 /** An origin: scheme, host and port. Throws InvalidArgumentError. */
@@ -116,8 +119,18 @@ export function parseOriginOption(text: string): string {
   return origin;
 }
 
-/** The server's answer to a wakeup or a message, as it was on the wire. */
-export function envelopeOf(result: ApiResult<object, FailureCode>): object {
+/** Answers, or refuses, with the result as it was on the wire. */
+export function answerResult(
+  { output }: CommandContext,
+  result: ApiResult<object, FailureCode>,
+  text: string,
+  isGood = result.ok,
+): void {
+  if (isGood) output.answer(envelopeOf(result), text);
+  else output.refusal(envelopeOf(result), text);
+}
+
+function envelopeOf(result: ApiResult<object, FailureCode>): object {
   const { requestId, message, data } = result;
   const envelope = { request_id: requestId, code: result.ok ? 0 : result.code, message };
   return data === null ? envelope : { ...envelope, data };

@@ -3,7 +3,7 @@ import { Option, type Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
 import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
 import { addApiOptions, withApi, type ApiOptions } from './api-access.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import {
   parseMethod,
   parseTarget,
@@ -23,22 +23,21 @@ export function addCallCommand(program: Command): void {
     .command('call')
     .description('Send a signed request and print the answer. Exits 1 unless its code is 0.')
     .argument('<method>', 'GET, POST, …', parseMethod)
-    .argument('<target>', 'path and query as they are sent', parseTarget)
+    .argument('<target>', 'path and query, as sent', parseTarget)
     .option('--body <json>', 'the body, or @FILE')
     .option('--request-id <id>', 'X-Request-ID')
     .addOption(
-      new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
+      new Option('--header-set <set>', 'the signed headers').choices(['long', 'short']).default('long'),
+    )
+    .addHelpText(
+      'after',
+      examples(
+        "call GET '/v1/device/connectivity?device_id=DOOR-1'",
+        `call POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}'`,
+      ),
     )
     .action(inContext(call));
-  addExamples(
-    addApiOptions(command),
-    ["call GET '/v1/device/connectivity?device_id=DOOR-1'", 'what was last seen of a device'],
-    [`call POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}'`, 'wake it'],
-    [
-      "call GET '/v1/device/connectivity?device_id=DOOR-1' --url http://10.0.0.5:8080 --credential key.json",
-      'elsewhere',
-    ],
-  );
+  addApiOptions(command);
 }
 
 async function call(

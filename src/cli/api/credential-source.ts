@@ -1,8 +1,8 @@
 /**
- * The credential that signs a request: from a file, from the options, from the profile or the environment, or else the
+ * The credential that signs a request: from a file, from the profile or the environment, or else the
  * first suitable one of the local registry. The commands that use it never show it.
  */
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import type { DeviceId } from '../../model/ids.ts';
@@ -21,10 +21,8 @@ import { CommandError, reveilleCommand, usageError } from '../shell/command-erro
 import { lookIntoRegistry } from '../admin/local-registry.ts';
 
 export interface CredentialOptions {
+  /** Path. */
   readonly credential?: string;
-  readonly accessKeyId?: string;
-  readonly secretKey?: string;
-  readonly appId?: string;
 }
 
 export interface CredentialNeed {
@@ -34,20 +32,11 @@ export interface CredentialNeed {
   readonly deviceId: string | null;
 }
 
-export function addCredentialOptions(command: Command): Command {
-  const parts = ['credential'];
-  return command
-    .option(
-      '--credential <file>',
-      'JSON file as credential create --json prints it: access_key_id, secret_key and app_id',
-    )
-    .addOption(new Option('--access-key-id <id>', 'with --secret-key and --app-id').conflicts(parts))
-    .addOption(
-      new Option('--secret-key <key>', 'seen by other users of this machine: better in a file').conflicts(
-        parts,
-      ),
-    )
-    .addOption(new Option('--app-id <id>', 'the application of the access key').conflicts(parts));
+export function addCredentialOption(command: Command): Command {
+  return command.option(
+    '--credential <file>',
+    'the access key that signs: JSON, as credential create --json prints it',
+  );
 }
 
 /** Throws a CommandError when there is none. */
@@ -57,11 +46,6 @@ export async function findCredential(
   need: CredentialNeed,
 ): Promise<SigningCredential> {
   if (options.credential !== undefined) return toSigning(readCredentialFile(options.credential));
-  const { accessKeyId, secretKey, appId } = options;
-  if (accessKeyId !== undefined && secretKey !== undefined && appId !== undefined)
-    return { accessKeyId, secretKey, appId };
-  if (accessKeyId !== undefined || secretKey !== undefined || appId !== undefined)
-    throw usageError('--access-key-id, --secret-key and --app-id are given together');
   const { profile, settingsSources } = context;
   if (profile?.credential !== undefined) return toSigning(profile.credential);
   const found = credentialOfEnvironment(settingsSources.env);

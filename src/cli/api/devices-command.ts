@@ -2,7 +2,7 @@
  * `reveille devices list|add|set|remove`: an application's devices in the registry, as its backend sees and changes them over
  * the signed API. Operators of a server have `reveille device`. Source: docs/provisioning.md.
  */
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type {
   AddedDevicesData,
   ApiResult,
@@ -10,11 +10,10 @@ import type {
   RegisteredDevice,
 } from '../../client/reveille-client.ts';
 import type { FailureCode } from '../../model/codes.ts';
-import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { examples, inContext, type CommandContext } from '../shell/command-context.ts';
 import {
   changedLabels,
   collect,
-  disabledOf,
   expiryOf,
   formatMoment,
   parseDeviceIdOption,
@@ -24,7 +23,7 @@ import {
   parseMoment,
 } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
+import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
 import type { CredentialNeed } from './credential-source.ts';
 
 interface ListOptions extends ApiOptions {
@@ -53,27 +52,6 @@ export function addDevicesCommand(program: Command): void {
   const devices = program
     .command('devices')
     .description("List, add, change and remove an application's own devices, over the signed API.");
-  addListCommand(devices);
-  addAddCommand(devices);
-  addSetCommand(devices);
-  const remove = devices
-    .command('remove')
-    .description('Remove a device: its sessions and calls end.')
-    .argument('<device>', 'device id', parseDeviceIdOption)
-    .action(inContext(removeDevice));
-  addExamples(
-    addApiOptions(remove),
-    ['devices remove DOOR-1', 'one that is not there exits 1'],
-    ['devices remove DOOR-1 --json', 'for machines: the answer as it was sent'],
-  );
-  addExamples(
-    devices,
-    ['devices add DOOR-1 --product doorbell', 'with a secret that is made, and shown once'],
-    ['devices list --online', 'those that are online now'],
-  );
-}
-
-function addListCommand(devices: Command): void {
   const list = devices
     .command('list')
     .description('List devices, a line each, without secrets.')
@@ -81,47 +59,36 @@ function addListCommand(devices: Command): void {
     .option('--prefix <text>', 'whose id begins with it')
     .option('--online', 'that are online')
     .option('--offline', 'that are not online')
+    .addHelpText('after', examples('devices list --product doorbell --online'))
     .action(inContext(listDevices));
-  addExamples(
-    addApiOptions(list),
-    ['devices list', 'all of them'],
-    ['devices list --product doorbell --prefix DOOR- --online', 'some of them'],
-  );
-}
-
-function addAddCommand(devices: Command): void {
   const add = devices
     .command('add')
-    .description('Add a device; a secret that is made for it is shown once.')
+    .description('Add a device.')
     .argument('<device>', 'device id', parseDeviceIdOption)
-    .requiredOption('--product <id>', 'the product it is of')
-    .option('--secret <text>', 'its secret; one is made when it is left out')
-    .option('--expires <moment>', 'when it expires: Unix seconds or ISO 8601', parseMoment)
+    .requiredOption('--product <id>', 'its product')
+    .option('--secret <text>', 'its secret (default: one is generated, and shown once)')
+    .option('--expires <moment>', 'Unix seconds or ISO 8601 (default: never)', parseMoment)
     .option('--label <key=value>', 'a label; may be repeated', collect)
+    .addHelpText('after', examples('devices add DOOR-1 --product doorbell --label site=north'))
     .action(inContext(addDevice));
-  addExamples(
-    addApiOptions(add),
-    ['devices add DOOR-1 --product doorbell', 'with a secret that is made'],
-    ['devices add DOOR-1 --product doorbell --label site=north', 'with a label'],
-  );
-}
-
-function addSetCommand(devices: Command): void {
   const set = devices
     .command('set')
-    .description('Change a device; what is not named stays.')
+    .description('Change a device; the rest stays.')
     .argument('<device>', 'device id', parseDeviceIdOption)
-    .option('--secret [text]', 'a new secret; one is made, and shown once, without a text')
-    .option('--expires <moment>', 'when it expires: Unix seconds, ISO 8601, or never', parseExpiry)
-    .option('--disable', 'its sessions and calls end, and it is answered like one that is not there')
-    .option('--enable', 'it is there again')
-    .option('--label <key=value>', 'a label; without a value it goes; may be repeated', collect)
+    .option('--secret [text]', 'a new secret; without a text it is generated, and shown once')
+    .option('--expires <moment>', 'Unix seconds, ISO 8601, or never', parseExpiry)
+    .option('--disable', 'end its sessions and calls, and answer it like one that does not exist')
+    .addOption(new Option('--enable', 'the opposite').conflicts('disable'))
+    .option('--label <key=value>', 'a label; an empty value removes it; may be repeated', collect)
+    .addHelpText('after', examples('devices set DOOR-1 --expires never --label site='))
     .action(inContext(setDevice));
-  addExamples(
-    addApiOptions(set),
-    ['devices set DOOR-1 --secret', 'a new secret'],
-    ['devices set DOOR-1 --expires never --label site=', 'for ever, and without its label'],
-  );
+  const remove = devices
+    .command('remove')
+    .description('Remove a device: its sessions and calls end.')
+    .argument('<device>', 'device id', parseDeviceIdOption)
+    .addHelpText('after', examples('devices remove DOOR-1'))
+    .action(inContext(removeDevice));
+  for (const command of [list, add, set, remove]) addApiOptions(command);
 }
 
 async function listDevices(context: CommandContext, options: ListOptions): Promise<void> {
@@ -139,17 +106,17 @@ async function addDevice(context: CommandContext, deviceId: string, options: Add
   await withApi(context, options, needToWrite(null), async (api) => {
     const result = await api.addDevices([entry]);
     const isAdded = result.ok && result.data.devices.every(({ code }) => code === 0);
-    context.output[isAdded ? 'answer' : 'refusal'](envelopeOf(result), describeAdded(deviceId, result));
+    answerResult(context, result, describeAdded(deviceId, result), isAdded);
   });
 }
 
 async function setDevice(context: CommandContext, deviceId: string, options: SetOptions): Promise<void> {
-  const { secret, expires, label } = options;
+  const { secret, expires, label, disable, enable } = options;
   const change: DeviceChange = {
     device_id: deviceId,
     secret,
     expires_at: expiryOf(expires),
-    disabled: disabledOf(options),
+    disabled: disable === true ? true : enable === true ? false : undefined,
     labels: changedLabels(label),
   };
   await withApi(context, options, needToWrite(deviceId), async (api) => {
@@ -157,7 +124,7 @@ async function setDevice(context: CommandContext, deviceId: string, options: Set
     const text = result.ok
       ? `${describeDevice(result.data)}${secretText(result.data.secret)}`
       : describeRefusal(deviceId, result);
-    context.output[result.ok ? 'answer' : 'refusal'](envelopeOf(result), text);
+    answerResult(context, result, text);
   });
 }
 
@@ -165,7 +132,7 @@ async function removeDevice(context: CommandContext, deviceId: string, options: 
   await withApi(context, options, needToWrite(deviceId), async (api) => {
     const result = await api.removeDevice(deviceId);
     const text = result.ok ? `${showable(deviceId)} is removed` : describeRefusal(deviceId, result);
-    context.output[result.ok ? 'answer' : 'refusal'](envelopeOf(result), text);
+    answerResult(context, result, text);
   });
 }
 

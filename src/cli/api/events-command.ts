@@ -5,7 +5,7 @@ import { eventsPageMax } from '../../model/limits.ts';
 import { type EventsAnswer, type WireEvent, parseTypePattern } from '../../gateways/admin/event-query.ts';
 import { follow, retryMs, type Shown } from '../admin/follow.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { addExamples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { counted, parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
 import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
 
@@ -25,28 +25,22 @@ export function addEventsCommand(program: Command): void {
     '--since <when>',
     'all from there: 10m, a moment, the id of an event, or a cursor',
   );
-  const command = program
+  program
     .command('events')
-    .description(
-      'Show what happened, oldest first: a line an event, or with --json the event as backends get it.',
-    )
+    .description('Show events, oldest first: a line an event, or with --json the event as backends get it.')
     .option('--last <count>', 'the newest so many', wholeNumberOption(0, eventsPageMax), 20)
     .addOption(since.argParser(parseSince).conflicts('last'))
-    .option('-f, --follow', 'go on until Ctrl-C, also over a restart of the server')
+    .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
     .option('--device <id>', 'only of this device', parseDeviceIdOption)
-    .option(
-      '--type <type>',
-      'only this type; ends with * for all that begin so; may be repeated',
-      collectType,
+    .option('--type <type>', 'only this type; * at its end stands for any rest; may be repeated', collectType)
+    .addHelpText(
+      'after',
+      examples(
+        "events --since 10m --type 'device.wakeup.*'",
+        'events --follow --last 0 --device DOOR-1 --json',
+      ),
     )
     .action(inContext(showEvents));
-  addExamples(
-    command,
-    ['events', 'the newest 20'],
-    ['events --follow', 'and what happens from now on'],
-    ["events --since 10m --type 'device.wakeup.*'", 'how the wakeups of the last ten minutes went'],
-    ['events --follow --last 0 --device DOOR-1 --json', 'one device from now on, for machines'],
-  );
 }
 
 function collectType(text: string, before: readonly string[] = []): readonly string[] {

@@ -2,17 +2,17 @@
  * `reveille message`: sends a device a signed message and says whether the device has it; with `--wake`, also one that
  * sleeps. Source: signal-wire.md, Sending a message.
  */
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiFailure, ApiResult, MessageData, MessageWakeupData } from '../../client/reveille-client.ts';
 import { decodeJsonObject } from '../../lib/utf8.ts';
 import type { MessageCode } from '../../model/codes.ts';
 import type { Permission } from '../../model/registry.ts';
 import { longPollSecondsMax } from '../../model/limits.ts';
-import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { examples, inContext, type CommandContext } from '../shell/command-context.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
+import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
 
 interface MessageOptions extends ApiOptions {
   readonly payload?: object;
@@ -21,22 +21,21 @@ interface MessageOptions extends ApiOptions {
 }
 
 export function addMessageCommand(program: Command): void {
-  const waitText = `with --wake: how long it may take to sign in, 0-${longPollSecondsMax} (default: 20)`;
+  const waitText = `with --wake: for its sign-in, 0-${longPollSecondsMax} (default: 20)`;
   const command = program
     .command('message')
     .description('Send a message to a device. Exits 1 unless the device has acknowledged it.')
     .argument('<device>', 'device id')
-    .argument('<name>', 'what the message is called: a-z, 0-9 and _')
-    .option('--payload <json>', 'a JSON object for the device ({} when left out)', parsePayload)
+    .argument('<name>', 'the name of the message: a-z, 0-9 and _')
+    .option('--payload <json>', 'a JSON object for the device (default: {})', parsePayload)
     .option('--wake', 'wake the device if it sleeps, and wait for it')
-    .addOption(new Option('--wait <seconds>', waitText).argParser(wholeNumberOption(0, longPollSecondsMax)))
+    .option('--wait <seconds>', waitText, wholeNumberOption(0, longPollSecondsMax))
+    .addHelpText(
+      'after',
+      examples(`message DOOR-1 set_light --payload '{"on":true}'`, 'message DOOR-1 hello --wake --wait 10'),
+    )
     .action(inContext(message));
-  addExamples(
-    addApiOptions(command),
-    ['message DOOR-1 hello', 'to a device that is online'],
-    [`message DOOR-1 set_light --payload '{"on":true}'`, 'with a payload'],
-    ['message DOOR-1 hello --wake --wait 10', 'wakes it first if it sleeps'],
-  );
+  addApiOptions(command);
 }
 
 async function message(
@@ -49,7 +48,7 @@ async function message(
   const permissions: Permission[] = wake === true ? ['message:send', 'wakeup:write'] : ['message:send'];
   await withApi(context, options, { permissions, deviceId }, async (api) => {
     const answer = await api.sendMessage(deviceId, name, payload, { wake, waitS });
-    context.output[answer.ok ? 'answer' : 'refusal'](envelopeOf(answer), describeMessage(deviceId, answer));
+    answerResult(context, answer, describeMessage(deviceId, answer));
   });
 }
 

@@ -2,9 +2,9 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
 import { type HeaderSet, parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
-import { findApi, parseOriginOption } from './api-access.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { addCredentialOptions, findCredential, type CredentialOptions } from './credential-source.ts';
+import { addUrlOption, findApi } from './api-access.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { addCredentialOption, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
   curlLine,
   formatTarget,
@@ -31,23 +31,24 @@ export function addSignCommand(program: Command): void {
     .command('sign')
     .description('Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl line, or every step.')
     .argument('<method>', 'GET, POST, …', parseMethod)
-    .argument('<target>', 'path and query as they are sent', parseTarget)
+    .argument('<target>', 'path and query, as sent', parseTarget)
     .option('--body <json>', 'the body, or @FILE')
-    .option('--content-type <type>', 'of a body; application/json when left out')
+    .option('--content-type <type>', 'of a body (default: application/json)')
     .addOption(
-      new Option('--header-set <set>', 'which headers are signed').choices(['long', 'short']).default('long'),
+      new Option('--header-set <set>', 'the signed headers').choices(['long', 'short']).default('long'),
     )
-    .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z; now when left out', parseDateOption)
-    .option('--url <origin>', 'where the curl line goes; the local server when left out', parseOriginOption)
+    .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z (default: now)', parseDateOption)
     .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
-    .option('--explain', 'print every value on the way: a client that signs differently sees where')
+    .option('--explain', 'print every intermediate value, to compare with those of a client')
+    .addHelpText(
+      'after',
+      examples(
+        `sign POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}' --curl`,
+        'sign POST /v1/device/wakeup-request --body @wake.json --header-set short --explain',
+      ),
+    )
     .action(inContext(sign));
-  addExamples(
-    addCredentialOptions(command),
-    ["sign GET '/v1/device/connectivity?device_id=DOOR-1'", 'the headers'],
-    [`sign POST /v1/device/wakeup-request --body '{"device_id":"DOOR-1"}' --curl`, 'a line to paste'],
-    ['sign POST /v1/device/wakeup-request --body @wake.json --header-set short --explain', 'every step'],
-  );
+  addCredentialOption(addUrlOption(command));
 }
 
 async function sign(

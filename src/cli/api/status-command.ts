@@ -5,26 +5,22 @@
 import type { Command } from 'commander';
 import type { DeviceStatus } from '../../gateways/admin/device-routes.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseDeviceIdOption } from '../shell/option-values.ts';
-import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
+import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
 import { connectionsText, statusJson, statusText } from './status-view.ts';
 
 export function addStatusCommand(program: Command): void {
   const command = program
     .command('status')
     .description(
-      'Show whether a device is online or asleep, since when, and what happened to it lately. Of several devices, or ' +
-        'with --url or a credential: their connections, asked of the API; exits 1 unless all are told.',
+      'Show whether a device is online or asleep, since when, and its latest transitions. With several devices, or with ' +
+        '--url or a credential, show their connections from the API; exit 1 unless all are found.',
     )
     .argument('<device...>', 'device ids', parseDeviceIds)
+    .addHelpText('after', examples('status DOOR-1', 'status DOOR-1 DOOR-2 DOOR-3'))
     .action(inContext(show));
-  addExamples(
-    addApiOptions(command),
-    ['status DOOR-1', 'both connections, their times and ages, and the latest transitions with reasons'],
-    ['status DOOR-1 --json', 'for machines: times in Unix seconds and as ISO 8601'],
-    ['status DOOR-1 DOOR-2 DOOR-3', 'a line for each, with a credential that may read connectivity'],
-  );
+  addApiOptions(command);
 }
 
 function parseDeviceIds(text: string, earlier: readonly string[] = []): readonly string[] {
@@ -45,10 +41,9 @@ async function showConnections(
   const [deviceId = null] = ids;
   await withApi(context, options, { permissions: ['connectivity:read'], deviceId }, async (api) => {
     const result = await api.connectivityOf(ids);
-    if (!result.ok)
-      return context.output.refusal(envelopeOf(result), `refused: ${result.message} (${result.code})`);
+    if (!result.ok) return answerResult(context, result, `refused: ${result.message} (${result.code})`);
     const { devices } = result.data;
-    context.output.answer(envelopeOf(result), connectionsText(devices, context.clock.wallMs()));
+    answerResult(context, result, connectionsText(devices, context.clock.wallMs()));
     if (devices.some(({ code }) => code !== 0)) process.exitCode = 1;
   });
 }

@@ -5,8 +5,8 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { ApiResult, ReveilleClient, WakeupData } from '../../client/reveille-client.ts';
 import type { WakeupCode } from '../../model/codes.ts';
-import { addApiOptions, envelopeOf, withApi, type ApiOptions } from './api-access.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { addApiOptions, answerResult, withApi, type ApiOptions } from './api-access.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { parseRequestIdOption } from '../shell/option-values.ts';
 import { awaitOutcome, describeOutcome, describeWakeup } from './wakeup-outcome.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -23,16 +23,11 @@ export function addWakeCommand(program: Command): void {
     .description('Wake a sleeping device. Exits 1 unless the packet was sent.')
     .argument('<device>', 'device id')
     .option('--custom-data <hex>', 'two bytes for the device, like 0x12ab', parseCustomData)
-    .option('--request-id <id>', 'X-Request-ID, by which its outcome is asked for', parseRequestIdOption)
-    .option('--wait', 'wait until the device is online again, up to 60 s; exits 1 when it does not come')
+    .option('--request-id <id>', 'X-Request-ID, by which reveille wakeups finds it', parseRequestIdOption)
+    .option('--wait', 'wait up to 60 s until the device is online again, else exit 1')
+    .addHelpText('after', examples('wake DOOR-1 --wait', 'wake DOOR-1 --custom-data 0x12ab'))
     .action(inContext(wake));
-  addExamples(
-    addApiOptions(command),
-    ['wake DOOR-1', 'with the fixed packet'],
-    ['wake DOOR-1 --wait', 'and see it come online'],
-    ['wake DOOR-1 --custom-data 0x12ab', 'with two bytes that the device sees'],
-    ['wake DOOR-1 --request-id order-77 --json', 'under an id of your own, for machines'],
-  );
+  addApiOptions(command);
 }
 
 type Wakeup = ApiResult<WakeupData, WakeupCode>;
@@ -42,8 +37,8 @@ async function wake(context: CommandContext, deviceId: string, options: WakeOpti
   await withApi(context, options, { permissions: ['wakeup:write'], deviceId }, async (api) => {
     const wakeup = await api.wake(deviceId, { customData, requestId });
     const isAwaited = options.wait === true && mayComeOnline(wakeup);
-    const isGood = wakeup.ok || isAwaited;
-    context.output[isGood ? 'answer' : 'refusal'](envelopeOf(wakeup), describeAnswer(deviceId, wakeup));
+    const text = `${describeWakeup(deviceId, wakeup)}\n  request id ${wakeup.requestId}`;
+    answerResult(context, wakeup, text, wakeup.ok || isAwaited);
     if (isAwaited) await notifyOutcome(context, api, wakeup.requestId, deviceId);
   });
 }
@@ -62,10 +57,6 @@ async function notifyOutcome(
   const outcome = await awaitOutcome(api, context.clock, requestId, deviceId);
   context.output.answer(outcome, `${showable(outcome.device_id)}: ${describeOutcome(outcome)}`);
   if (outcome.status !== 'completed') process.exitCode = 1;
-}
-
-function describeAnswer(deviceId: string, wakeup: Wakeup): string {
-  return `${describeWakeup(deviceId, wakeup)}\n  request id ${wakeup.requestId}`;
 }
 
 function parseCustomData(text: string): string {

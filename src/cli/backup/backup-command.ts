@@ -7,12 +7,7 @@ import {
   type BackupDeps,
   type WrittenBackup,
 } from '../../storage/backup/backup-writer.ts';
-import {
-  addExamples,
-  inLocalContext,
-  untilInterrupted,
-  type CommandContext,
-} from '../shell/command-context.ts';
+import { examples, inLocalContext, untilInterrupted, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { describeContent, RowPace, sizeInWords } from './backup-view.ts';
 
@@ -20,19 +15,15 @@ import { describeContent, RowPace, sizeInWords } from './backup-view.ts';
 export const standardPipe = '-';
 
 export function addBackupCommand(program: Command): void {
-  const command = program
+  program
     .command('backup')
-    .description(
-      'Write everything that is in the data directory into one file, as it is at one moment; a server may run on it meanwhile. ' +
-        'Secrets are in it.',
+    .description('Write a consistent copy of the data directory, with its secrets; a server may run on it.')
+    .argument('<file>', 'replaced if it exists, readable by its owner only; - for a pipe')
+    .addHelpText(
+      'after',
+      examples('backup /var/backups/reveille.backup', 'backup - | age -r RECIPIENT >reveille.backup.age'),
     )
-    .argument('<file>', 'for its owner alone, and in place of an older backup; - for a pipe')
     .action(inLocalContext(backUp));
-  addExamples(
-    command,
-    ['backup /var/backups/reveille.backup', 'of the running server, or of the store at rest'],
-    ['backup - | age -r RECIPIENT >reveille.backup.age', 'encrypted before it touches a disk'],
-  );
 }
 
 async function backUp(context: CommandContext, file: string): Promise<void> {

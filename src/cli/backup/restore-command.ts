@@ -4,29 +4,18 @@ import { open } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { restoreBackup, type RestoreDeps } from '../../storage/backup/backup-restore.ts';
 import { backupPieceBytes } from '../../storage/lmdb/store-limits.ts';
-import {
-  addExamples,
-  inLocalContext,
-  untilInterrupted,
-  type CommandContext,
-} from '../shell/command-context.ts';
+import { examples, inLocalContext, untilInterrupted, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { standardPipe } from './backup-command.ts';
 import { describeContent, RowPace } from './backup-view.ts';
 
 export function addRestoreCommand(program: Command): void {
-  const command = program
+  program
     .command('restore')
-    .description(
-      'Restore a backup into an empty data directory: whole or not at all. Refuses a directory with anything in it, and that of a running server.',
-    )
-    .argument('<file>', 'that reveille backup wrote; - for a pipe')
+    .description('Restore a backup, whole or not at all, into a data directory that is empty or absent.')
+    .argument('<file>', 'a backup; - for a pipe')
+    .addHelpText('after', examples('restore reveille.backup --data-dir /var/lib/reveille'))
     .action(inLocalContext(restore));
-  addExamples(
-    command,
-    ['restore reveille.backup --data-dir /var/lib/reveille', 'into a directory that is empty or not there'],
-    ['restore - <reveille.backup', 'of a pipe'],
-  );
 }
 
 async function restore(context: CommandContext, file: string): Promise<void> {

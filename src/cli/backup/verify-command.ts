@@ -3,28 +3,24 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { verifyBackup } from '../../storage/backup/backup-verification.ts';
-import { addExamples, inLocalContext, type CommandContext } from '../shell/command-context.ts';
+import { examples, inLocalContext, type CommandContext } from '../shell/command-context.ts';
 import { standardPipe } from './backup-command.ts';
 import { describeContent } from './backup-view.ts';
 import { readingBackup } from './restore-command.ts';
 
 export function addVerifyCommand(program: Command): void {
-  const command = program
+  program
     .command('verify')
     .description(
-      'Verify a backup: its checksum and form, and that the store in it opens and can be read through. The store is unpacked for that, and removed.',
+      'Verify a backup: its checksum and form, and that its store, unpacked for this, can be read.',
     )
-    .argument('<file>', 'that reveille backup wrote; - for a pipe')
+    .argument('<file>', 'a backup; - for a pipe')
     .option(
       '--scratch <dir>',
-      'where it is unpacked; else beside the file, or for a pipe in the temporary directory',
+      'the place to unpack it (default: the folder of the file, for a pipe the temporary one)',
     )
+    .addHelpText('after', examples('verify reveille.backup --scratch /mnt/large'))
     .action(inLocalContext(verify));
-  addExamples(
-    command,
-    ['verify reveille.backup', 'whether it can be restored'],
-    ['verify reveille.backup --scratch /mnt/large', 'where there is room for the store in it'],
-  );
 }
 
 async function verify(

@@ -1,7 +1,7 @@
 /** `reveille doctor`: looks over a machine before it goes live. Exits 1 when a check fails. */
 import { styleText } from 'node:util';
 import type { Command } from 'commander';
-import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { checkCluster } from './doctor-cluster.ts';
 import { checkDirectory, isOpenable } from './doctor-directory.ts';
 import { checkFiles } from './doctor-files.ts';
@@ -11,16 +11,11 @@ import type { Finding } from './finding.ts';
 import { counted } from '../shell/option-values.ts';
 
 export function addDoctorCommand(program: Command): void {
-  const command = program
+  program
     .command('doctor')
-    .description('Look over this machine and its settings; say what is wrong and what to do about it.')
+    .description('Check this machine and its settings; advise on each problem. A server may run meanwhile.')
+    .addHelpText('after', examples('doctor --config production.json'))
     .action(inLocalContext(examine));
-  addExamples(
-    command,
-    ['doctor', 'before a first start, or beside a running server'],
-    ['doctor --config production.json', 'with the settings it will run with'],
-    ['doctor --json', 'for machines: {"ok":…,"findings":[…]}'],
-  );
 }
 
 async function examine(context: CommandContext): Promise<void> {

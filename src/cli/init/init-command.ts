@@ -6,12 +6,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { showable } from '../../lib/showable-text.ts';
 import { loadSettings } from '../../server/config/settings.ts';
-import {
-  addExamples,
-  type CommandContext,
-  inLocalContext,
-  untilInterrupted,
-} from '../shell/command-context.ts';
+import { examples, type CommandContext, inLocalContext, untilInterrupted } from '../shell/command-context.ts';
 import { reveilleCommand, usageError } from '../shell/command-error.ts';
 import { isYes, type Dialogue } from '../shell/confirmation.ts';
 import { alignColumns } from '../shell/output.ts';
@@ -31,41 +26,36 @@ import {
 const usualFile = 'reveille.json';
 
 export function addInitCommand(program: Command): void {
-  const command = program
+  program
     .command('init')
     .description(
-      `Begin: write a settings file (--config, ${usualFile} when left out), make a store (--data-dir) with a first ` +
-        'application, product and access key, and print the next commands. Asks at a terminal; with --yes it takes the ' +
-        'options and what is usual. Nothing is written over.',
+      `Write a settings file (--config, by default ${usualFile}), make a store (--data-dir) with a first application, ` +
+        'product and access key, and print the next commands. Asks at a terminal; with --yes it uses options and ' +
+        'defaults. Overwrites nothing.',
     )
-    .option('--host <address>', 'where to listen: 127.0.0.1 when left out; 0.0.0.0: all addresses')
+    .option('--host <address>', 'address to listen on; 0.0.0.0: all (default: 127.0.0.1)')
     .option(
       '--port <port>',
-      'of the API, 8080 when left out; sleep, signal and media have the next three, ops the tenth; 0: free ones',
+      'of the API; sleep, signal and media have the next three, ops the tenth; 0: free ones (default: 8080)',
     )
-    .option(
-      '--advertise <host>',
-      'name or address by which devices reach this machine; as --host when left out',
-    )
-    .option('--tls-cert <file>', 'certificate of API, signal and media, in PEM; without one there is no TLS')
+    .option('--advertise <host>', 'name or address by which devices reach this machine (default: --host)')
+    .option('--tls-cert <file>', 'certificate of API, signal and media, in PEM (default: no TLS)')
     .option('--tls-key <file>', 'its private key, in PEM, without a passphrase')
-    .option('--sleep-tls', 'the low-power modules speak TLS, too')
-    .option('--app <id>', 'the first application: main when left out')
-    .option('--product <id>', 'its first product: doorbell when left out')
-    .option('--device <id>', 'a device to try it with; none when left out')
-    .option('--secrets <file>', 'a new file for the secrets, for its owner only; shown once when left out')
+    .option('--sleep-tls', 'the low-power modules speak TLS as well')
+    .option('--app <id>', 'the first application (default: main)')
+    .option('--product <id>', 'its first product (default: doorbell)')
+    .option('--device <id>', 'a first device (default: none)')
+    .option('--secrets <file>', 'a new file for the secrets (default: they are shown once)')
     .option('--yes', 'ask nothing')
+    .addHelpText(
+      'after',
+      examples('init --yes --device DOOR-1', [
+        'init --yes --config /etc/reveille.json --data-dir /var/lib/reveille --host 0.0.0.0 --advertise reveille.example ' +
+          '--tls-cert cert.pem --tls-key key.pem --secrets key.json',
+        'for devices elsewhere; key.json is for --credential',
+      ]),
+    )
     .action(inLocalContext(init));
-  addExamples(
-    command,
-    ['init', 'asks for everything'],
-    ['init --yes --device DOOR-1', 'a server for this machine, with a device to wake'],
-    [
-      'init --yes --config /etc/reveille.json --data-dir /var/lib/reveille --host 0.0.0.0 --advertise reveille.example ' +
-        '--tls-cert cert.pem --tls-key key.pem --secrets key.json',
-      'for devices elsewhere; key.json is what --credential takes',
-    ],
-  );
 }
 
 interface InitOptions extends Partial<Omit<InitChoices, 'sleepTls'>> {

@@ -5,7 +5,7 @@ import { messageOf } from '../../lib/result.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import { parseOriginOption } from '../api/api-access.ts';
 import { readCredentialFile } from '../api/credential-source.ts';
-import { addExamples, inContext, type CommandContext } from '../shell/command-context.ts';
+import { examples, inContext, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
 import { alignColumns } from '../shell/output.ts';
 import { trustingAuthority } from '../shell/server-trust.ts';
@@ -30,67 +30,40 @@ interface AddOptions {
 }
 
 export function addProfileCommand(program: Command): void {
-  const command = program
+  const profile = program
     .command('profile')
     .description(
-      'Keep servers elsewhere by name, with their addresses and secrets, for --profile NAME of every command.',
+      'Keep servers elsewhere by name, with addresses and secrets, for --profile NAME or REVEILLE_PROFILE=NAME.',
     );
-  addExamples(
-    command,
-    ['profile add prod --ops https://ops.example:8090 --token-file token', 'a server to administrate'],
-    ['status DOOR-1 --profile prod', 'this one is; REVEILLE_PROFILE=prod says the same'],
-  );
-  addAdd(command);
-  addList(command);
-  addRemove(command);
-}
-
-function addAdd(profile: Command): void {
-  const command = profile
+  profile
     .command('add')
-    .description(
-      'Add a server: its ops listener with a token and, for the commands that sign, its API with a credential.',
-    )
+    .description('Add a server: its ops listener with a token, and its API with a credential.')
     .argument('<name>', '1-64 characters of A-Z a-z 0-9 _ . -', parseName)
     .requiredOption('--ops <origin>', 'its ops listener, like https://ops.example:8090', parseOriginOption)
     .requiredOption('--token-file <file>', 'file with a token of its ops listener; - for standard input')
     .option('--api <origin>', 'its signed API, like https://reveille.example', parseOriginOption)
-    .option('--credential-file <file>', 'JSON file as credential create --json prints it')
-    .option('--ca <file>', 'PEM file of the only certificates to be trusted there; it is read at each use')
-    .option('--replace', 'also when there is a profile of this name')
+    .option('--credential-file <file>', 'JSON, as credential create --json prints it')
+    .option('--ca <file>', 'PEM file of the only trusted certificates; it is read at each use')
+    .option('--replace', 'replace the profile of this name')
+    .addHelpText(
+      'after',
+      examples(
+        'profile add prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
+        'status DOOR-1 --profile prod',
+      ),
+    )
     .action(inContext(addProfile));
-  addExamples(
-    command,
-    [
-      'profile add prod --ops https://ops.example:8090 --token-file token',
-      'status, events, calls, registry, …',
-    ],
-    [
-      'profile add prod --ops https://ops.example:8090 --token-file - --api https://reveille.example --credential-file key.json',
-      'all of them; the token comes from a pipe',
-    ],
-  );
-}
-
-function addList(profile: Command): void {
-  const command = profile
+  profile
     .command('list')
     .description('List the profiles; secrets are masked.')
+    .addHelpText('after', examples('profile list'))
     .action(inContext(listProfiles));
-  addExamples(command, ['profile list', 'for people'], ['profile list --json', 'for machines']);
-}
-
-function addRemove(profile: Command): void {
-  const command = profile
+  profile
     .command('remove')
     .description('Remove a profile and its secrets. Its token and its credential stay valid at the server.')
     .argument('<name>', 'the profile', parseName)
+    .addHelpText('after', examples('profile remove prod'))
     .action(inContext(removeProfile));
-  addExamples(
-    command,
-    ['profile remove prod', 'from this machine'],
-    ['profile remove prod --json', 'for machines'],
-  );
 }
 
 function parseName(name: string): string {

@@ -14,47 +14,26 @@ import {
 import { MissingError } from '../admin/ops-client.ts';
 import { opsClient } from '../admin/running-server.ts';
 import { shellWord } from '../shell/command-error.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { wholeNumberOption } from '../shell/option-values.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { alignColumns } from '../shell/output.ts';
-
-const listedMax = 10_000;
 
 /** `example`: the id of one. */
 export function addShowCommand(group: Command, kind: KindName, example: string): void {
-  const command = group
+  group
     .command('show')
-    .description(`Show what the registry has of the ${kind}.`)
+    .description(`Show the registry entry of the ${kind}.`)
     .argument('<id>', `the ${kind}`)
+    .addHelpText('after', examples(`${kind} show ${example}`))
     .action(inContext((context, id: string) => showEntry(context, kind, id)));
-  addExamples(
-    command,
-    [`${kind} show ${example}`, 'for people'],
-    [`${kind} show ${example} --json`, 'for machines'],
-  );
-}
-
-export function addListCommand(group: Command, kind: KindName): void {
-  const command = group
-    .command('list')
-    .description(`List the ${listNames[kind]} of the registry, in the order of their ids.`)
-    .option('--limit <count>', 'at most so many', wholeNumberOption(1, listedMax), 100)
-    .option('--after <id>', 'behind this one')
-    .action(inContext((context, options: ListOptions) => listEntries(context, listNames[kind], options)));
-  addExamples(command, [`${kind} list`, 'for people'], [`${kind} list --json`, 'for machines']);
 }
 
 export function addRemoveCommand(group: Command, kind: KindName, example: string, sentence: string): void {
-  const command = group
+  group
     .command('remove')
     .description(sentence)
     .argument('<id>', `the ${kind}`)
+    .addHelpText('after', examples(`${kind} remove ${example}`))
     .action(inContext((context, id: string) => removeEntry(context, kind, id)));
-  addExamples(
-    command,
-    [`${kind} remove ${example}`, 'for good'],
-    [`${kind} remove ${example} --json`, 'for machines'],
-  );
 }
 
 async function showEntry(context: CommandContext, kind: KindName, id: string): Promise<void> {

@@ -4,25 +4,27 @@ import { messageOf } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { readTextFile } from '../../lib/text-file.ts';
 import type { JsonObject } from '../../model/json.ts';
-import { addExamples, type CommandContext, inContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { collect } from '../shell/option-values.ts';
 import { opsClient } from '../admin/running-server.ts';
-import { addListCommand, addRemoveCommand, addShowCommand } from './entry-commands.ts';
+import { addRemoveCommand, addShowCommand } from './entry-commands.ts';
 
 export function addProductCommand(program: Command): void {
   const product = program
     .command('product')
-    .description('Add, show, list or remove products: what devices have in common.');
-  addExamples(
-    product,
-    ['product add doorbell --app 2818153', 'a product whose devices one application may call'],
-    ['product show doorbell', 'what the registry has of it'],
-  );
-  addAdd(product);
+    .description('Add, show or remove products: the common properties of devices.');
+  product
+    .command('add')
+    .description('Add a product.')
+    .argument('<id>', '1-255 bytes of UTF-8 without control characters')
+    .requiredOption('--app <id>', 'an application that may call its devices; may be repeated', collect)
+    .option('--defaults <file>', 'JSON: the defaults of its devices, as in a registry file')
+    .option('--replace', 'change an existing product; without --defaults it keeps its own')
+    .addHelpText('after', examples('product add doorbell --app 2818153 --defaults doorbell.json'))
+    .action(inContext(addProduct));
   addShowCommand(product, 'product', 'doorbell');
-  addListCommand(product, 'product');
-  addRemoveCommand(product, 'product', 'doorbell', 'Remove a product that has no devices any more.');
+  addRemoveCommand(product, 'product', 'doorbell', 'Remove a product without devices.');
 }
 
 interface AddOptions {
@@ -31,23 +33,6 @@ interface AddOptions {
   /** Path. */
   readonly defaults?: string;
   readonly replace?: boolean;
-}
-
-function addAdd(product: Command): void {
-  const command = product
-    .command('add')
-    .description('Add a product.')
-    .argument('<id>', '1-255 bytes of UTF-8 without control characters')
-    .requiredOption('--app <id>', 'an application that may call its devices; may be repeated', collect)
-    .option('--defaults <file>', 'JSON: the defaults of its devices, as in a registry file')
-    .option('--replace', 'also when there is a product of this id: its defaults stay if none are given')
-    .action(inContext(addProduct));
-  addExamples(
-    command,
-    ['product add doorbell --app 2818153', 'of one application'],
-    ['product add doorbell --app 2818153 --app 9999999 --replace', 'one that is there, of two'],
-    ['product add doorbell --app 2818153 --defaults doorbell.json', 'with defaults for its devices'],
-  );
 }
 
 async function addProduct(

@@ -6,12 +6,14 @@ import { pipeline } from 'node:stream/promises';
 import { Argument, Option, type Command } from 'commander';
 import { exportRegistry } from '../../storage/registry/registry-export.ts';
 import { listNames } from '../../storage/registry/registry-kinds.ts';
-import { addExamples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext, inLocalContext } from '../shell/command-context.ts';
 import { wholeNumberOption } from '../shell/option-values.ts';
 import { lookIntoRegistry } from '../admin/local-registry.ts';
 import { listEntries } from './entry-commands.ts';
 import { describeCounts } from './import-view.ts';
 import { addImportCommand } from './registry-import-command.ts';
+
+const pageMax = 10_000;
 
 export function addRegistryCommand(program: Command): void {
   const registry = program
@@ -19,52 +21,28 @@ export function addRegistryCommand(program: Command): void {
     .description(
       'Import, export and list applications, credentials, products, devices, webhooks and bridges.',
     );
-  addExamples(
-    registry,
-    ['registry import registry.json', 'add and replace entries by id'],
-    ['registry list devices --limit 5', 'look at some of them'],
-  );
   addImportCommand(registry);
-  addExport(registry);
-  addList(registry);
-}
-
-const pageMax = 10_000;
-
-function addExport(registry: Command): void {
-  const command = registry
+  registry
     .command('export')
     .description('Write the registry of this machine as a file that an import reads; secrets are masked.')
-    .option('--with-secrets', 'with secrets: what only such a file can restore')
+    .option('--with-secrets', 'with secrets; a masked file cannot be imported')
     .addOption(
       new Option('--format <form>', 'one document, or one entry a line')
         .choices(['json', 'ndjson'])
         .default('json'),
     )
-    .option('--output <file>', 'a file, readable by its owner alone, instead of standard output')
+    .option('--output <file>', 'a file for its owner only, instead of standard output')
+    .addHelpText('after', examples('registry export --with-secrets --output registry.json'))
     .action(inLocalContext(exportRegistryFile));
-  addExamples(
-    command,
-    ['registry export --with-secrets --output registry.json', 'all of it, for an import elsewhere'],
-    ['registry export --format ndjson | grep doorbell', 'to look at, secrets masked'],
-  );
-}
-
-function addList(registry: Command): void {
-  const kinds = new Argument('[kind]', 'what to list; how many there are of each when left out');
-  const command = registry
+  const kinds = new Argument('[kind]', 'entries to list; without it, the number of each kind');
+  registry
     .command('list')
     .description('List entries in the order of their ids; secrets are masked.')
     .addArgument(kinds.choices(Object.values(listNames)))
     .option('--limit <count>', `at most so many, up to ${pageMax}`, wholeNumberOption(1, pageMax), 50)
     .option('--after <id>', 'continue after this id; for webhooks, after this many')
+    .addHelpText('after', examples('registry list devices --limit 100 --after DOOR-0100'))
     .action(inContext(listEntries));
-  addExamples(
-    command,
-    ['registry list', 'how many there are'],
-    ['registry list devices --limit 100 --after DOOR-0100', 'the next hundred'],
-    ['registry list credentials --json', 'for machines'],
-  );
 }
 
 interface ExportOptions {

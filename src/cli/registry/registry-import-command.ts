@@ -6,7 +6,7 @@ import { accessSync, constants } from 'node:fs';
 import type { Command } from 'commander';
 import type { ImportReportJson, ImportTerms } from '../../gateways/admin/import-query.ts';
 import type { DeletionLimit } from '../../storage/registry/import-changes.ts';
-import { addExamples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
+import { examples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
 import { importAtRest } from '../admin/local-registry.ts';
 import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
@@ -14,23 +14,23 @@ import { nothingChanged, type FileWatch } from '../admin/ops-client.ts';
 import { findOpsClient } from '../admin/running-server.ts';
 
 export function addImportCommand(registry: Command): void {
-  const command = registry
+  registry
     .command('import')
     .description(
       'Import a registry file, JSON or NDJSON: one transaction, all of it or nothing. Ctrl-C cancels it.',
     )
     .argument('<file>', 'a registry document, or NDJSON with one entry a line')
-    .option('--replace', 'afterwards the store holds what the file holds, and nothing else')
-    .option('--dry-run', 'say what would change, and change nothing')
+    .option('--replace', 'delete all entries that the file does not have')
+    .option('--dry-run', 'show the changes, and make none')
     .option('--yes', 'delete without asking, also more than a tenth of the entries of a kind')
+    .addHelpText(
+      'after',
+      examples(
+        ['registry import registry.json', 'into the running server, or into the store at rest'],
+        'registry import devices.ndjson --replace --dry-run',
+      ),
+    )
     .action(inContext(importRegistryFile));
-  addExamples(
-    command,
-    ['registry import registry.json', 'into the running server, or into the store at rest'],
-    ['registry import devices.ndjson', 'a million devices, one a line'],
-    ['registry import registry.json --replace --dry-run', 'what would be added, changed and deleted'],
-    ['registry import registry.json --replace --yes', 'what the file does not have is deleted'],
-  );
 }
 
 interface ImportOptions {

@@ -6,7 +6,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { processesMax } from '../../model/limits.ts';
 import { openLog } from '../../server/bootstrap/logging.ts';
-import { addExamples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
+import { examples, type CommandContext, inLocalContext } from '../shell/command-context.ts';
 import { usageError } from '../shell/command-error.ts';
 import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal } from './serving-end.ts';
 import { serveAlone, successorFlag } from './serve-alone.ts';
@@ -17,43 +17,34 @@ import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 
 export function addServeCommand(program: Command): void {
-  const command = program
+  program
     .command('serve')
     .description(
       'Run the server. Its log is on standard output: text on a terminal, else one JSON object a line.',
     )
     .addOption(
-      new Option('--only <part>', 'one part of it: the media process, for a server elsewhere').choices([
-        'media',
-      ]),
+      new Option('--only <part>', 'the media process only, for a server elsewhere').choices(['media']),
     )
     .option(
       '--processes <n>',
-      'so many processes behind the same ports, as one server; another one does what there is one of',
+      'this many workers behind the same ports, and a coordinator, as one server',
       parseProcesses,
     )
     .option('--demo', 'make a demo application with devices and a credential, if the store is empty')
     .addOption(new Option(supervisedFlag, 'one of them').hideHelp())
-    .addOption(new Option(successorFlag, 'what a server that is upgraded starts').hideHelp())
+    .addOption(new Option(successorFlag, 'the new process of an upgrade').hideHelp())
+    .addHelpText(
+      'after',
+      examples(
+        ['serve', 'with nothing configured, the first start makes a demo application and two devices'],
+        ['serve --set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0', 'port 0 is a free one'],
+        [
+          'serve --only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
+          'its server has media.process elsewhere, and the same key',
+        ],
+      ),
+    )
     .action(inLocalContext(serveAs));
-  addExamples(
-    command,
-    ['serve', 'with embedded defaults; the first start makes a demo application and two devices'],
-    ['serve --config production.json', 'with a settings file; an empty store stays empty'],
-    ['serve --demo --data-dir /tmp/trial', 'the demo application in a data directory of its own'],
-    [
-      'serve --set sleep.listen=0.0.0.0:8081 --set api.listen=127.0.0.1:0',
-      'one setting over all; port 0 is a free one',
-    ],
-    [
-      'serve --processes 4',
-      'four processes share the ports and the data directory; for more cores and sockets',
-    ],
-    [
-      'serve --only media --set media.link_server=10.0.0.5:8085 --set media.link_key_file=link.key',
-      'media on a machine of its own; its server has media.process elsewhere, and the same key',
-    ],
-  );
 }
 
 function parseProcesses(text: string): number {

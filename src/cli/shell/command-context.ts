@@ -148,13 +148,12 @@ function placeOptionsOf({
   ];
 }
 
-/** Adds examples to a command's help: each is the rest of a command line behind `reveille`, and its purpose. */
-export function addExamples(
-  command: Command,
-  ...examples: readonly (readonly [line: string, purpose: string])[]
-): Command {
-  const lines = examples.map(([line, purpose]) => `  # ${purpose}\n  $ reveille ${line}`);
-  return command.addHelpText('after', `\nExamples:\n${lines.join('\n\n')}`);
+/** Examples for the end of a command's help: each is the rest of a command line behind `reveille`, and may have its purpose. */
+export function examples(...given: readonly (string | readonly [line: string, purpose: string])[]): string {
+  const lines = given.map((example) =>
+    typeof example === 'string' ? `  $ reveille ${example}` : `  # ${example[1]}\n  $ reveille ${example[0]}`,
+  );
+  return `\nExamples:\n${lines.join('\n')}`;
 }
 
 let interruptWork: (() => void) | null = null;

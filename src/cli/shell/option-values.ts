@@ -125,18 +125,6 @@ export function expiryOf(option: Expiry | undefined): number | null | undefined 
   return option === 'never' ? null : option;
 }
 
-/** Undefined: neither option is named. Of both, `--disable` counts. */
-export function disabledOf({
-  disable,
-  enable,
-}: {
-  readonly disable?: boolean;
-  readonly enable?: boolean;
-}): boolean | undefined {
-  if (disable === true) return true;
-  return enable === true ? false : undefined;
-}
-
 /** Labels to be set; null: to be removed. Undefined where none is named. Throws a usage error. */
 export function changedLabels(
   labels: readonly string[] | undefined,

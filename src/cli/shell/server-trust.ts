@@ -17,9 +17,9 @@ export interface TrustOptions {
 
 /** Adds `--ca` and `--insecure` to a command that speaks to a server. */
 export function addTrustOptions(command: Command): Command {
-  const insecure = new Option('--insecure', 'with TLS, trust whoever answers: for tests only');
+  const insecure = new Option('--insecure', 'with TLS, check no certificate: for tests only');
   return command
-    .option('--ca <file>', 'with TLS, trust the certificates in this PEM file, and no others')
+    .option('--ca <file>', 'with TLS, trust only the certificates in this PEM file')
     .addOption(insecure.conflicts('ca'));
 }
 

@@ -69,7 +69,7 @@ function partsOf(
   const rest = el(
     'p',
     { class: 'faint' },
-    `These are the first ${applicationsMax} applications; reveille application list has all.`,
+    `These are the first ${applicationsMax} applications; reveille registry list applications has all.`,
   );
   return next === null ? parts : [...parts, rest];
 }

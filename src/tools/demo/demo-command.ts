@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { addTrustOptions, findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 import {
-  addExamples,
+  examples,
   type CommandContext,
   inLocalContext,
   untilInterrupted,
@@ -15,18 +15,14 @@ export function addDemoCommand(program: Command): void {
   const command = program
     .command('demo')
     .description(
-      'Play the story on real sockets: online, asleep, signed wakeup, 8 bytes on the wire, online again, ' +
-        'a call with pictures, the event log; with the answer of the API at each step.',
+      'Play the story on real sockets, against the running server or one of its own: online, asleep, signed wakeup, 8 ' +
+        'bytes on the wire, online again, a call with pictures, the event log; with the answer of the API at each step.',
     )
-    .option('--pictures <dir>', "where the device's picture of the call is saved", '.')
-    .option('--fast', 'no pauses; without it a terminal gets one step at a time')
+    .option('--pictures <dir>', 'the place for a picture of the call', '.')
+    .option('--fast', 'no pauses between the steps on a terminal')
+    .addHelpText('after', examples('demo --data-dir /var/lib/reveille --fast'))
     .action(inLocalContext(demo));
-  addExamples(
-    addTrustOptions(command),
-    ['demo', 'against the running server of the data directory, else one of its own'],
-    ['demo --data-dir /var/lib/reveille --fast', 'on the server of this directory, all at once'],
-    ['demo --json', 'each step as a JSON object'],
-  );
+  addTrustOptions(command);
 }
 
 interface DemoOptions extends TrustOptions {

@@ -8,7 +8,7 @@ import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts'
 import { audioFrameFormats } from '../../model/media/sound.ts';
 import { addApiOptions } from '../../cli/api/api-access.ts';
 import {
-  addExamples,
+  examples,
   type CommandContext,
   inContext,
   pauseUnless,
@@ -30,7 +30,7 @@ const aDayS = 86_400;
 /** Flags of devices, which neither a call nor a bridge has a use for. */
 const ofDevices = (): Option[] => [
   new Option('--devices <count>', 'how many').argParser(wholeNumberOption(1, devicesMax)).default(1),
-  new Option('--wake-every <seconds>', 'wake a sleeping one by chance, through the API').argParser(
+  new Option('--wake-every <seconds>', 'wake a sleeping one at random, through the API').argParser(
     wholeNumberOption(1, 3600),
   ),
   new Option('--online-for <seconds>', 'before it sleeps again')
@@ -39,21 +39,18 @@ const ofDevices = (): Option[] => [
   new Option('--boot-ms <ms>', 'from the packet to the sign-in, more or less')
     .argParser(wholeNumberOption(0, 60_000))
     .default(300),
-  new Option(
-    '--signal <address>',
-    'signal listener, host:port or a ws or wss URL; the local one when left out',
-  ),
+  new Option('--signal <address>', 'signal listener, host:port or a ws or wss URL (default: the local one)'),
   new Option(
     '--server <address>',
-    'sleep server, host:port or tls://host:port; the one that controllers are told when left out',
+    'sleep server, host:port or tls://host:port (default: as the controllers are told)',
   ),
   new Option('--only-sleep', 'no controllers: modules that log in and stay asleep, as a load'),
-  new Option('--wake-mode <mode>', 'what wakes the modules')
+  new Option('--wake-mode <mode>', 'wake mode of the modules')
     .choices(['fixed', 'custom', 'none'])
     .default('custom'),
   new Option(
     '--heartbeat <seconds>',
-    'how often each module sends; as controllers are told when left out, or 50',
+    'interval of each module (default: as the controllers are told, or 50)',
   ).argParser(wholeNumberOption(heartbeatSecondsMin, heartbeatSecondsMax)),
   new Option('--ramp <per-second>', 'logins begun per second')
     .argParser(wholeNumberOption(1, 100_000))
@@ -61,46 +58,40 @@ const ofDevices = (): Option[] => [
   new Option('--product <id>', 'only devices of this product'),
   new Option(
     '--prefix <text>',
-    'only devices whose id begins so; with --secret: made-up ids, PREFIX1, PREFIX2, …',
+    'only ids that begin with it; with --secret: made-up ids, PREFIX1, PREFIX2, …',
   ),
   new Option('--secret <secret>', 'the one secret of all made-up ids'),
 ];
 
 const ofCallsAndBridges = (): Option[] => [
-  new Option('--film <file>', 'what the bridge shows, over and over; a moving test picture when left out'),
-  new Option('--video <format>', 'what is sent: with --call by the device, else by the bridge').choices(
+  new Option('--film <file>', 'film of the bridge, in a loop (default: a moving test picture)'),
+  new Option('--video <format>', 'video of the device with --call, else of the bridge').choices(
     playedFormats,
   ),
   new Option(
     '--audio <format>',
-    'with --call the sound that the device takes and sends, else the sound of the bridge; as it is told when left out',
+    'sound of the device with --call, else of the bridge (default: as the call asks for)',
   ).choices(audioFrameFormats),
   new Option(
     '--uplink <format>',
-    'the video that the bridge takes of the device; as it comes when left out',
+    "the device's video, as the bridge receives it (default: as the device sends it)",
   ).choices(['h264']),
-  new Option('--uplink-audio <format>', 'the sound that the bridge takes of the device, likewise').choices(
-    audioFrameFormats,
-  ),
+  new Option('--uplink-audio <format>', 'the same of its sound').choices(audioFrameFormats),
   new Option(
     '--key <key>',
-    'of the bridge; when left out, one is added and removed again (--call), or it is the first of REVEILLE_MEDIA_BRIDGE_KEYS',
+    'of the bridge (default: a temporary one with --call, else the first of REVEILLE_MEDIA_BRIDGE_KEYS)',
   ),
 ];
 
 const ofBridges = (): Option[] => [
-  new Option(
-    '--media <address>',
-    'media listener, host:port or a ws or wss URL; the local one when left out',
+  new Option('--media <address>', 'media listener, host:port or a ws or wss URL (default: the local one)'),
+  new Option('--session <id>', 'only this call (default: any)'),
+  new Option('--size <WxH,…>', 'pixels; of several each lasts 5 s (default: as the call asks for)').argParser(
+    parseSizes,
   ),
-  new Option('--session <id>', 'come for this session, and end with it; takes any call when left out'),
-  new Option(
-    '--size <WxH,…>',
-    'pixels; of several each lasts 5 s; as the call asks for when left out',
-  ).argParser(parseSizes),
   new Option(
     '--answer-after <seconds>',
-    'the phone joins so long after the ringing, for devices that do not say that they accept',
+    'the phone joins this long after the ringing, for devices that send no acceptance',
   ).argParser(wholeNumberOption(0, 600)),
 ];
 
@@ -108,48 +99,45 @@ export function addSimulateCommand(program: Command): void {
   const command = program
     .command('simulate')
     .description(
-      'Play devices: controllers come online, let their modules sleep, are woken and come online again. ' +
-        'A live table shows how they stand and how long a wake takes. ' +
-        'With --call, hold a live call of a device; with --bridge, take the calls that others place.',
+      'Play devices: controllers come online, let their modules sleep, are woken and come online again; a live table ' +
+        'shows their states and wake times. With --call, hold a call of a device; with --bridge, answer the calls of others.',
     )
     .addOption(
       new Option(
         '--call <device>',
-        'hold a call of this device, which need not be awake: its leg is played, and where no bridge takes the call, also a bridge',
+        'hold a call of this device, awake or not: play its leg and, where no bridge takes the call, a bridge',
       )
         .argParser(parseDeviceIdOption)
         .conflicts('bridge'),
     )
-    .option('--bridge', 'play a bridge, which takes calls and answers them for the phone')
-    .option('--duration <seconds>', 'until Ctrl-C when left out', wholeNumberOption(1, 2_000_000));
+    .option('--bridge', 'play a bridge, which answers calls for the phone')
+    .option(
+      '--duration <seconds>',
+      'end after this time (default: with Ctrl-C)',
+      wholeNumberOption(1, 2_000_000),
+    );
   addApiOptions(command);
   addGroup(command, 'Devices:', ofDevices(), ['call', 'bridge']);
   addGroup(command, 'With --call or --bridge:', ofCallsAndBridges(), []);
   addGroup(command, 'With --bridge:', ofBridges(), ['call']);
-  command.action(inContext(simulate));
-  addExamples(
-    command,
-    ['simulate --devices 2 --wake-every 5', 'two devices of the local registry, woken now and then'],
-    ['simulate --devices 2', 'the same, to be woken from another terminal: reveille wake DEVICE --wait'],
-    [
-      'simulate --only-sleep --devices 19000 --ramp 5000 --heartbeat 15 --duration 60',
-      'sleeping modules as a load, for a minute',
-    ],
-    ['simulate --devices 10 --prefix LAB- --secret s3cret --signal 10.0.0.5:8082', 'against another server'],
-    [
-      'simulate --prefix LAB- --secret s3cret --signal wss://lab.example --server tls://lab.example:8081 --ca lab.pem',
-      'the same over TLS',
-    ],
-    ['simulate --call DEMO-DOORBELL-1', 'a live call; then, in another terminal: reveille calls list'],
-    [
-      'simulate --call DEMO-DOORBELL-1 --video mjpeg --uplink h264 --audio opus --uplink-audio pcm',
-      'the door sends JPEGs and Opus, and the bridge receives H.264 and PCM',
-    ],
-    ['simulate --call DOOR-1 --url https://reveille.example --credential key.json --key KEY', 'elsewhere'],
-    ['simulate --bridge --film door.mp4', 'a film and a tone, to every call of the local server'],
-    ['simulate --bridge --video mjpeg --size 320x240,240x320', 'a phone that is turned every five seconds'],
-    ['simulate --bridge --key KEY --media wss://media.example --ca authority.pem', 'elsewhere, over TLS'],
-  );
+  command
+    .action(inContext(simulate))
+    .addHelpText(
+      'after',
+      examples(
+        ['simulate --devices 2 --wake-every 5', 'two devices of the local registry, woken at random'],
+        [
+          'simulate --only-sleep --devices 19000 --ramp 5000 --heartbeat 15 --duration 60',
+          'sleeping modules as a load',
+        ],
+        [
+          'simulate --prefix LAB- --secret s3cret --signal wss://lab.example --server tls://lab.example:8081 --ca lab.pem',
+          'against another server',
+        ],
+        'simulate --call DEMO-DOORBELL-1 --video mjpeg --uplink h264 --audio opus --uplink-audio pcm',
+        ['simulate --bridge --video mjpeg --size 320x240,240x320', 'a phone that turns every five seconds'],
+      ),
+    );
 }
 
 function addGroup(command: Command, heading: string, options: readonly Option[], conflicts: string[]): void {
