@@ -118,11 +118,13 @@ test('an empty id is refused by the name of its field', async (t) => {
 test('a device is changed in what is named, and its fresh secret is shown once', async (t) => {
   const { run, output, found } = await registryScene(t);
   const id = 'TESTDEVICE01';
-  await run('device', 'set', id, '--expires-at', '2030-01-01', '--disable', '--label', 'site=north');
+  await run('device', 'set', id, '--expires-at', '2030-01-01', '--label', 'site=north');
+  await run('device', 'disable', id);
   const device = { device_id: id, product_id: 'doorbell', secret: '***' };
   const changed = { ...device, expires_at: 1_893_456_000, disabled: true, labels: { site: 'north' } };
   assert.deepEqual(await found('device', id), changed);
-  await run('device', 'set', id, '--enable', '--expires-at', 'never', '--label', 'site=', '--secret');
+  await run('device', 'disable', id, '--enable');
+  await run('device', 'set', id, '--expires-at', 'never', '--label', 'site=', '--secret');
   const fresh = (output.json as { device: { secret: string } }).device.secret;
   assert.match(fresh, /^[\w-]{43}$/);
   assert.ok(output.text.includes(`secret  ${fresh}  (shown this once)`));

@@ -2,7 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import type { Confirm, Dialogue } from '../../src/cli/shell/confirmation.ts';
+import type { Dialogue } from '../../src/cli/shell/dialogue.ts';
 import { CommandContext, type GlobalOptions } from '../../src/cli/shell/command-context.ts';
 import type { Output } from '../../src/cli/shell/output.ts';
 import { DrivenClock } from './driven-clock.ts';
@@ -47,7 +47,6 @@ export interface CommandScene {
 export interface CommandSources extends Pick<GlobalOptions, 'config' | 'dataDir' | 'set'> {
   readonly env?: Readonly<Record<string, string>>;
   /** Left out: nobody is there who could be asked. */
-  readonly confirm?: Confirm;
   readonly openDialogue?: () => Dialogue;
   /** Of its own when left out. */
   readonly clock?: DrivenClock;
@@ -56,7 +55,7 @@ export interface CommandSources extends Pick<GlobalOptions, 'config' | 'dataDir'
 export function commandScene(
   t: Ending,
   addCommand: (program: Command) => void,
-  { env = {}, confirm, openDialogue, clock = new DrivenClock(), ...options }: CommandSources = {},
+  { env = {}, openDialogue, clock = new DrivenClock(), ...options }: CommandSources = {},
 ): CommandScene {
   const dataDirectory = join(temporaryDirectory(t), 'data');
   mkdirSync(dataDirectory, { mode: 0o700 });
@@ -64,7 +63,6 @@ export function commandScene(
   const context = new CommandContext({ dataDir: dataDirectory, ...options }, env, {
     clock,
     output,
-    confirm: confirm ?? null,
     openDialogue: openDialogue ?? null,
   });
   const run = async (...args: readonly string[]): Promise<void> => {

@@ -3,9 +3,9 @@ import type { Command } from 'commander';
 import type { AuditLine } from '../../model/audit.ts';
 import { auditShownMax, type AuditAnswer } from '../../gateways/admin/audit-routes.ts';
 import { opsClient } from './running-server.ts';
-import { formatLocalTime } from '../api/events-text.ts';
+import { formatLocalTime, parseSinceTime } from '../api/events-text.ts';
 import { examples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
-import { collect, parseMoment, parseSpan, wholeNumberOption } from '../shell/option-values.ts';
+import { collect, wholeNumberOption } from '../shell/option-values.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { follow, retryMs, type Shown } from './follow.ts';
 
@@ -25,24 +25,12 @@ export function addAuditCommand(program: Command): void {
     .command('audit')
     .description('Show what operators changed, oldest first: a line a change.')
     .option('--limit <count>', 'the newest so many', wholeNumberOption(1, auditShownMax), 50)
-    .option('--since <when>', 'only from there: 10m, or a moment', parseSince)
+    .option('--since <when>', 'only from there: 10m, or a moment', parseSinceTime)
     .option('--action <action>', 'only this one; * at its end stands for any rest; may be repeated', collect)
     .option('--operator <name>', 'only of this token; local, cli, signal and start stand for none')
     .option('-f, --follow', 'continue until Ctrl-C, also over a restart of the server')
     .addHelpText('after', examples('audit --follow', "audit --since 24h --action 'credential.*'"))
     .action(inContext(showAudit));
-}
-
-const spanForm = /^\d{1,9}[smhd]?$/;
-
-/** Throws InvalidArgumentError. */
-function parseSince(text: string): (nowMs: number) => number {
-  if (!spanForm.test(text)) {
-    const atMs = parseMoment(text) * 1000;
-    return () => atMs;
-  }
-  const spanMs = parseSpan(text) * 1000;
-  return (nowMs) => nowMs - spanMs;
 }
 
 /** The most lines of one answer to a follower. */
@@ -54,7 +42,7 @@ async function showAudit(
 ): Promise<void> {
   const { clock, output } = context;
   const filter = {
-    ...(since !== undefined && { since: String(Math.max(0, Math.floor(since(clock.wallMs())))) }),
+    ...(since !== undefined && { since: String(since(clock.wallMs())) }),
     ...(action !== undefined && { action: action.join(',') }),
     ...(operator !== undefined && { operator }),
   };

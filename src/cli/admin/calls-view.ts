@@ -32,16 +32,8 @@ export function capacityTable(capacity: readonly MediaProcessJson[]): string {
   if (capacity.length === 0) return 'no media process is there at the moment';
   const heading = ['PROCESS', 'LISTENS', 'WORKER', 'BUSY', 'TAKEN', 'CALLS', 'ROOM FOR'];
   const rows = capacity.flatMap(({ process, address, sessions, room, workers }) => [
-    [String(process), address, 'all', '', '', String(sessions), String(room)],
-    ...workers.map(({ busy, taken, room: ofWorker }, n) => [
-      '',
-      '',
-      String(n),
-      percent(busy),
-      percent(taken),
-      '',
-      String(ofWorker),
-    ]),
+    [process, address, 'all', '', '', sessions, room],
+    ...workers.map((worker, n) => ['', '', n, percent(worker.busy), percent(worker.taken), '', worker.room]),
   ]);
   return alignColumns([heading, ...rows]);
 }

@@ -4,7 +4,7 @@ import type { ClusterJson, MemberJson } from '../../server/membership/cluster-js
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { opsClient } from './running-server.ts';
-import { alignColumns } from '../shell/output.ts';
+import { alignColumns, type Cell } from '../shell/output.ts';
 
 export function addClusterCommand(program: Command): void {
   const cluster = program
@@ -70,22 +70,18 @@ function tableOf(members: readonly MemberJson[]): string {
 }
 
 /** A dash stands for what a member that does not answer leaves unknown. */
-function rowOf(member: MemberJson): string[] {
+function rowOf(member: MemberJson): Cell[] {
   const { node, process, role, state, lease_age_ms: leaseMs } = member;
   return [
-    node === undefined ? String(process) : `${node}/${process}`,
-    role ?? '-',
+    node === undefined ? process : `${node}/${process}`,
+    role,
     state,
-    cell(member.pid),
-    cell(member.sleep_sessions),
-    cell(member.signal_sessions),
-    cell(member.outbox_length),
-    cell(member.event_lag),
-    leaseMs === undefined ? '-' : seconds(leaseMs),
-    cell(member.restarts),
+    member.pid,
+    member.sleep_sessions,
+    member.signal_sessions,
+    member.outbox_length,
+    member.event_lag,
+    leaseMs === undefined ? null : seconds(leaseMs),
+    member.restarts,
   ];
-}
-
-function cell(value: number | null | undefined): string {
-  return value === undefined || value === null ? '-' : String(value);
 }

@@ -63,21 +63,21 @@ function wakeupsTable(wakeups: readonly WakeupJson[]): string {
     wakeup.accepted_at ?? 'nobody knows',
     wakeup.packet?.replaceAll(/..(?=.)/g, '$& ') ?? 'not noted',
     wakeup.already_online ? 'online already' : durationOf(wakeup.woke_after_ms),
-    wakeup.cause ?? '-',
+    wakeup.cause,
   ]);
   const table = alignColumns([heading, ...rows]);
   const repeats = new Set(wakeups.flatMap(({ repeat_of: first }) => first ?? []));
   return [table, ...[...repeats].map((first) => `this id is a repeat of ${showable(first)}`)].join('\n');
 }
 
-function durationOf(ms: number | null): string {
-  return ms === null ? '-' : `${ms} ms`;
+function durationOf(ms: number | null): string | null {
+  return ms === null ? null : `${ms} ms`;
 }
 
 function eventsTable(events: readonly WireEvent[]): string {
   const rows = events.map(({ at, type, device_id: device, seq, data }) => {
     const { request_id: _, ...rest } = data;
-    return [at, type, device, String(seq), JSON.stringify(rest)];
+    return [at, type, device, seq, JSON.stringify(rest)];
   });
   return alignColumns([['AT', 'EVENT', 'DEVICE', 'SEQ', 'DATA'], ...rows]);
 }
@@ -85,9 +85,9 @@ function eventsTable(events: readonly WireEvent[]): string {
 function refusedTable(refused: readonly RefusedWakeupJson[]): string {
   const rows = refused.map(({ at, app_id: app, proven, device_id: device, code, reason }) => [
     at,
-    proven ? (app ?? '-') : `claimed: ${app ?? 'no application id'}`,
-    device ?? '-',
-    String(code),
+    proven ? app : `claimed: ${app ?? 'no application id'}`,
+    device,
+    code,
     reason,
   ]);
   return alignColumns([['REFUSED', 'APPLICATION', 'DEVICE', 'CODE', 'REASON'], ...rows]);

@@ -11,7 +11,9 @@ export function webhookTable(webhooks: readonly WebhookJson[], nowMs: number): s
     webhook.app_id,
     webhook.url,
     webhook.state,
-    ...[webhook.behind, webhook.failed, webhook.parked].map(String),
+    webhook.behind,
+    webhook.failed,
+    webhook.parked,
     age(webhook.last_success_at, nowMs),
     failure(webhook.last_failure, nowMs),
   ]);
@@ -61,8 +63,8 @@ function stateInWords({ state, url, switched_off_at: offAt }: WebhookJson, nowMs
   return `off: it answered 410 ${age(offAt, nowMs)}; on again: ${reveilleCommand(`webhook enable ${url}`)}`;
 }
 
-function failure(last: FailureJson | null, nowMs: number): string {
-  return last === null ? '-' : `${age(last.at, nowMs)}: ${last.reason}`;
+function failure(last: FailureJson | null, nowMs: number): string | null {
+  return last === null ? null : `${age(last.at, nowMs)}: ${last.reason}`;
 }
 
 function age(at: string | null, nowMs: number): string {

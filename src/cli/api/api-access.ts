@@ -72,16 +72,11 @@ export function findApi(context: CommandContext, url: string | undefined): ApiPl
       `the profile ${profile.name} does not say where the API is`,
       'name it with --url, or make the profile again with --api and --credential-file',
     );
-  return apiBeside(listenerAddress(context, 'api'), listenerCertFile(context, 'api'));
-}
-
-/**
- * The API of a server on this machine, at `host:port`, with the certificate of this file. The certificate names the host
- * as others reach it, so that it is compared with the file instead. Throws a CommandError.
- */
-export function apiBeside(address: string, certFile: string | null): ApiPlace {
+  const address = listenerAddress(context, 'api');
+  const certFile = listenerCertFile(context, 'api');
   if (certFile === null) return { origin: `http://${address}`, certificate: null };
-  const advice = 'name the server by what its certificate says: --url https://NAME:PORT';
+  // The certificate names the host as others reach it, so that it is compared with the file instead.
+  const advice = 'name the server as its certificate does: --url https://NAME:PORT';
   return {
     origin: `https://${address}`,
     certificate: readListenerCertificate('the API', certFile, advice),

@@ -7,7 +7,7 @@ import { follow, retryMs, type Shown } from '../admin/follow.ts';
 import { opsClient } from '../admin/running-server.ts';
 import { examples, type CommandContext, untilInterrupted, inContext } from '../shell/command-context.ts';
 import { counted, parseDeviceIdOption, wholeNumberOption } from '../shell/option-values.ts';
-import { type EventsSince, formatEvent, parseSince, startQuery } from './events-text.ts';
+import { type EventsSince, formatEvent, parseSince } from './events-text.ts';
 
 interface EventsOptions {
   /** How many of the newest: at most what one answer may hold. */
@@ -57,9 +57,7 @@ async function showEvents(context: CommandContext, options: EventsOptions): Prom
   const reading = new Reading(context, filterOf(options));
   const { since, last, follow: isFollowed } = options;
   const next =
-    since === undefined
-      ? await reading.showLast(last)
-      : await reading.showFrom(startQuery(since, clock.wallMs()));
+    since === undefined ? await reading.showLast(last) : await reading.showFrom(since(clock.wallMs()));
   if (isFollowed === true) return untilInterrupted((signal) => reading.follow(next, signal));
   if (!reading.hasShown && last > 0) output.remark('no such event is kept');
 }

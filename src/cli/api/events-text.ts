@@ -57,40 +57,32 @@ export function tellingPart({ type, epoch, data }: WireEvent): string {
   return words.join(', ');
 }
 
-export type EventsSince =
-  | { readonly kind: 'ago'; readonly seconds: number }
-  | { readonly kind: 'moment'; readonly unixSeconds: number }
-  /** Behind the event of this id. */
-  | { readonly kind: 'event'; readonly id: string }
-  /** Behind this place in the log. */
-  | { readonly kind: 'cursor'; readonly sequence: number };
-
-const spanForm = /^\d{1,9}[smhd]?$/;
-const momentForm = /^\d{4}-\d\d-\d\d/;
-const eventIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-/** Throws InvalidArgumentError. */
-export function parseSince(text: string): EventsSince {
-  if (spanForm.test(text)) return { kind: 'ago', seconds: parseSpan(text) };
-  if (eventIdForm.test(text)) return { kind: 'event', id: text.toLowerCase() };
-  if (momentForm.test(text)) return { kind: 'moment', unixSeconds: parseMoment(text) };
-  const sequence = decodeCursor(text);
-  if (sequence !== null) return { kind: 'cursor', sequence };
-  throw new InvalidArgumentError(
-    'Expected a span like 10m, a moment like 2027-01-31T12:00:00Z, the id of an event, or a cursor of GET /v1/events.',
-  );
+/** A span before now, or a moment, in wall milliseconds. Throws InvalidArgumentError. */
+export function parseSinceTime(text: string): (nowMs: number) => number {
+  if (/^\d{1,9}[smhd]?$/.test(text)) {
+    const spanMs = parseSpan(text) * 1000;
+    return (nowMs) => Math.max(0, Math.floor(nowMs) - spanMs);
+  }
+  const atMs = parseMoment(text) * 1000;
+  return () => atMs;
 }
 
-/** A parameter of the ops listener's query. */
-export function startQuery(since: EventsSince, nowMs: number): readonly [key: string, value: string] {
-  switch (since.kind) {
-    case 'ago':
-      return ['since', String(Math.max(0, Math.floor(nowMs) - since.seconds * 1000))];
-    case 'moment':
-      return ['since', String(since.unixSeconds * 1000)];
-    case 'event':
-      return ['since', since.id];
-    case 'cursor':
-      return ['after', String(since.sequence)];
+/** The parameter of the ops listener's query that begins there. */
+export type EventsSince = (nowMs: number) => readonly [key: string, value: string];
+
+const eventIdForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** As above, or the id of an event, or a cursor: both begin behind it. Throws InvalidArgumentError. */
+export function parseSince(text: string): EventsSince {
+  if (eventIdForm.test(text)) return () => ['since', text.toLowerCase()];
+  const sequence = decodeCursor(text);
+  if (sequence !== null) return () => ['after', String(sequence)];
+  try {
+    const at = parseSinceTime(text);
+    return (nowMs) => ['since', String(at(nowMs))];
+  } catch {
+    throw new InvalidArgumentError(
+      'Expected a span like 10m, a moment like 2027-01-31T12:00:00Z, the id of an event, or a cursor of GET /v1/events.',
+    );
   }
 }

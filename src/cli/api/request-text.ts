@@ -3,6 +3,7 @@ import { createHash, type X509Certificate } from 'node:crypto';
 import { showableLines } from '../../lib/showable-text.ts';
 import { readFileSync } from 'node:fs';
 import { InvalidArgumentError } from 'commander';
+import { apiRoutes } from '../../gateways/api/routes.ts';
 import type { Permission } from '../../model/registry.ts';
 import { hasBody } from '../../protocol/tgv1/signature.ts';
 import { usageError } from '../shell/command-error.ts';
@@ -42,22 +43,11 @@ export function readRequestBody(method: string, given: string | undefined): Buff
   return given.startsWith('@') ? readFileSync(given.slice(1)) : Buffer.from(given);
 }
 
-const permissionsByPath: ReadonlyMap<string, Permission> = new Map([
-  ['/v1/device/connectivity', 'connectivity:read'],
-  ['/v1/device/wakeup-request', 'wakeup:write'],
-  ['/v1/device/message', 'message:send'],
-  ['/v1/device/msgvoip-call-status', 'call:read'],
-  ['/v1/device/msgvoip-call/end', 'call:end'],
-  ['/v1/token/msgvoip', 'call:issue'],
-  ['/v1/events', 'events:read'],
-]);
-
-/** The permissions that this request needs; none when its path is none of ours. */
+/** The permissions that this request needs; none when it is for no route. */
 export function permissionsFor(method: string, path: string): readonly Permission[] {
-  const bare = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-  if (bare === '/v1/devices') return [method === 'GET' ? 'device:read' : 'device:write'];
-  const needed = permissionsByPath.get(bare);
-  return needed === undefined ? [] : [needed];
+  const bare = path.replace(/(?<=.)\/$/, '');
+  const route = apiRoutes.find((each) => each.method === method && each.path === bare);
+  return route === undefined ? [] : [route.permission];
 }
 
 /**

@@ -9,7 +9,8 @@ import {
 } from '../../storage/backup/backup-writer.ts';
 import { examples, inLocalContext, untilInterrupted, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
-import { describeContent, RowPace, sizeInWords } from './backup-view.ts';
+import { Pace, rowsInWords } from '../shell/pace.ts';
+import { describeContent, sizeInWords } from './backup-view.ts';
 
 /** In place of a file: standard output, or standard input. */
 export const standardPipe = '-';
@@ -32,14 +33,14 @@ async function backUp(context: CommandContext, file: string): Promise<void> {
   if (isPipe && process.stdout.isTTY)
     throw usageError('a backup is not for a terminal: name a file, or send it into a pipe');
   const line = context.newProgressLine();
-  const pace = new RowPace(clock, 'copying');
+  const pace = new Pace(clock);
   const startedMs = clock.monotonicMs();
   await untilInterrupted(async (signal) => {
     const deps: BackupDeps = {
       nowMs: clock.wallMs(),
       signal,
       onProgress: ({ rows, rowsInAll }) => {
-        if (!output.wantsJson) line.show(pace.describe(rows, rowsInAll));
+        if (!output.wantsJson) line.show(rowsInWords(pace, 'copying', rows, rowsInAll));
       },
     };
     try {

@@ -1,30 +1,7 @@
-/** Backups as text for people: how far one is, what is in it, and when it was taken. */
-import type { Clock } from '../../lib/clock.ts';
+/** Backups as text for people: their content, and when they were taken. */
 import type { BackupManifest } from '../../storage/backup/backup-format.ts';
 import { countRows } from '../../storage/backup/backup-format.ts';
-import { counted, restInWords } from '../shell/option-values.ts';
-
-/** `copying: 42 %, 400000 of 1000000 rows, 12 seconds left`. */
-export class RowPace {
-  readonly #clock: Pick<Clock, 'monotonicMs'>;
-  readonly #verb: string;
-  readonly #startedMs: number;
-
-  constructor(clock: Pick<Clock, 'monotonicMs'>, verb: string) {
-    this.#clock = clock;
-    this.#verb = verb;
-    this.#startedMs = clock.monotonicMs();
-  }
-
-  describe(rows: number, inAll: number): string {
-    const elapsedMs = this.#clock.monotonicMs() - this.#startedMs;
-    const share = inAll === 0 ? 1 : rows / inAll;
-    const parts = [`${Math.floor(share * 100)} %`, `${rows} of ${inAll} rows`];
-    const rest = restInWords(share, elapsedMs);
-    if (rest !== null) parts.push(rest);
-    return `${this.#verb}: ${parts.join(', ')}`;
-  }
-}
+import { counted } from '../shell/option-values.ts';
 
 /** `12 rows, 1 device, 3 events and 2 files of 2026-11-23T22:00:00.000Z, release 0.1.0, store format 1`. */
 export function describeContent(manifest: BackupManifest): string {

@@ -7,7 +7,8 @@ import { backupPieceBytes } from '../../storage/lmdb/store-limits.ts';
 import { examples, inLocalContext, untilInterrupted, type CommandContext } from '../shell/command-context.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';
 import { standardPipe } from './backup-command.ts';
-import { describeContent, RowPace } from './backup-view.ts';
+import { Pace, rowsInWords } from '../shell/pace.ts';
+import { describeContent } from './backup-view.ts';
 
 export function addRestoreCommand(program: Command): void {
   program
@@ -42,12 +43,12 @@ export async function readingBackup(
   act: (source: Source, deps: RestoreDeps) => Promise<() => void>,
 ): Promise<void> {
   const line = context.newProgressLine();
-  const pace = new RowPace(context.clock, verb);
+  const pace = new Pace(context.clock);
   const isPipe = file === standardPipe;
   const bytes = isPipe ? null : sizeOf(file);
   await untilInterrupted(async (signal) => {
     const onProgress: RestoreDeps['onProgress'] = ({ phase, done, inAll }) => {
-      if (!context.output.wantsJson && phase === 'restoring') line.show(pace.describe(done, inAll));
+      if (!context.output.wantsJson && phase === 'restoring') line.show(rowsInWords(pace, verb, done, inAll));
     };
     const source: Source = isPipe ? process.stdin : readPieces(file);
     try {

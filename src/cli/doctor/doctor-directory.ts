@@ -11,11 +11,11 @@ import { storeFileNames, StoreOpenError } from '../../storage/lmdb/store-format.
 import { damageWalkOfDoctorMsMax } from '../../storage/lmdb/store-limits.ts';
 import { failing, inMegabytes, megabyte, ok, warn, type Finding } from './finding.ts';
 
-/** Damage ends the checks of the store: who reads on dies of it. */
-export async function checkDirectory(directory: string): Promise<Finding[]> {
+/** Damage ends the checks of the store: reading on would end this process. */
+export async function checkDirectory(directory: string, freeOf = freeBytesOf): Promise<Finding[]> {
   const place = checkDataDirectory(directory);
   if (place.state === 'fail') return [place];
-  const disk = await checkDisk(directory);
+  const disk = await checkDisk(directory, freeOf);
   if (!hasStore(directory)) return [place, disk];
   // Of a store that is being written a long look would keep every page as it was.
   if (livingPid(directory) !== null) return [place, disk];
@@ -45,18 +45,18 @@ const roomBytesMin = 1000 * megabyte;
 const roomBytesTooLow = 100 * megabyte;
 
 /** Of the nearest directory that is there. */
-async function checkDisk(directory: string): Promise<Finding> {
+async function checkDisk(directory: string, freeOf: typeof freeBytesOf): Promise<Finding> {
   const check = 'disk';
   try {
     if (!existsSync(directory) && dirname(directory) !== directory)
-      return await checkDisk(dirname(directory));
+      return await checkDisk(dirname(directory), freeOf);
     const files = Object.values(storeFileNames).map((name) => join(directory, name));
     const stored = files.reduce(
       (sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0),
       0,
     );
     const refusal = existsSync(directory) ? await findRefusal(directory) : null;
-    return refusal ?? judgeDisk(freeBytesOf(directory), stored);
+    return refusal ?? judgeDisk(freeOf(directory), stored);
   } catch (error) {
     return warn(check, `its room is unknown: ${(error as Error).message}`, 'look at it with df');
   }
@@ -70,13 +70,12 @@ async function findRefusal(directory: string): Promise<Finding | null> {
   return failing('disk', found, adviceOf(refusal));
 }
 
-export function judgeDisk(freeBytes: number, storedBytes: number): Finding {
+function judgeDisk(freeBytes: number, storedBytes: number): Finding {
   const found = `${inMegabytes(freeBytes)} free, the store has ${inMegabytes(storedBytes)}`;
-  const advice = `keep ${inMegabytes(Math.max(roomBytesMin, roomFactor * storedBytes))} free: a full disk stops all changes`;
+  const wanted = Math.max(roomBytesMin, roomFactor * storedBytes);
+  const advice = `keep ${inMegabytes(wanted)} free: a full disk stops all changes`;
   if (freeBytes < roomBytesTooLow) return failing('disk', found, advice);
-  return freeBytes < Math.max(roomBytesMin, roomFactor * storedBytes)
-    ? warn('disk', found, advice)
-    : ok('disk', found);
+  return freeBytes < wanted ? warn('disk', found, advice) : ok('disk', found);
 }
 
 function checkDataDirectory(directory: string): Finding {

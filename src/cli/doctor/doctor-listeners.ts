@@ -47,8 +47,8 @@ function heldListeners({ listeners }: Runtime): Finding[] {
 
 const probeMsMax = 3000;
 
-/** What a server that runs says of itself. */
-export interface Probe {
+/** The answer of a running server. */
+interface Probe {
   readonly ready: boolean;
   readonly reasons: readonly string[];
 }
@@ -76,7 +76,7 @@ const reasonsInWords: Readonly<Record<string, string>> = {
   cluster: 'NATS, or other nodes, are away: look at cluster status',
 };
 
-export function judgeReadiness(running: string, { ready, reasons }: Probe): Finding {
+function judgeReadiness(running: string, { ready, reasons }: Probe): Finding {
   if (ready && reasons.length === 0) return ok(serverCheck, `${running}, ready`);
   const why = reasons.map((reason) => reasonsInWords[reason] ?? reason).join('; ');
   if (ready) return warn(serverCheck, `${running}, ready, and lacks something`, why);

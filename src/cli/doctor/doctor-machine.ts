@@ -25,6 +25,8 @@ export interface Machine {
   readonly receiveBufferMax: number | null;
   /** The most connections that the kernel holds for one listening socket; null: this system does not say. */
   readonly acceptQueueMax: number | null;
+  /** The limit of the address space, bytes. */
+  readonly addressSpaceMax: number;
 }
 
 function thisMachine(): Machine {
@@ -33,6 +35,7 @@ function thisMachine(): Machine {
     openFilesMax: readOpenFilesLimit(),
     receiveBufferMax: readReceiveBufferMax(),
     acceptQueueMax: readAcceptQueueMax(),
+    addressSpaceMax: readAddressSpaceLimit(),
   };
 }
 
@@ -48,7 +51,7 @@ export async function checkMachine(
     await checkRtc(settings.media),
     checkClock(clock.wallMs()),
     checkOpenFiles(settings.sleep.max_sessions, machine.openFilesMax),
-    ...checkAddressSpace(readAddressSpaceLimit()),
+    ...checkAddressSpace(machine.addressSpaceMax),
     ...checkReceiveBuffers(settings, machine.receiveBufferMax),
     ...checkAcceptQueue(settings, machine),
   ];
@@ -135,7 +138,7 @@ function checkOpenFiles(wanted: number, limit: number): Finding {
 }
 
 /** The store's memory map grows with it, and takes more of the address space than of memory. */
-export function checkAddressSpace(limitBytes: number): Finding[] {
+function checkAddressSpace(limitBytes: number): Finding[] {
   if (limitBytes === Infinity) return [];
   const found = `limited to ${inMegabytes(limitBytes)}: a store that grows to it takes no changes`;
   return [warn('address space', found, 'LimitAS and ulimit -v unlimited')];

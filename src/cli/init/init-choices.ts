@@ -8,7 +8,7 @@ import { formatListenAddress, isLoopback, parseListenAddress } from '../../model
 import { parseApplicationId, parseDeviceId, parseProductId } from '../../model/ids.ts';
 import { findListenProblem } from '../../server/config/start-checks.ts';
 import { CommandError, usageError } from '../shell/command-error.ts';
-import { isYes, type Dialogue } from '../shell/confirmation.ts';
+import { isYes, type Dialogue } from '../shell/dialogue.ts';
 
 /** Each as text; empty where there is none. */
 export interface InitChoices {
@@ -46,15 +46,12 @@ interface Question {
   readonly name: ChoiceName;
   readonly option: string;
   readonly text: string;
-  /** Where nobody says otherwise. */
-  readonly usual: (choices: InitChoices) => string;
-  /** It is asked only then; else the choice is empty. */
-  readonly isOpen: (choices: InitChoices) => boolean;
+  /** The default; absent: empty. */
+  readonly usual?: (choices: InitChoices) => string;
+  /** It is asked only then, and else empty; absent: always. */
+  readonly isOpen?: (choices: InitChoices) => boolean;
   readonly check: Check;
 }
-
-const nothing = (): string => '';
-const always = (): boolean => true;
 
 const none: InitChoices = {
   host: '',
@@ -77,7 +74,6 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
       option: '--host',
       text: 'Address to listen on (127.0.0.1: only this machine reaches it; 0.0.0.0: all addresses)',
       usual: () => '127.0.0.1',
-      isOpen: always,
       check: checkHost,
     },
     {
@@ -85,7 +81,6 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
       option: '--port',
       text: 'Port of the API (sleep, signal and media have the next three, ops the tenth after it)',
       usual: () => '8080',
-      isOpen: always,
       check: async (choices) => checkPort(choices) ?? listeners(choices),
     },
     {
@@ -100,15 +95,12 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
       name: 'tlsCert',
       option: '--tls-cert',
       text: 'Certificate for TLS, a PEM file (empty: no TLS)',
-      usual: nothing,
-      isOpen: always,
       check: ({ tlsCert }) => (tlsCert === '' ? null : readable(tlsCert)),
     },
     {
       name: 'tlsKey',
       option: '--tls-key',
       text: 'Its private key, a PEM file',
-      usual: nothing,
       isOpen: ({ tlsCert }) => tlsCert !== '',
       check: (choices) =>
         choices.tlsKey === '' ? 'a certificate needs its private key: a PEM file' : tls(choices),
@@ -127,7 +119,6 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
       option: '--app',
       text: 'Id of the first application, whose backend may call',
       usual: () => 'main',
-      isOpen: always,
       check: ({ app }) => (parseApplicationId(app) === null ? badId : null),
     },
     {
@@ -135,23 +126,18 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
       option: '--product',
       text: 'Id of its first product, which its devices belong to',
       usual: () => 'doorbell',
-      isOpen: always,
       check: ({ product }) => (parseProductId(product) === null ? badId : null),
     },
     {
       name: 'device',
       option: '--device',
       text: 'Id of a device to try it with (empty: none)',
-      usual: nothing,
-      isOpen: always,
       check: ({ device }) => (device === '' || parseDeviceId(device) !== null ? null : badId),
     },
     {
       name: 'secrets',
       option: '--secrets',
       text: 'File for the secrets, for your eyes only (empty: they are shown here, once)',
-      usual: nothing,
-      isOpen: always,
       check: ({ secrets }) => (secrets !== '' && existsSync(secrets) ? taken(secrets) : null),
     },
   ];
@@ -168,7 +154,7 @@ export async function chooseAll(
   { signal, remark }: { readonly signal: AbortSignal; readonly remark: (text: string) => void },
 ): Promise<InitChoices> {
   let choices = none;
-  for (const { name, option, text, usual, isOpen, check } of questions(checks)) {
+  for (const { name, option, text, usual = () => '', isOpen = () => true, check } of questions(checks)) {
     const fixed = given[name];
     for (;;) {
       const isAsked = fixed === undefined && dialogue !== null && isOpen(choices);
@@ -179,16 +165,12 @@ export async function chooseAll(
       choices = { ...choices, [name]: value };
       const problem = isOpen(choices) || value !== '' ? await check(choices) : null;
       if (problem === null) break;
-      if (!isAsked) throw refused(problem, option);
+      const advice = `give another with ${option}`;
+      if (!isAsked) throw usageError(problem, advice);
       remark(problem);
     }
   }
   return choices;
-}
-
-function refused(problem: string, option: string): CommandError {
-  const advice = `give another with ${option}`;
-  return usageError(problem, advice);
 }
 
 function questionLine(text: string, offered: string): string {

@@ -8,7 +8,7 @@ import { showable } from '../../lib/showable-text.ts';
 import { loadSettings } from '../../server/config/settings.ts';
 import { examples, type CommandContext, inLocalContext, untilInterrupted } from '../shell/command-context.ts';
 import { reveilleCommand, usageError } from '../shell/command-error.ts';
-import { isYes, type Dialogue } from '../shell/confirmation.ts';
+import { isYes, type Dialogue } from '../shell/dialogue.ts';
 import { alignColumns } from '../shell/output.ts';
 import { firstCommands, secretLines, type FirstSecrets } from './first-entries.ts';
 import { cancelled, chooseAll, type InitChoices } from './init-choices.ts';

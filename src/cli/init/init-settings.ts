@@ -15,7 +15,7 @@ import {
   readListenerCertificates,
 } from '../../server/config/start-checks.ts';
 import { usageError } from '../shell/command-error.ts';
-import { isYes } from '../shell/confirmation.ts';
+import { isYes } from '../shell/dialogue.ts';
 import type { ChoiceChecks, InitChoices } from './init-choices.ts';
 
 /** The environment and the options beside which the choices are made. */

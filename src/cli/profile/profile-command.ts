@@ -119,8 +119,8 @@ function listProfiles({ output, settingsSources }: CommandContext): void {
   const rows = profiles.map(([name, { ops, api, credential }]) => [
     name,
     ops,
-    api ?? '-',
-    credential?.access_key_id ?? '-',
+    api,
+    credential?.access_key_id,
   ]);
   output.answer(
     { profiles: shown },

@@ -12,7 +12,6 @@ import { readTextFile } from '../../lib/text-file.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 
-export const profilesMax = 100;
 const fileBytesMax = 1024 * 1024;
 const textMax = 16 * 1024;
 
@@ -83,10 +82,8 @@ function unusable(path: string, reason: string): CommandError {
   return new CommandError(`the profiles in ${path} cannot be used: ${reason}`, 'mend the file, or remove it');
 }
 
-/** Writes them whole or not at all. Throws a usage error where there would be too many. */
+/** Writes them whole or not at all. */
 export function writeProfiles(path: string, profiles: Profiles): void {
-  if (Object.keys(profiles).length > profilesMax)
-    throw usageError(`there are ${profilesMax} profiles already: remove one first`);
   const own = `${path}.${process.pid}`;
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   try {
@@ -132,16 +129,11 @@ export function chooseProfile(given: GivenPlace, env: Environment): ChosenProfil
     throw usageError(
       '--profile is for a server elsewhere, and --data-dir, --config and --set for this machine',
     );
-  const name = isLocal ? '' : profileNameOf(given, env);
+  const name = isLocal ? '' : (given.profile ?? env['REVEILLE_PROFILE'] ?? '');
   if (name === '') return null;
   const found = getProfile(readProfiles(profilesPath(env)), name);
   refuseInClear(found.ops);
   return { ...found, name };
-}
-
-/** Empty: none. */
-export function profileNameOf({ profile: named }: GivenPlace, env: Environment): string {
-  return named ?? env['REVEILLE_PROFILE'] ?? '';
 }
 
 /** Throws a usage error for an origin at which a token would be read by anybody on the way. */

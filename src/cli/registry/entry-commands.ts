@@ -15,7 +15,7 @@ import { MissingError } from '../admin/ops-client.ts';
 import { opsClient } from '../admin/running-server.ts';
 import { shellWord } from '../shell/command-error.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
-import { alignColumns } from '../shell/output.ts';
+import { alignColumns, type Cell } from '../shell/output.ts';
 
 /** `example`: the id of one. */
 export function addShowCommand(group: Command, kind: KindName, example: string): void {
@@ -79,7 +79,7 @@ export async function listEntries(
   const client = opsClient(context);
   if (list === undefined) {
     const counts = await client.ask<Record<KindName, number>>('/v1/registry/counts');
-    const rows = kindNames.map((kind) => [listNames[kind], String(counts[kind])]);
+    const rows = kindNames.map((kind) => [listNames[kind], counts[kind]]);
     return output.answer(counts, alignColumns(rows));
   }
   const kind = findKindOfList(list);
@@ -98,8 +98,7 @@ function asTable(list: string, entries: readonly JsonObject[]): string {
   return alignColumns([heading, ...entries.map((entry) => columns.map((column) => cell(entry[column])))]);
 }
 
-function cell(value: unknown): string {
+function cell(value: unknown): Cell {
   if (Array.isArray(value)) return value.join(',');
-  if (value === null || value === undefined) return '-';
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as Cell);
 }

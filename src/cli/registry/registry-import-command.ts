@@ -8,10 +8,12 @@ import type { ImportReportJson, ImportTerms } from '../../gateways/admin/import-
 import type { DeletionLimit } from '../../storage/registry/import-changes.ts';
 import { examples, type CommandContext, inContext, untilInterrupted } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
+import { isYes } from '../shell/dialogue.ts';
 import { importAtRest } from '../admin/local-registry.ts';
-import { describeChanges, describeDeleted, describeImported, ImportPace } from './import-view.ts';
+import { describeChanges, describeDeleted, describeImported, describeProgress } from './import-view.ts';
 import { nothingChanged, type FileWatch } from '../admin/ops-client.ts';
 import { findOpsClient } from '../admin/running-server.ts';
+import { Pace } from '../shell/pace.ts';
 
 export function addImportCommand(registry: Command): void {
   registry
@@ -58,6 +60,10 @@ async function importRegistryFile(
   });
 }
 
+function refused(): CommandError {
+  return new CommandError('not imported', nothingChanged);
+}
+
 type ImportFile = (terms: ImportTerms, watch: FileWatch) => Promise<ImportReportJson>;
 
 class Importing {
@@ -76,17 +82,20 @@ class Importing {
 
   /** What may be deleted; null: nobody is there to ask. Throws a CommandError when the answer is no. */
   async confirm(signal: AbortSignal): Promise<DeletionLimit | null> {
-    const { confirm, output } = this.#context;
-    if (confirm === null) return null;
+    const { openDialogue, output } = this.#context;
+    if (openDialogue === null) return null;
     const report = await this.#send({ replace: true, dryRun: true, deletions: 'few' }, signal);
     const deleted = describeDeleted(report);
     if (deleted === null) return {};
     output.remark(`${describeChanges(report)}\nThis would delete ${deleted} of ${this.#target}.`);
-    const isConfirmed = await confirm('Delete them?', signal).catch((error: unknown) => {
-      if (signal.aborted) return false;
-      throw error;
-    });
-    if (!isConfirmed) throw new CommandError('not imported', nothingChanged);
+    const dialogue = openDialogue();
+    try {
+      if (!isYes((await dialogue.ask('Delete them? [y/N]', signal)) ?? '')) throw refused();
+    } catch (error) {
+      throw signal.aborted ? refused() : error;
+    } finally {
+      dialogue.close();
+    }
     return report.deleted ?? {};
   }
 
@@ -127,7 +136,7 @@ class Importing {
   async #send(terms: ImportTerms, signal: AbortSignal): Promise<ImportReportJson> {
     const { clock, output } = this.#context;
     const line = this.#context.newProgressLine();
-    const pace = new ImportPace(clock);
+    const pace = new Pace(clock);
     const sayCancelling = (): void => {
       line.clear();
       output.remark('cancelling the import');
@@ -136,7 +145,7 @@ class Importing {
     try {
       return await this.#importFile(terms, {
         onProgress: (progress) => {
-          if (!output.wantsJson && !signal.aborted) line.show(pace.describe(progress));
+          if (!output.wantsJson && !signal.aborted) line.show(describeProgress(pace, progress));
         },
         signal,
       });

@@ -12,9 +12,9 @@ import {
   type ConfiguredSettings,
   type SettingsSources,
 } from '../../server/config/settings.ts';
-import { repeatInAdvice, usageError, type CommandError } from './command-error.ts';
-import { chooseProfile, profileNameOf, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
-import { confirmOnTerminal, dialogueOnTerminal, type Confirm, type Dialogue } from './confirmation.ts';
+import { repeatInAdvice, usageError } from './command-error.ts';
+import { chooseProfile, type ChosenProfile, type GivenPlace } from '../profile/profiles.ts';
+import { dialogueOnTerminal, type Dialogue } from './dialogue.ts';
 import { ProcessOutput, type Output, ProgressLine } from './output.ts';
 
 export interface GlobalOptions extends GivenPlace {
@@ -25,7 +25,6 @@ export interface GlobalOptions extends GivenPlace {
 interface CommandSurroundings {
   readonly clock?: Clock;
   readonly output?: Output;
-  readonly confirm?: Confirm | null;
   readonly openDialogue?: (() => Dialogue) | null;
 }
 
@@ -33,8 +32,6 @@ export class CommandContext {
   readonly clock: Clock;
   readonly output: Output;
   /** Null: nobody is there who could be asked. */
-  readonly confirm: Confirm | null;
-  /** Null: the same. */
   readonly openDialogue: (() => Dialogue) | null;
   readonly settingsSources: SettingsSources;
   readonly #place: GivenPlace;
@@ -47,13 +44,11 @@ export class CommandContext {
     {
       clock = new SystemClock(),
       output = new ProcessOutput(options.json === true),
-      confirm = options.json === true ? null : confirmOnTerminal(),
       openDialogue = options.json === true ? null : dialogueOnTerminal(),
     }: CommandSurroundings = {},
   ) {
     this.clock = clock;
     this.output = output;
-    this.confirm = confirm;
     this.openDialogue = openDialogue;
     this.#place = options;
     const dataDirectory = options.dataDir === undefined ? [] : [`data.dir=${options.dataDir}`];
@@ -77,13 +72,22 @@ export class CommandContext {
 
   /** The same with their sources. Throws like `settings`. */
   get configured(): ConfiguredSettings {
-    if (this.profile !== null) throw onlyHere(this.profile);
+    this.refuseProfile();
     return (this.#configured ??= loadConfigured(this.settingsSources));
   }
 
   /** An absolute path. Throws like `settings`. */
   get dataDirectory(): string {
     return resolve(this.settings.data.dir);
+  }
+
+  /** Throws a usage error where a server elsewhere is meant. */
+  refuseProfile(): void {
+    if (this.profile === null) return;
+    throw usageError(
+      `this works on this machine only, and the profile ${this.profile.name} is for a server elsewhere`,
+      'leave --profile and REVEILLE_PROFILE out',
+    );
   }
 
   newProgressLine(): ProgressLine {
@@ -102,33 +106,19 @@ export function inContext(
 export function inLocalContext(
   act: (context: CommandContext, ...args: never[]) => Promise<void> | void,
 ): (...given: unknown[]) => Promise<void> {
-  return async (...given) => {
-    const { context, ...options } = optionsOf(given.at(-1) as Command);
-    const name = profileNameOf(options, process.env);
-    if (context === undefined && name !== '') throw onlyHere({ name });
-    return act(contextOf(given.at(-1) as Command), ...(given.slice(0, -1) as never[]));
-  };
-}
-
-/** The refusal of a profile by what works on this machine only. */
-function onlyHere({ name }: Pick<ChosenProfile, 'name'>): CommandError {
-  return usageError(
-    `this works on this machine only, and the profile ${name} is for a server elsewhere`,
-    'leave --profile and REVEILLE_PROFILE out',
-  );
+  return inContext((context, ...args) => {
+    context.refuseProfile();
+    return act(context, ...args);
+  });
 }
 
 interface GivenOptions extends GlobalOptions {
   readonly context?: CommandContext;
 }
 
-function optionsOf(command: Command): GivenOptions {
-  return command.optsWithGlobals<GivenOptions>();
-}
-
 /** The context of an action: the option value `context` of the program, else one made from its options. */
 function contextOf(command: Command): CommandContext {
-  const { context, ...options } = optionsOf(command);
+  const { context, ...options } = command.optsWithGlobals<GivenOptions>();
   if (context !== undefined) return context;
   repeatInAdvice(placeOptionsOf(options));
   return new CommandContext(options);

@@ -1,4 +1,5 @@
-/** The words for a connection to a server that failed: what went wrong, and what to do about it. */
+/** The words for a connection to a server that failed: the cause, and advice. */
+import { unknownAuthorityCodes } from '../../lib/connections/certificate-errors.ts';
 
 /** A server that could not be connected to; the message names it. */
 export class ConnectionFailedError extends Error {
@@ -23,16 +24,11 @@ export interface ConnectionFailure {
 
 /** OpenSSL's codes for a certificate that is not trusted; its message says why. */
 const untrusted = new Set([
+  ...unknownAuthorityCodes,
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
   'CERT_SIGNATURE_FAILURE',
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
   'INVALID_CA',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 /** A peer that answers the beginning of TLS with something else. */
 const noTls = /wrong version number|packet length too long|http request/;

@@ -83,16 +83,6 @@ export function spanInWords(spanMs: number): string {
   return counted(count, word);
 }
 
-/** Before that nobody knows how long the rest takes. */
-const knownAfterMs = 1000;
-
-/** `12 seconds left`, of work of which a share from 0 to 1 is done; null: nobody knows. */
-export function restInWords(share: number, elapsedMs: number): string | null {
-  return elapsedMs >= knownAfterMs && share > 0
-    ? `${spanInWords((elapsedMs * (1 - share)) / share)} left`
-    : null;
-}
-
 /** The age of something observed. A time in the future means that the clock was set back. */
 export function ageInWords(atMs: number, nowMs: number): string {
   const ageMs = nowMs - atMs;

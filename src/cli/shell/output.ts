@@ -50,9 +50,12 @@ export class ProcessOutput implements Output {
   }
 }
 
+/** A dash stands for an absent value. */
+export type Cell = string | number | null | undefined;
+
 /** Aligns rows of equal length in columns two spaces apart; a cell stays one line, whatever is in it. */
-export function alignColumns(cells: readonly (readonly string[])[]): string {
-  const rows = cells.map((row) => row.map(showable));
+export function alignColumns(cells: readonly (readonly Cell[])[]): string {
+  const rows = cells.map((row) => row.map((cell) => showable(String(cell ?? '-'))));
   const widths: number[] = [];
   for (const row of rows)
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);

@@ -14,6 +14,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { urlToHttpOptions } from 'node:url';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import type { Clock } from '../../lib/clock.ts';
+import { unknownAuthorityCodes } from '../../lib/connections/certificate-errors.ts';
 import type { Webhook } from '../../model/registry.ts';
 import type { WebhookAnswer, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
 import { checkedLookup, type NameResolver, keptConnections, refuseAddress } from './checked-connections.ts';
@@ -214,17 +215,8 @@ function isReset({ code }: NodeJS.ErrnoException): boolean {
   return code === 'ECONNRESET' || code === 'EPIPE';
 }
 
-const untrusted: ReadonlySet<unknown> = new Set([
-  'CERT_UNTRUSTED',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 function describeTransportError(error: NodeJS.ErrnoException): string {
-  if (untrusted.has(error.code))
+  if (unknownAuthorityCodes.has(error.code ?? ''))
     return `the receiver's certificate is not trusted (${error.code}); name its authority's file in NODE_EXTRA_CA_CERTS`;
   // One for each address that was tried.
   const causes = error instanceof AggregateError ? (error.errors as Error[]) : [error];

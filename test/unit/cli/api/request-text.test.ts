@@ -31,15 +31,13 @@ test('a body is the text itself, and a GET has none', () => {
 });
 
 test('the permission follows from method and path, with or without its trailing slash', () => {
-  assert.deepEqual(permissionsFor('GET', '/v1/device/connectivity'), ['connectivity:read']);
-  assert.deepEqual(permissionsFor('GET', '/v1/device/wakeup-request/'), ['wakeup:write']);
-  assert.deepEqual(permissionsFor('GET', '/v1/device/message'), ['message:send']);
-  assert.deepEqual(permissionsFor('GET', '/v1/device/msgvoip-call-status'), ['call:read']);
-  assert.deepEqual(permissionsFor('GET', '/v1/device/msgvoip-call/end'), ['call:end']);
-  assert.deepEqual(permissionsFor('GET', '/v1/token/msgvoip/'), ['call:issue']);
-  assert.deepEqual(permissionsFor('GET', '/v1/events'), ['events:read']);
-  assert.deepEqual(permissionsFor('GET', '/v1/devices/'), ['device:read']);
-  assert.deepEqual(permissionsFor('DELETE', '/v1/devices'), ['device:write']);
+  for (const [method, path, permission] of [
+    ['GET', '/v1/device/connectivity', 'connectivity:read'],
+    ['POST', '/v1/device/wakeup-request/', 'wakeup:write'],
+    ['GET', '/v1/devices/', 'device:read'],
+    ['DELETE', '/v1/devices', 'device:write'],
+  ] as const)
+    assert.deepEqual(permissionsFor(method, path), [permission], path);
   assert.deepEqual(permissionsFor('GET', '/v1/other'), []);
 });
 

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import { addBackupCommand } from '../../../../src/cli/backup/backup-command.ts';
-import { describeContent, RowPace, sizeInWords } from '../../../../src/cli/backup/backup-view.ts';
+import { describeContent, sizeInWords } from '../../../../src/cli/backup/backup-view.ts';
 import { addRestoreCommand } from '../../../../src/cli/backup/restore-command.ts';
+import { Pace, rowsInWords } from '../../../../src/cli/shell/pace.ts';
 import { addVerifyCommand } from '../../../../src/cli/backup/verify-command.ts';
 import { openStoreAtRest } from '../../../../src/storage/lmdb/open-store.ts';
 import { commandScene, type CommandScene } from '../../../support/command-scene.ts';
@@ -75,11 +76,11 @@ test('a store that is not there cannot be backed up', async (t) => {
 
 test('progress says how far it is, and how long it takes once it can know', () => {
   let nowMs = 0;
-  const pace = new RowPace({ monotonicMs: () => nowMs }, 'copying');
-  assert.equal(pace.describe(10, 1000), 'copying: 1 %, 10 of 1000 rows');
+  const pace = new Pace({ monotonicMs: () => nowMs });
+  assert.equal(rowsInWords(pace, 'copying', 10, 1000), 'copying: 1 %, 10 of 1000 rows');
   nowMs = 5000;
-  assert.equal(pace.describe(250, 1000), 'copying: 25 %, 250 of 1000 rows, 15 seconds left');
-  assert.equal(pace.describe(0, 0), 'copying: 100 %, 0 of 0 rows, 0 seconds left');
+  assert.equal(rowsInWords(pace, 'copying', 250, 1000), 'copying: 25 %, 250 of 1000 rows, 15 seconds left');
+  assert.equal(rowsInWords(pace, 'copying', 0, 0), 'copying: 100 %, 0 of 0 rows, 0 seconds left');
 });
 
 test('content and size are in words', () => {

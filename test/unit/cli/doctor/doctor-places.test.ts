@@ -1,13 +1,18 @@
 /** The doctor's checks of the data directory, the listeners, a running server and NATS. */
 import assert from 'node:assert/strict';
-import { chmodSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { chmodSync, truncateSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { checkCluster } from '../../../../src/cli/doctor/doctor-cluster.ts';
-import { checkDirectory, isOpenable, judgeDisk } from '../../../../src/cli/doctor/doctor-directory.ts';
-import { checkListeners, judgeReadiness } from '../../../../src/cli/doctor/doctor-listeners.ts';
+import { checkDirectory, isOpenable } from '../../../../src/cli/doctor/doctor-directory.ts';
+import { checkListeners } from '../../../../src/cli/doctor/doctor-listeners.ts';
 import type { Finding } from '../../../../src/cli/doctor/finding.ts';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
+import { writeRuntimeFile } from '../../../../src/server/bootstrap/runtime-file.ts';
+import { ServerLock } from '../../../../src/storage/lmdb/data-directory.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
 import { freeListens } from '../../../support/server-process.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
@@ -38,17 +43,34 @@ for (const [name, freeBytes, storedBytes, state] of [
   ['little beside a small store', 0.9e9, 1e6, 'warn'],
   ['none', 50e6, 1e6, 'fail'],
 ] as const)
-  test(`a disk with ${name}: ${state}`, () => {
-    assert.equal(judgeDisk(freeBytes, storedBytes).state, state);
+  test(`a disk with ${name}: ${state}`, async (t) => {
+    const directory = temporaryDirectory(t);
+    const file = join(directory, 'state.mdb');
+    writeFileSync(file, '');
+    truncateSync(file, storedBytes);
+    const findings = await checkDirectory(directory, () => freeBytes);
+    assert.ok(inBrief(findings).includes(`disk ${state}`));
   });
 
-test('a running server that is not ready fails, with its reasons in words', () => {
-  const judged = (ready: boolean, reasons: string[]): Finding =>
-    judgeReadiness('process 7 runs here', { ready, reasons });
-  assert.equal(judged(true, []).state, 'ok');
-  assert.equal(judged(true, ['cluster']).state, 'warn');
-  const store = judged(false, ['store']);
-  assert.equal(store.state, 'fail');
+test('a running server that is not ready fails, with its reasons in words', async (t) => {
+  const directory = temporaryDirectory(t);
+  const context = new CommandContext({ dataDir: directory }, {});
+  let probe: object = {};
+  const server = createServer((_request, response) => response.end(JSON.stringify(probe)));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => void server.close());
+  const lock = new ServerLock(directory);
+  t.after(() => lock.release());
+  const { port } = server.address() as AddressInfo;
+  writeRuntimeFile(directory, { ops: `127.0.0.1:${port}` }, context.settings);
+  const judged = async (ready: boolean, reasons: string[]): Promise<Finding | undefined> => {
+    probe = { ready, reasons };
+    return (await checkListeners(context))[0];
+  };
+  assert.equal((await judged(true, []))?.state, 'ok');
+  assert.equal((await judged(true, ['cluster']))?.state, 'warn');
+  const store = await judged(false, ['store']);
+  assert.equal(store?.state, 'fail');
   assert.match(store.found, /is not ready \(store\)/);
   assert.match(String(store.advice), /the store takes no changes/);
 });

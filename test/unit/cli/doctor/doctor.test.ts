@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { CommandContext } from '../../../../src/cli/shell/command-context.ts';
 import { checkFiles } from '../../../../src/cli/doctor/doctor-files.ts';
-import { checkAddressSpace, checkMachine } from '../../../../src/cli/doctor/doctor-machine.ts';
+import { checkMachine, type Machine } from '../../../../src/cli/doctor/doctor-machine.ts';
 import type { Finding } from '../../../../src/cli/doctor/finding.ts';
 import { checkRegistry } from '../../../../src/cli/doctor/doctor-registry.ts';
 import type { AccessKeyId, ApplicationId } from '../../../../src/model/ids.ts';
@@ -12,15 +12,23 @@ import type { Credential } from '../../../../src/model/registry.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
-/** What the doctor finds of a machine that is well but for this. */
-async function found(check: string, machine: object, set: readonly string[] = []): Promise<Finding[]> {
-  const well = {
-    nodeVersion: '22.0.0',
-    openFilesMax: Infinity,
-    receiveBufferMax: null,
-    acceptQueueMax: null,
-  };
-  const findings = await checkMachine(new CommandContext({ set }, {}), { ...well, ...machine });
+const well: Machine = {
+  nodeVersion: '22.0.0',
+  openFilesMax: Infinity,
+  receiveBufferMax: null,
+  acceptQueueMax: null,
+  addressSpaceMax: Infinity,
+};
+
+/** The doctor's findings of a machine that is well but for this. */
+async function found(
+  check: string,
+  machine: Partial<Machine>,
+  set: readonly string[] = [],
+  clock = new DrivenClock(),
+): Promise<Finding[]> {
+  const context = new CommandContext({ set }, {}, { clock });
+  const findings = await checkMachine(context, { ...well, ...machine });
   return findings.filter((finding) => finding.check === check);
 }
 
@@ -146,18 +154,11 @@ test('an event that is still to come says that the clock was set back', async ()
 });
 
 test('a clock of a year before this release fails', async () => {
-  const clockAt = async (wallMs: number): Promise<string[]> => {
-    const context = { settings: new CommandContext({}, {}).settings, clock: new DrivenClock(wallMs) };
-    const findings = await checkMachine(context, {
-      nodeVersion: '22.0.0',
-      openFilesMax: Infinity,
-      receiveBufferMax: null,
-      acceptQueueMax: null,
-    });
-    return findings.filter(({ check }) => check === 'clock').map(({ state }) => state);
-  };
-  assert.deepEqual(await clockAt(Date.UTC(2026, 5)), ['ok']);
-  assert.deepEqual(await clockAt(Date.UTC(1970, 0, 2)), ['fail']);
+  for (const [wallMs, state] of [
+    [Date.UTC(2026, 5), 'ok'],
+    [Date.UTC(1970, 0, 2), 'fail'],
+  ] as const)
+    assert.deepEqual(await states('clock', {}, [], new DrivenClock(wallMs)), [state]);
 });
 
 test('a registry file that others can write is a warning that says what to do', (t) => {
@@ -188,8 +189,7 @@ test('where no setting names a file there is nothing to find', () => {
   assert.deepEqual(checkFiles(new CommandContext({}, {})), []);
 });
 
-test('a limit of the address space is a warning, since it is one of the store', () => {
-  assert.deepEqual(checkAddressSpace(Infinity), []);
-  const [finding] = checkAddressSpace(4_000_000_000);
-  assert.deepEqual([finding?.state, finding?.check], ['warn', 'address space']);
+test('a limit of the address space is a warning, since it is one of the store', async () => {
+  assert.deepEqual(await states('address space', {}), []);
+  assert.deepEqual(await states('address space', { addressSpaceMax: 4_000_000_000 }), ['warn']);
 });

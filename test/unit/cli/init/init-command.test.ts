@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { lookIntoRegistry } from '../../../../src/cli/admin/local-registry.ts';
 import { addInitCommand } from '../../../../src/cli/init/init-command.ts';
-import type { Dialogue } from '../../../../src/cli/shell/confirmation.ts';
+import type { Dialogue } from '../../../../src/cli/shell/dialogue.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { commandScene, type CommandScene, type CommandSources } from '../../../support/command-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';

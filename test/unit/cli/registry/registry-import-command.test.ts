@@ -28,8 +28,10 @@ interface ImportScene extends CommandScene {
 /** `answer`: of the person at the terminal; left out: nobody is there. */
 function importScene(t: Ending, answer?: (question: string) => boolean): ImportScene {
   const file = join(temporaryDirectory(t), 'registry.json');
-  const confirm = answer && ((question: string) => Promise.resolve(answer(question)));
-  const scene = commandScene(t, addRegistryCommand, { ...(confirm && { confirm }) });
+  const openDialogue =
+    answer &&
+    (() => ({ ask: async (question: string) => (answer(question) ? 'y' : 'n'), close: () => undefined }));
+  const scene = commandScene(t, addRegistryCommand, { ...(openDialogue && { openDialogue }) });
   return {
     ...scene,
     importing: async (registry, ...options) => {
@@ -77,7 +79,7 @@ test('a person is told what a replacing import deletes, and it happens after a y
   answer = true;
   await importing(withDevices('C'), '--replace');
   assert.deepEqual(await devices(), ['C']);
-  assert.deepEqual(asked, ['Delete them?', 'Delete them?']);
+  assert.deepEqual(asked, ['Delete them? [y/N]', 'Delete them? [y/N]']);
 });
 
 test('what a person has confirmed holds: more than that is not deleted', async (t) => {

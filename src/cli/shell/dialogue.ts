@@ -1,10 +1,7 @@
-/** Questions to the person at the terminal: one before what cannot be undone, or a dialogue of several. */
+/** A dialogue with the person at the terminal. */
 import { createInterface } from 'node:readline/promises';
 
-/** False: no. Rejects when `signal` is aborted. */
-export type Confirm = (question: string, signal: AbortSignal) => Promise<boolean>;
-
-/** Several questions, whose answers may be typed ahead. */
+/** One or several questions, whose answers may be typed ahead. */
 export interface Dialogue {
   /** The line that is typed, trimmed; null: the input has ended. Rejects when `signal` is aborted. */
   ask(question: string, signal: AbortSignal): Promise<string | null>;
@@ -35,20 +32,6 @@ function rejectionOf(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
   });
-}
-
-/** Null: standard input or standard error is no terminal. */
-export function confirmOnTerminal(): Confirm | null {
-  const open = dialogueOnTerminal();
-  if (open === null) return null;
-  return async (question, signal) => {
-    const dialogue = open();
-    try {
-      return isYes((await dialogue.ask(`${question} [y/N]`, signal)) ?? '');
-    } finally {
-      dialogue.close();
-    }
-  };
 }
 
 export function isYes(answer: string): boolean {

@@ -1,0 +1,35 @@
+/** The progress of long work as one line, with an estimate of the time that is left. */
+import type { Clock } from '../../lib/clock.ts';
+import { spanInWords } from './option-values.ts';
+
+/** An estimate from less time would be noise. */
+const estimateAfterMs = 1000;
+
+export class Pace {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  #verb: string | null = null;
+  #startedMs: number;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>) {
+    this.#clock = clock;
+    this.#startedMs = clock.monotonicMs();
+  }
+
+  /** `importing: 42 %, 400000 entries, 12 seconds left`. `verb`: the phase; `share`: its finished part, 0 to 1. */
+  describe(verb: string, share: number, ...more: readonly string[]): string {
+    const nowMs = this.#clock.monotonicMs();
+    // The first phase began with the work, any other when the one before it ended.
+    if (this.#verb !== null && this.#verb !== verb) this.#startedMs = nowMs;
+    this.#verb = verb;
+    const elapsedMs = nowMs - this.#startedMs;
+    const parts = [`${Math.floor(share * 100)} %`, ...more];
+    if (elapsedMs >= estimateAfterMs && share > 0)
+      parts.push(`${spanInWords((elapsedMs * (1 - share)) / share)} left`);
+    return `${verb}: ${parts.join(', ')}`;
+  }
+}
+
+/** The same for the rows of a store. */
+export function rowsInWords(pace: Pace, verb: string, rows: number, inAll: number): string {
+  return pace.describe(verb, inAll === 0 ? 1 : rows / inAll, `${rows} of ${inAll} rows`);
+}

@@ -1,0 +1,9 @@
+/** OpenSSL's codes for a certificate whose authority is not trusted: the file of that authority would help. */
+export const unknownAuthorityCodes: ReadonlySet<string> = new Set([
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
