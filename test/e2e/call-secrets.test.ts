@@ -63,7 +63,7 @@ test('no secret of a call is in a log, an event, a metric, an operator’s view,
   const commands = [
     ['calls', 'list'],
     ['status', 'TESTDEVICE01'],
-    ['bridge', 'list'],
+    ['registry', 'list', 'bridges'],
     ['token-key', 'list'],
   ];
   for (const words of commands)

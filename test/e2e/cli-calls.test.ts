@@ -121,7 +121,10 @@ test('a bridge is added to a running server, comes with its key, and is sent awa
   assert.equal((await cli('bridge', 'revoke', 'bridge-new')).stdout, 'bridge-new is revoked\n');
   assert.equal((await bridge.closed).code, 4401);
   await assert.rejects(connectBridge(server, { key }), LegRefused);
-  assert.match((await cli('bridge', 'list')).stdout, /^bridge-new +[0-9a-f]{64} +2818153 +true$/m);
+  assert.match(
+    (await cli('registry', 'list', 'bridges')).stdout,
+    /^bridge-new +[0-9a-f]{64} +2818153 +true$/m,
+  );
   await json('bridge', 'revoke', 'bridge-new', '--restore');
   const back = await connectBridge(server, { key });
   const replaced = await json<{ readonly key: string }>(
@@ -135,7 +138,7 @@ test('a bridge is added to a running server, comes with its key, and is sent awa
   assert.equal((await back.closed).code, 4401, 'who shows the old key is sent away');
   assert.notEqual(replaced.key, key);
   await (await connectBridge(server, { key: replaced.key })).close();
-  const bridges = JSON.stringify(await json('bridge', 'list'));
+  const bridges = JSON.stringify(await json('registry', 'list', 'bridges'));
   for (const secret of [key, replaced.key, testBridgeKeys.own]) assert.ok(!bridges.includes(secret));
 });
 

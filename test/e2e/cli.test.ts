@@ -75,40 +75,39 @@ test('sign makes the values of the vectors', async (t) => {
   }
 });
 
-test('a registry goes into a store at rest and comes out the same; what is wrong changes nothing', async (t) => {
-  const directory = temporaryDirectory(t);
-  const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
-  const imported = json(
-    await cli('registry', 'import', writeJson(t, 'registry.json', sampleRegistry), '--json'),
-  );
-  assert.deepEqual((imported as { counts: object }).counts, {
-    application: 1,
-    product: 1,
-    credential: 1,
-    device: 2,
-    webhook: 1,
-    bridge: 1,
-  });
-  assert.equal(statSync(directory).mode & 0o777, 0o700);
-  assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
-  const masked = await cli('registry', 'export');
-  assert.doesNotMatch(masked.stdout, /secret-1|secret-of-the-credential|whsec_/);
-
-  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 'the secret of NEW' }] };
-  const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong), '--replace');
-  assert.equal(refused.exitCode, 1);
-  assert.match(refused.stderr, /devices\[0\].*"NEW".*"none"/);
-  assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
-
-  const short = writeJson(t, 'short.json', {
-    devices: [{ ...sampleRegistry.devices[0], secret: 'guess me' }],
-  });
-  assert.match((await cli('registry', 'import', short)).stderr, /"TESTDEVICE01": secret .*16 characters/);
-  assert.equal((await cli('registry', 'import', short, ...allowShort)).exitCode, 0);
-});
-
 /** And nobody who carries media: there are no calls here. */
 const freePorts = settingArguments([...freeListens, 'media.process=none']);
+
+for (const [place, isRunning] of [
+  ['a store at rest', false],
+  ['a running server', true],
+] as const)
+  test(`a registry goes into ${place} and comes out the same; what is wrong is named and changes nothing`, async (t) => {
+    const directory = temporaryDirectory(t);
+    const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
+    if (isRunning) {
+      const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
+      await server.logged('ready');
+    }
+    const importing = (name: string, registry: unknown, ...more: string[]): Promise<CliResult> =>
+      cli('registry', 'import', writeJson(t, name, registry), ...more);
+    const imported = json(await importing('registry.json', sampleRegistry, '--json')) as { counts: object };
+    const counts = { application: 1, product: 1, credential: 1, device: 2, webhook: 1, bridge: 1 };
+    assert.deepEqual(imported.counts, counts);
+    assert.equal(statSync(directory).mode & 0o777, 0o700);
+    const masked = await cli('registry', 'export');
+    assert.doesNotMatch(masked.stdout, /secret-1|secret-of-the-credential|whsec_/);
+
+    const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 'the secret of NEW' }] };
+    const refused = await importing('wrong.json', wrong, '--replace', '--yes');
+    assert.equal(refused.exitCode, 1);
+    assert.match(refused.stderr, /wrong\.json: devices\[0\].*"NEW".*"none"/);
+    const short = { devices: [{ ...sampleRegistry.devices[0], secret: 'guess me' }] };
+    const guessable = await importing('short.json', short);
+    assert.match(guessable.stderr, /short\.json: devices\[0\].*"TESTDEVICE01": secret .*16 characters/);
+    assert.deepEqual(json(await cli('registry', 'export', '--with-secrets')), sampleRegistry);
+    if (!isRunning) assert.equal((await importing('short.json', short, ...allowShort)).exitCode, 0);
+  });
 
 test('serve --demo makes a demo application; its devices sleep, wake and are kicked; SIGTERM ends it with 0', async (t) => {
   const directory = join(temporaryDirectory(t), 'data');
@@ -170,37 +169,5 @@ test('serve --demo makes a demo application; its devices sleep, wake and are kic
   const secondServer = await cli('serve', ...freePorts);
   assert.equal(secondServer.exitCode, 1);
   assert.match(secondServer.stderr, new RegExp(`in use by process ${server.pid}`));
-  assert.equal(await server.stop('SIGTERM'), 0);
-});
-
-test('a registry goes into a running server, and one bad entry is named', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  const cli = (...args: string[]): Promise<CliResult> => runCli([...args, '--data-dir', directory]);
-  const server = new LongCommand(t, ['serve', '--data-dir', directory, ...freePorts]);
-  await server.line((line) => line.includes('"msg":"ready"'));
-  json(
-    await cli(
-      'registry',
-      'import',
-      writeJson(t, 'registry.json', sampleRegistry),
-      '--replace',
-      '--yes',
-      '--json',
-    ),
-  );
-  const wrong = { devices: [{ device_id: 'NEW', product_id: 'none', secret: 'the secret of NEW' }] };
-  const refused = await cli('registry', 'import', writeJson(t, 'wrong.json', wrong));
-  assert.equal(refused.exitCode, 1);
-  assert.match(refused.stderr, /wrong\.json: devices\[0\].*"NEW".*"none"/);
-  const short = { devices: [{ ...sampleRegistry.devices[0], secret: 'guess me' }] };
-  const guessable = await cli('registry', 'import', writeJson(t, 'short.json', short));
-  assert.match(guessable.stderr, /short\.json: devices\[0\].*"TESTDEVICE01": secret .*16 characters/);
-  const added = await cli('device', 'add', 'SHORT', '--product', 'doorbell', '--secret', 'guess me');
-  assert.match(added.stderr, /secret .*16 characters.*registry\.allow_short_secrets/);
-  assert.deepEqual(
-    json(await cli('registry', 'export', '--with-secrets')),
-    sampleRegistry,
-    'and nothing else',
-  );
   assert.equal(await server.stop('SIGTERM'), 0);
 });

@@ -4,6 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Command } from 'commander';
+import type { AuditLine } from '../../src/model/audit.ts';
 import { addCredentialCommand } from '../../src/cli/admin/credential-command.ts';
 import { addDeviceCommand } from '../../src/cli/admin/device-command.ts';
 import { addWebhookCommand } from '../../src/cli/admin/webhook-command.ts';
@@ -14,11 +15,12 @@ import { commandScene, type CommandScene } from '../support/command-scene.ts';
 import { opsOf } from '../support/driven-server.ts';
 import { sampleRegistry } from '../support/registry-entries.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
-import { startTestServer } from '../support/test-server.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 const url = 'https://backend.example/new';
 
 interface RegistryScene extends CommandScene {
+  readonly server: TestServer;
   /** The entry as an operator reads it. Rejects when there is none. */
   readonly found: (kind: 'device' | 'product' | 'webhook', id: string) => Promise<Record<string, unknown>>;
 }
@@ -42,11 +44,11 @@ async function registryScene(t: Ending): Promise<RegistryScene> {
     );
     return entry;
   };
-  return { ...scene, found };
+  return { ...scene, server, found };
 }
 
-test('an application and its product are added, shown and, when nothing refers to them any more, removed', async (t) => {
-  const { run, output } = await registryScene(t);
+test('an application and its product are added, shown and, when nothing refers to them any more, removed, each a line of the audit log', async (t) => {
+  const { run, output, server } = await registryScene(t);
   await run('application', 'add', 'new', '--name', 'another');
   await run('product', 'add', 'bell', '--app', 'new');
   await run('product', 'show', 'bell');
@@ -65,6 +67,38 @@ test('an application and its product are added, shown and, when nothing refers t
   await run('application', 'remove', 'new');
   await run('registry', 'list', 'applications');
   assert.deepEqual(output.json, { applications: sampleRegistry.applications, next: null });
+  const lines = server.log.lines.filter(({ message }) => message === 'audit').map(({ fields }) => fields);
+  const told = (lines as unknown as AuditLine[]).map(({ action, result }) => `${action} ${result}`);
+  assert.deepEqual(told.slice(-8), [
+    'application.add ok',
+    'product.add ok',
+    'device.add ok',
+    'product.remove refused',
+    'application.remove refused',
+    'device.remove ok',
+    'product.remove ok',
+    'application.remove ok',
+  ]);
+});
+
+test('moments in milliseconds are refused by every change of the registry, with that guess', async (t) => {
+  const server = await startTestServer();
+  t.after(() => server.stop());
+  const ops = opsOf(server);
+  const app_id = server.credentials.all.appId;
+  const ms = 1_795_163_400_000;
+  const changes: readonly [path: string, field: string, body: object][] = [
+    ['/v1/device/add', 'expires_at', { device_id: 'D', product_id: 'doorbell' }],
+    ['/v1/device/set', 'expires_at', { device_id: 'TESTDEVICE01' }],
+    ['/v1/credential/create', 'not_before', { app_id }],
+    ['/v1/credential/create', 'not_after', { app_id }],
+  ];
+  for (const [path, field, body] of changes)
+    await assert.rejects(
+      ops.change(path, { ...body, [field]: ms }),
+      new RegExp(`${field}.*at most 253402300799.*not milliseconds`),
+      path,
+    );
 });
 
 test('an application without products keeps its access keys until they are removed', async (t) => {
@@ -163,9 +197,10 @@ test('an access key is rotated and revoked', async (t) => {
 });
 
 test('a webhook is added with a secret that is made, and removed by its URL', async (t) => {
-  const { run, output, found } = await registryScene(t);
+  const { run, output, found, server } = await registryScene(t);
   await run('webhook', 'add', url, '--app', '2818153', '--type', 'device.signal.online');
   const { webhook } = output.json as { webhook: { secret: string } };
+  assert.equal(JSON.stringify(server.log.lines).includes(webhook.secret), false);
   assert.match(webhook.secret, /^whsec_[\w+/]{43}=$/);
   assert.deepEqual(await found('webhook', `2818153 ${url}`), {
     app_id: '2818153',

@@ -74,7 +74,7 @@ test(
       (await cli('calls', 'watch')).stderr,
       /^no call is live\n {2}hold one: .*simulate --call DEVICE/,
     );
-    assert.equal((await cli('bridge', 'list')).stdout, 'no bridges\n');
+    assert.equal((await cli('registry', 'list', 'bridges')).stdout, 'no bridges\n');
   },
 );
 
@@ -99,7 +99,7 @@ test(
     assert.equal((await cli('calls', 'end', String(session))).exitCode, 0);
     assert.equal(await call.ended, 0);
     await told(call, ({ state, reason }) => state === 'ended' && reason === 'cancelled');
-    const { bridges } = await jsonOf('bridge', 'list');
+    const { bridges } = await jsonOf('registry', 'list', 'bridges');
     assert.deepEqual(
       (bridges as readonly { bridge_id: string }[]).map(({ bridge_id: id }) => id),
       ['of-others'],
@@ -124,10 +124,10 @@ test(
     assert.equal(added.exitCode, 0, added.stderr);
     const call = new LongCommand(t, ['simulate', '--call', device, '--json', '--profile', 'lab'], env);
     await told(call, isConnected);
-    assert.match((await cli('bridge', 'list')).stdout, /SIMULATED-BRIDGE-/);
+    assert.match((await cli('registry', 'list', 'bridges')).stdout, /SIMULATED-BRIDGE-/);
     call.hangUp();
     assert.equal(await call.ended, 0);
-    assert.doesNotMatch((await cli('bridge', 'list')).stdout, /SIMULATED-BRIDGE-/);
+    assert.doesNotMatch((await cli('registry', 'list', 'bridges')).stdout, /SIMULATED-BRIDGE-/);
   },
 );
 

@@ -1,34 +1,24 @@
 /** `reveille call`: sends a signed request and prints the answer. */
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import type { RawAnswer } from '../../client/reveille-client.ts';
-import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
 import { addApiOptions, withApi, type ApiOptions } from './api-access.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import {
-  parseMethod,
-  parseTarget,
+  addRequestOptions,
   permissionsFor,
   readRequestBody,
+  type RequestOptions,
   type RequestTarget,
 } from './request-text.ts';
 
-interface CallOptions extends ApiOptions {
-  readonly body?: string;
+interface CallOptions extends ApiOptions, RequestOptions {
   readonly requestId?: string;
-  readonly headerSet: HeaderSet;
 }
 
 export function addCallCommand(program: Command): void {
-  const command = program
-    .command('call')
+  const command = addRequestOptions(program.command('call'))
     .description('Send a signed request and print the answer. Exits 1 unless its code is 0.')
-    .argument('<method>', 'GET, POST, …', parseMethod)
-    .argument('<target>', 'path and query, as sent', parseTarget)
-    .option('--body <json>', 'the body, or @FILE')
     .option('--request-id <id>', 'X-Request-ID')
-    .addOption(
-      new Option('--header-set <set>', 'the signed headers').choices(['long', 'short']).default('long'),
-    )
     .addHelpText(
       'after',
       examples(

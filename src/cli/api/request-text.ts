@@ -2,9 +2,10 @@
 import { createHash, type X509Certificate } from 'node:crypto';
 import { showableLines } from '../../lib/showable-text.ts';
 import { readFileSync } from 'node:fs';
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { apiRoutes } from '../../gateways/api/routes.ts';
 import type { Permission } from '../../model/registry.ts';
+import type { HeaderSet } from '../../protocol/tgv1/signing-headers.ts';
 import { hasBody } from '../../protocol/tgv1/signature.ts';
 import { usageError } from '../shell/command-error.ts';
 
@@ -12,6 +13,22 @@ export interface RequestTarget {
   readonly path: string;
   /** Without the question mark. */
   readonly rawQuery: string;
+}
+
+/** The request of a command that signs one by hand. */
+export interface RequestOptions {
+  readonly body?: string;
+  readonly headerSet: HeaderSet;
+}
+
+export function addRequestOptions(command: Command): Command {
+  return command
+    .argument('<method>', 'GET, POST, …', parseMethod)
+    .argument('<target>', 'path and query, as sent', parseTarget)
+    .option('--body <json>', 'the body, or @FILE')
+    .addOption(
+      new Option('--header-set <set>', 'the signed headers').choices(['long', 'short']).default('long'),
+    );
 }
 
 /** A path and its query as they go over the wire. Throws InvalidArgumentError. */

@@ -1,24 +1,22 @@
 /** `reveille sign`: the headers of a signed request, a ready curl line, or every value on the way. */
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { explainSigning, type SigningSteps } from '../../protocol/tgv1/sign-request.ts';
-import { type HeaderSet, parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
+import { parseSigningDate } from '../../protocol/tgv1/signing-headers.ts';
 import { addUrlOption, findApi } from './api-access.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { addCredentialOption, findCredential, type CredentialOptions } from './credential-source.ts';
 import {
+  addRequestOptions,
   curlLine,
   formatTarget,
-  parseMethod,
-  parseTarget,
   permissionsFor,
   readRequestBody,
+  type RequestOptions,
   type RequestTarget,
 } from './request-text.ts';
 
-interface SignOptions extends CredentialOptions {
-  readonly body?: string;
+interface SignOptions extends CredentialOptions, RequestOptions {
   readonly contentType?: string;
-  readonly headerSet: HeaderSet;
   /** Wall milliseconds. */
   readonly date?: number;
   readonly url?: string;
@@ -27,16 +25,9 @@ interface SignOptions extends CredentialOptions {
 }
 
 export function addSignCommand(program: Command): void {
-  const command = program
-    .command('sign')
+  const command = addRequestOptions(program.command('sign'))
     .description('Sign a request by hand (TGV1-HMAC-SHA256): print its headers, a curl line, or every step.')
-    .argument('<method>', 'GET, POST, …', parseMethod)
-    .argument('<target>', 'path and query, as sent', parseTarget)
-    .option('--body <json>', 'the body, or @FILE')
     .option('--content-type <type>', 'of a body (default: application/json)')
-    .addOption(
-      new Option('--header-set <set>', 'the signed headers').choices(['long', 'short']).default('long'),
-    )
     .option('--date <date>', 'X-Tg-Date, like 20261120T083000Z (default: now)', parseDateOption)
     .addOption(new Option('--curl', 'print a curl line').conflicts('explain'))
     .option('--explain', 'print every intermediate value, to compare with those of a client')

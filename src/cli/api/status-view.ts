@@ -99,21 +99,16 @@ export function statusText(status: DeviceStatus): string {
   return parts.join('\n\n');
 }
 
+/** The times of a connection. */
+const latest = ['login', 'heartbeat', 'offline'] as const;
+
 function connectionRows(
   name: string,
   openWord: string,
   connection: ConnectionStatus,
   nowMs: number,
 ): string[][] {
-  const {
-    state,
-    session,
-    epoch,
-    node,
-    reason,
-    last_login_at: login,
-    last_heartbeat_at: heartbeat,
-  } = connection;
+  const { state, session, epoch, node, reason } = connection;
   if (state === 'never') return [[name, 'never logged in']];
   const since = sinceOf(connection);
   const sinceText = since === null ? '' : ` since ${withAge(since, nowMs)}`;
@@ -126,12 +121,10 @@ function connectionRows(
   return [
     [name, words[state] + sinceText],
     ['  session', `${session ?? 'none'}, epoch ${epoch}${place}`],
-    ['  last login', login === null ? 'never' : withAge(login, nowMs)],
-    ['  last heartbeat', heartbeat === null ? 'never' : withAge(heartbeat, nowMs)],
-    [
-      '  last offline',
-      connection.last_offline_at === null ? 'never' : withAge(connection.last_offline_at, nowMs),
-    ],
+    ...latest.map((what) => {
+      const at = connection[`last_${what}_at`];
+      return [`  last ${what}`, at === null ? 'never' : withAge(at, nowMs)];
+    }),
   ];
 }
 

@@ -25,6 +25,7 @@ import {
   announceConsole,
   checkStart,
   consoleUrl,
+  dieLogging,
   dieOfTheUnexpected,
   onHangup,
   refuseStart,
@@ -117,11 +118,7 @@ class AloneServer {
       startSuccessor: () => startSuccessor(clock, process.argv[1] ?? '', successorArguments()),
       restart: (takeOver) => this.#serverOf(takeOver),
       handedOver: () => this.#handedOver(),
-      failed: (error) => {
-        log.error({ err: error }, 'fatal: this release cannot go on either');
-        logging.flushNow();
-        process.exit(1);
-      },
+      failed: (error) => dieLogging(logging, error, 'fatal: the old release cannot continue'),
     });
   }
 

@@ -30,7 +30,7 @@ import { LinkedSuccessor } from '../../server/upgrade/successor.ts';
 import { SupervisedPredecessorLine, SupervisedSuccessorLine } from '../../server/upgrade/supervised-lines.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import type { CommandContext } from '../shell/command-context.ts';
-import { checkStart, dieOfTheUnexpected } from './serving-end.ts';
+import { checkStart, dieLogging, dieOfTheUnexpected } from './serving-end.ts';
 
 export async function serveSupervised(context: CommandContext): Promise<void> {
   const { startServer } = await import('../../server/bootstrap/server.ts');
@@ -137,11 +137,7 @@ class SupervisedProcess {
       startSuccessor: () => new LinkedSuccessor(clock, (this.successor = new SupervisedSuccessorLine())),
       restart: (takeOver) => this.#serve(this.#settings, takeOver),
       handedOver: () => undefined,
-      failed: (error) => {
-        this.logging.log.error({ err: error }, 'fatal: this process cannot go on either');
-        this.logging.flushNow();
-        process.exit(1);
-      },
+      failed: (error) => dieLogging(this.logging, error, 'fatal: the old process cannot continue'),
     });
   }
 

@@ -124,13 +124,14 @@ function endErrorLine(): void {
 export function dieOfTheUnexpected(logging: Logging): void {
   logConsole(logging);
   emptyCoreDumps(logging.log);
-  const die = (error: unknown): void => {
-    logging.log.error({ err: error }, 'fatal: unexpected error');
-    logging.flushNow();
-    process.exit(1);
-  };
-  process.on('uncaughtException', die);
-  process.on('unhandledRejection', die);
+  process.on('uncaughtException', (error) => dieLogging(logging, error, 'fatal: unexpected error'));
+  process.on('unhandledRejection', (error) => dieLogging(logging, error, 'fatal: unexpected error'));
+}
+
+export function dieLogging({ log, flushNow }: Logging, error: unknown, sentence: string): never {
+  log.error({ err: error }, sentence);
+  flushNow();
+  process.exit(1);
 }
 
 /**
