@@ -79,20 +79,15 @@ export class OpsClient {
 
   /** The answer to a question; nothing changes by it. Throws an OpsUnavailableError when no answer came, and when `signal` gave it up. */
   async ask<Answer>(path: string, query = new URLSearchParams(), signal?: AbortSignal): Promise<Answer> {
-    const response = await this.#send(`${path}?${query.toString()}`, { method: 'GET', signal }, (sent) =>
-      Promise.resolve(void sent.end()),
-    );
-    return this.#read<Answer>(response);
+    const address = `${path}?${query.toString()}`;
+    return this.#read<Answer>(await this.#send(address, { method: 'GET', signal }, (sent) => sent.end()));
   }
 
   /** The answer to one change, which is a line in the audit log. */
   async change<Answer>(path: string, body: object): Promise<Answer> {
     const json = JSON.stringify(body);
     const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(json) };
-    const response = await this.#send(path, { method: 'POST', headers }, (sent) =>
-      Promise.resolve(void sent.end(json)),
-    );
-    return this.#read<Answer>(response);
+    return this.#read<Answer>(await this.#send(path, { method: 'POST', headers }, (sent) => sent.end(json)));
   }
 
   /**
@@ -140,13 +135,13 @@ export class OpsClient {
   #send(
     path: string,
     { method, headers, signal }: Sending,
-    write: (sent: ReturnType<typeof request>) => Promise<void>,
+    write: (sent: ReturnType<typeof request>) => unknown,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const options = { method, headers: { ...headers, Authorization: `Bearer ${this.#token}` } };
       const send = this.#origin.startsWith('https:') ? secureRequest : request;
       const sent = send(this.#origin + path, {
-        ...options,
+        method,
+        headers: { ...headers, Authorization: `Bearer ${this.#token}` },
         ...this.#trust,
         agent: false,
         ...(signal && { signal }),
@@ -159,7 +154,7 @@ export class OpsClient {
         else void readRefusal(response).then(reject, fail);
       });
       // An answer before the end of the body breaks the upload; the answer says more than that error.
-      write(sent).catch(() => undefined);
+      Promise.resolve(write(sent)).catch(() => undefined);
     });
   }
 

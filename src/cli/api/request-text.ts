@@ -32,7 +32,7 @@ export function addRequestOptions(command: Command): Command {
 }
 
 /** A path and its query as they go over the wire. Throws InvalidArgumentError. */
-export function parseTarget(text: string): RequestTarget {
+function parseTarget(text: string): RequestTarget {
   if (!text.startsWith('/'))
     throw new InvalidArgumentError('Expected a path like /v1/device/connectivity?device_id=ID.');
   if (!/^[\x21-\x22\x24-\x7e]+$/.test(text))
@@ -48,7 +48,7 @@ export function formatTarget({ path, rawQuery }: RequestTarget): string {
 }
 
 /** The method in upper case. Throws InvalidArgumentError. */
-export function parseMethod(text: string): string {
+function parseMethod(text: string): string {
   if (!/^[A-Za-z]{1,16}$/.test(text)) throw new InvalidArgumentError('Expected a method like GET or POST.');
   return text.toUpperCase();
 }

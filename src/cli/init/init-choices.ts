@@ -53,19 +53,6 @@ interface Question {
   readonly check: Check;
 }
 
-const none: InitChoices = {
-  host: '',
-  port: '',
-  advertise: '',
-  tlsCert: '',
-  tlsKey: '',
-  sleepTls: '',
-  app: '',
-  product: '',
-  device: '',
-  secrets: '',
-};
-
 /** In the order in which they are asked. */
 function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
   return [
@@ -153,8 +140,12 @@ export async function chooseAll(
   dialogue: Dialogue | null,
   { signal, remark }: { readonly signal: AbortSignal; readonly remark: (text: string) => void },
 ): Promise<InitChoices> {
-  let choices = none;
-  for (const { name, option, text, usual = () => '', isOpen = () => true, check } of questions(checks)) {
+  const all = questions(checks);
+  let choices: InitChoices = Object.fromEntries(all.map(({ name }) => [name, ''])) as Record<
+    ChoiceName,
+    string
+  >;
+  for (const { name, option, text, usual = () => '', isOpen = () => true, check } of all) {
     const fixed = given[name];
     for (;;) {
       const isAsked = fixed === undefined && dialogue !== null && isOpen(choices);

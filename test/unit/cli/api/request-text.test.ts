@@ -1,27 +1,32 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InvalidArgumentError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { CommandError } from '../../../../src/cli/shell/command-error.ts';
 import {
+  addRequestOptions,
+  curlLine,
   formatTarget,
-  parseMethod,
-  parseTarget,
   permissionsFor,
   readRequestBody,
-  curlLine,
+  type RequestTarget,
 } from '../../../../src/cli/api/request-text.ts';
+
+/** As a command line is parsed. */
+function parsed(method: string, target: string): unknown[] {
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
+  return addRequestOptions(command).parse([method, target], { from: 'user' }).processedArgs;
+}
 
 test('a target is path and raw query, and nothing in it is changed', () => {
   for (const text of ['/v1/x', '/v1/x?a=%20+&b', '/v1//x/?a?b'])
-    assert.equal(formatTarget(parseTarget(text)), text);
-  assert.deepEqual(parseTarget('/p?a=1?2'), { path: '/p', rawQuery: 'a=1?2' });
+    assert.equal(formatTarget(parsed('GET', text)[1] as RequestTarget), text);
+  assert.deepEqual(parsed('post', '/p?a=1?2'), ['POST', { path: '/p', rawQuery: 'a=1?2' }]);
 });
 
-test('what HTTP cannot carry is refused', () => {
+test('a method or a target that HTTP cannot carry is refused', () => {
   for (const wrong of ['', 'v1', '/a b', '/a#b', '/门', '/a\r\nX: y'])
-    assert.throws(() => parseTarget(wrong), InvalidArgumentError, wrong);
-  for (const wrong of ['', 'GE T', '-']) assert.throws(() => parseMethod(wrong), InvalidArgumentError, wrong);
-  assert.equal(parseMethod('post'), 'POST');
+    assert.throws(() => parsed('GET', wrong), CommanderError, wrong);
+  for (const wrong of ['', 'GE T', 'G3']) assert.throws(() => parsed(wrong, '/'), CommanderError, wrong);
 });
 
 test('a body is the text itself, and a GET has none', () => {

@@ -8,10 +8,32 @@ import { ReveilleProtocolError, ReveilleUnreachableError } from '../../../../src
 import { SettingsError } from '../../../../src/server/config/settings.ts';
 import { StoreOpenError } from '../../../../src/storage/lmdb/store-format.ts';
 
-test('what a command could not do exits 1 and says what to do next', () => {
-  const failure = describeFailure(new CommandError('no server runs', 'start one'), false);
-  assert.deepEqual(failure, { exitCode: 1, lines: ['no server runs', '  start one'] });
-});
+const unreachable = new ReveilleUnreachableError(
+  'http://127.0.0.1:1',
+  false,
+  Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+);
+const unlike = new ReveilleProtocolError('http://127.0.0.1:1', 431, 'no envelope');
+for (const [what, error, exitCode, lines] of [
+  ['a command failed', new CommandError('no server runs', 'start one'), 1, ['no server runs', '  start one']],
+  [
+    'a server cannot be reached',
+    unreachable,
+    1,
+    [
+      'no answer from http://127.0.0.1:1: nothing listens there',
+      '  start the server, or name another with --url http://host:port',
+    ],
+  ],
+  ['another server answers', unlike, 1, [unlike.message]],
+  ['the usage is wrong', usageError('given together'), 2, ['given together']],
+  ['help was asked for', new CommanderError(0, 'commander.helpDisplayed', ''), 0, []],
+  ['settings are wrong', new SettingsError(['api.listen: wrong', 'x: y']), 2, ['api.listen: wrong', 'x: y']],
+  ['the store does not open', new StoreOpenError('in use'), 1, ['in use']],
+] as const)
+  test(`where ${what} the exit code is ${exitCode}, with its sentences and no stack`, () => {
+    assert.deepEqual(describeFailure(error, false), { exitCode, lines });
+  });
 
 test('for machines a failure is one JSON object', () => {
   const { exitCode, lines } = describeFailure(new CommandError('no server runs', 'start one'), true);
@@ -20,24 +42,6 @@ test('for machines a failure is one JSON object', () => {
     lines.map((line) => JSON.parse(line) as unknown),
     [{ error: 'no server runs', advice: ['start one'] }],
   );
-});
-
-test('a server that cannot be reached, or is none of ours, exits 1 without a stack', () => {
-  const cause = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
-  const silent = new ReveilleUnreachableError('http://127.0.0.1:1', false, cause);
-  assert.deepEqual(describeFailure(silent, false), {
-    exitCode: 1,
-    lines: [
-      'no answer from http://127.0.0.1:1: nothing listens there',
-      '  start the server, or name another with --url http://host:port',
-    ],
-  });
-  const other = new ReveilleProtocolError('http://127.0.0.1:1', 431, 'no envelope');
-  assert.deepEqual(describeFailure(other, false), { exitCode: 1, lines: [other.message] });
-});
-
-test('a usage that cannot be exits 2', () => {
-  assert.equal(describeFailure(usageError('given together'), false).exitCode, 2);
 });
 
 test('words that commander does not know are reported like any other failure', () => {
@@ -56,18 +60,7 @@ test('words that commander does not know are reported like any other failure', (
   assert.deepEqual(JSON.parse(lines[0] ?? ''), { error: "unknown option '--a'", advice });
 });
 
-test('help that was asked for exits 0', () => {
-  assert.equal(describeFailure(new CommanderError(0, 'commander.helpDisplayed', ''), false).exitCode, 0);
-});
-
-test('settings that are wrong exit 2, a line for each', () => {
-  const failure = describeFailure(new SettingsError(['api.listen: wrong', 'log.level: wrong']), false);
-  assert.deepEqual(failure, { exitCode: 2, lines: ['api.listen: wrong', 'log.level: wrong'] });
-});
-
-test('what the store and the system refuse is a sentence without a stack', () => {
-  const stored = describeFailure(new StoreOpenError('in use'), false);
-  assert.deepEqual(stored, { exitCode: 1, lines: ['in use'] });
+test('a refusal of the system is a sentence without a stack', () => {
   const missing = '/nowhere/at/all';
   try {
     statSync(missing);
