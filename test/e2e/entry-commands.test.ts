@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Command } from 'commander';
 import type { AuditLine } from '../../src/model/audit.ts';
+import { addBridgeCommand } from '../../src/cli/admin/bridge-command.ts';
 import { addCredentialCommand } from '../../src/cli/admin/credential-command.ts';
 import { addDeviceCommand } from '../../src/cli/admin/device-command.ts';
 import { addWebhookCommand } from '../../src/cli/admin/webhook-command.ts';
@@ -31,6 +32,7 @@ async function registryScene(t: Ending): Promise<RegistryScene> {
   const addAll = (program: Command): void => {
     for (const add of [addApplicationCommand, addProductCommand, addDeviceCommand]) add(program);
     for (const add of [addCredentialCommand, addWebhookCommand, addRegistryCommand]) add(program);
+    addBridgeCommand(program);
   };
   const scene = commandScene(t, addAll, { dataDir: server.dataDirectory });
   const file = join(temporaryDirectory(t), 'registry.json');
@@ -134,6 +136,8 @@ test('what is missing is named, with the list of its kind', async (t) => {
     ['no product "none" in the registry', 'products', ['device', 'set', 'TESTDEVICE01', '--product', 'none']],
     ['no device "none" in the registry', 'devices', ['device', 'remove', 'none']],
     ['no application "none" in the registry', 'applications', ['application', 'show', 'none']],
+    ['no application "none" in the registry', 'applications', ['bridge', 'add', 'B', '--app', 'none']],
+    ['no bridge "none" in the registry', 'bridges', ['bridge', 'revoke', 'none']],
   ];
   for (const [message, list, args] of cases)
     await assert.rejects(run(...args), (error: Error & { advice: string }) => {

@@ -55,10 +55,10 @@ export function addDevicesCommand(program: Command): void {
   const list = devices
     .command('list')
     .description('List devices, a line each, without secrets.')
-    .option('--product <id>', 'of this product')
-    .option('--prefix <text>', 'whose id begins with it')
-    .option('--online', 'that are online')
-    .option('--offline', 'that are not online')
+    .option('--product <id>', 'only of this product')
+    .option('--prefix <text>', 'only ids that begin with it')
+    .option('--online', 'only those online')
+    .option('--offline', 'only those not online')
     .addHelpText('after', examples('devices list --product doorbell --online'))
     .action(inContext(listDevices));
   const add = devices
