@@ -9,6 +9,16 @@ export function readTextFile(path: string | number): string {
   return bytes.subarray(hasByteOrderMark(bytes) ? 3 : 0).toString();
 }
 
+/** The value in a JSON file. Throws like `readTextFile`, and without a word of the text, which may be a secret, where it is no JSON. */
+export function readJsonFile(path: string): unknown {
+  const text = readTextFile(path);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is no JSON');
+  }
+}
+
 /** The mark of UTF-8. */
 export function hasByteOrderMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;

@@ -4,7 +4,8 @@
  */
 import type { Command } from 'commander';
 import { wallSeconds } from '../../lib/clock.ts';
-import { readTextFile } from '../../lib/text-file.ts';
+import { messageOf } from '../../lib/result.ts';
+import { readJsonFile } from '../../lib/text-file.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import {
   holdsPermission,
@@ -75,11 +76,9 @@ function credentialOfEnvironment(env: SettingsSources['env']): SigningCredential
 export function readCredentialFile(path: string): StoredCredential {
   let given: unknown;
   try {
-    given = JSON.parse(readTextFile(path));
+    given = readJsonFile(path);
   } catch (error) {
-    // A parser quotes what it could not read, which may be the secret.
-    const reason = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
-    throw new CommandError(`the credential file ${path} cannot be read: ${reason}`);
+    throw new CommandError(`the credential file ${path} cannot be read: ${messageOf(error)}`);
   }
   const { access_key_id, secret_key, app_id } = Object(given) as Record<string, unknown>;
   if (typeof access_key_id !== 'string' || typeof secret_key !== 'string' || typeof app_id !== 'string')

@@ -8,7 +8,7 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { parseOrigin } from '../../client/http-transport.ts';
 import { messageOf } from '../../lib/result.ts';
-import { readTextFile } from '../../lib/text-file.ts';
+import { readJsonFile } from '../../lib/text-file.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import { CommandError, reveilleCommand, usageError } from '../shell/command-error.ts';
 
@@ -67,10 +67,9 @@ export function readProfiles(path: string): Profiles {
 function parseProfiles(path: string): Profiles {
   let given: unknown;
   try {
-    given = JSON.parse(readTextFile(path));
+    given = readJsonFile(path);
   } catch (error) {
-    // A parser quotes what it could not read, which may be a secret.
-    throw unusable(path, error instanceof SyntaxError ? 'it is no JSON' : messageOf(error));
+    throw unusable(path, messageOf(error));
   }
   const parsed = profilesForm.safeParse(given);
   if (parsed.success) return parsed.data;

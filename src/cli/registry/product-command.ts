@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { messageOf } from '../../lib/result.ts';
 import { showable } from '../../lib/showable-text.ts';
-import { readTextFile } from '../../lib/text-file.ts';
+import { readJsonFile } from '../../lib/text-file.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { CommandError } from '../shell/command-error.ts';
@@ -49,8 +49,8 @@ async function addProduct(
 
 function readJson(file: string): unknown {
   try {
-    return JSON.parse(readTextFile(file));
+    return readJsonFile(file);
   } catch (error) {
-    throw new CommandError(`${file} cannot be read as JSON: ${messageOf(error)}`);
+    throw new CommandError(`the defaults in ${file} cannot be read: ${messageOf(error)}`);
   }
 }
