@@ -30,7 +30,8 @@ export function addClusterCommand(program: Command): void {
 
 async function showStatus(context: CommandContext): Promise<void> {
   const cluster = await opsClient(context).ask<ClusterJson>('/v1/cluster');
-  context.output.answer(cluster, `${tableOf(cluster.members)}${staleNotice(cluster)}`);
+  const table = alignColumns([head, ...cluster.members.map(rowOf)]);
+  context.output.answer(cluster, table + staleNotice(cluster));
   if (cluster.stale || cluster.members.some(({ state }) => state !== 'up')) process.exitCode = 1;
 }
 
@@ -64,10 +65,6 @@ function seconds(ms: number): string {
 }
 
 const head = ['member', 'role', 'state', 'pid', 'sleep', 'signal', 'outbox', 'lag', 'age', 'restarts'];
-
-function tableOf(members: readonly MemberJson[]): string {
-  return alignColumns([head, ...members.map(rowOf)]);
-}
 
 /** A dash stands for what a member that does not answer leaves unknown. */
 function rowOf(member: MemberJson): Cell[] {

@@ -102,7 +102,13 @@ async function listDevices(context: CommandContext, options: ListOptions): Promi
 
 async function addDevice(context: CommandContext, deviceId: string, options: AddOptions): Promise<void> {
   const { product: product_id, secret, expires: expires_at, label } = options;
-  const entry = { device_id: deviceId, product_id, secret, expires_at, labels: addedLabels(label) };
+  const entry = {
+    device_id: deviceId,
+    product_id,
+    secret,
+    expires_at,
+    labels: label && Object.fromEntries(label.map(parseLabel)),
+  };
   await withApi(context, options, needToWrite(null), async (api) => {
     const result = await api.addDevices([entry]);
     const isAdded = result.ok && result.data.devices.every(({ code }) => code === 0);
@@ -161,8 +167,4 @@ function describeRefusal(deviceId: string, { message, code }: { message: string;
 
 function secretText(secret: string | undefined): string {
   return secret === undefined ? '' : `\n  secret  ${secret}   (shown once)`;
-}
-
-function addedLabels(labels: readonly string[] | undefined): Record<string, string> | undefined {
-  return labels === undefined ? undefined : Object.fromEntries(labels.map(parseLabel));
 }

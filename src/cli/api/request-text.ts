@@ -84,13 +84,9 @@ export function curlLine(
   // Curl sets Content-Length itself.
   for (const [name, value] of Object.entries(headers))
     if (name !== 'Content-Length') parts.push(`-H ${quote(`${name}: ${value}`)}`);
-  if ('Content-Length' in headers) parts.push(bodyPart(body ?? ''));
+  // A leading @ names a file for curl as well.
+  if ('Content-Length' in headers) parts.push(`--data-binary ${quote(body ?? '')}`);
   return parts.join(' \\\n  ');
-}
-
-/** A leading @ names a file for curl, too. */
-function bodyPart(body: string): string {
-  return `--data-binary ${quote(body)}`;
 }
 
 function keyPin({ publicKey }: X509Certificate): string {

@@ -18,12 +18,11 @@ export function checkFiles({ settings, settingsSources, clock }: CommandContext)
   const unusable = findFileProblems(settings).map(({ setting, reason }) =>
     failing(setting, reason, 'a server does not start with it'),
   );
-  const closed = files.length === 0 || exposed.length > 0 ? exposed : [ok(check, closedFiles(files))];
+  const closed =
+    files.length === 0 || exposed.length > 0
+      ? exposed
+      : [ok(check, `${files.map(({ name }) => name).join(', ')}: closed to other users`)];
   return [...unusable, ...closed, ...checkExpiry(settings, clock.wallMs())];
-}
-
-function closedFiles(files: readonly SecretFile[]): string {
-  return `${files.map(({ name }) => name).join(', ')}: closed to other users`;
 }
 
 const dayMs = 86_400_000;

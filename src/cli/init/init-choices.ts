@@ -82,7 +82,8 @@ function questions({ listeners, tls }: ChoiceChecks): readonly Question[] {
       name: 'tlsCert',
       option: '--tls-cert',
       text: 'Certificate for TLS, a PEM file (empty: no TLS)',
-      check: ({ tlsCert }) => (tlsCert === '' ? null : readable(tlsCert)),
+      check: ({ tlsCert }) =>
+        tlsCert === '' || existsSync(tlsCert) ? null : `${tlsCert}: there is no such file`,
     },
     {
       name: 'tlsKey',
@@ -207,8 +208,4 @@ function checkAdvertised({ advertise, host }: InitChoices): string | null {
   const address = parseListenAddress(formatListenAddress({ host: advertise, port: 1 }));
   if (address !== null && !isAnyAddress(advertise)) return null;
   return 'expected a name or an address by which devices reach this machine, without a port';
-}
-
-function readable(path: string): string | null {
-  return existsSync(path) ? null : `${path}: there is no such file`;
 }

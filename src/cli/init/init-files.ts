@@ -27,16 +27,11 @@ export function refuseTaken({ file, dataDirectory }: InitPlaces): void {
       `there is a store in ${dataDirectory} already`,
       `see what it has: ${reveilleCommand('registry list', [['--data-dir', dataDirectory]])}; or name another with --data-dir`,
     );
-  if (entriesOf(dataDirectory).length > 0)
+  if (existsSync(dataDirectory) && readdirSync(dataDirectory).length > 0)
     throw new CommandError(
       `${dataDirectory} has other files in it`,
       'name an empty directory, or one that is not there yet, with --data-dir',
     );
-}
-
-/** Throws a StoreOpenError where it is no directory of ours. */
-function entriesOf(directory: string): readonly string[] {
-  return existsSync(directory) ? readdirSync(directory) : [];
 }
 
 const ownerOnly = { mode: 0o600, flag: 'wx' } as const;
