@@ -2,8 +2,8 @@
  * Reveille's firmware kit: the sleep protocol of a low-power module and the signal login of its controller.
  *
  * C99, no heap, no dependency, no I/O, no clock: bytes in, bytes out, milliseconds and random numbers as arguments. It runs
- * as it is under an RTOS; posix_device.c puts sockets and a clock around it. The protocols: docs/sleep-protocol.md and
- * docs/signal-protocol.md.
+ * as it is under an RTOS; posix.c, controller.c and device.c make a device of it to try. The protocols:
+ * docs/sleep-protocol.md and docs/signal-protocol.md.
  */
 #ifndef REVEILLE_H
 #define REVEILLE_H
@@ -96,15 +96,16 @@ struct rvl_backoff {
 void rvl_backoff_reset(struct rvl_backoff *backoff, uint32_t min_s, uint32_t max_s);
 uint32_t rvl_backoff_wait_ms(struct rvl_backoff *backoff, uint32_t random);
 
-/* ---- Signal (signal.c) ---- */
+/* ---- WebSocket (websocket.c) ---- */
 
+/* A name of 253 bytes, a colon and a port. */
+#define RVL_HOST_MAX 259
 #define RVL_UPGRADE_MAX 512
-#define RVL_MESSAGE_MAX 16384
 #define RVL_FRAME_HEAD_MAX 8
 
 enum rvl_opcode { RVL_TEXT = 1, RVL_CLOSE = 8, RVL_PING = 9, RVL_PONG = 10 };
 
-/* The HTTP upgrade to /v1/signal; 0 when `host` does not fit. `random` are 16 fresh random bytes, kept for the answer. */
+/* The HTTP upgrade to /v1/signal; 0 when `host` is longer than RVL_HOST_MAX. `random` are 16 fresh random bytes, kept for the answer. */
 size_t rvl_upgrade_request(char text[RVL_UPGRADE_MAX], const char *host, const uint8_t random[16]);
 /* Whether the answer's head (NUL at its end) is the server's: 101 and the proof of these random bytes. */
 bool rvl_upgrade_accepted(const char *head, const uint8_t random[16]);
@@ -116,6 +117,10 @@ size_t rvl_frame_head(uint8_t head[RVL_FRAME_HEAD_MAX], enum rvl_opcode opcode, 
 /* A server's frame at the start of `bytes`: its whole size, 0 when more is needed, SIZE_MAX when it breaks the rules. */
 size_t rvl_frame_read(const uint8_t *bytes, size_t size, enum rvl_opcode *opcode, const uint8_t **payload,
                       size_t *payload_size);
+
+/* ---- Signal (signal.c) ---- */
+
+#define RVL_MESSAGE_MAX 16384
 
 /* The JSON of a login that answers the challenge; 0 when it does not fit. */
 size_t rvl_signal_login(char *text, size_t size, const struct rvl_device *device, const char *session_key);

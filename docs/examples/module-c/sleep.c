@@ -92,7 +92,7 @@ static enum rvl_sleep_event take_reply_byte(struct rvl_sleep *sleep, uint8_t byt
   return end(sleep, RVL_REFUSED);
 }
 
-/* The first byte of the pattern stands nowhere else in it, so a mismatch can only begin it anew. */
+/* The first byte of the pattern stands nowhere else in it, so after a mismatch only it can begin a match. */
 static enum rvl_sleep_event take_wake_byte(struct rvl_sleep *sleep, uint8_t byte) {
   if (sleep->received < sizeof wake_pattern) {
     if (byte == wake_pattern[sleep->received]) sleep->received++;
