@@ -67,6 +67,8 @@ export function alignColumns(cells: readonly (readonly Cell[])[]): string {
 
 export interface ProgressScreen {
   readonly isTTY?: boolean | undefined;
+  /** Characters in a line; unknown, or 0: as many as one likes. */
+  readonly columns?: number | undefined;
   write(text: string): unknown;
 }
 
@@ -95,8 +97,10 @@ export class ProgressLine {
     if (nowMs - this.#shownMs < (isTerminal ? terminalEveryMs : plainEveryMs)) return;
     this.#shownMs = nowMs;
     if (!isTerminal) return void this.#screen.write(`${text}\n`);
-    this.#line = text;
-    this.#screen.write(clearLine + text);
+    // A terminal would break a longer line, and clear its last part only.
+    const { columns = 0 } = this.#screen;
+    this.#line = columns > 0 ? text.slice(0, columns - 1) : text;
+    this.#screen.write(clearLine + this.#line);
   }
 
   /** Lets `print` write whole lines above the line. */
@@ -110,51 +114,5 @@ export class ProgressLine {
   clear(): void {
     if (this.#line !== '') this.#screen.write(clearLine);
     this.#line = '';
-  }
-}
-
-interface TableTerminal extends ProgressScreen {
-  /** Characters in a line; unknown, or 0: as many as one likes. */
-  readonly columns?: number | undefined;
-}
-
-/** To the first column, and everything from there gone. */
-const clearBelow = '\r\u001b[J';
-
-/** A table that is drawn in place on a terminal; elsewhere the progress in one line. */
-export class LiveTable {
-  readonly isTable: boolean;
-  readonly #screen: TableTerminal;
-  readonly #line: ProgressLine;
-  #linesDrawn = 0;
-
-  constructor(screen: TableTerminal, clock: Clock) {
-    this.isTable = screen.isTTY === true;
-    this.#screen = screen;
-    this.#line = new ProgressLine(screen, clock);
-  }
-
-  show(table: readonly string[], line: string): void {
-    if (this.isTable) this.#draw(table);
-    else this.#line.show(line);
-  }
-
-  /** Lets `print` write whole lines above the line; a table has no place for them. */
-  above(print: () => void): void {
-    this.#line.above(print);
-  }
-
-  /** Removes the line; a table stays. */
-  clear(): void {
-    this.#line.clear();
-  }
-
-  /** A line that a terminal would break would move all that stand below it. */
-  #draw(lines: readonly string[]): void {
-    const { columns = 0 } = this.#screen;
-    const width = columns > 0 ? columns - 1 : Infinity;
-    const up = this.#linesDrawn === 0 ? '' : `\u001b[${this.#linesDrawn}A`;
-    this.#screen.write(`${up}${clearBelow}${lines.map((line) => `${line.slice(0, width)}\n`).join('')}`);
-    this.#linesDrawn = lines.length;
   }
 }

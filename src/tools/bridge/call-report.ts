@@ -1,15 +1,12 @@
 /**
- * The output of a played bridge, and of its call's device where that is played as well: each step as a line, the flow of
- * pictures in one line that stays, and the sums at the end. With `--json` each is an object with its `event`.
+ * The output of a played bridge, and of its call's device where that is played as well: steps, the flow of pictures, and the
+ * sums at the end.
  */
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { noPlaybackTally, type PlaybackTally } from './bridge-playback.ts';
-import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { reveilleCommand } from '../../cli/shell/command-error.ts';
 import { type LegCounts, noLegCounts, soundInWords } from '../simulator/leg-counts.ts';
-import { timeOfDay } from '../../cli/api/events-text.ts';
+import { LiveReport, type ReportContext } from '../simulator/live-report.ts';
 import type { Size } from '../../model/call.ts';
-import type { ProgressLine } from '../../cli/shell/output.ts';
 import { counted } from '../../cli/shell/option-values.ts';
 
 /** The events of a bridge, as it reports them. */
@@ -32,32 +29,24 @@ interface Flow {
   readonly bytes: number;
 }
 
-/** Lines for people; the counts have what goes beyond. */
-const lines: Rate = { perSecond: 5, burst: 40 };
 const whoWidth = 'bridge'.length;
 
 export class CallReport implements BridgeLogger {
   readonly bridge = new LegTraffic();
   readonly device = new LegTraffic();
-  readonly #context: Pick<CommandContext, 'clock' | 'output'>;
+  readonly #context: ReportContext;
   readonly #parties: readonly Party[];
-  readonly #line: ProgressLine;
-  readonly #bucket: TokenBucket;
-  readonly #startedMs: number;
+  readonly #live: LiveReport;
   readonly #before = new Map<LegTraffic, { readonly sent: Flow; readonly received: Flow }>();
   #beforeMs: number;
   #hasConnected = false;
 
   /** `parties`: the legs that are played. */
-  constructor(
-    context: Pick<CommandContext, 'clock' | 'output' | 'newProgressLine'>,
-    parties: readonly Party[],
-  ) {
+  constructor(context: ReportContext, parties: readonly Party[]) {
     this.#context = context;
     this.#parties = parties;
-    this.#line = context.newProgressLine();
-    this.#startedMs = this.#beforeMs = context.clock.monotonicMs();
-    this.#bucket = fullBucket(lines, this.#startedMs);
+    this.#live = new LiveReport(context);
+    this.#beforeMs = this.#live.startedMs;
   }
 
   get hasConnected(): boolean {
@@ -65,11 +54,11 @@ export class CallReport implements BridgeLogger {
   }
 
   step(who: Party | 'call', text: string, json: object = {}): void {
-    this.#show({ event: 'step', who, what: text, ...json }, who, text);
+    this.#live.step({ event: 'step', who, what: text, ...json }, `${who.padEnd(whoWidth)}  ${text}`);
   }
 
   notify(event: string, json: object, text: string): void {
-    this.#show({ event, who: 'bridge', ...json }, 'bridge', text);
+    this.#live.step({ event, who: 'bridge', ...json }, `${'bridge'.padEnd(whoWidth)}  ${text}`);
   }
 
   trouble(reason: string): void {
@@ -81,20 +70,17 @@ export class CallReport implements BridgeLogger {
     if (this.#hasConnected) return;
     this.#hasConnected = true;
     this.step('call', 'connected', { session });
-    if (this.#context.output.wantsJson) return;
     const hints = [
       ['see it in the list', reveilleCommand('calls list')],
       ['watch its pictures', reveilleCommand('calls watch')],
       ['hang up', 'Ctrl-C'],
     ] as const;
-    const text = hints.map(([purpose, line]) => `  ${purpose.padEnd(20)}${line}\n`).join('');
-    this.#line.above(() => this.#context.output.answer({}, `\n${text}`));
+    this.#live.remark(hints.map(([purpose, line]) => `  ${purpose.padEnd(20)}${line}`).join('\n'));
   }
 
   /** Once a second. */
   progress(): void {
-    const { clock, output } = this.#context;
-    const nowMs = clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
     const elapsedMs = Math.max(1, nowMs - this.#beforeMs);
     this.#beforeMs = nowMs;
     const figures = this.#parties.map((party) => {
@@ -111,42 +97,25 @@ export class CallReport implements BridgeLogger {
     const json = Object.fromEntries(
       figures.map(({ party, rates }) => [party, figuresOf(this[party], rates)]),
     );
-    if (output.wantsJson)
-      return output.answer({ event: 'figures', seconds: this.#secondsAt(nowMs), ...json }, '');
     const texts = figures.map(({ party, rates: { sent, received } }) => {
       const { size } = this[party].sent;
       const out = size === null ? 'no video' : `${sizeInWords(size)} ${rateInWords(sent)}`;
       return `${party} sends ${out}, receives ${rateInWords(received)}`;
     });
-    this.#line.show(`${this.#secondsAt(nowMs).toFixed(0)} s  ${texts.join('   ')}`);
+    const seconds = this.#secondsAt(nowMs);
+    this.#live.progress({ seconds, ...json }, `${seconds.toFixed(0)} s  ${texts.join('   ')}`);
   }
 
   summary(calls: number): void {
-    this.#line.clear();
-    const { clock, output } = this.#context;
-    const seconds = this.#secondsAt(clock.monotonicMs());
+    const seconds = this.#secondsAt(this.#context.clock.monotonicMs());
     const totals = Object.fromEntries(this.#parties.map((party) => [party, figuresOf(this[party])]));
     const texts = this.#parties.map((party) => `  ${party.padEnd(whoWidth)}  ${trafficInWords(this[party])}`);
     const text = [`${counted(calls, 'call')} in ${seconds} s`, ...texts].join('\n');
-    output.answer({ event: 'summary', calls, seconds, ...totals }, text);
+    this.#live.summary({ calls, seconds, ...totals }, text);
   }
 
   #secondsAt(nowMs: number): number {
-    return rounded((nowMs - this.#startedMs) / 1000);
-  }
-
-  #show(json: object, who: string, text: string): void {
-    const { clock, output } = this.#context;
-    if (!output.wantsJson && !this.#mayShow()) return;
-    const at = new Date(clock.wallMs()).toISOString();
-    const line = `${timeOfDay(clock.wallMs())}  ${who.padEnd(whoWidth)}  ${text}`;
-    this.#line.above(() => output.answer({ at, ...json }, line));
-  }
-
-  #mayShow(): boolean {
-    if (waitForToken(this.#bucket, lines, this.#context.clock.monotonicMs()) > 0) return false;
-    takeToken(this.#bucket);
-    return true;
+    return rounded((nowMs - this.#live.startedMs) / 1000);
   }
 }
 

@@ -13,7 +13,7 @@ import type { WakeMode } from '../../model/sleep.ts';
 import { parseListenAddress } from '../../model/settings-values.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
 import { SignalController } from './signal-controller.ts';
-import { isRefusal } from './fleet-table.ts';
+import { isRefusal } from './fleet-tally.ts';
 import type { SleepServer } from './server-urls.ts';
 import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';

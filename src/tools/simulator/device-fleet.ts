@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
 import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { DeviceConnections, type DeviceEndpoints } from './device-connections.ts';
-import { DeviceTally } from './fleet-table.ts';
+import { DeviceTally } from './fleet-tally.ts';
 import {
   type DeviceEffect,
   type DeviceEvent,

@@ -1,173 +1,172 @@
 /**
- * The output of a simulated fleet: on a terminal a table or a line that is drawn in place once a second, elsewhere how
- * it stands now and then; wakes as lines while they are few, where no table has them; at the end a summary. With `--json`
- * each is an object with its `event`.
+ * The output of a simulated fleet: wakes and troubles as steps, how many devices are at what once a second, and in the end a
+ * summary with the troubles by their reason.
  */
-import type { Clock } from '../../lib/clock.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
-import {
-  encodeFigures,
-  lineOf,
-  renderTable,
-  summaryOf,
-  type DeviceTally,
-  type FleetFigures,
-  LatencyWindow,
-} from './fleet-table.ts';
-import { FleetTroubles, troubleLines } from './fleet-troubles.ts';
-import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
-import { timeOfDay } from '../../cli/api/events-text.ts';
-import { type LiveTable, type Output } from '../../cli/shell/output.ts';
-import { showable } from '../../lib/showable-text.ts';
 import { describeOutcome } from '../../cli/api/wakeup-outcome.ts';
+import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
+import { counted } from '../../cli/shell/option-values.ts';
+import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
+import { showable } from '../../lib/showable-text.ts';
+import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
+import { type DeviceTally, type LatencySummary, LatencyWindow } from './fleet-tally.ts';
+import { FleetTroubles } from './fleet-troubles.ts';
+import { LiveReport, type ReportContext } from './live-report.ts';
 
-/** Lines for people and troubles for all; what goes beyond is counted. */
-const wakeLines: Rate = { perSecond: 20, burst: 40 };
+/** For machines, too: a fleet that cannot connect says the same of each device. */
 const troublesShown: Rate = { perSecond: 1, burst: 5 };
-/** Under the table. */
-const latestMax = 5;
-
-export interface FleetReportDeps {
-  readonly clock: Clock;
-  readonly output: Output;
-  readonly screen: LiveTable;
-  readonly tally: DeviceTally;
-  /** The fleet wakes itself through the API, and is told the outcomes. */
-  readonly wakesItself: boolean;
-}
 
 export class FleetReport {
-  readonly #deps: FleetReportDeps;
-  readonly #startedMs: number;
+  readonly #context: ReportContext;
+  readonly #tally: DeviceTally;
+  readonly #live: LiveReport;
   readonly #packetToOnline = new LatencyWindow();
-  readonly #acceptedToOnline = new LatencyWindow();
-  readonly #wakeBucket: TokenBucket;
+  /** Null: the fleet does not wake itself, and nobody asks for outcomes. */
+  readonly #acceptedToOnline: LatencyWindow | null;
   readonly #troubleBucket: TokenBucket;
-  readonly #latestWakes: string[] = [];
-  readonly #latestTroubles: string[] = [];
   readonly #troubles = new FleetTroubles();
-  #before = { logins: 0, atMs: 0 };
+  #before: { readonly logins: number; readonly atMs: number };
   #wereAllAsleep = false;
 
-  constructor(deps: FleetReportDeps) {
-    this.#deps = deps;
-    this.#startedMs = deps.clock.monotonicMs();
-    this.#before.atMs = this.#startedMs;
-    this.#wakeBucket = fullBucket(wakeLines, this.#startedMs);
-    this.#troubleBucket = fullBucket(troublesShown, this.#startedMs);
+  constructor(context: ReportContext, tally: DeviceTally, wakesItself: boolean) {
+    this.#context = context;
+    this.#tally = tally;
+    this.#live = new LiveReport(context);
+    this.#acceptedToOnline = wakesItself ? new LatencyWindow() : null;
+    const { startedMs } = this.#live;
+    this.#before = { logins: 0, atMs: startedMs };
+    this.#troubleBucket = fullBucket(troublesShown, startedMs);
   }
 
   wake(deviceId: string, packet: Buffer): void {
     const json = { event: 'wake', device_id: deviceId, packet: packet.toString('hex') };
-    this.#notifyWake(json, `${showable(deviceId)}  woken: ${spacedHex(packet)}`);
+    this.#live.step(json, `${showable(deviceId)}  woken: ${spacedHex(packet)}`);
   }
 
   awake(deviceId: string, tookMs: number): void {
-    this.#packetToOnline.add(this.#deps.clock.monotonicMs(), tookMs);
+    this.#packetToOnline.add(this.#context.clock.monotonicMs(), tookMs);
     const json = { event: 'awake', device_id: deviceId, took_ms: Math.round(tookMs) };
-    this.#notifyWake(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
+    this.#live.step(json, `${showable(deviceId)}  online again ${tookMs.toFixed(0)} ms after the packet`);
   }
 
   outcome(outcome: WakeupOutcomeData): void {
     if (outcome.woke_after_ms !== null && !outcome.already_online)
-      this.#acceptedToOnline.add(this.#deps.clock.monotonicMs(), outcome.woke_after_ms);
+      this.#acceptedToOnline?.add(this.#context.clock.monotonicMs(), outcome.woke_after_ms);
     const said = `${showable(outcome.device_id)}  the server says: ${describeOutcome(outcome)}`;
-    this.#notifyWake({ event: 'outcome', ...outcome }, said);
+    this.#live.step({ event: 'outcome', ...outcome }, said);
   }
 
   trouble(deviceId: string, error: Error): void {
-    const { clock, output, screen } = this.#deps;
+    const { clock, output } = this.#context;
     const isNew = this.#troubles.add(error);
-    const text = showable(`${deviceId}: ${error.message}`);
-    if (screen.isTable && !output.wantsJson)
-      return keepLatest(this.#latestTroubles, `${timeOfDay(clock.wallMs())}  ${text}`);
-    if (!this.#mayShow(this.#troubleBucket, troublesShown)) return;
-    const json = { event: 'trouble', at: moment(clock), device_id: deviceId, reason: error.message };
-    const advice = isNew && error instanceof ConnectionFailedError ? error.advice : null;
-    if (!output.wantsJson) screen.above(() => output.remark(advice === null ? text : `${text}\n  ${advice}`));
-    else output.answer(json, text);
+    if (acquireTokens(this.#troubleBucket, troublesShown, clock.monotonicMs()) > 0) return;
+    const { message: reason } = error;
+    if (output.wantsJson) return this.#live.step({ event: 'trouble', device_id: deviceId, reason }, '');
+    const advice = isNew && error instanceof ConnectionFailedError ? `\n  ${error.advice}` : '';
+    this.#live.remark(`${showable(`${deviceId}: ${reason}`)}${advice}`);
   }
 
   /** Once a second. */
   progress(): void {
-    const { clock, output, screen, tally } = this.#deps;
-    const nowMs = clock.monotonicMs();
+    const nowMs = this.#context.clock.monotonicMs();
+    const { logins, sleepLogins, size } = this.#tally;
     const figures = this.#figures(nowMs, this.#before);
-    this.#before = { logins: tally.logins + tally.sleepLogins, atMs: nowMs };
-    this.#noteAllAsleep(figures);
-    if (output.wantsJson) output.answer({ event: 'figures', ...encodeFigures(figures) }, '');
-    else screen.show(renderTable(figures), lineOf(figures));
+    this.#before = { logins: logins + sleepLogins, atMs: nowMs };
+    if (!this.#wereAllAsleep && figures.asleep === size) {
+      this.#wereAllAsleep = true;
+      const after = figures.seconds.toFixed(0);
+      this.#live.step({ event: 'asleep', devices: size }, `all ${size} asleep after ${after} s`);
+    }
+    this.#live.progress(figures, lineOf(figures));
   }
 
   summary(): void {
-    const { clock, output, screen } = this.#deps;
-    screen.clear();
-    const figures = this.#figures(clock.monotonicMs(), { logins: 0, atMs: this.#startedMs });
-    const { troubles } = figures;
-    const text = [summaryOf(figures), ...troubleLines(troubles).map((line) => `  ${line}`)].join('\n');
-    output.answer({ event: 'summary', ...encodeFigures(figures), troubles }, text);
+    const { startedMs } = this.#live;
+    const figures = this.#figures(this.#context.clock.monotonicMs(), { logins: 0, atMs: startedMs });
+    const troubles = this.#troubles.list();
+    const lines = troubles.flatMap(({ reason, advice, count }) => [
+      `\n  ${count === 1 ? 'once' : `${count} times`}  ${reason}`,
+      advice === null ? '' : `\n    ${advice}`,
+    ]);
+    this.#live.summary({ ...figures, troubles }, summaryOf(figures) + lines.join(''));
   }
 
-  /** Rates are those since `before`. */
-  #figures(nowMs: number, before: Readonly<Record<'logins' | 'atMs', number>>): FleetFigures {
-    const { tally, wakesItself } = this.#deps;
-    const { logins, sleepLogins, refused, errors, heartbeats, messages, wakes } = tally;
+  /** Named as on every wire; logins a second are those since `before`. */
+  #figures(nowMs: number, before: { readonly logins: number; readonly atMs: number }): FleetFigures {
+    const { logins, sleepLogins, size, refused, errors, heartbeats, messages, wakes } = this.#tally;
     const newLogins = logins + sleepLogins - before.logins;
+    const inStages = (...stages: Parameters<DeviceTally['inStage']>[0][]): number =>
+      stages.reduce((sum, stage) => sum + this.#tally.inStage(stage), 0);
     return {
-      seconds: (nowMs - this.#startedMs) / 1000,
-      devices: tally.size,
-      offline: tally.inStage('offline'),
-      booting: tally.inStage('booting') + tally.inStage('signing-in'),
-      online: tally.inStage('online') + tally.inStage('falling-asleep'),
-      asleep: tally.inStage('asleep'),
-      loginsPerSecond: Math.round((newLogins * 1000) / Math.max(1, nowMs - before.atMs)),
+      seconds: Number(((nowMs - this.#live.startedMs) / 1000).toFixed(1)),
+      devices: size,
+      offline: inStages('offline'),
+      booting: inStages('booting', 'signing-in'),
+      online: inStages('online', 'falling-asleep'),
+      asleep: inStages('asleep'),
+      logins_per_second: Math.round((newLogins * 1000) / Math.max(1, nowMs - before.atMs)),
       logins,
-      sleepLogins,
+      sleep_logins: sleepLogins,
       refused,
       errors,
       heartbeats,
       messages,
       wakes,
-      packetToOnline: this.#packetToOnline.summarize(nowMs),
-      ...(wakesItself && { acceptedToOnline: this.#acceptedToOnline.summarize(nowMs) }),
-      latestWakes: this.#latestWakes,
-      latestTroubles: this.#latestTroubles,
-      troubles: this.#troubles.list(),
+      packet_to_online: this.#packetToOnline.summarize(nowMs),
+      ...(this.#acceptedToOnline !== null && {
+        accepted_to_online: this.#acceptedToOnline.summarize(nowMs),
+      }),
     };
   }
-
-  #noteAllAsleep({ asleep, devices, seconds }: FleetFigures): void {
-    if (this.#wereAllAsleep || asleep < devices) return;
-    this.#wereAllAsleep = true;
-    const { output, screen } = this.#deps;
-    const text = `all ${devices} asleep after ${seconds.toFixed(0)} s`;
-    if (!screen.isTable || output.wantsJson)
-      screen.above(() => output.answer({ event: 'asleep', devices }, text));
-  }
-
-  #notifyWake(json: object, text: string): void {
-    const { clock, output, screen } = this.#deps;
-    if (output.wantsJson) output.answer({ ...json, at: moment(clock) }, text);
-    else if (screen.isTable) keepLatest(this.#latestWakes, `${timeOfDay(clock.wallMs())}  ${text}`);
-    else if (this.#mayShow(this.#wakeBucket, wakeLines))
-      screen.above(() => output.answer(json, `${moment(clock)}  ${text}`));
-  }
-
-  #mayShow(bucket: TokenBucket, rate: Rate): boolean {
-    if (waitForToken(bucket, rate, this.#deps.clock.monotonicMs()) > 0) return false;
-    takeToken(bucket);
-    return true;
-  }
 }
 
-function keepLatest(lines: string[], line: string): void {
-  lines.push(line);
-  if (lines.length > latestMax) lines.shift();
+/** Named as on every wire. */
+interface FleetFigures {
+  readonly seconds: number;
+  readonly devices: number;
+  /** Now, by what they do; together they are all. */
+  readonly offline: number;
+  readonly booting: number;
+  readonly online: number;
+  readonly asleep: number;
+  readonly logins_per_second: number;
+  /** Since the start. */
+  readonly logins: number;
+  readonly sleep_logins: number;
+  readonly refused: number;
+  readonly errors: number;
+  readonly heartbeats: number;
+  readonly messages: number;
+  readonly wakes: number;
+  /** From the packet on the wire to the welcome, as the devices see it; null: none within a minute. */
+  readonly packet_to_online: LatencySummary | null;
+  /** From the accepted wakeup to the signal login, as the server says it. */
+  readonly accepted_to_online?: LatencySummary | null;
 }
 
-function moment(clock: Clock): string {
-  return new Date(clock.wallMs()).toISOString();
+function lineOf(figures: FleetFigures): string {
+  const { seconds, offline, booting, online, asleep, logins_per_second, wakes, refused, errors } = figures;
+  const stages = `${asleep} asleep  ${online} online  ${booting} booting  ${offline} offline`;
+  const failed = `${refused} refused  ${counted(errors, 'error')}`;
+  const woken = latencyInWords(figures.packet_to_online, ', online again after');
+  return `${seconds.toFixed(0)} s  ${stages}  ${failed}  ${logins_per_second} logins/s  ${counted(wakes, 'wake')}${woken}`;
+}
+
+function summaryOf(figures: FleetFigures): string {
+  const { devices, seconds, asleep, online, logins, sleep_logins, refused, errors, wakes } = figures;
+  const latencies =
+    latencyInWords(figures.packet_to_online, '; online again after') +
+    latencyInWords(figures.accepted_to_online ?? null, '; by the server, after');
+  return (
+    `${counted(devices, 'device')} for ${seconds.toFixed(1)} s, ${asleep} asleep and ${online} online at the end: ` +
+    `${counted(logins, 'signal login')}, ${counted(sleep_logins, 'sleep login')}, ${refused} refused, ${counted(errors, 'error')}, ${counted(wakes, 'wake')}${latencies}`
+  );
+}
+
+/** Empty: there is none. */
+function latencyInWords(latency: LatencySummary | null, before: string): string {
+  return latency === null
+    ? ''
+    : `${before} ${latency.p50_ms} ms (p95 ${latency.p95_ms}, max ${latency.max_ms})`;
 }
 
 /** `98 3b 16 …`. */

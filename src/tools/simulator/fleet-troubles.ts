@@ -1,7 +1,7 @@
 /** The troubles of a fleet by their reason, each with how often it was and what to do about it. */
 import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 
-export interface TroubleCount {
+interface TroubleCount {
   readonly reason: string;
   readonly advice: string | null;
   readonly count: number;
@@ -28,12 +28,4 @@ export class FleetTroubles {
   list(): readonly TroubleCount[] {
     return [...this.#counts.values()].sort((one, other) => other.count - one.count);
   }
-}
-
-/** `12 times wss://lab: nothing listens there`, and what to do about it below. */
-export function troubleLines(troubles: readonly TroubleCount[]): string[] {
-  return troubles.flatMap(({ reason, advice, count }) => [
-    `${count === 1 ? 'once' : `${count} times`}  ${reason}`,
-    ...(advice === null ? [] : [`  ${advice}`]),
-  ]);
 }

@@ -99,7 +99,7 @@ export function addSimulateCommand(program: Command): void {
   const command = program
     .command('simulate')
     .description(
-      'Play devices: controllers come online, let their modules sleep, are woken and come online again; a live table ' +
+      'Play devices: controllers come online, let their modules sleep, are woken and come online again; a line ' +
         'shows their states and wake times. With --call, hold a call of a device; with --bridge, answer the calls of others.',
     )
     .addOption(

@@ -10,7 +10,6 @@ import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { findCredential, type CredentialOptions } from '../../cli/api/credential-source.ts';
 import { openEndpoints, type DeviceEndpointsOptions } from './device-connections.ts';
 import { DeviceFleet } from './device-fleet.ts';
-import { LiveTable } from '../../cli/shell/output.ts';
 import { RandomWaker } from './random-waker.ts';
 import { moduleAlone, wholeDevice, type DeviceLife } from './simulated-device.ts';
 import type { SimulatedDevice, DeviceChoice } from './simulated-devices.ts';
@@ -28,7 +27,7 @@ export async function openSimulation(
   devices: readonly SimulatedDevice[],
   signalUrl: string | null,
 ): Promise<Simulation> {
-  const { clock, output } = context;
+  const { clock } = context;
   const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery, signal } = options;
   const hasControllers = signalUrl !== null;
   const trust = findTrust(context, options);
@@ -58,8 +57,7 @@ export async function openSimulation(
     },
   );
   const { tally } = fleet;
-  const screen = new LiveTable(process.stderr, clock);
-  const report = new FleetReport({ clock, output, screen, tally, wakesItself: api !== null });
+  const report = new FleetReport(context, tally, api !== null);
   const waker = api === null ? null : newWaker(api, clock, fleet, report);
   return {
     hasSucceeded: () => tally.refused === 0 && (hasControllers ? tally.logins : tally.sleepLogins) > 0,

@@ -2,7 +2,7 @@
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { curlLine } from '../../../../src/cli/api/request-text.ts';
-import { alignColumns, LiveTable, ProgressLine } from '../../../../src/cli/shell/output.ts';
+import { alignColumns, ProgressLine } from '../../../../src/cli/shell/output.ts';
 import { showableLines } from '../../../../src/lib/showable-text.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
@@ -37,7 +37,6 @@ class Screen {
 }
 
 const clear = '\r\u001b[K';
-const clearBelow = '\r\u001b[J';
 
 test('a terminal has one line that is written over', () => {
   const [screen, clock] = [new Screen(true), new DrivenClock()];
@@ -69,36 +68,13 @@ test('a file gets a plain line every five seconds, and nothing to clear', () => 
   assert.equal(screen.written, 'one\nwoken\n');
 });
 
-test('a table has its lines drawn over those that stood there', () => {
-  const screen = new Screen(true);
-  const table = new LiveTable(screen, new DrivenClock());
-  table.show(['one', 'two'], 'plain');
-  table.show(['three'], 'plain');
-  table.show(['four'], 'plain');
-  assert.equal(
-    screen.written,
-    `${clearBelow}one\ntwo\n\u001b[2A${clearBelow}three\n\u001b[1A${clearBelow}four\n`,
-  );
-});
-
-test('a line that the terminal would break is cut', () => {
-  const screen = new Screen(true);
-  new LiveTable(screen, new DrivenClock()).show(['0123456789abc'], 'plain');
-  assert.equal(screen.written, `${clearBelow}012345678\n`);
-});
-
-test('a terminal that does not know its width gets whole lines', () => {
-  const screen = new Screen(true, 0);
-  new LiveTable(screen, new DrivenClock()).show(['0123456789abc'], 'plain');
-  assert.equal(screen.written, `${clearBelow}0123456789abc\n`);
-});
-
-test('where there is no terminal, the line is shown', () => {
-  const [screen, clock] = [new Screen(false), new DrivenClock()];
-  const table = new LiveTable(screen, clock);
-  for (let second = 0; second < 11; second += 1) {
-    table.show(['drawn'], `after ${second} s`);
-    clock.advance(1000);
+test('a line that the terminal would break is cut, unless its width is unknown', () => {
+  for (const [columns, shown] of [
+    [10, '012345678'],
+    [0, '0123456789abc'],
+  ] as const) {
+    const screen = new Screen(true, columns);
+    new ProgressLine(screen, new DrivenClock()).show('0123456789abc');
+    assert.equal(screen.written, `${clear}${shown}`);
   }
-  assert.equal(screen.written, 'after 5 s\nafter 10 s\n');
 });

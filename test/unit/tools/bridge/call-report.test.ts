@@ -1,24 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CallReport } from '../../../../src/tools/bridge/call-report.ts';
-import { type Output, ProgressLine } from '../../../../src/cli/shell/output.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
+import { reportStage } from '../report-stage.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-function stage({ wantsJson = false, isTTY = true } = {}) {
-  const clock = new DrivenClock();
-  const answers: { readonly json: Json; readonly text: string }[] = [];
-  const screen = { isTTY, written: '', write: (text: string) => (screen.written += text) };
-  const output: Output = {
-    wantsJson,
-    answer: (json, text) => void answers.push({ json: json as Json, text }),
-    refusal: () => undefined,
-    remark: () => undefined,
-    warning: () => undefined,
-  };
-  const newProgressLine = (): ProgressLine => new ProgressLine(screen, clock);
-  const report = new CallReport({ clock, output, newProgressLine }, ['bridge', 'device']);
+function stage({ wantsJson = false } = {}) {
+  const scene = reportStage({ wantsJson, isTTY: true });
+  const { clock } = scene;
+  const report = new CallReport(scene.context, ['bridge', 'device']);
   /** So many frames of the bridge, of which the device gets all, in a second. */
   const play = (frames: number): void => {
     const { sent } = report.bridge;
@@ -30,7 +20,7 @@ function stage({ wantsJson = false, isTTY = true } = {}) {
     clock.advance(1000);
     report.progress();
   };
-  return { clock, answers, screen, report, play };
+  return { ...scene, report, play };
 }
 
 test('machines get each step, the figures of each second, and a summary', () => {
@@ -78,22 +68,11 @@ test('a terminal has one line that stays, with each step above it, and the sums 
 });
 
 test('a connected call says once what to type meanwhile', () => {
-  const { answers, report } = stage();
+  const { answers, remarks, report } = stage();
   assert.equal(report.hasConnected, false);
   report.connected('s');
   report.connected('s');
   assert.equal(report.hasConnected, true);
-  assert.match(
-    answers.map(({ text }) => text).join('\n'),
-    /connected\n\n.*calls list\n.*calls watch\n.*Ctrl-C\n$/,
-  );
-});
-
-test('people are spared what comes too often, and machines are not', () => {
-  for (const wantsJson of [false, true]) {
-    const { answers, report } = stage({ wantsJson });
-    for (let count = 0; count < 100; count += 1)
-      report.notify('key_frame_wanted', {}, 'a key frame is wanted');
-    assert.equal(answers.length, wantsJson ? 100 : 40);
-  }
+  assert.equal(answers.length, 1);
+  assert.match(remarks.join('\n'), /calls list\n.*calls watch\n.*Ctrl-C$/);
 });

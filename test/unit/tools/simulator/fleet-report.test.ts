@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FleetReport } from '../../../../src/tools/simulator/fleet-report.ts';
-import { DeviceTally } from '../../../../src/tools/simulator/fleet-table.ts';
+import { DeviceTally, LatencyWindow } from '../../../../src/tools/simulator/fleet-tally.ts';
 import { ConnectionFailedError } from '../../../../src/cli/shell/connection-failure.ts';
-import { LiveTable, type Output } from '../../../../src/cli/shell/output.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
+import { reportStage } from '../report-stage.ts';
 
 const packet = Buffer.from('983b16f8f39c0000', 'hex');
 const outcome: WakeupOutcomeData = {
@@ -19,28 +18,10 @@ const outcome: WakeupOutcomeData = {
   cause: 'remote',
 };
 
-function stage({ isTTY = false, wantsJson = false, wakesItself = false } = {}) {
-  const clock = new DrivenClock();
-  const answers: { readonly json: unknown; readonly text: string }[] = [];
-  const remarks: string[] = [];
-  const screen = { isTTY, written: '', write: (text: string) => (screen.written += text) };
-  const output: Output = {
-    wantsJson,
-    answer: (json, text) => void answers.push({ json, text }),
-    refusal: () => undefined,
-    remark: (text) => void remarks.push(text),
-    warning: () => undefined,
-  };
+function stage(options: Parameters<typeof reportStage>[0] & { readonly wakesItself?: boolean } = {}) {
+  const scene = reportStage(options);
   const tally = new DeviceTally(2);
-  const table = new LiveTable(screen, clock);
-  return {
-    clock,
-    answers,
-    remarks,
-    screen,
-    tally,
-    report: new FleetReport({ clock, output, screen: table, tally, wakesItself }),
-  };
+  return { ...scene, tally, report: new FleetReport(scene.context, tally, options.wakesItself === true) };
 }
 
 /** Both devices come online, sleep, and one is woken. */
@@ -72,12 +53,12 @@ test('machines get every step and the figures once a second', () => {
   scene.report.outcome(outcome);
   scene.report.trouble('D2', new Error('denied'));
   scene.report.summary();
-  const events = scene.answers.map(({ json }) => json as Record<string, unknown>);
+  const events = scene.answers.map(({ json }) => json);
   assert.deepEqual(
     events.map(({ event }) => event),
     ['figures', 'asleep', 'figures', 'wake', 'awake', 'outcome', 'trouble', 'summary'],
   );
-  const [first, , second, wake, awake, told, trouble, summary] = events;
+  const [first, , second, wake, awake, told, trouble, summary = {}] = events;
   assert.deepEqual(
     [first, second].map((figures) => [
       figures?.['online'],
@@ -93,26 +74,46 @@ test('machines get every step and the figures once a second', () => {
   assert.deepEqual([awake?.['device_id'], awake?.['took_ms']], ['D1', 412]);
   assert.deepEqual([told?.['request_id'], told?.['woke_after_ms']], ['r', 398]);
   assert.equal(trouble?.['reason'], 'denied');
-  assert.deepEqual(
-    [summary?.['booting'], summary?.['logins'], summary?.['sleep_logins'], summary?.['wakes']],
-    [1, 2, 2, 1],
-  );
-  assert.deepEqual(summary?.['packet_to_online'], { count: 1, p50_ms: 412, p95_ms: 412, max_ms: 412 });
-  assert.deepEqual(summary?.['accepted_to_online'], { count: 1, p50_ms: 398, p95_ms: 398, max_ms: 398 });
-  assert.equal(scene.screen.written, '', 'and no table');
+  const { at: _at, troubles, ...figures } = summary;
+  assert.deepEqual(troubles, [{ reason: 'denied', advice: null, count: 1 }]);
+  assert.deepEqual(figures, {
+    event: 'summary',
+    seconds: 2.4,
+    devices: 2,
+    offline: 0,
+    booting: 1,
+    online: 0,
+    asleep: 1,
+    logins_per_second: 2,
+    logins: 2,
+    sleep_logins: 2,
+    refused: 0,
+    errors: 0,
+    heartbeats: 0,
+    messages: 0,
+    wakes: 1,
+    packet_to_online: { count: 1, p50_ms: 412, p95_ms: 412, max_ms: 412 },
+    accepted_to_online: { count: 1, p50_ms: 398, p95_ms: 398, max_ms: 398 },
+  });
+  assert.equal(scene.screen.written, '', 'and no line');
 });
 
-test('without a terminal wakes are lines, and troubles go to standard error', () => {
-  const scene = stage();
+test('people get wakes as lines, how it stands in one line that stays, and troubles on standard error', () => {
+  const scene = stage({ isTTY: true });
   live(scene);
   scene.report.trouble('D2', new Error('denied'));
+  scene.report.progress();
+  assert.match(
+    scene.screen.written,
+    /2 s {2}1 asleep {2}0 online {2}1 booting {2}0 offline {2}0 refused {2}0 errors {2}0 logins\/s {2}1 wake, online again after 412 ms \(p95 412, max 412\)$/,
+  );
   scene.report.summary();
   assert.deepEqual(
-    scene.answers.map(({ text }) => text),
+    scene.answers.map(({ text }) => text.replace(/^\d\d:30:/, '')),
     [
-      'all 2 asleep after 2 s',
-      '2026-11-20T08:30:02.000Z  D1  woken: 98 3b 16 f8 f3 9c 00 00',
-      '2026-11-20T08:30:02.412Z  D1  online again 412 ms after the packet',
+      '02.000  all 2 asleep after 2 s',
+      '02.000  D1  woken: 98 3b 16 f8 f3 9c 00 00',
+      '02.412  D1  online again 412 ms after the packet',
       '2 devices for 2.4 s, 1 asleep and 0 online at the end: 2 signal logins, 2 sleep logins, 0 refused, 0 errors, ' +
         '1 wake; online again after 412 ms (p95 412, max 412)\n  once  denied',
     ],
@@ -144,29 +145,13 @@ test('a connection that fails is counted by its reason, and what to do about it 
   );
 });
 
-test('without a terminal a storm of wakes and troubles is cut short', () => {
-  const { report, answers, remarks } = stage();
-  for (let wake = 0; wake < 1000; wake += 1) report.wake('D1', packet);
-  for (let trouble = 0; trouble < 1000; trouble += 1) report.trouble('D1', new Error('denied'));
-  assert.deepEqual([answers.length, remarks.length], [40, 5]);
-});
-
-test('on a terminal the latest wakes and troubles stand under the table, and nothing beside it', () => {
-  const scene = stage({ isTTY: true });
-  live(scene);
-  for (let trouble = 1; trouble <= 7; trouble += 1)
-    scene.report.trouble('D2', new Error(`denied ${trouble}`));
-  scene.clock.advance(588);
-  scene.report.progress();
-  const drawn = scene.screen.written.slice(scene.screen.written.lastIndexOf('\u001b[J'));
-  assert.match(drawn, /\d\d:30:02\.000 {2}D1 {2}woken: 98 3b/);
-  assert.match(drawn, /packet to online again +1 +412 ms/);
-  const latest = drawn.match(/D2: denied \d/g);
-  assert.deepEqual(
-    latest,
-    [3, 4, 5, 6, 7].map((number) => `D2: denied ${number}`),
-  );
-  assert.deepEqual([scene.answers, scene.remarks], [[], []]);
+test('a storm of wakes and troubles is cut short for people; machines get every wake', () => {
+  for (const wantsJson of [false, true]) {
+    const { report, answers, remarks } = stage({ wantsJson });
+    for (let wake = 0; wake < 1000; wake += 1) report.wake('D1', packet);
+    for (let trouble = 0; trouble < 1000; trouble += 1) report.trouble('D1', new Error('denied'));
+    assert.deepEqual([answers.length, remarks.length], wantsJson ? [1005, 0] : [40, 5]);
+  }
 });
 
 test('what a terminal would obey is not in a line', () => {
@@ -175,4 +160,16 @@ test('what a terminal would obey is not in a line', () => {
   scene.report.trouble('D\u001b[2J', new Error('x'));
   for (const line of [scene.answers[0]?.text ?? '\u001b', scene.remarks[0] ?? '\u001b'])
     assert.ok(!line.includes('\u001b'), line);
+});
+
+test('latencies are the median, the slowest but one in twenty, and the slowest of the last minute', () => {
+  const window = new LatencyWindow();
+  assert.equal(window.summarize(0), null);
+  for (let ms = 100; ms >= 1; ms -= 1) window.add(0, ms);
+  assert.deepEqual(window.summarize(0), { count: 100, p50_ms: 50, p95_ms: 95, max_ms: 100 });
+  window.add(1, 412.4);
+  assert.deepEqual(window.summarize(60_000), { count: 1, p50_ms: 412, p95_ms: 412, max_ms: 412 });
+  assert.equal(window.summarize(60_001), null);
+  for (let i = 0; i < 16_384; i += 1) window.add(60_001, 1);
+  assert.equal(window.summarize(60_001)?.max_ms, 1, 'of more than it can hold the latest count');
 });

@@ -1,0 +1,88 @@
+/** The counts of a fleet since its start, and its latencies of the last minute. */
+import { SignalRefused } from './signal-controller.ts';
+import type { DeviceStage } from './simulated-device.ts';
+import { LoginRefused } from './sleeping-module.ts';
+
+export class DeviceTally {
+  logins = 0;
+  sleepLogins = 0;
+  refused = 0;
+  errors = 0;
+  heartbeats = 0;
+  messages = 0;
+  wakes = 0;
+  readonly size: number;
+  readonly #stages: Record<DeviceStage, number>;
+
+  /** All begin switched off. */
+  constructor(size: number) {
+    this.size = size;
+    this.#stages = {
+      offline: size,
+      booting: 0,
+      'signing-in': 0,
+      online: 0,
+      'falling-asleep': 0,
+      asleep: 0,
+    };
+  }
+
+  inStage(stage: DeviceStage): number {
+    return this.#stages[stage];
+  }
+
+  countStep(from: DeviceStage, to: DeviceStage): void {
+    this.#stages[from] -= 1;
+    this.#stages[to] += 1;
+    if (from === 'signing-in' && to === 'online') this.logins += 1;
+    if (to === 'asleep') this.sleepLogins += 1;
+  }
+
+  countTrouble(error: Error): void {
+    if (isRefusal(error)) this.refused += 1;
+    else this.errors += 1;
+  }
+}
+
+/** Where the connection just broke, nobody refused. */
+export function isRefusal(error: Error): boolean {
+  if (error instanceof SignalRefused) return error.code !== brokenCode;
+  return error instanceof LoginRefused;
+}
+
+/** As WebSockets say that there was no close frame. */
+const brokenCode = 1006;
+
+/** Named as on every wire; whole milliseconds. */
+export interface LatencySummary {
+  readonly count: number;
+  readonly p50_ms: number;
+  readonly p95_ms: number;
+  readonly max_ms: number;
+}
+
+const windowMs = 60_000;
+/** Beyond it the oldest are written over, though the minute is not yet over. */
+const samplesMax = 16_384;
+
+export class LatencyWindow {
+  readonly #samples: { readonly atMs: number; readonly tookMs: number }[] = [];
+  #next = 0;
+
+  /** `atMs`: monotonic. */
+  add(atMs: number, tookMs: number): void {
+    this.#samples[this.#next] = { atMs, tookMs };
+    this.#next = (this.#next + 1) % samplesMax;
+  }
+
+  /** Null when there was none in the minute before `nowMs`. */
+  summarize(nowMs: number): LatencySummary | null {
+    const sorted = this.#samples
+      .filter(({ atMs }) => atMs > nowMs - windowMs)
+      .map(({ tookMs }) => tookMs)
+      .sort((one, other) => one - other);
+    if (sorted.length === 0) return null;
+    const at = (part: number): number => Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
+    return { count: sorted.length, p50_ms: at(0.5), p95_ms: at(0.95), max_ms: at(1) };
+  }
+}
