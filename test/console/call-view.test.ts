@@ -9,7 +9,7 @@ import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { BridgePlayback, noPlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
 import { openTone } from '../../src/tools/bridge/tone.ts';
 import { testFilm } from '../../src/tools/bridge/test-picture.ts';
-import { openFrameCoder } from '../../src/tools/bridge/frame-coder.ts';
+import { FrameCoder } from '../../src/tools/bridge/frame-coder.ts';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { Size } from '../../src/model/call.ts';
@@ -48,7 +48,7 @@ class TurnedPhone {
   static async connect(t: Ending, url: string, session: string): Promise<TurnedPhone> {
     const engine = await openEngine();
     assert.ok(engine.ok, 'an engine is needed');
-    const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
+    const coder = new FrameCoder(engine.value, 'h264', framesPerSecond);
     const tone = openTone(engine.value, { format: 'alaw', rate: 8000, channels: 1 });
     assert.ok(tone.ok);
     const onKeyFrameWanted = (): void => phone.#playback.wantKeyFrame();
@@ -87,7 +87,7 @@ class TurnedPhone {
 async function connectDevice(t: Ending, url: string, token: string): Promise<DeviceLeg> {
   const engine = await openEngine();
   assert.ok(engine.ok, 'an engine is needed');
-  const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
+  const coder = new FrameCoder(engine.value, 'h264', framesPerSecond);
   const onKeyFrameWanted = (): void => playback.wantKeyFrame();
   const leg = await DeviceLeg.connect({ url, token, onKeyFrameWanted });
   const sizeAt = (): Size => ({ width: 320, height: 240 });

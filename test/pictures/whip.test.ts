@@ -15,7 +15,7 @@ import { openEngine } from '../../src/media/codec/engine.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { BridgePlayback, noPlaybackTally } from '../../src/tools/bridge/bridge-playback.ts';
-import { openFrameCoder } from '../../src/tools/bridge/frame-coder.ts';
+import { FrameCoder } from '../../src/tools/bridge/frame-coder.ts';
 import { openTone } from '../../src/tools/bridge/tone.ts';
 import { testFilm } from '../../src/tools/bridge/test-picture.ts';
 import { BridgeLeg } from '../../src/tools/simulator/media-leg.ts';
@@ -53,7 +53,7 @@ class Phone {
     const onKeyFrameWanted = (): void => playback.wantKeyFrame();
     const leg = await BridgeLeg.connect({ url, key: testBridgeKeys.own, session, onFrame, onKeyFrameWanted });
     await leg.next('start');
-    const coder = openFrameCoder(engine.value, 'h264', framesPerSecond);
+    const coder = new FrameCoder(engine.value, 'h264', framesPerSecond);
     const film = { film: testFilm(), coder, framesPerSecond, sizeAt: () => size };
     const tone = openTone(engine.value, { format: 'alaw', rate: 8000, channels: 1 });
     assert.ok(tone.ok);

@@ -20,7 +20,7 @@ export interface FrameSink {
 
 export interface FilmShow {
   readonly film: Film;
-  readonly coder: FrameCoder;
+  readonly coder: Pick<FrameCoder, 'format' | 'code' | 'close'>;
   readonly framesPerSecond: number;
   /** By the time that has been played, in milliseconds. */
   readonly sizeAt: (atMs: number) => Size;

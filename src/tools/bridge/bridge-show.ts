@@ -11,9 +11,10 @@ import { BridgeLeg, soundShape, type StartText } from '../simulator/media-leg.ts
 import type { LegCounts } from '../simulator/leg-counts.ts';
 import { BridgePlayback, type FilmShow, type FrameSink, type PlaybackTally } from './bridge-playback.ts';
 import type { Film } from './test-picture.ts';
-import { openFrameCoder, type PlayedFormat } from './frame-coder.ts';
+import { FrameCoder } from './frame-coder.ts';
 import { sizeInWords, type BridgeLogger } from './call-report.ts';
 import { assert } from '../../lib/assert.ts';
+import type { PictureFormat } from '../../model/media/picture.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import { SimulatedBridge } from './simulated-bridge.ts';
 import type { UplinkPlan } from './simulated-call.ts';
@@ -21,7 +22,7 @@ import { openTone } from './tone.ts';
 import { sourceSideMax } from '../../model/limits.ts';
 
 export interface ShowPlan {
-  readonly format: PlayedFormat;
+  readonly format: PictureFormat;
   /** Several take turns, as for a phone that is turned; null: the size that the server asks for. */
   readonly sizes: readonly Size[] | null;
   /** `told`: as the call asks for it; null: none is played. */
@@ -31,7 +32,7 @@ export interface ShowPlan {
 
 export interface ShowDeps {
   readonly clock: Clock;
-  /** Null: only I420 can be played. */
+  /** Null: no video is played. */
   readonly engine: Engine | null;
   readonly tally: PlaybackTally;
   readonly logger: BridgeLogger;
@@ -68,13 +69,13 @@ export function playingBridge(deps: PlayingBridgeDeps, session: string | null): 
 }
 
 /** Begins at once; `sink` is the call. */
-export function beginShow(
+function beginShow(
   { clock, engine, tally, logger }: ShowDeps,
   plan: ShowPlan,
   { request, audio }: StartText,
   sendQueue: FrameSink,
 ): BridgePlayback {
-  const film = request === null ? null : filmShow(engine, plan, request);
+  const film = request === null || engine === null ? null : filmShow(engine, plan, request);
   const tone = plan.tone === null ? null : openTone(engine, soundShape(plan.tone, audio));
   if (tone?.ok === false) logger.trouble(`no tone is played: ${tone.error}`);
   if (tone?.ok === true) {
@@ -91,7 +92,7 @@ export function beginShow(
 }
 
 export function filmShow(
-  engine: Engine | null,
+  engine: Engine,
   plan: Omit<ShowPlan, 'tone'>,
   request: NonNullable<StartText['request']>,
 ): FilmShow {
@@ -104,7 +105,7 @@ export function filmShow(
   return {
     film,
     framesPerSecond,
-    coder: openFrameCoder(engine, plan.format, framesPerSecond),
+    coder: new FrameCoder(engine, plan.format, framesPerSecond),
     sizeAt: (atMs) => {
       const { width, height } = sizeAt(sizes, atMs);
       return { width, height };

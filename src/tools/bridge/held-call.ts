@@ -13,11 +13,11 @@ import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import type { Engine } from '../../media/codec/engine.ts';
 import type { Size } from '../../model/call.ts';
+import type { PictureFormat } from '../../model/media/picture.ts';
 import type { SoundShape } from '../../model/media/sound.ts';
 import { BridgePlayback, type FilmShow } from './bridge-playback.ts';
 import { filmShow, playingBridge } from './bridge-show.ts';
 import { sizeInWords, type CallReport } from './call-report.ts';
-import type { PlayedFormat } from './frame-coder.ts';
 import { addTemporaryBridge, type SimulatedBridge } from './simulated-bridge.ts';
 import type { UplinkPlan } from './simulated-call.ts';
 import { testFilm, type Film } from './test-picture.ts';
@@ -44,7 +44,7 @@ export interface HeldCallDeps {
   /** Of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
   readonly bridgeKey: string | undefined | null;
   /** Null: the device sends no video. */
-  readonly deviceSends: PlayedFormat | null;
+  readonly deviceSends: PictureFormat | null;
   /** Null: the device sends no sound. */
   readonly deviceSpeaks: SoundShape | null;
   /** What the played bridge takes of it. */
@@ -208,14 +208,14 @@ function newBridge(
 
 /** The door's camera and microphone; null: it has neither. */
 function playDevice(deps: HeldCallDeps, device: DeviceLeg): BridgePlayback | null {
-  const { context, report, deviceSends, deviceSpeaks } = deps;
-  const film = deviceSends === null ? null : cameraFilm(deps, deviceSends);
+  const { context, engine, report, deviceSends, deviceSpeaks } = deps;
+  const film = deviceSends === null || engine === null ? null : cameraFilm(engine, report, deviceSends);
   const tone = deviceSpeaks === null ? null : doorTone(deps, deviceSpeaks);
   if (film === null && tone === null) return null;
   return new BridgePlayback(context.clock, { film, tone }, device, report.device.sent);
 }
 
-function cameraFilm({ engine, report }: HeldCallDeps, format: PlayedFormat): FilmShow {
+function cameraFilm(engine: Engine, report: CallReport, format: PictureFormat): FilmShow {
   const show = { format, sizes: [cameraSize], openFilm: testFilm };
   report.step('device', `sends ${format} ${sizeInWords(cameraSize)}`, { format });
   return filmShow(engine, show, { ...cameraSize, rotation: 0, max_fps: 15 });

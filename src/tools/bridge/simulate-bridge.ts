@@ -1,25 +1,23 @@
 /** `reveille simulate --bridge`: a bridge that takes calls and plays video to them as if from phones, until it is stopped. */
 import type { CommandContext } from '../../cli/shell/command-context.ts';
 import { pauseUnless, untilInterrupted } from '../../cli/shell/command-context.ts';
-import { CommandError, usageError } from '../../cli/shell/command-error.ts';
+import { CommandError } from '../../cli/shell/command-error.ts';
 import { findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
 import { openEngine, type Engine } from '../../media/codec/engine.ts';
 import { VideoFile } from '../../media/codec/video-file.ts';
-import { i420Bytes } from '../../media/geometry/source-frame.ts';
 import type { Size } from '../../model/call.ts';
-import { mediaFrameHeaderBytes, mediaMessageBytesMax } from '../../model/limits.ts';
+import type { PictureFormat } from '../../model/media/picture.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import { findMediaUrl, mediaTrust } from '../simulator/server-urls.ts';
 import { playingBridge, type ShowPlan } from './bridge-show.ts';
-import { CallReport, sizeInWords } from './call-report.ts';
-import type { PlayedFormat } from './frame-coder.ts';
+import { CallReport } from './call-report.ts';
 import { findBridgeKey } from './simulated-bridge.ts';
 import { testFilm, type Film } from './test-picture.ts';
 
 /** Options of played calls, with or without their device. */
 export interface PlayOptions {
   readonly film?: string;
-  readonly video?: PlayedFormat;
+  readonly video?: PictureFormat;
   readonly audio?: AudioFrameFormat;
   readonly uplink?: 'h264';
   readonly uplinkAudio?: AudioFrameFormat;
@@ -48,11 +46,10 @@ export async function simulateBridge(context: CommandContext, options: SimulateB
     answerAfter,
     duration,
   } = options;
-  checkSizes(video, size ?? []);
   const url = findMediaUrl(context, options.media);
   const tls = mediaTrust(context, options.media, findTrust(context, options));
   const key = findBridgeKey(context, options.key);
-  const engine = await engineFor(video, film);
+  const engine = await findEngine(context);
   const plan: ShowPlan = { format: video, sizes: size, tone: audio, openFilm: filmOpener(engine, film) };
   const report = new CallReport(context, ['bridge']);
   const { sent: tally, received: counts } = report.bridge;
@@ -71,19 +68,12 @@ export async function simulateBridge(context: CommandContext, options: SimulateB
   report.summary(bridge.callsDone);
 }
 
-function checkSizes(format: PlayedFormat, sizes: readonly Size[]): void {
-  const payloadBytesMax = mediaMessageBytesMax - mediaFrameHeaderBytes;
-  const tooLarge = format === 'i420' ? sizes.find((one) => i420Bytes(one) > payloadBytesMax) : undefined;
-  if (tooLarge !== undefined)
-    throw usageError(`an I420 frame of ${sizeInWords(tooLarge)} is larger than a message may be (1 MiB)`);
-}
-
-/** Null: there is none; the test picture and a tone in A-law or PCM are played without. */
-async function engineFor(format: PlayedFormat, film: string | undefined): Promise<Engine | null> {
+/** Null: there is none, and calls have sound only. */
+export async function findEngine({ output }: CommandContext): Promise<Engine | null> {
   const engine = await openEngine();
   if (engine.ok) return engine.value;
-  if (format === 'i420' && film === undefined) return null;
-  throw new CommandError(engine.error, 'without it only the test picture is played, with --video i420');
+  output.remark(`${engine.error}: calls have sound only`);
+  return null;
 }
 
 /** Throws a CommandError when the film cannot be played, which is better known before there is a call. */

@@ -3,16 +3,14 @@ import { withApi, type ApiOptions } from '../../cli/api/api-access.ts';
 import { CommandError, usageError } from '../../cli/shell/command-error.ts';
 import { untilInterrupted, type CommandContext } from '../../cli/shell/command-context.ts';
 import type { ReveilleClient } from '../../client/reveille-client.ts';
-import { openEngine } from '../../media/codec/engine.ts';
 import { downlinkAudioFormats, type DownlinkAudioFormat } from '../../model/call.ts';
 import { codeTexts } from '../../model/codes.ts';
 import { showable } from '../../lib/showable-text.ts';
 import { mediaTrust } from '../simulator/server-urls.ts';
 import { sessionOf, simulatedRoom, simulatedSound, type RoomMedia } from '../simulator/simulated-room.ts';
 import { CallReport } from './call-report.ts';
-import type { PlayedFormat } from './frame-coder.ts';
 import { holdCall, type IssuedCall } from './held-call.ts';
-import { filmOpener, type PlayOptions } from './simulate-bridge.ts';
+import { filmOpener, findEngine, type PlayOptions } from './simulate-bridge.ts';
 
 export interface SimulateCallOptions extends PlayOptions, ApiOptions {}
 
@@ -31,10 +29,9 @@ export async function simulateCall(
   options: SimulateCallOptions,
 ): Promise<void> {
   const { uplink = null, uplinkAudio = null, film, duration = Infinity } = options;
-  const [deviceSends, sound] = [cameraFormat(options.video), soundFormat(options.audio)];
-  const opened = await openEngine();
-  const engine = opened.ok ? opened.value : null;
-  if (!opened.ok) context.output.remark(`${opened.error}: the call has sound only`);
+  const { video: deviceSends = null } = options;
+  const sound = soundFormat(options.audio);
+  const engine = await findEngine(context);
   const openFilm = filmOpener(engine, film);
   const need = { permissions: ['call:issue'], deviceId } as const;
   await withApi(context, options, need, async (api, trust) => {
@@ -52,18 +49,13 @@ export async function simulateCall(
       engine,
       openFilm,
       bridgeKey: options.key ?? (options.url === undefined ? undefined : null),
-      deviceSends: engine === null ? null : deviceSends,
+      deviceSends,
       deviceSpeaks: sound === null ? null : { format: sound, ...simulatedSound },
       uplink: { video: uplink, audio: uplinkAudio },
     };
     await untilInterrupted((signal) => holdCall(deps, { deviceId, tls, ...issued }, duration, signal));
     if (!report.hasConnected) process.exitCode = 1;
   });
-}
-
-function cameraFormat(video: PlayedFormat | undefined): 'h264' | 'mjpeg' | null {
-  if (video === 'i420') throw usageError('--video i420: a device sends h264 or mjpeg');
-  return video ?? null;
 }
 
 function soundFormat(audio: PlayOptions['audio']): DownlinkAudioFormat | null {

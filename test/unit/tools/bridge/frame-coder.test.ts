@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { openFrameCoder, type PlayedFormat } from '../../../../src/tools/bridge/frame-coder.ts';
+import { FrameCoder } from '../../../../src/tools/bridge/frame-coder.ts';
 import { testFilm } from '../../../../src/tools/bridge/test-picture.ts';
-import { openEngine } from '../../../../src/media/codec/engine.ts';
 import { liveNatives } from '../../../../src/media/codec/native-census.ts';
+import type { Engine } from '../../../../src/media/codec/engine.ts';
 import type { Size } from '../../../../src/model/call.ts';
+import type { PictureFormat } from '../../../../src/model/media/picture.ts';
 import { describeFrame } from '../../../../src/media/geometry/source-frame.ts';
+import { engineTest } from '../../../support/engine-test.ts';
 
-const opened = await openEngine();
-const engine = opened.ok ? opened.value : null;
-const skip = opened.ok ? false : opened.error;
 const [landscape, portrait] = [
   { width: 320, height: 240 },
   { width: 240, height: 320 },
 ];
 
 /** What the payloads themselves say. */
-function coded(format: PlayedFormat, frames: readonly (readonly [Size, boolean])[]) {
-  const coder = openFrameCoder(engine, format, 15);
+function coded(engine: Engine, format: PictureFormat, frames: readonly (readonly [Size, boolean])[]) {
+  const coder = new FrameCoder(engine, format, 15);
   const film = testFilm();
   const made = frames.map(([size, wantsKeyFrame]) => {
     const frame = coder.code(film.pictureAt(0, size), size, wantsKeyFrame);
@@ -32,8 +30,8 @@ function coded(format: PlayedFormat, frames: readonly (readonly [Size, boolean])
   return made;
 }
 
-test('H.264 has a key frame first, where one is wanted, and where the size changes', { skip }, () => {
-  const frames = coded('h264', [
+engineTest('H.264 has a key frame first, where one is wanted, and where the size changes', (engine) => {
+  const frames = coded(engine, 'h264', [
     [landscape, true],
     [landscape, false],
     [landscape, true],
@@ -52,8 +50,8 @@ test('H.264 has a key frame first, where one is wanted, and where the size chang
   assert.ok((frames[1]?.bytes ?? 0) < (frames[0]?.bytes ?? 0), 'the others are smaller');
 });
 
-test('MJPEG is a JPEG a frame, of the size of the moment', { skip }, () => {
-  const frames = coded('mjpeg', [
+engineTest('MJPEG is a JPEG a frame, of the size of the moment', (engine) => {
+  const frames = coded(engine, 'mjpeg', [
     [landscape, true],
     [portrait, false],
   ]);
@@ -63,18 +61,12 @@ test('MJPEG is a JPEG a frame, of the size of the moment', { skip }, () => {
   );
 });
 
-test('I420 are the pictures themselves, and need no engine', () => {
-  const picture = testFilm().pictureAt(0, portrait);
-  const coder = openFrameCoder(null, 'i420', 15);
-  assert.deepEqual(coder.code(picture, portrait, false), { isKeyFrame: true, payload: picture });
-});
-
-test('a coder that is closed leaves nothing native behind', { skip }, () => {
+engineTest('a coder that is closed leaves nothing native behind', (engine) => {
   const before = liveNatives();
-  coded('h264', [
+  coded(engine, 'h264', [
     [landscape, true],
     [portrait, false],
   ]);
-  coded('mjpeg', [[landscape, true]]);
+  coded(engine, 'mjpeg', [[landscape, true]]);
   assert.deepEqual(liveNatives(), before);
 });
