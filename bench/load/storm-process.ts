@@ -69,7 +69,6 @@ function open({ sleepPort, count, retry, calmPerSecond }: StormPlan, hasLost: bo
   const alone = moduleAlone(address, heartbeatSeconds, retry);
   const life = hasLost ? afterLoss(alone) : alone;
   const endpoints = {
-    clock,
     signalUrl: null,
     signalTls: undefined,
     sleep: { address, tls: null },

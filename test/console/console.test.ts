@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
-import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { Chromium } from '../support/chromium.ts';
@@ -61,7 +60,7 @@ class Device {
   async wakeByPacket(): Promise<void> {
     await this.#module?.nextPacket();
     const url = `ws://127.0.0.1:${this.#ports.signal}/v1/signal`;
-    this.#controller = await SignalController.connect({ url, deviceId, secret, clock: new SystemClock() });
+    this.#controller = await SignalController.connect({ url, deviceId, secret });
   }
 }
 

@@ -106,7 +106,6 @@ test('hostile peers of every kind cost no good session, no heartbeat and no mess
         deviceId,
         secret: 'device-secret',
         autoAcknowledge: true,
-        clock,
       }),
     ),
   );

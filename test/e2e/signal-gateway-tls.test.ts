@@ -54,7 +54,6 @@ async function controller(trusted = 'first'): Promise<SignalController> {
     deviceId: 'TESTDEVICE01',
     secret: 'device-secret',
     tls: { ca: certificate.certificateOf(trusted) },
-    clock,
   });
   controllers.push(made);
   return made;

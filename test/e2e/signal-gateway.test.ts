@@ -105,7 +105,6 @@ async function controller(options: Partial<SignalControllerOptions> = {}): Promi
     url,
     deviceId: 'TESTDEVICE01',
     secret: 'device-secret',
-    clock,
     ...options,
   });
   controllers.push(made);
@@ -1011,17 +1010,4 @@ test('a client library with compression on offer goes without it', async () => {
   assert.match(challenge.toString(), /challenge/);
   assert.deepEqual([socket.extensions, socket.protocol], ['', 'reveille.signal.v1']);
   socket.terminate();
-});
-
-test('the heartbeats of many controllers are sent by one timer', async () => {
-  await listen();
-  const names = Array.from({ length: 20 }, (_, i) => `device-${i}`);
-  for (const name of names) sessions.secrets.set(name, 'device-secret');
-  const before = clock.pendingTimers;
-  const online = await Promise.all(names.map((deviceId) => controller({ deviceId, heartbeat: 30 })));
-  assert.equal(clock.pendingTimers, before + 1);
-  clock.advance(31_000);
-  await until(() => online.every(({ heartbeatAcks }) => heartbeatAcks === 1));
-  await Promise.all(online.map((one) => one.bye('done')));
-  assert.equal(clock.pendingTimers, before);
 });

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
-import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController, SignalRefused } from '../../src/tools/simulator/signal-controller.ts';
 import {
   deviceIdBytesMax,
@@ -436,7 +435,6 @@ test('a drain while a login awaits its commit welcomes it and lets it go with th
     url: `ws://127.0.0.1:${stopping.ports.signal}`,
     deviceId: 'SLEEPING02',
     secret: 'secret of SLEEPING02',
-    clock: new SystemClock(),
   });
   while (metric(await metricsOf(stopping), 'reveille_signal_sessions') !== 3) await nextTurn();
   const stopped = stopping.stop();

@@ -6,7 +6,6 @@ import { request } from 'node:https';
 import { connect, type Socket } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
 import { after, test } from 'node:test';
-import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
@@ -153,7 +152,6 @@ test('a controller logs in and is sent a message through nginx', async () => {
     secret: 'secret of TESTDEVICE01',
     autoAcknowledge: true,
     tls: { ca },
-    clock: new SystemClock(),
   });
   const body = JSON.stringify({ device_id: 'TESTDEVICE01', name: 'ping', payload: {} });
   const { json } = await api.call({ method: 'POST', path: '/v1/device/message', body });

@@ -4,7 +4,6 @@
  * that the next server can be asked for it.
  */
 import assert from 'node:assert/strict';
-import { SystemClock } from '../../src/lib/system-clock.ts';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer, ApiClient } from './api-client.ts';
@@ -58,8 +57,6 @@ export async function readEvents(
   assert.equal(truncated, false, 'the log has lost its beginning, or its end');
   return { events, next };
 }
-
-const clock = new SystemClock();
 
 /** Ends with its server; what goes wrong before that is an error of the server. */
 export class CrashLoad {
@@ -194,7 +191,6 @@ class PlayedDevice {
       url: `ws://127.0.0.1:${ports.signal}`,
       deviceId: this.deviceId,
       secret: secretOf(this.deviceId),
-      clock,
     });
     this.#closed.push(controller.closed);
     this.#controller = controller;

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { SystemClock } from '../../src/lib/system-clock.ts';
 import {
   SignalController,
   type SignalControllerOptions,
@@ -21,7 +20,6 @@ import type { Ending } from './temporary-store.ts';
 
 export const siteAppId = '2818153';
 export const siteCredential = { appId: siteAppId, accessKeyId: 'AKSITE', secretKey: 'secret-of-the-site' };
-const clock = new SystemClock();
 
 export function siteDevice(number: number): string {
   return `SITEDEVICE${String(number).padStart(5, '0')}`;
@@ -118,7 +116,7 @@ export class SiteServer {
     const deviceId = idOf(device);
     const url = `${options.tls === undefined ? 'ws' : 'wss'}://127.0.0.1:${this.ports.signal}`;
     const secret = secretOf(deviceId);
-    return SignalController.connect({ url, deviceId, secret, autoAcknowledge: true, clock, ...options });
+    return SignalController.connect({ url, deviceId, secret, autoAcknowledge: true, ...options });
   }
 
   /** What `reveille` says of it, or to it; fails unless the exit code is 0. */

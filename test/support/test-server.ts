@@ -125,10 +125,7 @@ export interface TestServerOptions {
 }
 
 type ControllerOptions = Partial<
-  Pick<
-    SignalControllerOptions,
-    'media' | 'heartbeat' | 'autoAcknowledge' | 'onMessage' | 'secret' | 'localAddress'
-  >
+  Pick<SignalControllerOptions, 'media' | 'autoAcknowledge' | 'onMessage' | 'secret' | 'localAddress'>
 >;
 
 export interface TestServer {
@@ -195,7 +192,6 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
         url: `ws://127.0.0.1:${ports.signal}/v1/signal`,
         deviceId,
         secret: `secret of ${deviceId}`,
-        clock: new SystemClock(),
         ...controllerOptions,
       }),
     halt,

@@ -66,8 +66,8 @@ class Story {
   }
 
   async comeOnline(): Promise<SignalController> {
-    const { clock, signalUrl: url, device, tls } = this.#stage;
-    const options = { url, ...device, clock, tls: tls.signal, autoAcknowledge: true };
+    const { signalUrl: url, device, tls } = this.#stage;
+    const options = { url, ...device, tls: tls.signal, autoAcknowledge: true };
     const connecting = SignalController.connect(options);
     const controller = await this.#within('a welcome', connecting);
     this.#closes.push(() => controller.terminate());

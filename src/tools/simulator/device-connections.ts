@@ -8,7 +8,6 @@ import type { SleepAdvice } from '../../protocol/signal/server-message.ts';
 import type { DeviceEvent } from './simulated-device.ts';
 import { SleepingModule } from './sleeping-module.ts';
 import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 import { parseListenAddress } from '../../model/settings-values.ts';
 import { reachableAddress } from '../../cli/admin/running-server.ts';
@@ -140,7 +139,6 @@ export class DeviceConnections {
 }
 
 export interface DeviceEndpointsOptions {
-  readonly clock: Clock;
   /** Null: there are no controllers. */
   readonly signalUrl: string | null;
   readonly signalTls: ConnectionOptions | undefined;
@@ -163,12 +161,11 @@ export function openEndpoints(
   const { signalUrl, wakeMode, devices } = options;
   return {
     signIn: async () => {
-      const { clock, onMessage, signalTls: tls } = options;
+      const { onMessage, signalTls: tls } = options;
       assert(signalUrl !== null, 'a device that signs in has a controller');
       const connecting = SignalController.connect({
         url: signalUrl,
         tls,
-        clock,
         ...device,
         ...sourceOf(number, devices, new URL(signalUrl).hostname),
         autoAcknowledge: true,

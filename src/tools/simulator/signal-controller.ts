@@ -1,19 +1,16 @@
 /**
  * A device's controller played in software: it holds one WebSocket to the signal listener, answers the challenge,
- * sends heartbeats, takes messages. For the simulator, the demo and the tests; ten thousands fit in one process.
+ * takes messages, sends heartbeats when it is asked to. For the simulator, the demo and the tests; ten thousands fit in one process.
  * Source: signal-wire.md.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { WebSocket } from 'ws';
-import type { Clock } from '../../lib/clock.ts';
-import type { WheelEntry } from '../../lib/deadline-wheel.ts';
 import type { RejectionReason } from '../../model/call.ts';
 import type { JsonObject } from '../../model/json.ts';
 import type { DeviceMessage, WakeCause } from '../../model/signal.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { Welcome } from '../../protocol/signal/server-message.ts';
 import { AwaitedItems } from './awaited-items.ts';
-import { ControllerHeartbeats, type HeartbeatEntry } from './controller-heartbeats.ts';
 
 export interface SignalControllerOptions {
   /** `ws://host:port` or `wss://host:port`; `/v1/signal` where it has no path. */
@@ -21,8 +18,6 @@ export interface SignalControllerOptions {
   readonly deviceId: string;
   readonly secret: string;
   readonly media?: JsonObject;
-  /** Seconds between heartbeats; null or left out: the caller sends them. */
-  readonly heartbeat?: number | null;
   /** Answers every message at once; false when left out. */
   readonly autoAcknowledge?: boolean;
   /** Gets every message; where it is left out they wait for `nextMessage`. */
@@ -31,7 +26,6 @@ export interface SignalControllerOptions {
   readonly tls?: ConnectionOptions | undefined;
   /** The address to come from. */
   readonly localAddress?: string;
-  readonly clock: Clock;
 }
 
 export interface SignalClosed {
@@ -61,11 +55,7 @@ const subprotocol = 'reveille.signal.v1';
 /** Messages kept for `nextMessage`; beyond it the newest are let go. */
 const messagesKeptMax = 1024;
 
-export class SignalController implements HeartbeatEntry {
-  deadlineMs = 0;
-  wheelNext: WheelEntry | null = null;
-  wheelPrevious: WheelEntry | null = null;
-  readonly heartbeatMs: number;
+export class SignalController {
   /** Resolves when the connection is gone, whoever ended it. */
   readonly closed: Promise<SignalClosed>;
   readonly #options: SignalControllerOptions;
@@ -78,7 +68,6 @@ export class SignalController implements HeartbeatEntry {
   private constructor(options: SignalControllerOptions, login: Waiter) {
     this.#options = options;
     this.#login = login;
-    this.heartbeatMs = (options.heartbeat ?? 0) * 1000;
     const { tls, localAddress } = options;
     this.#socket = new WebSocket(urlOf(options.url), subprotocol, {
       ...tls,
@@ -196,7 +185,6 @@ export class SignalController implements HeartbeatEntry {
 
   #comeIn(welcome: Welcome): void {
     this.#welcome = welcome;
-    if (this.heartbeatMs > 0) ControllerHeartbeats.of(this.#options.clock).add(this);
     this.#login.resolve(this);
   }
 
@@ -209,7 +197,6 @@ export class SignalController implements HeartbeatEntry {
   }
 
   #noteClosed(closed: SignalClosed): SignalClosed {
-    ControllerHeartbeats.of(this.#options.clock).remove(this);
     this.#login.reject(new SignalRefused(closed));
     this.#messages.end();
     return closed;

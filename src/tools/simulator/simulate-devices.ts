@@ -35,7 +35,6 @@ export async function openSimulation(
   const life = hasControllers ? wholeDevice : lifeOfModule(context, options, sleep);
   const api = wakeEvery === undefined ? null : await openApiOf(context, options, devices, trust);
   const endpoints: DeviceEndpointsOptions = {
-    clock,
     signalUrl,
     signalTls: (signal === undefined ? localTrust(context, 'signal', trust) : null) ?? trust,
     sleep,

@@ -1,6 +1,5 @@
 /** Attacks with the credential and the devices of another application. */
 import { connect } from 'node:net';
-import { SystemClock } from '../../../src/lib/system-clock.ts';
 import { SignalController, SignalRefused } from '../../../src/tools/simulator/signal-controller.ts';
 import { LoginRefused, SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts';
 import { encodeRequest, statusOf } from '../../support/raw-requests.ts';
@@ -12,7 +11,6 @@ const kept = 500;
 const askAgainMs = 2000;
 const returnMs = 500;
 const spaced = 20;
-const clock = new SystemClock();
 const conflicts = { sleep: attackerDevice(20), signal: attackerDevice(21) };
 
 const keptConnections: Attack = ({ api }, tally) =>
@@ -63,7 +61,7 @@ const signalLogins: Attack = ({ signal }, tally) =>
     const localAddress = `127.0.15.${1 + index}`;
     const url = `ws://127.0.0.1:${signal}`;
     const identity = { deviceId: conflicts.signal, secret: secretOf(conflicts.signal) };
-    await SignalController.connect({ url, ...identity, localAddress, clock }).catch((error: unknown) => {
+    await SignalController.connect({ url, ...identity, localAddress }).catch((error: unknown) => {
       if (!(error instanceof SignalRefused)) throw error;
     });
     tally.done += 1;

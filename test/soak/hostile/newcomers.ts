@@ -1,6 +1,5 @@
 /** Once a second somebody new comes to every listener, each time from another address, and must be served. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SystemClock } from '../../../src/lib/system-clock.ts';
 import { SignalController } from '../../../src/tools/simulator/signal-controller.ts';
 import { SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts';
 import { plainRequest } from '../../support/media-peer.ts';
@@ -18,7 +17,6 @@ export class Newcomers {
   came = 0;
   readonly #complaints: string[] = [];
   readonly #ports: ListenerPorts;
-  readonly #clock = new SystemClock();
   #visits = 0;
   #repeated = 0;
   #slowestMs: Record<string, number> = {};
@@ -41,7 +39,7 @@ export class Newcomers {
       this.#serve('sleep', async () => (await SleepingModule.connect(this.#ports.sleep, device)).close()),
       this.#serve('signal', async () => {
         const url = `ws://127.0.0.1:${this.#ports.signal}`;
-        await (await SignalController.connect({ url, ...device, clock: this.#clock })).close();
+        await (await SignalController.connect({ url, ...device })).close();
       }),
     ]);
   }

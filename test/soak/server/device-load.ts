@@ -87,7 +87,6 @@ export class DeviceLoad {
   #newFleet(life: DeviceLife, first: number, count: number): DeviceFleet {
     const { clock, ports, plan, errors } = this.#deps;
     const endpoints = {
-      clock,
       signalUrl: `ws://127.0.0.1:${ports.signal}`,
       signalTls: undefined,
       sleep: { address: `127.0.0.1:${ports.sleep}`, tls: null },
