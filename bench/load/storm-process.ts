@@ -1,14 +1,13 @@
 /** Modules that come back together, in a process of their own: those of `reveille simulate`, with another wait before they retry. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SystemClock } from '../../src/lib/system-clock.ts';
-import { openEndpoints } from '../../src/tools/simulator/device-connections.ts';
-import { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
+import type { DeviceFleet } from '../../src/tools/simulator/device-fleet.ts';
 import { FleetTroubles } from '../../src/tools/simulator/fleet-troubles.ts';
 import {
   moduleAlone,
   type DeviceLife,
   type RetryAdvice,
 } from '../../src/tools/simulator/simulated-device.ts';
+import { openFleet } from '../../test/support/simulated-fleet.ts';
 import { answerQuestions } from '../harness/ipc.ts';
 import { monotonicMs } from '../harness/latency.ts';
 import { deviceIdentity } from './population.ts';
@@ -48,7 +47,6 @@ const rampPerSecond = 1_000_000;
 const calmSecondsMax = 600;
 const lookMs = 20;
 const habits = { onlineMs: 0, bootMs: 0 };
-const clock = new SystemClock();
 
 let plan: StormPlan | null = null;
 let fleet: DeviceFleet | null = null;
@@ -65,31 +63,17 @@ function failed(): number {
 
 /** `hasLost`: they begin as modules do that have just lost their connection, and not one after the other. */
 function open({ sleepPort, count, retry, calmPerSecond }: StormPlan, hasLost: boolean): DeviceFleet {
-  const address = `127.0.0.1:${sleepPort}`;
-  const alone = moduleAlone(address, heartbeatSeconds, retry);
-  const life = hasLost ? afterLoss(alone) : alone;
-  const endpoints = {
-    signalUrl: null,
-    signalTls: undefined,
-    sleep: { address, tls: null },
-    wakeMode: 'fixed',
+  const alone = moduleAlone(`127.0.0.1:${sleepPort}`, heartbeatSeconds, retry);
+  const opened = openFleet({
+    devices: Array.from({ length: count }, (_, index) => deviceIdentity(index)),
+    life: hasLost ? afterLoss(alone) : alone,
+    ...habits,
+    rampPerSecond: hasLost ? rampPerSecond : calmPerSecond,
+    sleepPort,
     heartbeatSeconds,
-    devices: count,
-    onMessage: () => undefined,
-  } as const;
-  const identities = Array.from({ length: count }, (_, index) => deviceIdentity(index));
-  const opened = new DeviceFleet(
-    identities,
-    { life, rampPerSecond: hasLost ? rampPerSecond : calmPerSecond, ...habits },
-    {
-      clock,
-      random: Math.random,
-      endpointsOf: (device, number) => openEndpoints(endpoints, device, number),
-      onWake: () => undefined,
-      onAwake: () => undefined,
-      onTrouble: (_, error) => void troubles.add(error),
-    },
-  );
+    wakeMode: 'fixed',
+    onTrouble: (error) => void troubles.add(error),
+  });
   opened.start();
   return opened;
 }

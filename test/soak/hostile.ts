@@ -6,22 +6,25 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { moduleAlone } from '../../src/tools/simulator/simulated-device.ts';
 import { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
 import { anonymousBytesOf } from '../support/process-samples.ts';
 import { mediaChild, startServerProcess, withMedia, type ServerProcess } from '../support/server-process.ts';
+import { siteIdentity } from '../support/site-server.ts';
+import { openFleet } from '../support/simulated-fleet.ts';
 import { temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { Assault } from './hostile/assault.ts';
 import { Newcomers } from './hostile/newcomers.ts';
 import { Querier } from './hostile/querier.ts';
-import { registry, secretOf, sleepingDevice } from './hostile/registry.ts';
+import { registry } from './hostile/registry.ts';
 import { WatchedCall } from './hostile/watched-call.ts';
+import { readNumbers } from './plan-options.ts';
 
 const heartbeatSeconds = 5;
 /** The answers round down to whole seconds, and a query takes its time. */
 const lateSecondsMax = heartbeatSeconds + 3;
-const loginsAtOnce = 100;
+const loginsPerSecond = 1000;
 /** The young generation of V8 alone grows by 48 MiB in a storm. */
 const grownMiBMax = 96;
 /** The share of the time in which buffers and code find their size. */
@@ -35,29 +38,9 @@ const places = [
   'ops.connections_max=256',
 ];
 
-interface Plan {
-  readonly seconds: number;
-  readonly devices: number;
-}
-
-function readPlan(args: readonly string[]): Plan {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      minutes: { type: 'string', default: '10' },
-      seconds: { type: 'string' },
-      devices: { type: 'string', default: '10000' },
-    },
-  });
-  const seconds = Number(values.seconds ?? Number(values.minutes) * 60);
-  const devices = Number(values.devices);
-  if (!(seconds >= 20) || !Number.isInteger(devices) || devices < 10)
-    throw new Error('at least 20 seconds and 10 devices');
-  return { seconds, devices };
-}
-
 export async function run(args: readonly string[], ending: Ending): Promise<readonly string[]> {
-  const { seconds, devices } = readPlan(args);
+  const { seconds, devices } = readNumbers(args, { seconds: 600, devices: 10_000 });
+  if (seconds < 20 || devices < 10) throw new Error('at least 20 seconds and 10 devices');
   const complaints: string[] = [];
   const directory = temporaryDirectory(ending);
   const file = join(directory, 'registry.json');
@@ -66,18 +49,31 @@ export async function run(args: readonly string[], ending: Ending): Promise<read
   const server = await startServerProcess(ending, [...own, ...withMedia, ...places]);
   const { ports } = server;
   const pids = { server: server.command.pid ?? 0, media: (await mediaChild(server)).pid };
-  const modules = await logIn(ports.sleep, devices);
   let lost = 0;
-  for (const module of modules.slice(1)) void module.closed.then(() => (lost += 1));
-  ending.after(async () => void (await Promise.all(modules.map((module) => module.close()))));
-  ending.after(heartbeat(modules.slice(1)));
+  // Number 0 is the canary, whose session lives on without a heartbeat.
+  const fleet = openFleet({
+    devices: Array.from({ length: devices - 1 }, (_, index) => siteIdentity(1 + index)),
+    life: moduleAlone(`127.0.0.1:${ports.sleep}`, heartbeatSeconds),
+    onlineMs: 0,
+    bootMs: 0,
+    rampPerSecond: loginsPerSecond,
+    sleepPort: ports.sleep,
+    heartbeatSeconds,
+    onTrouble: () => (lost += 1),
+  });
+  ending.after(() => fleet.stop());
+  fleet.start();
+  const canary = await SleepingModule.connect(ports.sleep, { ...siteIdentity(0), heartbeatSeconds: 3600 });
+  ending.after(() => canary.close());
+  while (fleet.tally.inStage('asleep') < devices - 1) await sleep(100);
+  lost = 0;
   // The logins took as long as they took: from here on every module has sent a heartbeat.
   await sleep(heartbeatSeconds * 1000);
-  const call = await WatchedCall.begin(ports);
+  const call = await WatchedCall.begin(ports, devices);
   ending.after(() => call.end());
   const querier = new Querier(ports, devices, lateSecondsMax);
   ending.after(() => querier.close());
-  const newcomers = new Newcomers(ports);
+  const newcomers = new Newcomers(ports, devices + 1);
   const assault = new Assault(ports);
   ending.after(() => assault.end());
 
@@ -115,41 +111,6 @@ async function judgePictures(server: ServerProcess): Promise<readonly string[]> 
   const refused = { undecodable: count('undecodable'), overdue: count('overdue') };
   console.log(JSON.stringify({ refusedPictures: refused }));
   return refused.undecodable + refused.overdue === 0 ? ['no hostile picture was refused'] : [];
-}
-
-async function logIn(port: number, devices: number): Promise<SleepingModule[]> {
-  const modules: SleepingModule[] = [];
-  for (let from = 0; from < devices; from += loginsAtOnce) {
-    const some = Array.from({ length: Math.min(loginsAtOnce, devices - from) }, (_, i) => from + i);
-    modules.push(
-      ...(await Promise.all(
-        some.map((index) =>
-          SleepingModule.connect(port, {
-            deviceId: sleepingDevice(index),
-            secret: secretOf(sleepingDevice(index)),
-            // The canary's session lives on.
-            heartbeatSeconds: index === 0 ? 3600 : heartbeatSeconds,
-            localAddress: `127.0.1.${1 + (index % 100)}`,
-          }),
-        ),
-      )),
-    );
-  }
-  return modules;
-}
-
-/** Each in its turn, so that the whole of them takes one interval. */
-function heartbeat(modules: readonly SleepingModule[]): () => void {
-  const slices = 100;
-  let slice = 0;
-  const timer = setInterval(
-    () => {
-      for (let i = slice; i < modules.length; i += slices) modules[i]?.heartbeat();
-      slice = (slice + 1) % slices;
-    },
-    (heartbeatSeconds * 1000) / slices,
-  );
-  return () => clearInterval(timer);
 }
 
 /** Growth of the least of each half: between two collections the heap grows. */

@@ -21,24 +21,13 @@ const soaks: Readonly<Record<string, Soak>> = {
     guards: 'no event is lost by `kill -9` under load',
     load: () => import('./crash.ts'),
   },
-  upgrade: {
-    options:
-      '[--sessions 5000] [--wakeups 500] [--queries 200] [--seconds 15] [--upgrades 2] [--processes 2]',
-    guards: 'no device and no backend notices an upgrade under load',
-    load: () => import('./upgrade.ts'),
-  },
-  logins: {
-    options: '[--logins 2000] [--at-once 16]',
-    guards: 'a wakeup at one process or node in the moment of a login at another is accepted',
-    load: () => import('./logins.ts'),
-  },
   media: {
-    options: '[--minutes 10 | --seconds 30] [--calls 20] [--seed 1]',
+    options: '[--seconds 600] [--calls 20] [--seed 1]',
     guards: 'nothing outlives its call in the media process, with a fuzzer at the codec',
     load: () => import('./media.ts'),
   },
   hostile: {
-    options: '[--minutes 10 | --seconds 30] [--devices 10000]',
+    options: '[--seconds 600] [--devices 10000]',
     guards: 'devices, backends, newcomers and a call are served during every attack at once',
     load: () => import('./hostile.ts'),
   },

@@ -6,11 +6,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import { openEngine } from '../../src/media/codec/engine.ts';
 import type { CodecFuzzReport } from '../support/codec-fuzz.ts';
+import type { Ending } from '../support/temporary-store.ts';
 import type { MediaLook } from './media/carrier.ts';
 import { soakMedia, type SoakReport } from './media/run.ts';
+import { readNumbers } from './plan-options.ts';
 
 /** In less time, the delay of the collectors is as much as a leak. */
 const secondsMin = 30;
@@ -23,32 +24,10 @@ const fuzzGrownMiBMax = 128;
 /** By the canary; what it does not lose is counted by the same lines. */
 const leakedKinds: readonly (keyof MediaLook)[] = ['frames', 'resamplers', 'peers', 'timers', 'descriptors'];
 
-interface Plan {
-  readonly seconds: number;
-  readonly calls: number;
-  readonly seed: number;
-}
-
-function readPlan(args: readonly string[]): Plan {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      minutes: { type: 'string', default: '10' },
-      seconds: { type: 'string' },
-      calls: { type: 'string', default: '20' },
-      seed: { type: 'string' },
-    },
-  });
-  const seconds = Number(values.seconds ?? Number(values.minutes) * 60);
-  const calls = Number(values.calls);
-  const seed = Number(values.seed ?? Date.now() % 1_000_000);
-  if (!(seconds >= secondsMin) || !(calls >= 1) || !Number.isInteger(seed))
-    throw new Error(`at least ${secondsMin} seconds, one call, and a seed that is a whole number`);
-  return { seconds, calls, seed };
-}
-
-export async function run(args: readonly string[]): Promise<readonly string[]> {
-  const { seconds, calls, seed } = readPlan(args);
+export async function run(args: readonly string[], t: Ending): Promise<readonly string[]> {
+  const usual = { seconds: 600, calls: 20, seed: Date.now() % 1_000_000 };
+  const { seconds, calls, seed } = readNumbers(args, usual);
+  if (seconds < secondsMin || calls < 1) throw new Error(`at least ${secondsMin} seconds and one call`);
   const opened = await openEngine();
   if (!opened.ok) throw new Error(opened.error);
   const engine = opened.value;
@@ -56,10 +35,10 @@ export async function run(args: readonly string[]): Promise<readonly string[]> {
   const wholeSeconds = Math.floor(seconds - canarySeconds);
   console.log(`${calls} calls for ${wholeSeconds} s and a canary for ${canarySeconds} s, seed ${seed}`);
   const [soaked, fuzzed] = await Promise.all([
-    soakMedia({ engine, seconds: wholeSeconds, calls, seed, leaks: false }),
+    soakMedia(t, { engine, seconds: wholeSeconds, calls, seed, leaks: false }),
     fuzz(wholeSeconds, seed),
   ]);
-  const canary = await soakMedia({ engine, seconds: canarySeconds, calls, seed, leaks: true });
+  const canary = await soakMedia(t, { engine, seconds: canarySeconds, calls, seed, leaks: true });
   console.log(JSON.stringify({ soaked, fuzzed: fuzzed.report, canary }, null, 2));
   return [...soaked.complaints, ...fuzzed.complaints, ...missedIn(canary)];
 }

@@ -25,6 +25,12 @@ export function siteDevice(number: number): string {
   return `SITEDEVICE${String(number).padStart(5, '0')}`;
 }
 
+/** By its number in the registry. */
+export function siteIdentity(number: number): { readonly deviceId: string; readonly secret: string } {
+  const deviceId = siteDevice(number);
+  return { deviceId, secret: secretOf(deviceId) };
+}
+
 /** What a site's registry file has beside one application, its product and its credential. */
 export interface SiteRegistry {
   readonly devices?: number;
@@ -213,7 +219,10 @@ export function isAsleep({ json }: ApiAnswer): boolean {
   return loginAt !== null && loginAt >= (offlineAt ?? 0);
 }
 
-export function siteRegistry({ devices = 160, webhooks = [] }: SiteRegistry): object {
+export function siteRegistry({
+  devices = 160,
+  webhooks = [],
+}: SiteRegistry): Readonly<Record<string, readonly object[]>> {
   const { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id } = siteCredential;
   const terms = { permissions: ['*'], not_before: null, not_after: null, revoked: false };
   return {

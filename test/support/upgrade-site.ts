@@ -46,11 +46,9 @@ export interface UpgradeSiteOptions {
 }
 
 /** By the log of the process that hands over. */
-export interface HandedOver {
+interface HandedOver {
   readonly sessions: number;
   readonly of: number;
-  readonly held_ms: number;
-  readonly copied_ms: number;
 }
 
 export class UpgradeSite {
@@ -136,12 +134,8 @@ export class UpgradeSite {
     const each = Math.max(1, this.#processes);
     const handedOver: HandedOver[] = [];
     for (let place = (which - 1) * each + 1; place <= which * each; place++) {
-      const { sessions, of, held_ms } = await command.logged<HandedOver>('the new release serves', place);
-      const { copied_ms } = await command.logged<HandedOver>(
-        'the sockets of the sessions are with both',
-        place,
-      );
-      handedOver.push({ sessions, of, held_ms, copied_ms });
+      const { sessions, of } = await command.logged<HandedOver>('the new release serves', place);
+      handedOver.push({ sessions, of });
     }
     return handedOver;
   }

@@ -3,8 +3,9 @@ import { connect } from 'node:net';
 import { SignalController, SignalRefused } from '../../../src/tools/simulator/signal-controller.ts';
 import { LoginRefused, SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts';
 import { encodeRequest, statusOf } from '../../support/raw-requests.ts';
+import { secretOf } from '../../support/site-server.ts';
 import { repeat, type Attack } from './attack.ts';
-import { attacker, attackerDevice, secretOf } from './registry.ts';
+import { attacker, attackerDevice } from './registry.ts';
 
 /** More than the API has places. */
 const kept = 500;

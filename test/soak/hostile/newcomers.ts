@@ -5,7 +5,8 @@ import { SleepingModule } from '../../../src/tools/simulator/sleeping-module.ts'
 import { plainRequest } from '../../support/media-peer.ts';
 import { encodeRequest, statusOf } from '../../support/raw-requests.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
-import { credential, newcomerDevices, secretOf, sleepingDevice } from './registry.ts';
+import { siteCredential as credential, siteDevice, siteIdentity } from '../../support/site-server.ts';
+import { newcomers } from './registry.ts';
 
 /** Time to connect again, too: a machine may be busy. */
 const servedMsMax = 10_000;
@@ -17,21 +18,23 @@ export class Newcomers {
   came = 0;
   readonly #complaints: string[] = [];
   readonly #ports: ListenerPorts;
+  readonly #first: number;
   #visits = 0;
   #repeated = 0;
   #slowestMs: Record<string, number> = {};
 
-  constructor(ports: ListenerPorts) {
+  /** `first`: the number of the first device that comes. */
+  constructor(ports: ListenerPorts, first: number) {
     this.#ports = ports;
+    this.#first = first;
   }
 
   /** Resolves when each has been served, or has failed. */
   async come(): Promise<void> {
     this.came += 1;
     const from = `127.1.${1 + (Math.floor(this.came / 250) % 250)}.${1 + (this.came % 250)}`;
-    const deviceId = newcomerDevices[this.came % newcomerDevices.length] ?? '';
-    const device = { deviceId, secret: secretOf(deviceId), localAddress: from };
-    const query = encodeRequest({ credential, rawQuery: `device_id=${sleepingDevice(1)}` });
+    const device = { ...siteIdentity(this.#first + (this.came % newcomers)), localAddress: from };
+    const query = encodeRequest({ credential, rawQuery: `device_id=${siteDevice(1)}` });
     await Promise.all([
       this.#serve('api', () => this.#ask('api', from, query, '200')),
       this.#serve('ops', () => this.#ask('ops', from, plainRequest('GET /livez'), '200')),

@@ -1,7 +1,7 @@
 /** Asks the API as a backend does, and judges how old the heartbeats in the answers are. */
 import { ApiClient } from '../../support/api-client.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
-import { credential, sleepingDevice } from './registry.ts';
+import { siteCredential, siteDevice } from '../../support/site-server.ts';
 
 const asksPerSecond = 20;
 
@@ -16,7 +16,7 @@ export class Querier {
 
   /** The device with index 0 is not asked about. */
   constructor(ports: ListenerPorts, devices: number, lateSecondsMax: number) {
-    this.#api = new ApiClient(ports.api, credential);
+    this.#api = new ApiClient(ports.api, siteCredential);
     this.#devices = devices;
     this.#lateSecondsMax = lateSecondsMax;
   }
@@ -31,7 +31,7 @@ export class Querier {
 
   async isInTime(index: number): Promise<boolean> {
     const startMs = performance.now();
-    const { json } = await this.#api.connectivity(sleepingDevice(index));
+    const { json } = await this.#api.connectivity(siteDevice(index));
     this.#tookMs.push(performance.now() - startMs);
     if (json.code !== 0) {
       this.#otherAnswers.set(json.code, (this.#otherAnswers.get(json.code) ?? 0) + 1);

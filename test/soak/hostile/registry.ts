@@ -1,10 +1,7 @@
-/** The registry of the soak: the application that is watched, and the attackers' application. */
-import { createHash } from 'node:crypto';
-
-export const credential = { accessKeyId: 'AKsoak', secretKey: 'a secret of the soak', appId: '2818153' };
-export const bridgeKey = 'key-of-the-bridges-of-the-soak';
-export const watchedDevice = 'WATCHED';
-export const newcomerDevices = Array.from({ length: 20 }, (_, index) => `NEWCOMER${index}`);
+/** The registry of the soak: the site that is watched, and the attackers' application. */
+import { hashBridgeKey } from '../../../src/model/registry.ts';
+import { deviceEntry, siteAppId, siteRegistry } from '../../support/site-server.ts';
+import { bridgeKey } from '../media/call-server.ts';
 
 export const attacker = {
   credential: { accessKeyId: 'AKattacker', secretKey: 'a secret of the attacker', appId: '9999999' },
@@ -16,46 +13,26 @@ export function attackerDevice(index: number): string {
   return `ATTACKER${index}`;
 }
 
-export function sleepingDevice(index: number): string {
-  return `SOAK${String(index).padStart(5, '0')}`;
-}
-
-export function secretOf(deviceId: string): string {
-  return `the secret of the device ${deviceId}`;
-}
+/** Devices of the site, by their number, beyond those that sleep: one has the watched call, the others come as newcomers. */
+export const newcomers = 20;
 
 export function registry(sleeping: number): object {
-  const watched = [
-    watchedDevice,
-    ...newcomerDevices,
-    ...Array.from({ length: sleeping }, (_, index) => sleepingDevice(index)),
-  ];
-  const applications = [
-    { name: 'soak', product_id: 'doorbell', credential, key: bridgeKey, ids: watched },
-    {
-      name: 'attacker',
-      product_id: 'attackers-doorbell',
-      credential: attacker.credential,
-      key: attacker.bridgeKey,
-      ids: attacker.devices,
-    },
-  ];
-  return {
-    applications: applications.map(({ name, credential: { appId } }) => ({ app_id: appId, name })),
-    credentials: applications.map(({ credential: { accessKeyId, secretKey, appId } }) => ({
-      access_key_id: accessKeyId,
-      secret_key: secretKey,
-      app_id: appId,
-      permissions: ['*'],
-    })),
-    products: applications.map(({ product_id, credential: { appId } }) => ({ product_id, app_ids: [appId] })),
-    bridges: applications.map(({ name, key, credential: { appId } }) => ({
-      bridge_id: `bridge-of-${name}`,
-      key_sha256: createHash('sha256').update(key).digest('hex'),
-      app_ids: [appId],
-    })),
-    devices: applications.flatMap(({ product_id, ids }) =>
-      ids.map((device_id) => ({ device_id, product_id, secret: secretOf(device_id) })),
-    ),
+  const { accessKeyId: access_key_id, secretKey: secret_key, appId: app_id } = attacker.credential;
+  const product_id = 'attackers-doorbell';
+  const bridge = (key: string, app: string): object => ({
+    bridge_id: `bridge-of-${app}`,
+    key_sha256: hashBridgeKey(key),
+    app_ids: [app],
+  });
+  const others: Readonly<Record<string, readonly object[]>> = {
+    applications: [{ app_id, name: 'attacker' }],
+    credentials: [{ access_key_id, secret_key, app_id, permissions: ['*'] }],
+    products: [{ product_id, app_ids: [app_id] }],
+    bridges: [bridge(bridgeKey, siteAppId), bridge(attacker.bridgeKey, app_id)],
+    devices: attacker.devices.map((deviceId) => ({ ...deviceEntry(deviceId), product_id })),
   };
+  const own = siteRegistry({ devices: sleeping + 1 + newcomers });
+  return Object.fromEntries(
+    Object.entries(others).map(([list, entries]) => [list, [...(own[list] ?? []), ...entries]]),
+  );
 }

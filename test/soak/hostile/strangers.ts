@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { flood, floodKinds, silentConnection } from '../../support/floods.ts';
 import { wrongRequest, statusOf } from '../../support/raw-requests.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
+import { secretOf } from '../../support/site-server.ts';
 import { repeat, type Attack } from './attack.ts';
-import { attacker, attackerDevice, secretOf } from './registry.ts';
+import { attacker, attackerDevice } from './registry.ts';
 
 const never = new Promise<never>(() => undefined);
 const addresses = 50;

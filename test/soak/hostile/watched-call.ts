@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { openEngine } from '../../../src/media/codec/engine.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
+import { siteCredential } from '../../support/site-server.ts';
 import { chanceFrom } from '../../support/seeded-random.ts';
 import { framesPerSecond, SoakCall } from '../media/call.ts';
 import { makeFilms } from '../media/films.ts';
 import { kindOf } from '../media/kinds.ts';
 import { issueCall } from '../media/call-server.ts';
 import { packetsPerSecond, Sounds } from '../media/sounds.ts';
-import { bridgeKey, credential, watchedDevice } from './registry.ts';
 
 const gapMsMax = 5000;
 
@@ -35,11 +35,13 @@ export class WatchedCall {
   #picturesBefore = 0;
   #beforeMs = performance.now();
 
-  static async begin(ports: ListenerPorts): Promise<WatchedCall> {
+  /** `device`: its number in the registry of the site. */
+  static async begin(ports: ListenerPorts, device: number): Promise<WatchedCall> {
     const engine = await openEngine();
     assert(engine.ok);
-    const client = new ReveilleClient({ origin: `http://127.0.0.1:${ports.api}`, credential });
-    const place = { url: `ws://127.0.0.1:${ports.media}`, bridgeKey, deviceId: watchedDevice, index: 0 };
+    const origin = `http://127.0.0.1:${ports.api}`;
+    const client = new ReveilleClient({ origin, credential: siteCredential });
+    const place = { url: `ws://127.0.0.1:${ports.media}`, device, index: 0 };
     const call = new SoakCall({
       kind: kindOf(place.index),
       films: makeFilms(engine.value),

@@ -1,18 +1,18 @@
 /** A real server with the soak's media process, and credentials for as many calls as are asked for. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SystemClock } from '../../../src/lib/system-clock.ts';
 import { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { startServer, type RunningServer } from '../../../src/server/bootstrap/server.ts';
 import { loadSettings } from '../../../src/server/config/settings.ts';
 import { freeListens } from '../../support/server-process.ts';
+import { siteCredential, siteDevice, siteRegistry } from '../../support/site-server.ts';
+import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
 import type { CallAccess } from './call.ts';
 import { alaw, kindOf } from './kinds.ts';
 import type { SoakMedia } from './carrier.ts';
 
-const credential = { accessKeyId: 'AKsoak', secretKey: 'a secret of the soak', appId: '2818153' };
-const bridgeKey = 'key-of-the-bridges-of-the-soak';
+export const bridgeKey = 'key-of-the-bridges-of-the-soak';
 const shapes = [
   { mode: 'fit_screen', screen: { width: 160, height: 100 } },
   { mode: 'fill_screen', screen: { width: 160, height: 100 } },
@@ -22,15 +22,19 @@ const [, , untouched] = shapes;
 
 export class SoakServer {
   readonly #server: RunningServer;
-  readonly #directory: string;
   readonly #client: ReveilleClient;
 
-  static async start(media: SoakMedia, calls: number, complain: (line: string) => void): Promise<SoakServer> {
-    const directory = await mkdtemp(join(tmpdir(), 'reveille-soak-'));
+  static async start(
+    t: Ending,
+    media: SoakMedia,
+    calls: number,
+    complain: (line: string) => void,
+  ): Promise<SoakServer> {
+    const directory = temporaryDirectory(t);
     const file = join(directory, 'registry.json');
-    await writeFile(file, JSON.stringify(registry(calls)));
+    await writeFile(file, JSON.stringify(siteRegistry({ devices: calls })));
     const overrides = [
-      `data.dir=${directory}`,
+      `data.dir=${join(directory, 'state')}`,
       `registry.file=${file}`,
       `media.bridge_keys=${bridgeKey}`,
       'media.load_max=1',
@@ -49,34 +53,32 @@ export class SoakServer {
       log,
       startMedia: () => media.start(),
     });
-    return new SoakServer(server, directory);
+    return new SoakServer(server);
   }
 
-  private constructor(server: RunningServer, directory: string) {
+  private constructor(server: RunningServer) {
     this.#server = server;
-    this.#directory = directory;
-    this.#client = new ReveilleClient({ origin: `http://${server.listeners.api}`, credential });
+    const origin = `http://${server.listeners.api}`;
+    this.#client = new ReveilleClient({ origin, credential: siteCredential });
   }
 
   /** As `issueCall`. */
   issue(index: number, room: number): Promise<CallAccess> {
     const url = `ws://${this.#server.listeners.media}`;
-    const deviceId = deviceIdOf(index);
-    return issueCall(this.#client, { url, bridgeKey, deviceId, index, room: `room-${index}-${room}` });
+    return issueCall(this.#client, { url, device: index, index, room: `room-${index}-${room}` });
   }
 
   async stop(): Promise<void> {
     this.#client.close();
     await this.#server.stop();
-    await rm(this.#directory, { recursive: true, force: true });
   }
 }
 
 interface CallPlace {
   /** The address of the media listener. */
   readonly url: string;
-  readonly bridgeKey: string;
-  readonly deviceId: string;
+  /** Its number in the registry of the site. */
+  readonly device: number;
   /** Chooses the kind of the call, and the shape of its pictures, too. */
   readonly index: number;
   readonly room: string;
@@ -84,12 +86,12 @@ interface CallPlace {
 
 /** The access of a call in this room of the device. */
 export async function issueCall(client: ReveilleClient, place: CallPlace): Promise<CallAccess> {
-  const { url, bridgeKey, deviceId, index, room } = place;
+  const { url, device, index, room } = place;
   const { downVideo, upVideo, sound } = kindOf(index);
   const { mode, screen } = (downVideo === 'mjpeg' ? shapes[index % shapes.length] : null) ?? untouched;
   const { format, rate, channels } = sound?.device ?? alaw;
   const issued = await client.issueCallCredentials({
-    device_id: deviceId,
+    device_id: siteDevice(device),
     msg_session_key: 'a session key',
     msg_room_id: room,
     msg_session_token: 'a server token',
@@ -106,23 +108,5 @@ export async function issueCall(client: ReveilleClient, place: CallPlace): Promi
   });
   if (!issued.ok) throw new Error(`no credentials: ${issued.code} ${issued.message}`);
   const session = new URL(issued.data.peer_id).searchParams.get('x_session') ?? '';
-  return { url, bridgeKey, session, token: issued.data.token, mode, screen };
-}
-
-function deviceIdOf(index: number): string {
-  return `SOAK${String(index).padStart(4, '0')}`;
-}
-
-function registry(calls: number): object {
-  const { accessKeyId, secretKey, appId } = credential;
-  return {
-    applications: [{ app_id: appId, name: 'soak' }],
-    credentials: [{ access_key_id: accessKeyId, secret_key: secretKey, app_id: appId, permissions: ['*'] }],
-    products: [{ product_id: 'doorbell', app_ids: [appId] }],
-    devices: Array.from({ length: calls }, (_, index) => ({
-      device_id: deviceIdOf(index),
-      product_id: 'doorbell',
-      secret: `the long secret of ${index}`,
-    })),
-  };
+  return { url, session, token: issued.data.token, mode, screen };
 }

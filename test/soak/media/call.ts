@@ -9,6 +9,7 @@ import { planPicture } from '../../../src/media/geometry/picture-plan.ts';
 import { describeFrame } from '../../../src/media/geometry/source-frame.ts';
 import type { FrameHeader } from '../../../src/protocol/media/frame-header.ts';
 import type { Chance } from '../../support/seeded-random.ts';
+import { bridgeKey } from './call-server.ts';
 import { connectByWebSocket, connectByWhip, type SoakDevice } from './device.ts';
 import { Ear } from './ear.ts';
 import { filmSizes, type Film, type FilmLibraries } from './films.ts';
@@ -19,7 +20,6 @@ export const framesPerSecond = 15;
 
 export interface CallAccess {
   readonly url: string;
-  readonly bridgeKey: string;
   readonly session: string;
   readonly token: string;
   readonly mode: CallMedia['resolution'];
@@ -158,7 +158,7 @@ export class SoakCall {
   }
 
   async #connectBridge(): Promise<void> {
-    const { url, bridgeKey: key, session } = this.#accessNow;
+    const { url, session } = this.#accessNow;
     const { sound, upVideo } = this.kind;
     await this.#bridge?.terminate();
     this.#bridge = null;
@@ -166,7 +166,7 @@ export class SoakCall {
     let isAskedFor = false;
     const bridge = await BridgeLeg.connect({
       url,
-      key,
+      key: bridgeKey,
       session,
       onKeyFrameWanted: () => this.#beginFilm(),
       onFrame: (header, payload) => {

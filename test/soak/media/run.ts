@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import { chanceFrom, type Chance } from '../../support/seeded-random.ts';
+import type { Ending } from '../../support/temporary-store.ts';
 import { framesPerSecond, SoakCall } from './call.ts';
 import type { Ear } from './ear.ts';
 import { combine, kindsHeld, SoakMedia, type MediaLook } from './carrier.ts';
@@ -72,10 +73,10 @@ const restSeconds = 3;
 const freeingMsMax = 5000;
 const lookMs = 50;
 
-export async function soakMedia(plan: SoakPlan): Promise<SoakReport> {
+export async function soakMedia(t: Ending, plan: SoakPlan): Promise<SoakReport> {
   const media = new SoakMedia(plan.leaks);
   const complaints: string[] = [];
-  const server = await SoakServer.start(media, plan.calls, (line) => complaints.push(line));
+  const server = await SoakServer.start(t, media, plan.calls, (line) => complaints.push(line));
   try {
     const before = await media.look();
     const sounds = new Sounds(plan.engine);

@@ -9,7 +9,6 @@ import { kindOf } from '../media/kinds.ts';
 import { issueCall } from '../media/call-server.ts';
 import { Sounds } from '../media/sounds.ts';
 import type { ErrorCounts } from './latencies.ts';
-import { bridgeKey, soakDevice } from './plan.ts';
 
 export interface CallLoadDeps {
   readonly engine: Engine;
@@ -116,8 +115,7 @@ export class CallLoad {
       issue: () =>
         issueCall(client, {
           url,
-          bridgeKey,
-          deviceId: soakDevice(index).deviceId,
+          device: index,
           index: kind,
           room: `room-${index}-${(this.#rooms += 1)}`,
         }),

@@ -3,12 +3,12 @@
  * fixed rates through the API, and every packet is awaited where it was asked for.
  */
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
-import type { Cancel, Clock } from '../../../src/lib/clock.ts';
-import { openEndpoints } from '../../../src/tools/simulator/device-connections.ts';
-import { DeviceFleet } from '../../../src/tools/simulator/device-fleet.ts';
+import type { DeviceFleet } from '../../../src/tools/simulator/device-fleet.ts';
 import { moduleAlone, wholeDevice, type DeviceLife } from '../../../src/tools/simulator/simulated-device.ts';
+import { siteIdentity } from '../../support/site-server.ts';
+import { openFleet } from '../../support/simulated-fleet.ts';
 import { Latencies, type ErrorCounts } from './latencies.ts';
-import { soakDevice, type SoakPlan } from './plan.ts';
+import type { SoakPlan } from './plan.ts';
 
 export interface DevicePorts {
   readonly sleep: number;
@@ -19,7 +19,6 @@ export interface DeviceLoadDeps {
   readonly plan: SoakPlan;
   readonly ports: DevicePorts;
   readonly client: ReveilleClient;
-  readonly clock: Clock;
   readonly errors: ErrorCounts;
 }
 
@@ -43,7 +42,7 @@ export class DeviceLoad {
   readonly #devices: DeviceFleet;
   /** By device id, the wakeup whose packet has not come. */
   readonly #awaited = new Map<string, AwaitedWake>();
-  #cancels: readonly Cancel[] = [];
+  #timers: readonly NodeJS.Timeout[] = [];
 
   constructor(deps: DeviceLoadDeps) {
     const { plan, ports } = deps;
@@ -62,11 +61,11 @@ export class DeviceLoad {
 
   /** From now on they are woken. */
   startWaking(): void {
-    const { clock, plan } = this.#deps;
-    this.#cancels = [
-      clock.every(1000 / plan.moduleWakesPerSecond, () => void this.#wake(this.#modules)),
-      clock.every(1000 / plan.deviceWakesPerSecond, () => void this.#wake(this.#devices)),
-      clock.every(lookEveryMs, () => this.#giveUpMissing()),
+    const { plan } = this.#deps;
+    this.#timers = [
+      setInterval(() => void this.#wake(this.#modules), 1000 / plan.moduleWakesPerSecond),
+      setInterval(() => void this.#wake(this.#devices), 1000 / plan.deviceWakesPerSecond),
+      setInterval(() => this.#giveUpMissing(), lookEveryMs),
     ];
   }
 
@@ -79,35 +78,25 @@ export class DeviceLoad {
   }
 
   stop(): void {
-    for (const cancel of this.#cancels) cancel();
+    for (const timer of this.#timers) clearInterval(timer);
     this.#modules.stop();
     this.#devices.stop();
   }
 
   #newFleet(life: DeviceLife, first: number, count: number): DeviceFleet {
-    const { clock, ports, plan, errors } = this.#deps;
-    const endpoints = {
-      signalUrl: `ws://127.0.0.1:${ports.signal}`,
-      signalTls: undefined,
-      sleep: { address: `127.0.0.1:${ports.sleep}`, tls: null },
-      wakeMode: 'custom',
+    const { ports, plan, errors } = this.#deps;
+    return openFleet({
+      devices: Array.from({ length: count }, (_, index) => siteIdentity(first + index)),
+      life,
+      onlineMs,
+      bootMs,
+      rampPerSecond,
+      sleepPort: ports.sleep,
+      signalPort: ports.signal,
       heartbeatSeconds: plan.heartbeatSeconds,
-      devices: plan.devices,
-      onMessage: () => undefined,
-    } as const;
-    const devices = Array.from({ length: count }, (_, index) => soakDevice(first + index));
-    return new DeviceFleet(
-      devices,
-      { life, onlineMs, bootMs, rampPerSecond },
-      {
-        clock,
-        random: Math.random,
-        endpointsOf: (device, number) => openEndpoints(endpoints, device, first + number),
-        onWake: (deviceId) => this.#noteWake(deviceId),
-        onAwake: () => undefined,
-        onTrouble: (_deviceId, error) => errors.add('device', error),
-      },
-    );
+      onWake: (deviceId) => this.#noteWake(deviceId),
+      onTrouble: (error) => errors.add('device', error),
+    });
   }
 
   async #wake(fleet: DeviceFleet): Promise<void> {

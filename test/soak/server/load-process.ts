@@ -4,13 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ReveilleClient } from '../../../src/client/reveille-client.ts';
-import { SystemClock } from '../../../src/lib/system-clock.ts';
 import { openEngine } from '../../../src/media/codec/engine.ts';
+import { siteCredential } from '../../support/site-server.ts';
 import { readEvents, Receivers } from './backend-load.ts';
 import { CallLoad } from './call-load.ts';
 import { DeviceLoad } from './device-load.ts';
 import { ErrorCounts, Latencies } from './latencies.ts';
-import { credential, sampleSeconds, type SoakHooks, type SoakPlan } from './plan.ts';
+import { sampleSeconds, type SoakHooks, type SoakPlan } from './plan.ts';
 import { appendSample, nowSeconds } from './samples.ts';
 
 export type LoadOrder =
@@ -32,7 +32,6 @@ export type LoadReport = { readonly kind: 'hooks'; readonly hooks: SoakHooks } |
 
 const plan = JSON.parse(process.argv[2] ?? '') as SoakPlan;
 const lookMs = 100;
-const clock = new SystemClock();
 const receivers = await Receivers.open();
 let stop: () => Promise<void> = () => Promise.resolve();
 
@@ -43,8 +42,8 @@ report({ kind: 'hooks', hooks: receivers.hooks });
 async function start({ file, ports }: LoadOrder & { kind: 'start' }): Promise<void> {
   const errors = new ErrorCounts();
   const events = new Latencies();
-  const client = new ReveilleClient({ origin: `http://127.0.0.1:${ports.api}`, credential, clock });
-  const devices = new DeviceLoad({ plan, ports, client, clock, errors });
+  const client = new ReveilleClient({ origin: `http://127.0.0.1:${ports.api}`, credential: siteCredential });
+  const devices = new DeviceLoad({ plan, ports, client, errors });
   const engine = await openEngine();
   if (!engine.ok) throw new Error(engine.error);
   const calls = new CallLoad({

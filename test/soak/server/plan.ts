@@ -1,4 +1,5 @@
 /** The load of the soak of a whole server, and its registry. */
+import { siteAppId, siteRegistry } from '../../support/site-server.ts';
 
 export interface SoakPlan {
   readonly seconds: number;
@@ -53,48 +54,18 @@ export const samplesPerCollection = 6;
 export const leakKinds = ['memory', 'descriptor', 'timer'] as const;
 export type LeakKind = (typeof leakKinds)[number];
 
-/** The devices, backend and registry: all follow from a device's number. */
-export const credential = {
-  accessKeyId: 'AKsoak',
-  secretKey: 'a secret of the soak',
-  appId: '2818153',
-};
-export const bridgeKey = 'key-of-the-bridges-of-the-soak';
-/** `whsec_` and Base64. */
-export const webhookSecret = `whsec_${Buffer.from('a secret of webhooks of the soak').toString('base64')}`;
-
-export interface SoakIdentity {
-  readonly deviceId: string;
-  readonly secret: string;
-}
-
-export function soakDevice(number: number): SoakIdentity {
-  const deviceId = `SOAK${String(number).padStart(6, '0')}`;
-  return { deviceId, secret: `the long secret of ${deviceId}` };
-}
-
 export interface SoakHooks {
   readonly good: string;
   readonly failing: string;
 }
 
 /** The registry file; `devices` beyond those of the plan are what imports bring and take. */
-export function soakRegistry(devices: number, hooks: SoakHooks): object {
-  const { accessKeyId, secretKey, appId: app_id } = credential;
-  const hook = (url: string, types: readonly string[]): object => ({
-    app_id,
-    url,
-    secret: webhookSecret,
-    types,
-  });
-  return {
-    applications: [{ app_id, name: 'soak' }],
-    credentials: [{ access_key_id: accessKeyId, secret_key: secretKey, app_id, permissions: ['*'] }],
-    products: [{ product_id: 'doorbell', app_ids: [app_id] }],
-    devices: Array.from({ length: devices }, (_, number) => {
-      const { deviceId, secret } = soakDevice(number);
-      return { device_id: deviceId, product_id: 'doorbell', secret };
-    }),
-    webhooks: [hook(hooks.good, ['*']), hook(hooks.failing, ['device.signal.online'])],
-  };
+export function soakRegistry(devices: number, { good, failing }: SoakHooks): object {
+  const secret = `whsec_${Buffer.from('a secret of webhooks of the soak').toString('base64')}`;
+  const hook = { app_id: siteAppId, secret };
+  const webhooks = [
+    { ...hook, url: good, types: ['*'] },
+    { ...hook, url: failing, types: ['device.signal.online'] },
+  ];
+  return siteRegistry({ devices, webhooks });
 }

@@ -12,8 +12,9 @@ import { childOf } from '../../support/process-samples.ts';
 import { runCli } from '../../support/cli-process.ts';
 import { startServerProcess, withMedia, type ServerProcess } from '../../support/server-process.ts';
 import { temporaryDirectory, type Ending } from '../../support/temporary-store.ts';
+import { bridgeKey } from '../media/call-server.ts';
 import type { LoadOrder, LoadReport } from './load-process.ts';
-import { bridgeKey, soakRegistry, workers, type LeakKind, type SoakPlan } from './plan.ts';
+import { soakRegistry, workers, type LeakKind, type SoakPlan } from './plan.ts';
 import { appendSample, nowSeconds, type Role } from './samples.ts';
 
 export interface SoakedServerOptions {

@@ -7,12 +7,14 @@ import { engineTest } from '../../../support/engine-test.ts';
 import { findTone } from '../../../support/sines.ts';
 
 const shapes: readonly SoundShape[] = [
+  { format: 'alaw', rate: 8000, channels: 1 },
+  { format: 'alaw', rate: 16_000, channels: 2 },
   { format: 'pcm', rate: 16_000, channels: 1 },
   { format: 'opus', rate: 16_000, channels: 1 },
   { format: 'amr', rate: 8000, channels: 2 },
 ];
 for (const shape of shapes)
-  engineTest(`a tone as ${shape.format} is 440 Hz for who decodes it`, (engine) => {
+  engineTest(`a tone as ${shape.format} with ${shape.channels} channels is 440 Hz to its decoder`, (engine) => {
     const tone = openTone(engine, shape);
     assert.ok(tone.ok);
     const decoder = new PacketTranscoder(engine);

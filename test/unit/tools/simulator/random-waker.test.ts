@@ -54,17 +54,13 @@ test('one that sleeps is woken now and then, and the outcome is told', async () 
   assert.deepEqual(told, ['D1 412', 'D1 refused']);
 });
 
-test('while nobody sleeps nobody is woken', () => {
-  const { clock, asleep, woken, waker } = stage();
+test('while no device sleeps, or 64 outcomes are awaited, none is woken', async () => {
+  const { clock, asleep, woken, answers, waker } = stage();
   asleep.deviceId = null;
   waker.start(1000);
   clock.advance(10_000);
   assert.deepEqual(woken, []);
-});
-
-test('while 64 outcomes are awaited nobody is woken', async () => {
-  const { clock, woken, answers, waker } = stage();
-  waker.start(1000);
+  asleep.deviceId = 'D1';
   clock.advance(100_000);
   assert.equal(woken.length, 64);
   answers[0]?.(null);

@@ -1,0 +1,15 @@
+/** The numbers that a soak is started with, `--calls 20`; those that are not given are as usual. */
+import { parseArgs } from 'node:util';
+
+export function readNumbers<Name extends string>(
+  args: readonly string[],
+  usual: Readonly<Record<Name, number>>,
+): Record<Name, number> {
+  const names = Object.keys(usual) as Name[];
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]));
+  const { values } = parseArgs({ args: [...args], options });
+  const numbers = names.map((name) => [name, Number(values[name] ?? usual[name])] as const);
+  const wrong = numbers.find(([, number]) => !Number.isInteger(number));
+  if (wrong !== undefined) throw new Error(`--${wrong[0]} is a whole number`);
+  return Object.fromEntries(numbers) as Record<Name, number>;
+}
