@@ -111,33 +111,18 @@ test('after its call it connects anew, and waits for the next', async (t) => {
   assert.equal(bridge.callsDone, 2);
 });
 
-test('a connection that is lost is taken up again by the session, and begins with a key frame', async (t) => {
-  const { listener, leg, running, played, clock, told, until } = await openCall(t);
-  leg.say(state('attempting'));
-  await leg.whenReceived(4);
-  const coming = listener.take();
-  leg.socket.terminate();
-  await until(() => told.includes('closed'));
-  // It comes to its pause in the next turns of this loop.
-  while (clock.pendingTimers === 0) await new Promise((resolve) => void setImmediate(resolve));
-  clock.advance(250);
-  const again = await coming;
-  assert.equal(again.request.url, '/media/v1/bridge?session=s-1');
-  again.say(start);
-  await again.whenReceived(1);
-  assert.deepEqual(textsOf(again), [{ type: 'state', state: 'connected' }]);
-  assert.deepEqual(played, ['play', 'key'], 'and plays on');
-  again.socket.close(1000, 'ended');
-  await running;
-});
-
-test('a call that came to another bridge is over for this one', async (t) => {
-  const { leg, running, played } = await openCall(t);
-  leg.say(state('attempting'));
-  await leg.whenReceived(4);
-  leg.socket.close(4409, 'replaced');
-  await running;
-  assert.deepEqual(played, ['play', 'stop']);
+test('a call that came to another bridge, or whose connection is lost, is over for this one', async (t) => {
+  for (const part of [
+    (leg: TakenLeg) => leg.socket.close(4409, 'replaced'),
+    (leg: TakenLeg) => leg.socket.terminate(),
+  ]) {
+    const { leg, running, played } = await openCall(t);
+    leg.say(state('attempting'));
+    await leg.whenReceived(4);
+    part(leg);
+    await running;
+    assert.deepEqual(played, ['play', 'stop']);
+  }
 });
 
 test('a session that is named is come for at once', async (t) => {

@@ -1,6 +1,6 @@
 /**
- * A bridge played in software, over its calls: it stands idle, takes the call it is given, returns to it when its
- * connection is lost, and connects anew after it. Source: calls-and-media.md, Legs.
+ * A bridge played in software, over its calls: it stands idle, takes the call it is given, and connects again after it. A call
+ * whose connection is lost is over for it. Source: calls-and-media.md, Legs.
  */
 import { legCloses } from '../../protocol/media/leg-text.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
@@ -30,10 +30,9 @@ export interface BridgeHabits {
   readonly calls: number;
 }
 
-/** Before it connects again, doubling from the least to the most; a call that waits for it is not kept waiting. */
+/** Before it connects again, doubling from the least to the most. */
 const comeBackMsMin = 250;
 const comeBackMsMax = 30_000;
-const comeBackToCallMsMax = 500;
 /** A call that was hung up is to end within it; then the connection is cut. */
 const partingMsMax = 2000;
 
@@ -44,7 +43,7 @@ export class SimulatedBridge {
   #call: SimulatedCall | null = null;
   #callsDone = 0;
   #hasBeenLetIn = false;
-  /** Connections in a row that failed, or came to nothing. */
+  /** Connections in a row that failed, or had no call. */
   #failures = 0;
   #isStopped = false;
   #endPause: () => void = () => undefined;
@@ -60,14 +59,10 @@ export class SimulatedBridge {
 
   /** Resolves when it has had its calls, or was stopped. Rejects with a CommandError when it is not let in. */
   async run(): Promise<void> {
-    try {
-      while (!this.#isStopped && this.#callsDone < this.#habits.calls) {
-        const leg = await this.#connect();
-        if (leg !== null) await this.#attend(leg);
-        if (this.#failures > 0) await this.#pause();
-      }
-    } finally {
-      this.#call?.end();
+    while (!this.#isStopped && this.#callsDone < this.#habits.calls) {
+      const leg = await this.#connect();
+      if (leg !== null) await this.#attend(leg);
+      if (this.#failures > 0) await this.#pause();
     }
   }
 
@@ -87,17 +82,15 @@ export class SimulatedBridge {
   /** Null: not now, or not any more. */
   async #connect(): Promise<BridgeLeg | null> {
     try {
-      const session = this.#call?.session ?? this.#habits.session;
-      const leg = await this.#deps.connect(session, () => this.#wantKeyFrame());
+      const leg = await this.#deps.connect(this.#habits.session, () => this.#wantKeyFrame());
       this.#hasBeenLetIn = true;
       if (!this.#isStopped) return leg;
       await leg.close();
       return null;
     } catch (error) {
-      if (this.#call !== null && error instanceof LegRefused && error.status === 404)
-        this.#finish(this.#call, 'it ended meanwhile');
-      else if (this.#mayTryAgain(error)) this.#fail(`${(error as Error).message}; trying again`);
-      else throw notLetIn(error as Error);
+      if (!this.#mayTryAgain(error)) throw notLetIn(error as Error);
+      this.#failures += 1;
+      this.#deps.logger.trouble(`${(error as Error).message}; trying again`);
       return null;
     }
   }
@@ -118,37 +111,35 @@ export class SimulatedBridge {
     try {
       this.#call = await this.#callOf(leg);
       this.#failures = 0;
-      await this.#call.attend(leg);
+      await this.#call.attend();
     } catch (error) {
       // The leg may be closed before there is a call for it.
       if (!(error instanceof ConnectionGone)) {
         await leg.terminate();
         throw error;
       }
+    } finally {
+      this.#call?.end();
     }
     this.#leg = null;
     this.#part(await leg.closed);
   }
 
-  /** The call that it is told to start, or to go on with. Rejects with ConnectionGone. */
+  /** The call that it is told to start. Rejects with ConnectionGone. */
   async #callOf(leg: BridgeLeg): Promise<SimulatedCall> {
     const { logger } = this.#deps;
-    const named = this.#call?.session ?? this.#habits.session;
+    const { session: named } = this.#habits;
     const here = named === null ? 'connected, and idle' : `connected for ${named}`;
     logger.notify('connected', { session: named }, here);
-    if (named !== null) {
-      const start = await leg.next<StartText>('start');
-      return this.#call ?? this.#begin(named, start);
-    }
-    const { assign, start } = await leg.acceptAssignment();
-    return this.#begin(assign.session, start);
-  }
-
-  #begin(session: string, start: StartText): SimulatedCall {
+    const { assign, start } =
+      named === null
+        ? await leg.acceptAssignment()
+        : { assign: { session: named }, start: await leg.next<StartText>('start') };
+    const { session } = assign;
     const { request, audio, room } = start;
     const json = { session, request, audio, room: { room_id: room.room_id } };
-    this.#deps.logger.notify('start', json, `call ${session}: asked for ${requestInWords(start)}`);
-    return new SimulatedCall(this.#deps, session, start);
+    logger.notify('start', json, `call ${session}: asked for ${requestInWords(start)}`);
+    return new SimulatedCall(this.#deps, session, start, leg);
   }
 
   #part({ code, reason }: LegClosed): void {
@@ -156,33 +147,17 @@ export class SimulatedBridge {
     this.#deps.logger.notify('closed', { code, reason }, said);
     if (code === legCloses.revoked.code)
       throw new CommandError('the key of this bridge has been revoked', 'name another with --key');
-    const isForGood = code === legCloses.ended.code || code === legCloses.replaced.code;
-    if (isForGood && this.#call !== null) this.#finish(this.#call, said);
-    else this.#failures += 1;
-  }
-
-  #finish(call: SimulatedCall, how: string): void {
-    call.end();
+    if (this.#call === null) return void (this.#failures += 1);
+    const { session } = this.#call;
     this.#call = null;
     this.#callsDone += 1;
-    this.#failures = 0;
-    this.#deps.logger.notify(
-      'call_over',
-      { session: call.session },
-      `the call ${call.session} is over: ${how}`,
-    );
-  }
-
-  #fail(why: string): void {
-    this.#failures += 1;
-    this.#deps.logger.trouble(why);
+    this.#deps.logger.notify('call_over', { session }, `the call ${session} is over: ${said}`);
   }
 
   /** Before the next attempt; none when it is stopped. */
   #pause(): Promise<void> {
     if (this.#isStopped) return Promise.resolve();
-    const delayMsMax = this.#call === null ? comeBackMsMax : comeBackToCallMsMax;
-    const delayMs = Math.min(delayMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
+    const delayMs = Math.min(comeBackMsMax, comeBackMsMin * 2 ** Math.min(this.#failures - 1, 30));
     return new Promise((resolve) => {
       const cancel = this.#deps.clock.after(delayMs, resolve);
       this.#endPause = () => {

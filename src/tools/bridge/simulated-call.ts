@@ -1,5 +1,5 @@
 /**
- * One call of a simulated bridge, over all connections that it takes: it rings, says that the phone has joined when the
+ * One call of a simulated bridge: it rings, says that the phone has joined when the
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
@@ -43,43 +43,40 @@ export class SimulatedCall implements FrameSink {
   readonly session: string;
   readonly #deps: CallDeps;
   readonly #start: StartText;
-  /** Null: the connection is lost, and may come again. */
-  #leg: BridgeLeg | null = null;
+  readonly #leg: BridgeLeg;
   #playback: Playback | null = null;
   #cancelAnswer: Cancel | null = null;
   #isOver = false;
 
-  constructor(deps: CallDeps, session: string, start: StartText) {
+  constructor(deps: CallDeps, session: string, start: StartText, leg: BridgeLeg) {
     this.#deps = deps;
     this.session = session;
     this.#start = start;
+    this.#leg = leg;
   }
 
-  /** Infinity: there is no connection now. */
   get bufferedBytes(): number {
-    return this.#leg?.bufferedBytes ?? Infinity;
+    return this.#leg.bufferedBytes;
   }
 
   frame(bytes: Uint8Array): void {
-    this.#leg?.frame(bytes);
+    this.#leg.frame(bytes);
   }
 
   wantKeyFrame(): void {
     this.#playback?.wantKeyFrame();
   }
 
-  /** Begins, or goes on after a connection was lost, by a leg that was told `start`. Resolves when the leg is gone. */
-  async attend(leg: BridgeLeg): Promise<void> {
-    this.#leg = leg;
-    const cancelPings = this.#deps.clock.every(pingEveryMs, () => void leg.ping());
-    this.#takeUp(leg);
+  /** Resolves when the leg is gone. */
+  async attend(): Promise<void> {
+    const cancelPings = this.#deps.clock.every(pingEveryMs, () => void this.#leg.ping());
+    this.#begin();
     try {
-      for (;;) this.#hear(await leg.until(isNews));
+      for (;;) this.#hear(await this.#leg.until(isNews));
     } catch (error) {
       if (!(error instanceof ConnectionGone)) throw error;
     } finally {
       cancelPings();
-      this.#leg = null;
     }
   }
 
@@ -91,18 +88,14 @@ export class SimulatedCall implements FrameSink {
     this.#playback = null;
   }
 
-  #takeUp(leg: BridgeLeg): void {
+  #begin(): void {
     const { video, audio: format } = this.#deps.uplink;
     const audio = format === null ? null : soundShape(format, this.#start.audio);
-    if (video !== null || audio !== null) leg.take({ video, audio });
-    if (this.#playback !== null) {
-      leg.report('connected');
-      return this.#playback.wantKeyFrame();
-    }
-    leg.report('ringing');
+    if (video !== null || audio !== null) this.#leg.take({ video, audio });
+    this.#leg.report('ringing');
     this.#deps.logger.notify('state', { session: this.session, state: 'ringing' }, 'reports: ringing');
     const { clock, answerAfterMs } = this.#deps;
-    if (answerAfterMs !== null) this.#cancelAnswer ??= clock.after(answerAfterMs, () => this.#answer());
+    if (answerAfterMs !== null) this.#cancelAnswer = clock.after(answerAfterMs, () => this.#answer());
   }
 
   #hear(news: LegText): void {
@@ -118,7 +111,7 @@ export class SimulatedCall implements FrameSink {
 
   /** The phone has joined. */
   #answer(): void {
-    if (this.#playback !== null || this.#leg === null) return;
+    if (this.#playback !== null) return;
     this.#leg.report('connected');
     this.#deps.logger.notify('state', { session: this.session, state: 'connected' }, 'reports: connected');
     this.#play();

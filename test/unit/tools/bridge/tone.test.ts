@@ -14,21 +14,24 @@ const shapes: readonly SoundShape[] = [
   { format: 'amr', rate: 8000, channels: 2 },
 ];
 for (const shape of shapes)
-  engineTest(`a tone as ${shape.format} with ${shape.channels} channels is 440 Hz to its decoder`, (engine) => {
-    const tone = openTone(engine, shape);
-    assert.ok(tone.ok);
-    const decoder = new PacketTranscoder(engine);
-    const target: SoundShape = { format: 'pcm', rate: 8000, channels: 1 };
-    const samples = Array.from({ length: 25 }, (_, n) => {
-      const payload = new Uint8Array(tone.value.packetAt(n * 20) ?? assert.fail('there is a packet'));
-      const packet = { format: shape.format, timestampMs: n * 20, payload };
-      return decoder.take(packet, shape, [target]).packets[0] ?? [];
-    }).flatMap((made) => made.flatMap(({ payload }) => Array.from(new Int16Array(payload.buffer))));
-    tone.value.close();
-    decoder.close();
-    const { level, snr } = findTone(Int16Array.from(samples.slice(800)), 8000, 440);
-    assert.ok(Math.abs(level - 0.25) < 0.08 && snr > 12, `${level} ${snr}`);
-  });
+  engineTest(
+    `a tone as ${shape.format} with ${shape.channels} channels is 440 Hz to its decoder`,
+    (engine) => {
+      const tone = openTone(engine, shape);
+      assert.ok(tone.ok);
+      const decoder = new PacketTranscoder(engine);
+      const target: SoundShape = { format: 'pcm', rate: 8000, channels: 1 };
+      const samples = Array.from({ length: 25 }, (_, n) => {
+        const payload = new Uint8Array(tone.value.packetAt(n * 20) ?? assert.fail('there is a packet'));
+        const packet = { format: shape.format, timestampMs: n * 20, payload };
+        return decoder.take(packet, shape, [target]).packets[0] ?? [];
+      }).flatMap((made) => made.flatMap(({ payload }) => Array.from(new Int16Array(payload.buffer))));
+      tone.value.close();
+      decoder.close();
+      const { level, snr } = findTone(Int16Array.from(samples.slice(800)), 8000, 440);
+      assert.ok(Math.abs(level - 0.25) < 0.08 && snr > 12, `${level} ${snr}`);
+    },
+  );
 
 test('without FFmpeg there is a tone as A-law and PCM, and why there is no other', () => {
   const shape = { rate: 8000, channels: 1 } as const;
