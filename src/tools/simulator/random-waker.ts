@@ -2,8 +2,9 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { WakeupOutcomeData } from '../../client/reveille-client.ts';
 
-export interface RandomWakerDeps {
+interface RandomWaking {
   readonly clock: Clock;
+  readonly everyMs: number;
   /** One that is asleep; null: none is. */
   readonly pick: () => string | null;
   /** Wakes it and waits for the outcome; rejects when it could not be woken, or nobody knows. */
@@ -15,36 +16,26 @@ export interface RandomWakerDeps {
 /** Wakeups whose outcome is awaited; beyond it nobody is woken. */
 const awaitedMax = 64;
 
-export class RandomWaker {
-  readonly #deps: RandomWakerDeps;
-  #awaited = 0;
-  #cancel: Cancel | null = null;
-
-  constructor(deps: RandomWakerDeps) {
-    this.#deps = deps;
-  }
-
-  start(everyMs: number): void {
-    this.#cancel = this.#deps.clock.every(everyMs, () => void this.#wakeOne());
-  }
-
-  /** What is awaited still is not told any more. */
-  stop(): void {
-    this.#cancel?.();
-    this.#cancel = null;
-  }
-
-  async #wakeOne(): Promise<void> {
-    const deviceId = this.#awaited < awaitedMax ? this.#deps.pick() : null;
+/** Until it is cancelled; outcomes that are awaited then are not told. */
+export function wakeAtRandom({ clock, everyMs, pick, wake, onOutcome, onTrouble }: RandomWaking): Cancel {
+  let awaited = 0;
+  let isStopped = false;
+  const wakeOne = async (): Promise<void> => {
+    const deviceId = awaited < awaitedMax ? pick() : null;
     if (deviceId === null) return;
-    this.#awaited += 1;
+    awaited += 1;
     try {
-      const outcome = await this.#deps.wake(deviceId);
-      if (this.#cancel !== null) this.#deps.onOutcome(outcome);
+      const outcome = await wake(deviceId);
+      if (!isStopped) onOutcome(outcome);
     } catch (error) {
-      if (this.#cancel !== null) this.#deps.onTrouble(deviceId, error as Error);
+      if (!isStopped) onTrouble(deviceId, error as Error);
     } finally {
-      this.#awaited -= 1;
+      awaited -= 1;
     }
-  }
+  };
+  const cancel = clock.every(everyMs, () => void wakeOne());
+  return () => {
+    isStopped = true;
+    cancel();
+  };
 }

@@ -7,18 +7,10 @@ import { Option, type Command } from 'commander';
 import { heartbeatSecondsMax, heartbeatSecondsMin } from '../../model/limits.ts';
 import { audioFrameFormats } from '../../model/media/sound.ts';
 import { addApiOptions } from '../../cli/api/api-access.ts';
-import {
-  examples,
-  type CommandContext,
-  inContext,
-  pauseUnless,
-  untilInterrupted,
-} from '../../cli/shell/command-context.ts';
+import { examples, type CommandContext, inContext } from '../../cli/shell/command-context.ts';
 import { parseDeviceIdOption, wholeNumberOption } from '../../cli/shell/option-values.ts';
-import { openSimulation, type SimulateOptions, type Simulation } from './simulate-devices.ts';
+import type { SimulateOptions } from './simulate-devices.ts';
 import { usageError } from '../../cli/shell/command-error.ts';
-import { findSignalUrl } from './server-urls.ts';
-import { chooseDevices } from './simulated-devices.ts';
 import { parseSizes } from '../bridge/bridge-show.ts';
 import { playedFormats } from '../bridge/frame-coder.ts';
 import type { SimulateBridgeOptions } from '../bridge/simulate-bridge.ts';
@@ -157,30 +149,5 @@ async function simulate(context: CommandContext, options: Options): Promise<void
   const isGiven = (option: Option): boolean => option.attributeName() in options;
   const spare = ofCallsAndBridges().find(isGiven) ?? ofBridges().find(isGiven);
   if (spare !== undefined) throw usageError(`${spare.flags} needs --call or --bridge`);
-  await simulateDevices(context, options);
-}
-
-const reportEveryMs = 1000;
-
-async function simulateDevices(context: CommandContext, options: SimulateOptions): Promise<void> {
-  const { clock } = context;
-  const simulation = await prepare(context, options);
-  simulation.start();
-  const cancelReport = clock.every(reportEveryMs, () => simulation.progress());
-  const durationMs = (options.duration ?? Infinity) * 1000;
-  await untilInterrupted((signal) => pauseUnless(clock, durationMs, signal));
-  cancelReport();
-  simulation.summary();
-  if (!simulation.hasSucceeded()) process.exitCode = 1;
-  simulation.stop();
-}
-
-async function prepare(context: CommandContext, options: SimulateOptions): Promise<Simulation> {
-  const signalUrl = options.onlySleep === true ? null : findSignalUrl(context, options);
-  if (signalUrl === null && options.wakeEvery !== undefined)
-    throw usageError('--wake-every needs controllers that come online', 'name their listener with --signal');
-  const devices = await chooseDevices(context, options);
-  if (signalUrl === null && options.onlySleep !== true)
-    context.output.remark('no signal listener is known (--signal): the modules only sleep');
-  return openSimulation(context, options, devices, signalUrl);
+  await (await import('./simulate-devices.ts')).simulateDevices(context, options);
 }

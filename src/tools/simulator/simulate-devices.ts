@@ -3,36 +3,38 @@
  * come online again, or of sleeping modules alone, as a load on the sleep server.
  */
 import type { ConnectionOptions } from 'node:tls';
-import type { Clock } from '../../lib/clock.ts';
 import type { ReveilleClient } from '../../client/reveille-client.ts';
 import { findApi, openApi } from '../../cli/api/api-access.ts';
-import type { CommandContext } from '../../cli/shell/command-context.ts';
+import { pauseUnless, untilInterrupted, type CommandContext } from '../../cli/shell/command-context.ts';
+import { usageError } from '../../cli/shell/command-error.ts';
 import { findCredential, type CredentialOptions } from '../../cli/api/credential-source.ts';
 import { openEndpoints, type DeviceEndpointsOptions } from './device-connections.ts';
 import { DeviceFleet } from './device-fleet.ts';
-import { RandomWaker } from './random-waker.ts';
+import { wakeAtRandom } from './random-waker.ts';
 import { moduleAlone, wholeDevice, type DeviceLife } from './simulated-device.ts';
-import type { SimulatedDevice, DeviceChoice } from './simulated-devices.ts';
+import { chooseDevices, type SimulatedDevice, type DeviceChoice } from './simulated-devices.ts';
 import { wakeAndWait } from '../../cli/api/wakeup-outcome.ts';
 import { FleetReport } from './fleet-report.ts';
 import { findTrust, type TrustOptions } from '../../cli/shell/server-trust.ts';
-import { findSleepServer, localTrust, type SleepServer } from './server-urls.ts';
+import { findSignalUrl, findSleepServer, localTrust, type SleepServer } from './server-urls.ts';
 import { listenerAddress } from '../../cli/admin/running-server.ts';
 import type { WakeMode } from '../../model/sleep.ts';
 
-/** `signalUrl`: null: modules alone. Throws a usage error. */
-export async function openSimulation(
-  context: CommandContext,
-  options: SimulateOptions,
-  devices: readonly SimulatedDevice[],
-  signalUrl: string | null,
-): Promise<Simulation> {
+const reportEveryMs = 1000;
+
+/** Exits 1 when no login succeeded, or one was refused. */
+export async function simulateDevices(context: CommandContext, options: SimulateOptions): Promise<void> {
   const { clock } = context;
-  const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery, signal } = options;
-  const hasControllers = signalUrl !== null;
+  const { onlineFor, bootMs, ramp: rampPerSecond, wakeEvery, signal, duration = Infinity } = options;
+  const signalUrl = options.onlySleep === true ? null : findSignalUrl(context, options);
+  if (signalUrl === null && wakeEvery !== undefined)
+    throw usageError('--wake-every needs controllers that come online', 'name their listener with --signal');
+  const devices = await chooseDevices(context, options);
+  if (signalUrl === null && options.onlySleep !== true)
+    context.output.remark('no signal listener is known (--signal): the modules only sleep');
   const trust = findTrust(context, options);
   const sleep = findSleepServer(context, options, trust);
-  const life = hasControllers ? wholeDevice : lifeOfModule(context, options, sleep);
+  const life = signalUrl === null ? lifeOfModule(context, options, sleep) : wholeDevice;
   const api = wakeEvery === undefined ? null : await openApiOf(context, options, devices, trust);
   const endpoints: DeviceEndpointsOptions = {
     signalUrl,
@@ -41,7 +43,7 @@ export async function openSimulation(
     wakeMode: options.wakeMode,
     heartbeatSeconds: options.heartbeat,
     devices: devices.length,
-    onMessage: () => (fleet.tally.messages += 1),
+    onMessage: () => (tally.messages += 1),
   };
   const fleet: DeviceFleet = new DeviceFleet(
     devices,
@@ -57,21 +59,26 @@ export async function openSimulation(
   );
   const { tally } = fleet;
   const report = new FleetReport(context, tally, api !== null);
-  const waker = api === null ? null : newWaker(api, clock, fleet, report);
-  return {
-    hasSucceeded: () => tally.refused === 0 && (hasControllers ? tally.logins : tally.sleepLogins) > 0,
-    start: () => {
-      fleet.start();
-      if (wakeEvery !== undefined) waker?.start(wakeEvery * 1000);
-    },
-    progress: () => report.progress(),
-    summary: () => report.summary(),
-    stop: () => {
-      waker?.stop();
-      api?.close();
-      fleet.stop();
-    },
-  };
+  fleet.start();
+  const stopWaking =
+    api === null || wakeEvery === undefined
+      ? null
+      : wakeAtRandom({
+          clock,
+          everyMs: wakeEvery * 1000,
+          pick: () => fleet.pickAsleep(),
+          wake: (deviceId) => wakeAndWait(api, clock, deviceId),
+          onOutcome: (outcome) => report.outcome(outcome),
+          onTrouble: (deviceId, error) => report.trouble(deviceId, error),
+        });
+  const cancelReport = clock.every(reportEveryMs, () => report.progress());
+  await untilInterrupted((until) => pauseUnless(clock, duration * 1000, until));
+  cancelReport();
+  report.summary();
+  if (tally.refused > 0 || tally.logins + tally.sleepLogins === 0) process.exitCode = 1;
+  stopWaking?.();
+  api?.close();
+  fleet.stop();
 }
 
 /** How often a module sends that nobody advised. */
@@ -97,16 +104,6 @@ async function openApiOf(
   return openApi(findApi(context, options.url), credential, context.clock, trust);
 }
 
-function newWaker(api: ReveilleClient, clock: Clock, fleet: DeviceFleet, report: FleetReport): RandomWaker {
-  return new RandomWaker({
-    clock,
-    pick: () => fleet.pickAsleep(),
-    wake: (deviceId) => wakeAndWait(api, clock, deviceId),
-    onOutcome: (outcome) => report.outcome(outcome),
-    onTrouble: (deviceId, error) => report.trouble(deviceId, error),
-  });
-}
-
 export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustOptions {
   readonly server?: string;
   readonly signal?: string;
@@ -120,14 +117,4 @@ export interface SimulateOptions extends DeviceChoice, CredentialOptions, TrustO
   readonly url?: string;
   readonly duration?: number;
   readonly ramp: number;
-}
-
-export interface Simulation {
-  /** Somebody has logged in, and nobody was refused. */
-  hasSucceeded(): boolean;
-  start(): void;
-  /** Once a second. */
-  progress(): void;
-  summary(): void;
-  stop(): void;
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RandomWaker } from '../../../../src/tools/simulator/random-waker.ts';
+import { wakeAtRandom } from '../../../../src/tools/simulator/random-waker.ts';
 import type { WakeupOutcomeData } from '../../../../src/client/reveille-client.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 
@@ -21,14 +21,16 @@ function settled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-function stage() {
+/** Wakes one so often. */
+function stage(everyMs = 1000) {
   const clock = new DrivenClock();
   const asleep: { deviceId: string | null } = { deviceId: 'D1' };
   const woken: string[] = [];
   const told: string[] = [];
   const answers: ((error: Error | null) => void)[] = [];
-  const waker = new RandomWaker({
+  const stop = wakeAtRandom({
     clock,
+    everyMs,
     pick: () => asleep.deviceId,
     wake: (deviceId) => {
       woken.push(deviceId);
@@ -39,12 +41,11 @@ function stage() {
     onOutcome: (outcome) => told.push(`${outcome.device_id} ${outcome.woke_after_ms}`),
     onTrouble: (deviceId, error) => told.push(`${deviceId} ${error.message}`),
   });
-  return { clock, asleep, woken, told, answers, waker };
+  return { clock, asleep, woken, told, answers, stop };
 }
 
 test('one that sleeps is woken now and then, and the outcome is told', async () => {
-  const { clock, woken, told, answers, waker } = stage();
-  waker.start(5000);
+  const { clock, woken, told, answers } = stage(5000);
   clock.advance(9999);
   assert.deepEqual(woken, ['D1']);
   answers[0]?.(null);
@@ -55,9 +56,8 @@ test('one that sleeps is woken now and then, and the outcome is told', async () 
 });
 
 test('while no device sleeps, or 64 outcomes are awaited, none is woken', async () => {
-  const { clock, asleep, woken, answers, waker } = stage();
+  const { clock, asleep, woken, answers } = stage();
   asleep.deviceId = null;
-  waker.start(1000);
   clock.advance(10_000);
   assert.deepEqual(woken, []);
   asleep.deviceId = 'D1';
@@ -70,10 +70,9 @@ test('while no device sleeps, or 64 outcomes are awaited, none is woken', async 
 });
 
 test('once stopped it wakes nobody and tells nothing', async () => {
-  const { clock, woken, told, answers, waker } = stage();
-  waker.start(1000);
+  const { clock, woken, told, answers, stop } = stage();
   clock.advance(1000);
-  waker.stop();
+  stop();
   answers[0]?.(null);
   await settled();
   clock.advance(10_000);
