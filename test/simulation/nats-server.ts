@@ -4,54 +4,16 @@
  * acknowledged; what happens on the way is nats-connection.ts's.
  */
 import type { EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
-import type { KvChange } from '../../src/cluster/nats/kv-store.ts';
 import { bucketNames, type BucketName } from '../../src/cluster/nats/nats-names.ts';
 import type { DeviceId, EventId } from '../../src/model/ids.ts';
 import { encodeSharedEvent, type SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
+import { MemoryBucket } from '../support/memory-kv-store.ts';
 
 /** One write to a bucket or to the stream, as those who follow it get it. */
 export interface StreamMessage {
   readonly sequence: number;
   readonly subject: string;
   readonly data: Uint8Array;
-}
-
-export class Bucket {
-  readonly name: BucketName;
-  /** In the order of their revisions, the latest of each key. */
-  readonly entries = new Map<string, KvChange>();
-  readonly followers = new Set<(change: KvChange) => void>();
-  revision = 0;
-  readonly #wallMs: () => number;
-
-  constructor(name: BucketName, wallMs: () => number) {
-    this.name = name;
-    this.#wallMs = wallMs;
-  }
-
-  write(key: string, value: Uint8Array, isRemoved = false): number {
-    this.revision += 1;
-    const change = { key, value, revision: this.revision, isRemoved, writtenAtMs: this.#wallMs() };
-    this.entries.delete(key);
-    this.entries.set(key, change);
-    for (const follower of Array.from(this.followers)) follower(change);
-    return this.revision;
-  }
-
-  /** Null: the key is not at `revision` (null: it was never written). */
-  compareAndSet(key: string, value: Uint8Array, revision: number | null, isRemoved = false): number | null {
-    const isAt = (this.entries.get(key)?.revision ?? null) === revision;
-    return isAt ? this.write(key, value, isRemoved) : null;
-  }
-
-  erase(matches: (change: KvChange) => boolean): void {
-    for (const change of Array.from(this.entries.values()))
-      if (matches(change)) this.entries.delete(change.key);
-  }
-
-  behind(revision: number): KvChange[] {
-    return Array.from(this.entries.values()).filter((change) => change.revision > revision);
-  }
 }
 
 /** Milliseconds. */
@@ -116,13 +78,13 @@ export interface Interest {
 const noResponders = 503;
 
 export class NatsServer {
-  readonly buckets: Readonly<Record<BucketName, Bucket>>;
+  readonly buckets: Readonly<Record<BucketName, MemoryBucket>>;
   readonly events: EventStreamServer;
   readonly #interests = new Set<Interest>();
 
   constructor(wallMs: () => number) {
-    const made = bucketNames.map((name) => [name, new Bucket(name, wallMs)] as const);
-    this.buckets = Object.fromEntries(made) as Record<BucketName, Bucket>;
+    const made = bucketNames.map((name) => [name, new MemoryBucket(wallMs)] as const);
+    this.buckets = Object.fromEntries(made) as Record<BucketName, MemoryBucket>;
     this.events = new EventStreamServer(wallMs);
   }
 

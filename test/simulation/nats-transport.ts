@@ -2,15 +2,16 @@
 import type { Subscription, SubscriptionOptions, PublishOptions, Payload, Msg } from '@nats-io/nats-core';
 import type { DeviceEvents, EventPut, StoredEvent } from '../../src/cluster/events/device-events.ts';
 import type { OpenTail, TailSource } from '../../src/cluster/events/stream-tail.ts';
-import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
+import type { KvChange, KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { NatsNames, type BucketName } from '../../src/cluster/nats/nats-names.ts';
 import type { EventTail, NodeTransport } from '../../src/cluster/nats/node-transport.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type { DeviceId } from '../../src/model/ids.ts';
 import type { SharedLogEvent } from '../../src/protocol/cluster/stored-values.ts';
+import { BucketStore, type MemoryBucket } from '../support/memory-kv-store.ts';
 import { PushedMessages } from '../support/pushed-messages.ts';
 import type { NatsConnection } from './nats-connection.ts';
-import type { Bucket, EventStreamServer, NatsServer, StreamMessage } from './nats-server.ts';
+import type { EventStreamServer, NatsServer, StreamMessage } from './nats-server.ts';
 
 export class SimulatedTransport implements NodeTransport {
   readonly names = new NatsNames('simulated');
@@ -47,11 +48,11 @@ export class SimulatedTransport implements NodeTransport {
   }
 
   bucket(name: BucketName): KvStore {
-    return this.wrap(name, new BucketStore(this.#link, this.#server.buckets[name]));
+    return this.wrap(name, new LinkedStore(this.#link, this.#server.buckets[name]));
   }
 
   bucketTail(name: BucketName): TailSource {
-    return new BucketSource(this.#link, this.#server.buckets[name]);
+    return new BucketSource(name, this.#link, this.#server.buckets[name]);
   }
 
   close(): Promise<void> {
@@ -75,54 +76,12 @@ function messages(link: NatsConnection): NodeTransport['connection'] {
   };
 }
 
-class BucketStore implements KvStore {
+class LinkedStore extends BucketStore {
   readonly #link: NatsConnection;
-  readonly #bucket: Bucket;
 
-  constructor(link: NatsConnection, bucket: Bucket) {
+  constructor(link: NatsConnection, bucket: MemoryBucket) {
+    super(bucket, (act) => link.request(act));
     this.#link = link;
-    this.#bucket = bucket;
-  }
-
-  find(key: string): Promise<KvEntry | null> {
-    return this.#link.request(() => entryOf(this.#bucket.entries.get(key)));
-  }
-
-  put(key: string, value: Uint8Array): Promise<number> {
-    return this.#link.request(() => this.#bucket.write(key, value));
-  }
-
-  compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
-    return this.#link.request(() => this.#bucket.compareAndSet(key, value, revision));
-  }
-
-  remove(key: string, revision: number | null): Promise<boolean> {
-    const nothing = new Uint8Array();
-    return this.#link.request(() => {
-      if (revision === null) return this.#bucket.write(key, nothing, true) > 0;
-      return this.#bucket.compareAndSet(key, nothing, revision, true) !== null;
-    });
-  }
-
-  eraseAll(prefix: string): Promise<void> {
-    return this.#link.request(() => this.#bucket.erase(({ key }) => key.startsWith(`${prefix}.`)));
-  }
-
-  erase(revision: number): Promise<void> {
-    return this.#link.request(() => this.#bucket.erase((change) => change.revision === revision));
-  }
-
-  position(): Promise<number> {
-    return this.#link.request(() => this.#bucket.revision);
-  }
-
-  async *since(position: number): AsyncGenerator<KvEntry, void, undefined> {
-    const found = await this.#link.request(() => this.#bucket.behind(position));
-    for (const change of found) yield { key: change.key, value: change.value, revision: change.revision };
-  }
-
-  all(): AsyncGenerator<KvEntry, void, undefined> {
-    return this.since(0);
   }
 
   async watch(onChange: (change: KvChange) => void): Promise<Cancel> {
@@ -136,9 +95,9 @@ class BucketStore implements KvStore {
       });
     const stop = await this.#link.requestFollowed(() =>
       this.#link.follow(() => {
-        for (const change of this.#bucket.behind(seen)) send(change);
-        this.#bucket.followers.add(send);
-        return () => this.#bucket.followers.delete(send);
+        for (const change of this.bucket.behind(seen)) send(change);
+        this.bucket.followers.add(send);
+        return () => this.bucket.followers.delete(send);
       }),
     );
     return () => {
@@ -146,10 +105,6 @@ class BucketStore implements KvStore {
       stop();
     };
   }
-}
-
-function entryOf(change: KvChange | undefined): KvEntry | null {
-  return change === undefined ? null : { key: change.key, value: change.value, revision: change.revision };
 }
 
 interface Followable {
@@ -181,10 +136,10 @@ async function openTail(link: NatsConnection, stream: Followable, after: number)
 class BucketSource implements TailSource {
   readonly stream: string;
   readonly #link: NatsConnection;
-  readonly #bucket: Bucket;
+  readonly #bucket: MemoryBucket;
 
-  constructor(link: NatsConnection, bucket: Bucket) {
-    this.stream = bucket.name;
+  constructor(stream: string, link: NatsConnection, bucket: MemoryBucket) {
+    this.stream = stream;
     this.#link = link;
     this.#bucket = bucket;
   }

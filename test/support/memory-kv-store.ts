@@ -1,21 +1,40 @@
-/** A bucket of NATS in memory, and each member's own way to it, with its faults. */
+/** A bucket of NATS in memory, the methods of a store over it, and each member's own way to it, with its faults. */
 import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 
 /** What all members see of it is the same. */
 export class MemoryBucket {
-  /** In the order of their revisions. */
+  /** In the order of their revisions, the latest of each key. */
   readonly entries = new Map<string, KvChange>();
   readonly followers = new Set<(change: KvChange) => void>();
   revision = 0;
+  readonly #wallMs: () => number;
+
+  constructor(wallMs: () => number = () => 0) {
+    this.#wallMs = wallMs;
+  }
 
   write(key: string, value: Uint8Array, isRemoved = false): number {
     this.revision += 1;
-    const change = { key, value, revision: this.revision, isRemoved, writtenAtMs: 0 };
+    const change = { key, value, revision: this.revision, isRemoved, writtenAtMs: this.#wallMs() };
     this.entries.delete(key);
     this.entries.set(key, change);
-    for (const follower of this.followers) follower(change);
+    for (const follower of Array.from(this.followers)) follower(change);
     return this.revision;
+  }
+
+  /** `revision`: null: it was never written. */
+  isAt(key: string, revision: number | null): boolean {
+    return (this.entries.get(key)?.revision ?? null) === revision;
+  }
+
+  erase(matches: (change: KvChange) => boolean): void {
+    for (const change of Array.from(this.entries.values()))
+      if (matches(change)) this.entries.delete(change.key);
+  }
+
+  behind(revision: number): KvChange[] {
+    return Array.from(this.entries.values()).filter((change) => change.revision > revision);
   }
 
   open(): MemoryKvStore {
@@ -23,8 +42,65 @@ export class MemoryBucket {
   }
 }
 
-export class MemoryKvStore implements KvStore {
+/** Has something done at the bucket. Rejects with SharedStateUnavailable. */
+type Request = <Value>(act: () => Value) => Promise<Value>;
+
+export abstract class BucketStore implements KvStore {
   readonly bucket: MemoryBucket;
+  protected readonly request: Request;
+
+  constructor(bucket: MemoryBucket, request: Request) {
+    this.bucket = bucket;
+    this.request = request;
+  }
+
+  abstract watch(onChange: (change: KvChange) => void): Promise<() => void>;
+
+  find(key: string): Promise<KvEntry | null> {
+    return this.request(() => {
+      const found = this.bucket.entries.get(key);
+      return found === undefined ? null : entryOf(found);
+    });
+  }
+
+  put(key: string, value: Uint8Array): Promise<number> {
+    return this.request(() => this.bucket.write(key, value));
+  }
+
+  compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
+    return this.request(() => (this.bucket.isAt(key, revision) ? this.bucket.write(key, value) : null));
+  }
+
+  remove(key: string, revision: number | null): Promise<boolean> {
+    return this.request(() => {
+      const isDone = revision === null || this.bucket.isAt(key, revision);
+      if (isDone) this.bucket.write(key, new Uint8Array(), true);
+      return isDone;
+    });
+  }
+
+  eraseAll(prefix: string): Promise<void> {
+    return this.request(() => this.bucket.erase(({ key }) => key.startsWith(`${prefix}.`)));
+  }
+
+  erase(revision: number): Promise<void> {
+    return this.request(() => this.bucket.erase((change) => change.revision === revision));
+  }
+
+  position(): Promise<number> {
+    return this.request(() => this.bucket.revision);
+  }
+
+  async *since(position: number): AsyncGenerator<KvEntry, void, undefined> {
+    for (const change of await this.request(() => this.bucket.behind(position))) yield entryOf(change);
+  }
+
+  all(): AsyncGenerator<KvEntry, void, undefined> {
+    return this.since(0);
+  }
+}
+
+export class MemoryKvStore extends BucketStore {
   isUnavailable = false;
   /** So many writes hold, and their answers are lost. */
   lostAnswers = 0;
@@ -44,74 +120,38 @@ export class MemoryKvStore implements KvStore {
   release: () => void = () => undefined;
 
   constructor(bucket = new MemoryBucket()) {
-    this.bucket = bucket;
+    super(bucket, async (act) => {
+      await this.#arrives();
+      return act();
+    });
   }
 
   hold(): void {
     this.#held = new Promise((resolve) => (this.release = resolve));
   }
 
-  async find(key: string): Promise<KvEntry | null> {
+  override find(key: string): Promise<KvEntry | null> {
     this.reads += 1;
-    await this.#arrives();
-    const found = this.bucket.entries.get(key);
-    return found === undefined ? null : entryOf(found);
+    return super.find(key);
   }
 
-  async put(key: string, value: Uint8Array): Promise<number> {
-    await this.#arrives();
-    return this.#write(key, value);
+  override put(key: string, value: Uint8Array): Promise<number> {
+    return this.request(() => this.#write(key, value));
   }
 
-  async compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
-    await this.#arrives();
-    this.beforePut(key);
-    return this.#isAt(key, revision) ? this.#write(key, value) : null;
+  override compareAndSet(key: string, value: Uint8Array, revision: number | null): Promise<number | null> {
+    return this.request(() => {
+      this.beforePut(key);
+      return this.overwrites || this.bucket.isAt(key, revision) ? this.#write(key, value) : null;
+    });
   }
 
-  async remove(key: string, revision: number | null): Promise<boolean> {
-    await this.#arrives();
-    if (revision !== null && !this.#isAt(key, revision)) return false;
-    this.bucket.write(key, new Uint8Array(), true);
-    return true;
-  }
-
-  async eraseAll(prefix: string): Promise<void> {
-    await this.#arrives();
-    for (const key of this.bucket.entries.keys())
-      if (key.startsWith(`${prefix}.`)) this.bucket.entries.delete(key);
-  }
-
-  async erase(revision: number): Promise<void> {
-    await this.#arrives();
-    for (const entry of this.bucket.entries.values())
-      if (entry.revision === revision) this.bucket.entries.delete(entry.key);
-  }
-
-  async position(): Promise<number> {
-    await this.#arrives();
-    return this.bucket.revision;
-  }
-
-  async *since(position: number): AsyncGenerator<KvEntry, void, undefined> {
-    await this.#arrives();
-    for (const entry of Array.from(this.bucket.entries.values()))
-      if (entry.revision > position) yield entryOf(entry);
-  }
-
-  all(): AsyncGenerator<KvEntry, void, undefined> {
-    return this.since(0);
-  }
-
-  async watch(onChange: (change: KvChange) => void): Promise<() => void> {
-    await this.#arrives();
-    for (const entry of this.bucket.entries.values()) onChange(entry);
-    this.bucket.followers.add(onChange);
-    return () => this.bucket.followers.delete(onChange);
-  }
-
-  #isAt(key: string, revision: number | null): boolean {
-    return this.overwrites || (this.bucket.entries.get(key)?.revision ?? null) === revision;
+  watch(onChange: (change: KvChange) => void): Promise<() => void> {
+    return this.request(() => {
+      for (const entry of this.bucket.entries.values()) onChange(entry);
+      this.bucket.followers.add(onChange);
+      return () => this.bucket.followers.delete(onChange);
+    });
   }
 
   #write(key: string, value: Uint8Array): number {
