@@ -3,30 +3,19 @@
  * show each other, and the supervisor's word on who lives. Source: cluster.md, Several processes on one machine.
  */
 import type { Gathered } from '../../src/lib/gathered.ts';
-import { OpenAsks } from '../../src/lib/open-asks.ts';
-import { fail, type Result } from '../../src/lib/result.ts';
 import { gatherAccepted } from '../../src/cluster/ipc/accepted-notices.ts';
 import {
   decodePeerMessage,
   encodePeerMessage,
-  type PeerAnswerMessage,
   type PeerMessage,
 } from '../../src/protocol/cluster/peer-message.ts';
 import { connectionKinds, type MemberId } from '../../src/model/cluster.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import { peerMessageBytesMax, peerQuestionsMax } from '../../src/model/limits.ts';
-import type {
-  AcceptedWakeup,
-  PeerAnswer,
-  PeerAnswers,
-  PeerFailure,
-  PeerKind,
-  PeerNotice,
-  PeerQuestion,
-} from '../../src/model/peer.ts';
+import type { AcceptedWakeup, PeerNotice } from '../../src/model/peer.ts';
 import type { PeerHost } from '../../src/core/ports/peers.ts';
 import type { DeviceDirectory } from '../../src/core/devices/device-directory.ts';
 import type { Machine, ProcessPeers } from '../../src/server/supervisor/worker-set.ts';
+import { CarriedPeers } from '../support/fake-peers.ts';
 import type { Host, HostClock, Timeline } from './timeline.ts';
 
 interface Listening {
@@ -113,36 +102,22 @@ function showHeartbeats(devices: Pick<DeviceDirectory, 'actors'>, shown: Map<Ses
     }
 }
 
-class MachinePeers implements ProcessPeers {
-  readonly self: MemberId;
+class MachinePeers extends CarriedPeers implements ProcessPeers {
   readonly #network: MachineNetwork;
   readonly #own: OwnProcess;
-  readonly #host: PeerHost;
-  readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
-  readonly #sent = new Map<number, { readonly to: MemberId; readonly isThere: boolean }>();
   readonly #accepted: Gathered<AcceptedWakeup>;
   #others: readonly MemberId[] = [];
 
   constructor(network: MachineNetwork, own: OwnProcess, host: PeerHost) {
-    this.self = own.member;
+    super(own.member, own.clock, host);
     this.#network = network;
     this.#own = own;
-    this.#host = host;
-    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(own.clock, {
-      max: peerQuestionsMax,
-      unsent: 'unsent',
-      expired: (id) => (this.#sent.get(id)?.isThere === true ? 'unanswered' : 'unsent'),
-    });
     this.#accepted = gatherAccepted(own.clock, (notice) => this.#notifyAll(notice));
-  }
-
-  get asked(): number {
-    return this.#sent.size;
   }
 
   async listen(): Promise<void> {
     const { host } = this.#own;
-    this.#network.listen(this.self, { host, received: (message) => this.#received(message) });
+    this.#network.listen(this.self, { host, received: (message) => this.received(message) });
   }
 
   socketOf(member: MemberId): string {
@@ -153,39 +128,11 @@ class MachinePeers implements ProcessPeers {
     const others = list.map(({ member }) => member).filter((member) => member !== this.self);
     const gone = this.#others.filter((member) => !others.includes(member));
     this.#others = others;
-    for (const member of gone)
-      this.#asks.failAll((id) => {
-        const sent = this.#sent.get(id);
-        if (sent?.to !== member) return null;
-        return sent.isThere ? 'unanswered' : 'nobody';
-      });
+    for (const member of gone) this.lost(member);
   }
 
   alive(): readonly MemberId[] {
     return [this.self, ...this.#others];
-  }
-
-  isAlive(member: MemberId): boolean {
-    return member === this.self || this.#others.includes(member);
-  }
-
-  ask<Kind extends PeerKind>(
-    member: MemberId,
-    question: PeerQuestion<Kind>,
-    waitMs: number,
-  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
-    if (member === this.self || !this.isAlive(member)) return Promise.resolve(fail('nobody'));
-    let asked = -1;
-    const answer = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
-      const bytes = encodePeerMessage({ kind: 'question', id, from: this.self, question });
-      if (bytes.length > peerMessageBytesMax) return false;
-      asked = id;
-      this.#sent.set(id, { to: member, isThere: this.#network.isListening(member) });
-      this.#network.carry(this.self, member, bytes);
-      return true;
-    });
-    void answer.then(() => this.#sent.delete(asked));
-    return answer;
   }
 
   notify(to: MemberId | 'everybody', notice: PeerNotice): void {
@@ -198,31 +145,26 @@ class MachinePeers implements ProcessPeers {
   async close(): Promise<void> {
     this.#accepted.close();
     this.members([]);
-    this.#asks.failAll();
+    this.failAll();
     this.#network.leave(this.self);
   }
 
   /** No process hands over here. */
   async leave(): Promise<void> {}
 
+  protected carry(to: MemberId, message: PeerMessage): void {
+    this.#network.carry(this.self, to, encodePeerMessage(message));
+  }
+
+  protected isThere(member: MemberId): boolean {
+    return this.#network.isListening(member);
+  }
+
   #notifyAll(notice: PeerNotice): void {
     for (const member of this.#others) this.#notify(member, notice);
   }
 
   #notify(member: MemberId, notice: PeerNotice): void {
-    if (!this.#others.includes(member)) return;
-    this.#network.carry(this.self, member, encodePeerMessage({ kind: 'notice', from: this.self, notice }));
-  }
-
-  #received(message: PeerMessage): void {
-    if (message.kind === 'question') void this.#answer(message);
-    else if (message.kind === 'answer') this.#asks.answered(message.id, message.to, message.answer);
-    else if (message.kind === 'notice') this.#host.heard(message.notice, message.from);
-  }
-
-  async #answer({ id, from, question }: Extract<PeerMessage, { kind: 'question' }>): Promise<void> {
-    const answer = await this.#host.answer(question);
-    const message = { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage;
-    this.#network.carry(this.self, from, encodePeerMessage(message));
+    if (this.#others.includes(member)) this.carry(member, { kind: 'notice', from: this.self, notice });
   }
 }

@@ -60,7 +60,7 @@ export class FakeNetwork {
   }
 
   join(self: MemberId, host: PeerHost): FakePeers {
-    const peers = new FakePeers(self, { clock: this.#clock, host, network: this });
+    const peers = new FakePeers(self, this.#clock, host, this);
     this.#members.set(self, peers);
     return peers;
   }
@@ -110,35 +110,36 @@ export class FakeNetwork {
     if (this.faultOf(to) === 'dead') return;
     const message = decodePeerMessage(bytes);
     assert.ok(message.ok, message.ok ? '' : `it does not survive the way: ${message.error}`);
-    this.#members.get(to)?.arrived(message.value);
+    this.#members.get(to)?.received(message.value);
   }
 }
 
-interface FakePeersDeps {
-  readonly clock: Clock;
-  readonly host: PeerHost;
-  readonly network: FakeNetwork;
-}
-
-export class FakePeers implements Peers {
+/** The way of a member to the others, by messages that something carries. */
+export abstract class CarriedPeers implements Peers {
   readonly self: MemberId;
-  readonly #deps: FakePeersDeps;
+  readonly #host: PeerHost;
   readonly #asks: OpenAsks<PeerAnswers, PeerFailure>;
   readonly #sent = new Map<number, { readonly to: MemberId; readonly isThere: boolean }>();
-  #isClosed = false;
 
-  constructor(self: MemberId, deps: FakePeersDeps) {
+  constructor(self: MemberId, clock: Clock, host: PeerHost) {
     this.self = self;
-    this.#deps = deps;
-    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(deps.clock, {
+    this.#host = host;
+    this.#asks = new OpenAsks<PeerAnswers, PeerFailure>(clock, {
       max: peerQuestionsMax,
       unsent: 'unsent',
       expired: (id) => (this.#sent.get(id)?.isThere === true ? 'unanswered' : 'unsent'),
     });
   }
 
-  alive(): readonly MemberId[] {
-    return this.#deps.network.alive();
+  abstract alive(): readonly MemberId[];
+  abstract notify(to: MemberId | 'everybody', notice: PeerNotice): void;
+  protected abstract carry(to: MemberId, message: PeerMessage): void;
+  /** It gets what it is sent now. */
+  protected abstract isThere(member: MemberId): boolean;
+
+  /** Questions that are open. */
+  get asked(): number {
+    return this.#sent.size;
   }
 
   isAlive(member: MemberId): boolean {
@@ -150,39 +151,27 @@ export class FakePeers implements Peers {
     question: PeerQuestion<Kind>,
     waitMs: number,
   ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
-    const { network } = this.#deps;
-    network.asked.push({ from: this.self, to: member, what: question });
-    const fault = network.faultOf(member);
-    if (member === this.self || this.#isClosed || !this.isAlive(member) || fault === 'unwakeable')
-      return Promise.resolve(fail('nobody'));
-    return this.#asks.ask(question.kind as Kind, waitMs, (id) => {
+    if (member === this.self || !this.isAlive(member)) return Promise.resolve(fail('nobody'));
+    let asked = -1;
+    const answer = this.#asks.ask(question.kind as Kind, waitMs, (id) => {
       const message: PeerMessage = { kind: 'question', id, from: this.self, question };
       if (encodePeerMessage(message).length > peerMessageBytesMax) return false;
-      this.#sent.set(id, { to: member, isThere: fault !== 'unreachable' });
-      network.carry(member, message);
+      asked = id;
+      this.#sent.set(id, { to: member, isThere: this.isThere(member) });
+      this.carry(member, message);
       return true;
     });
+    void answer.then(() => this.#sent.delete(asked));
+    return answer;
   }
 
-  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
-    if (this.#isClosed) return;
-    const { network } = this.#deps;
-    const message: PeerMessage = { kind: 'notice', from: this.self, notice };
-    const others = this.alive().filter((member) => member !== this.self);
-    for (const member of to === 'everybody' ? others : others.filter((other) => other === to)) {
-      network.told.push({ from: this.self, to: member, what: notice });
-      if (encodePeerMessage(message).length <= peerMessageBytesMax) network.carry(member, message);
-    }
+  received(message: PeerMessage): void {
+    if (message.kind === 'question') void this.#answer(message);
+    else if (message.kind === 'answer') this.#asks.answered(message.id, message.to, message.answer);
+    else if (message.kind === 'notice') this.#host.heard(message.notice, message.from);
   }
 
-  /** It ends in order: what is open is settled, and the others know. */
-  close(): void {
-    this.#isClosed = true;
-    this.#asks.failAll();
-    this.#deps.network.leave(this.self);
-  }
-
-  /** What it was asked is settled. */
+  /** What that member was asked is settled. */
   lost(member: MemberId): void {
     this.#asks.failAll((id) => {
       const sent = this.#sent.get(id);
@@ -191,38 +180,69 @@ export class FakePeers implements Peers {
     });
   }
 
-  arrived(message: PeerMessage): void {
-    const { host } = this.#deps;
-    switch (message.kind) {
-      case 'question':
-        void this.#answer(message);
-        break;
-      case 'answer':
-        assert.ok(
-          this.#asks.answered(message.id, message.to, message.answer),
-          'an answer is to what was asked',
-        );
-        break;
-      case 'notice':
-        host.heard(message.notice, message.from);
-        break;
-      case 'leaving':
-        throw new Error('no member here goes over to another process');
-    }
-  }
-
   /** The connection breaks: what is open is not known to be done. */
   cut(id: number): void {
     this.#asks.failed(id, 'unanswered');
   }
 
+  protected failAll(): void {
+    this.#asks.failAll();
+  }
+
   async #answer({ id, from, question }: Extract<PeerMessage, { kind: 'question' }>): Promise<void> {
-    const { host, network } = this.#deps;
-    const answer = await host.answer(question);
-    if (network.faultOf(this.self) === 'cut') {
-      network.cut(from, id);
-      return;
+    const answer = await this.#host.answer(question);
+    this.carry(from, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
+  }
+}
+
+export class FakePeers extends CarriedPeers {
+  readonly #network: FakeNetwork;
+  #isClosed = false;
+
+  constructor(self: MemberId, clock: Clock, host: PeerHost, network: FakeNetwork) {
+    super(self, clock, host);
+    this.#network = network;
+  }
+
+  alive(): readonly MemberId[] {
+    return this.#network.alive();
+  }
+
+  override ask<Kind extends PeerKind>(
+    member: MemberId,
+    question: PeerQuestion<Kind>,
+    waitMs: number,
+  ): Promise<Result<PeerAnswer<Kind>, PeerFailure>> {
+    this.#network.asked.push({ from: this.self, to: member, what: question });
+    if (this.#isClosed || this.#network.faultOf(member) === 'unwakeable')
+      return Promise.resolve(fail('nobody'));
+    return super.ask(member, question, waitMs);
+  }
+
+  notify(to: MemberId | 'everybody', notice: PeerNotice): void {
+    if (this.#isClosed) return;
+    const message: PeerMessage = { kind: 'notice', from: this.self, notice };
+    const others = this.alive().filter((member) => member !== this.self);
+    for (const member of to === 'everybody' ? others : others.filter((other) => other === to)) {
+      this.#network.told.push({ from: this.self, to: member, what: notice });
+      if (encodePeerMessage(message).length <= peerMessageBytesMax) this.#network.carry(member, message);
     }
-    network.carry(from, { kind: 'answer', id, to: question.kind, answer } as PeerAnswerMessage);
+  }
+
+  /** It ends in order: what is open is settled, and the others know. */
+  close(): void {
+    this.#isClosed = true;
+    this.failAll();
+    this.#network.leave(this.self);
+  }
+
+  protected carry(to: MemberId, message: PeerMessage): void {
+    const isCut = message.kind === 'answer' && this.#network.faultOf(this.self) === 'cut';
+    if (isCut) this.#network.cut(to, message.id);
+    else this.#network.carry(to, message);
+  }
+
+  protected isThere(member: MemberId): boolean {
+    return this.#network.faultOf(member) !== 'unreachable';
   }
 }
