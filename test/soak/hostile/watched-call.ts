@@ -5,13 +5,14 @@ import { openEngine } from '../../../src/media/codec/engine.ts';
 import type { ListenerPorts } from '../../support/server-process.ts';
 import { siteCredential } from '../../support/site-server.ts';
 import { chanceFrom } from '../../support/seeded-random.ts';
-import { framesPerSecond, SoakCall } from '../media/call.ts';
+import { SoakCall } from '../media/call.ts';
 import { makeFilms } from '../media/films.ts';
 import { kindOf } from '../media/kinds.ts';
 import { issueCall } from '../media/call-server.ts';
-import { packetsPerSecond, Sounds } from '../media/sounds.ts';
+import { Sounds } from '../media/sounds.ts';
 
 const gapMsMax = 5000;
+const observedMs = 20;
 
 /** The longest time in which a count did not change. */
 class Gap {
@@ -30,7 +31,7 @@ class Gap {
 export class WatchedCall {
   readonly #call: SoakCall;
   readonly #client: ReveilleClient;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #stop: () => void;
   readonly #gaps = { pictures: new Gap(), sound: new Gap(), uplinkSound: new Gap() };
   #picturesBefore = 0;
   #beforeMs = performance.now();
@@ -56,10 +57,12 @@ export class WatchedCall {
   private constructor(call: SoakCall, client: ReveilleClient) {
     this.#call = call;
     this.#client = client;
-    this.#timers = [
-      setInterval(() => call.show(), 1000 / framesPerSecond),
-      setInterval(() => this.#say(), 1000 / packetsPerSecond),
-    ];
+    const stopPlaying = call.play();
+    const timer = setInterval(() => this.#observe(), observedMs);
+    this.#stop = () => {
+      stopPlaying();
+      clearInterval(timer);
+    };
   }
 
   /** Figures of the time since it was asked before; gaps are the longest of all. */
@@ -86,13 +89,12 @@ export class WatchedCall {
   }
 
   async end(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
+    this.#stop();
     await this.#call.hangUp();
     this.#client.close();
   }
 
-  #say(): void {
-    this.#call.say();
+  #observe(): void {
     const { pictures, sound, uplinkSound } = this.#gaps;
     const [device, bridge] = this.#call.ears;
     pictures.observe(this.#call.pictures.down);

@@ -14,7 +14,7 @@ import { connectByWebSocket, connectByWhip, type SoakDevice } from './device.ts'
 import { Ear } from './ear.ts';
 import { filmSizes, type Film, type FilmLibraries } from './films.ts';
 import type { CallKind } from './kinds.ts';
-import type { Sounds } from './sounds.ts';
+import { packetsPerSecond, type Sounds } from './sounds.ts';
 
 export const framesPerSecond = 15;
 
@@ -102,6 +102,15 @@ export class SoakCall {
         await this.hangUp();
         return this.begin();
     }
+  }
+
+  /** Shows and says on time until the returned function is called. */
+  play(): () => void {
+    const timers = [
+      setInterval(() => this.show(), 1000 / framesPerSecond),
+      setInterval(() => this.say(), 1000 / packetsPerSecond),
+    ];
+    return () => timers.forEach((timer) => clearInterval(timer));
   }
 
   show(): void {

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Engine } from '../../../src/media/codec/engine.ts';
 import type { ReveilleClient } from '../../../src/client/reveille-client.ts';
 import { chanceFrom } from '../../support/seeded-random.ts';
-import { framesPerSecond, SoakCall } from '../media/call.ts';
+import { SoakCall } from '../media/call.ts';
 import { makeFilms, type FilmLibraries } from '../media/films.ts';
 import { kindOf } from '../media/kinds.ts';
 import { issueCall } from '../media/call-server.ts';
@@ -28,10 +28,10 @@ export class CallLoad {
   readonly #deps: CallLoadDeps;
   readonly #films: FilmLibraries;
   readonly #sounds: Sounds;
-  readonly #calls = new Map<number, SoakCall>();
+  readonly #calls = new Set<SoakCall>();
   #rooms = 0;
-  /** By call. */
-  readonly #pictures: number[] = [];
+  /** Pictures of calls that are over; of all, those that were asked for. */
+  #picturesBefore = 0;
   #taken = 0;
   #isOver = false;
 
@@ -43,12 +43,7 @@ export class CallLoad {
 
   /** Resolves when `stop` was called and all calls have ended. */
   async run(): Promise<void> {
-    const frames = setInterval(() => this.#showAll(), 1000 / framesPerSecond);
-    try {
-      await Promise.all(Array.from({ length: this.#deps.calls }, (_, index) => this.#runOne(index)));
-    } finally {
-      clearInterval(frames);
-    }
+    await Promise.all(Array.from({ length: this.#deps.calls }, (_, index) => this.#runOne(index)));
   }
 
   stop(): void {
@@ -57,44 +52,41 @@ export class CallLoad {
 
   /** Seen since they were last asked for. */
   takePictures(): number {
-    const all = this.#pictures.reduce((sum, count) => sum + count, 0);
+    let all = this.#picturesBefore;
+    for (const { pictures } of this.#calls) all += pictures.down;
     const fresh = all - this.#taken;
     this.#taken = all;
     return fresh;
-  }
-
-  #showAll(): void {
-    for (const [index, call] of this.#calls) {
-      call.show();
-      this.#pictures[index] = (this.#pictures[index] ?? 0) + call.pictures.down;
-      call.pictures.down = 0;
-    }
   }
 
   async #runOne(index: number): Promise<void> {
     const { errors } = this.#deps;
     while (!this.#isOver) {
       const call = this.#newCall(index);
+      this.#calls.add(call);
+      const stop = call.play();
       try {
-        await this.#keepUp(index, call);
+        await this.#keepUp(call);
       } catch (error) {
         if (!this.#isOver) errors.add('call', error as Error);
         await sleep(againMs);
       }
-      this.#calls.delete(index);
+      stop();
+      this.#calls.delete(call);
+      this.#picturesBefore += call.pictures.down;
       await call.hangUp().catch(() => undefined);
     }
   }
 
   /** Rejects when a leg cannot come back, or when there was no picture between two changes. */
-  async #keepUp(index: number, call: SoakCall): Promise<void> {
+  async #keepUp(call: SoakCall): Promise<void> {
+    const { pictures, complaints } = call;
     await call.begin();
-    this.#calls.set(index, call);
     while (!this.#isOver) {
-      const before = this.#pictures[index] ?? 0;
+      const { down: before } = pictures;
       await this.#rest();
-      if (this.#pictures[index] === before) throw new Error('no pictures');
-      for (const complaint of call.complaints.splice(0)) this.#deps.errors.add('call', complaint);
+      if (pictures.down === before) throw new Error('no pictures');
+      for (const complaint of complaints.splice(0)) this.#deps.errors.add('call', complaint);
       if (!this.#isOver) await call.change();
     }
   }

@@ -151,22 +151,18 @@ for (const [what, answer, ending] of [
     assert.equal(clock.pendingTimers, 0);
   });
 
-test('its signal ends it: while it waits for an event', async () => {
-  const ending = new AbortController();
-  const { over } = follow([], { after: 'c0', signal: ending.signal });
-  await settled();
-  ending.abort();
-  assert.equal(await over, undefined);
-});
-
-test('its signal ends it: while it leaves the server alone', async () => {
-  const ending = new AbortController();
-  const { over, clock } = follow([unsent()], { after: 'c0', signal: ending.signal });
-  await settled();
-  ending.abort();
-  assert.equal(await over, undefined);
-  assert.equal(clock.pendingTimers, 0);
-});
+for (const [when, script] of [
+  ['waits for an event', []],
+  ['leaves the server alone', [unsent()]],
+] as const)
+  test(`its signal ends it: while it ${when}`, async () => {
+    const ending = new AbortController();
+    const { over, clock } = follow(script, { after: 'c0', signal: ending.signal });
+    await settled();
+    ending.abort();
+    assert.equal(await over, undefined);
+    assert.equal(clock.pendingTimers, 0);
+  });
 
 test('its signal ends it: between two events of one page', async () => {
   const { client } = playScript([page(['a', 'b'], 'c2')]);
