@@ -4,7 +4,7 @@
  */
 import { noPlaybackTally, type PlaybackTally } from './bridge-playback.ts';
 import { reveilleCommand } from '../../cli/shell/command-error.ts';
-import { type LegCounts, noLegCounts, soundInWords } from '../simulator/leg-counts.ts';
+import { type LegCounts, noLegCounts } from '../simulator/leg-counts.ts';
 import { LiveReport, type ReportContext } from '../simulator/live-report.ts';
 import type { Size } from '../../model/call.ts';
 import { counted } from '../../cli/shell/option-values.ts';
@@ -177,6 +177,12 @@ function trafficInWords({ sent, received }: LegTraffic): string {
     `sent ${pictures}, ${counted(audioPackets, 'audio packet')}; ` +
     `received ${counted(videoFrames, 'frame')}${last}, ${soundInWords(received)}, ${(received.bytes / 1000).toFixed(0)} kB`
   );
+}
+
+/** `12 audio packets (alaw)`, or of each format how many. */
+function soundInWords({ audioPackets, audio }: LegCounts): string {
+  const formats = Array.from(audio, ([format, count]) => (audio.size === 1 ? format : `${count} ${format}`));
+  return `${counted(audioPackets, 'audio packet')}${audio.size === 0 ? '' : ` (${formats.join(', ')})`}`;
 }
 
 function rounded(value: number): number {

@@ -23,7 +23,7 @@ import type { UplinkPlan } from './simulated-call.ts';
 import { testFilm, type Film } from './test-picture.ts';
 import { openTone, type Tone } from './tone.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
-import { DeviceLeg, LegRefused, type LegText } from '../simulator/media-leg.ts';
+import { DeviceLeg, LegRefused, type StateText } from '../simulator/media-leg.ts';
 
 export interface IssuedCall {
   readonly deviceId: string;
@@ -118,12 +118,6 @@ async function followStates(
   } catch (error) {
     if (!(error instanceof ConnectionGone)) throw error;
   }
-}
-
-interface StateText extends LegText {
-  readonly type: 'state';
-  readonly state: string;
-  readonly reason: string | null;
 }
 
 /** Until `ended`, by a bridge of its own where no other one takes the call. */

@@ -3,7 +3,13 @@
  * device has accepted, and plays from then on. Source: calls-and-media.md, Legs and Call sessions and call status.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { soundShape, type BridgeLeg, type LegText, type StartText } from '../simulator/media-leg.ts';
+import {
+  soundShape,
+  type BridgeLeg,
+  type LegText,
+  type StartText,
+  type StateText,
+} from '../simulator/media-leg.ts';
 import type { FrameSink } from './bridge-playback.ts';
 import type { BridgeLogger } from './call-report.ts';
 import type { AudioFrameFormat, UplinkWish } from '../../model/media/sound.ts';
@@ -28,12 +34,6 @@ export interface CallDeps {
 export interface Playback {
   wantKeyFrame(): void;
   stop(): void;
-}
-
-interface StateText extends LegText {
-  readonly type: 'state';
-  readonly state: string;
-  readonly reason: string | null;
 }
 
 /** A call that carries no frames lives by pings. Source: calls-and-media.md, Call sessions and call status. */

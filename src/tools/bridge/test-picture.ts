@@ -1,6 +1,6 @@
 /**
- * A picture that moves, for calls without a film: colour bars, a grey ramp that runs and a square that bounces. Drawn as
- * I420, full of edges and colours, so that faults on the way show.
+ * A picture that moves, for calls without a film: colour bars, and a white square that bounces. Drawn as I420, full of
+ * edges and colours, so that faults on the way show.
  */
 import type { Size } from '../../model/call.ts';
 
@@ -16,7 +16,6 @@ const bars = [
   [16, 128, 128],
 ] as const;
 const white = 235;
-const black = 16;
 const neutral = 128;
 
 /** `number`: of the frame, from 0. Sides are even. The planes lie behind one another without padding. */
@@ -30,10 +29,10 @@ function drawTestPicture({ width, height }: Size, number: number): Uint8Array<Ar
   });
   drawBars(luma, 0);
   for (const plane of chroma) drawBars(plane, plane.channel);
-  const ramp = { x: 0, y: Math.floor(height * 0.75), width, height: Math.ceil(height / 4) };
   const square = bouncingSquare({ width, height }, number);
-  for (const plane of chroma) for (const area of [ramp, square]) fillArea(plane, halved(area), neutral);
-  drawRamp(luma, ramp, number);
+  const { x, y, width: side } = square;
+  const ofChroma = { x: x / 2, y: y / 2, width: side / 2, height: side / 2 };
+  for (const plane of chroma) fillArea(plane, ofChroma, neutral);
   fillArea(luma, square, white);
   return picture;
 }
@@ -53,14 +52,7 @@ function drawBars({ samples, width, height }: Plane, channel: 0 | 1 | 2): void {
   for (let y = 1; y < height; y += 1) samples.copyWithin(y * width, 0, width);
 }
 
-function drawRamp({ samples, width }: Plane, { y, height }: Area, number: number): void {
-  const first = y * width;
-  for (let x = 0; x < width; x += 1)
-    samples[first + x] = black + ((Math.floor((x * 220) / width) + number * 7) % 220);
-  for (let row = 1; row < height; row += 1) samples.copyWithin(first + row * width, first, first + width);
-}
-
-/** There and back again, each way at its own pace. */
+/** There and back again, each way at its own pace. All of it is even. */
 function bouncingSquare({ width, height }: Size, number: number): Area {
   const side = Math.max(2, Math.floor(Math.min(width, height) / 10) * 2);
   const between = (space: number, step: number): number => {
@@ -76,21 +68,9 @@ function bouncingSquare({ width, height }: Size, number: number): Area {
   };
 }
 
-/** What lies outside the plane is left out. */
-function fillArea({ samples, width, height }: Plane, area: Area, level: number): void {
-  const right = Math.min(width, area.x + area.width);
-  for (let y = area.y; y < Math.min(height, area.y + area.height); y += 1)
-    samples.fill(level, y * width + area.x, y * width + right);
-}
-
-function halved({ x, y, width, height }: Area): Area {
-  const [left, top] = [Math.floor(x / 2), Math.floor(y / 2)];
-  return {
-    x: left,
-    y: top,
-    width: Math.ceil((x + width) / 2) - left,
-    height: Math.ceil((y + height) / 2) - top,
-  };
+function fillArea({ samples, width }: Plane, area: Area, level: number): void {
+  for (let y = area.y; y < area.y + area.height; y += 1)
+    samples.fill(level, y * width + area.x, y * width + area.x + area.width);
 }
 
 export interface Film {

@@ -1,5 +1,4 @@
 /** The counts of what comes over a played leg. */
-import { counted } from '../../cli/shell/option-values.ts';
 import type { AudioFrameFormat } from '../../model/media/sound.ts';
 import type { FrameHeader, VideoFrameHeader } from '../../protocol/media/frame-header.ts';
 
@@ -42,10 +41,4 @@ export function countFrame(counts: LegCounts, header: FrameHeader, bytes: number
     counts.audio.set(header.format, (counts.audio.get(header.format) ?? 0) + 1);
   }
   counts.bytes += bytes;
-}
-
-/** `12 audio packets (alaw)`, or of each format how many. */
-export function soundInWords({ audioPackets, audio }: Pick<LegCounts, 'audioPackets' | 'audio'>): string {
-  const formats = Array.from(audio, ([format, count]) => (audio.size === 1 ? format : `${count} ${format}`));
-  return `${counted(audioPackets, 'audio packet')}${audio.size === 0 ? '' : ` (${formats.join(', ')})`}`;
 }

@@ -30,6 +30,13 @@ export interface LegText {
   readonly [field: string]: unknown;
 }
 
+/** The call is in another state. */
+export interface StateText extends LegText {
+  readonly type: 'state';
+  readonly state: string;
+  readonly reason: string | null;
+}
+
 /** Texts held until somebody asks for them. */
 const textsHeldMax = 256;
 
