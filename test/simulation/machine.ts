@@ -1,5 +1,5 @@
 /**
- * What the processes of one machine have in common, in memory: their messages, in order and late, the heartbeats that they
+ * The parts that processes of one machine share, in memory: their messages, in order and late, the heartbeats that they
  * show each other, and the supervisor's word on who lives. Source: cluster.md, Several processes on one machine.
  */
 import type { Gathered } from '../../src/lib/gathered.ts';

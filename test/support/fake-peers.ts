@@ -24,7 +24,7 @@ import type {
 } from '../../src/model/peer.ts';
 import type { PeerHost, Peers } from '../../src/core/ports/peers.ts';
 
-/** Of one member, as all others see it. */
+/** The state of one member, as all others see it. */
 export type PeerFault =
   /** Its lease is gone: `nobody`, at once. */
   | 'dead'
@@ -36,7 +36,7 @@ export type PeerFault =
   | 'stopped'
   /** It does what it is asked, and the connection breaks before the answer: `unanswered`, at once. */
   | 'cut'
-  /** What it is sent takes so long to get there. */
+  /** Messages to it take so long. */
   | { readonly slowMs: number };
 
 interface Seen<What> {
@@ -52,7 +52,7 @@ export class FakeNetwork {
   readonly #clock: Clock;
   readonly #members = new Map<MemberId, FakePeers>();
   readonly #faults = new Map<MemberId, PeerFault>();
-  /** What came to members while they were stopped. */
+  /** Messages to members that are stopped. */
   readonly #held = new Map<MemberId, (() => void)[]>();
 
   constructor(clock: Clock) {
@@ -171,7 +171,7 @@ export abstract class CarriedPeers implements Peers {
     else if (message.kind === 'notice') this.#host.heard(message.notice, message.from);
   }
 
-  /** What that member was asked is settled. */
+  /** Settles the questions to that member. */
   lost(member: MemberId): void {
     this.#asks.failAll((id) => {
       const sent = this.#sent.get(id);

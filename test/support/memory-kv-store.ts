@@ -2,7 +2,7 @@
 import type { KvChange, KvEntry, KvStore } from '../../src/cluster/nats/kv-store.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
 
-/** What all members see of it is the same. */
+/** All members see the same of it. */
 export class MemoryBucket {
   /** In the order of their revisions, the latest of each key. */
   readonly entries = new Map<string, KvChange>();
@@ -114,9 +114,9 @@ export class MemoryKvStore extends BucketStore {
   beforePut: (key: string) => void = () => undefined;
   /** It does not compare, for a canary. */
   overwrites = false;
-  /** What is asked waits for it. */
+  /** Requests wait for it. */
   #held: Promise<void> | null = null;
-  /** What is held goes on, and what comes after it. */
+  /** Lets held requests, and later ones, continue. */
   release: () => void = () => undefined;
 
   constructor(bucket = new MemoryBucket()) {

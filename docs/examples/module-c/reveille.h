@@ -83,7 +83,7 @@ void rvl_sleep_start(struct rvl_sleep *sleep, const struct rvl_device *device);
 /* Takes one received byte. TCP may cut the stream anywhere, so a wake packet is found byte by byte. */
 enum rvl_sleep_event rvl_sleep_byte(struct rvl_sleep *sleep, uint8_t byte);
 
-/* How long to wait before the next heartbeat: the declared time less up to a tenth, so that a fleet spreads. */
+/* The wait before the next heartbeat: the declared time less up to a tenth, so that a fleet spreads. */
 uint32_t rvl_heartbeat_wait_ms(const struct rvl_device *device, uint32_t random);
 
 /* The waits between attempts, as `retry` in the welcome has them: doubling, each up to half shorter or longer. */
@@ -107,7 +107,7 @@ enum rvl_opcode { RVL_TEXT = 1, RVL_CLOSE = 8, RVL_PING = 9, RVL_PONG = 10 };
 
 /* The HTTP upgrade to /v1/signal; 0 when `host` is longer than RVL_HOST_MAX. `random` are 16 fresh random bytes, kept for the answer. */
 size_t rvl_upgrade_request(char text[RVL_UPGRADE_MAX], const char *host, const uint8_t random[16]);
-/* Whether the answer's head (NUL at its end) is the server's: 101 and the proof of these random bytes. */
+/* True when the answer's head (NUL at its end) is the server's: 101 and the proof of these random bytes. */
 bool rvl_upgrade_accepted(const char *head, const uint8_t random[16]);
 
 /* Writes the head of a client's frame and masks `payload` in place; the head's size. */

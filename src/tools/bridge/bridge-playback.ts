@@ -26,7 +26,7 @@ export interface FilmShow {
   readonly sizeAt: (atMs: number) => Size;
 }
 
-/** What was played; counts go on over the calls of a bridge. */
+/** Counts of the frames and packets that were played; they continue over the calls of a bridge. */
 export interface PlaybackTally {
   frames: number;
   keyFrames: number;
@@ -35,7 +35,7 @@ export interface PlaybackTally {
   bytes: number;
   /** Frames that were not made: their time had passed, the listener did not keep up, or nothing came of them. */
   skipped: number;
-  /** Of the last frame; null: none yet. */
+  /** Size of the last frame; null: none yet. */
   size: Size | null;
 }
 
@@ -107,7 +107,7 @@ export class BridgePlayback {
     this.#tally.size = size;
   }
 
-  /** What comes next must not build on what was never sent. */
+  /** The next frame must not build on one that was never sent. */
   #skip(): void {
     this.#tally.skipped += 1;
     this.#wantsKeyFrame = true;
@@ -132,7 +132,7 @@ function wireTimestamp(atMs: number): number {
 }
 
 const packetsPerSecond = 50;
-/** Of a tick: moments are sums of binary fractions. */
+/** A share of a tick: moments are sums of binary fractions. */
 const tolerance = 1e-6;
 
 class Metronome {
@@ -142,7 +142,7 @@ class Metronome {
   readonly #startedMs: number;
   #cancel: Cancel;
   #isStopped = false;
-  /** Of the last tick; the first is 0. */
+  /** Number of the last tick; the first is 0. */
   #number = -1;
   #missed = 0;
 

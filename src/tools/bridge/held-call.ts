@@ -29,7 +29,7 @@ export interface IssuedCall {
   readonly deviceId: string;
   readonly session: string;
   readonly token: string;
-  /** Of the media listener. */
+  /** Address of the media listener. */
   readonly url: string;
   readonly tls: ConnectionOptions | undefined;
 }
@@ -41,13 +41,13 @@ export interface HeldCallDeps {
   readonly engine: Engine | null;
   /** Opens what the played bridge shows. */
   readonly openFilm: () => Film;
-  /** Of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
+  /** Key of the bridge to play; undefined: one is added to the local server; null: the server is elsewhere. */
   readonly bridgeKey: string | undefined | null;
   /** Null: the device sends no video. */
   readonly deviceSends: PictureFormat | null;
   /** Null: the device sends no sound. */
   readonly deviceSpeaks: SoundShape | null;
-  /** What the played bridge takes of it. */
+  /** Formats in which the played bridge takes the device's media. */
   readonly uplink: UplinkPlan;
 }
 

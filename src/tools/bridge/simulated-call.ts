@@ -15,7 +15,7 @@ import type { BridgeLogger } from './call-report.ts';
 import type { AudioFrameFormat, UplinkWish } from '../../model/media/sound.ts';
 import { ConnectionGone } from '../simulator/awaited-items.ts';
 
-/** What the bridge asks to be given of the device; null: as it comes. */
+/** Formats in which the bridge asks for the device's media; null: as the device sends them. */
 export interface UplinkPlan {
   readonly video: UplinkWish['video'];
   /** At the rate and with the channels of the call. */

@@ -17,10 +17,10 @@ import type { SleepServer } from './server-urls.ts';
 import { ConnectionFailedError } from '../../cli/shell/connection-failure.ts';
 import { sourceAddress, type SimulatedDevice } from './simulated-devices.ts';
 
-/** What a device needs of a controller that is signed in. */
+/** A signed-in controller, as far as a device needs it. */
 export interface DeviceController {
   readonly advice: SleepAdvice;
-  /** How often it is to send. */
+  /** Interval at which it is to send. */
   readonly heartbeatMs: number;
   /** Resolves when the connection is gone, to what is said of that. */
   readonly closed: Promise<string>;
@@ -30,7 +30,7 @@ export interface DeviceController {
   leave(): void;
 }
 
-/** What a device needs of a module that is logged in. */
+/** A logged-in module, as far as a device needs it. */
 export type DeviceModule = Pick<SleepingModule, 'heartbeat' | 'nextPacket' | 'close'>;
 
 /** The way out to the servers. Both reject with what the server, or the way to it, said against. */
@@ -61,12 +61,12 @@ export class DeviceConnections {
     this.#ears = ears;
   }
 
-  /** Of the signal connection; null: there is none. */
+  /** Interval of the signal connection; null: there is none. */
   get signalHeartbeatMs(): number | null {
     return this.#controller?.heartbeatMs ?? null;
   }
 
-  /** How many were sent: one on each connection that is open. */
+  /** Sends one on each open connection, and returns their number. */
   heartbeat(): number {
     this.#controller?.heartbeat();
     this.#module?.heartbeat();

@@ -44,7 +44,7 @@ export class DeviceTally {
   }
 }
 
-/** Where the connection just broke, nobody refused. */
+/** A connection that just broke is no refusal. */
 export function isRefusal(error: Error): boolean {
   if (error instanceof SignalRefused) return error.code !== brokenCode;
   return error instanceof LoginRefused;

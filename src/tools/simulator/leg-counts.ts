@@ -12,7 +12,7 @@ export interface LegCounts {
   audioPackets: number;
   /** Packets by format. */
   readonly audio: Map<AudioFrameFormat, number>;
-  /** Of frames and packets, headers included. */
+  /** Bytes of frames and packets, headers included. */
   bytes: number;
   /** Binary messages that are no frame. */
   malformed: number;

@@ -12,15 +12,15 @@ import type { AudioFrameFormat, SoundShape, UplinkWish } from '../../model/media
 import type { CallEndReason, ReportedState } from '../../model/call.ts';
 
 export interface LegAccess {
-  /** Of the media listener: `ws://host:port` or `wss://host:port`. */
+  /** Address of the media listener: `ws://host:port` or `wss://host:port`. */
   readonly url: string;
-  /** Of Node's TLS connections, for `wss:`. */
+  /** Options of Node's TLS connections, for `wss:`. */
   readonly tls?: ConnectionOptions | undefined;
   /** Is given every frame that comes; the payload is the taker's. */
   readonly onFrame?: ((header: FrameHeader, payload: Uint8Array) => void) | undefined;
   /** Whoever takes what this leg sends cannot go on without a key frame. Left out: a text among the others. */
   readonly onKeyFrameWanted?: (() => void) | undefined;
-  /** Where it counts what comes; of its own when left out. */
+  /** Counts of what comes; its own when left out. */
   readonly counts?: LegCounts | undefined;
 }
 
@@ -217,7 +217,7 @@ export interface AssignText extends LegText {
   readonly session: string;
 }
 
-/** What it is to ask the phone for, and how it gets into the room. */
+/** The media that it is to ask the phone for, and its way into the room. */
 export interface StartText extends LegText {
   readonly type: 'start';
   /** Null: audio-only. */
@@ -270,7 +270,7 @@ export class BridgeLeg extends MediaLeg {
     this.send({ type: 'refuse' });
   }
 
-  /** What it takes of the device from now on. */
+  /** Sets the formats in which it takes the device's media from now on. */
   take(uplink: Partial<UplinkWish>): void {
     this.send({ type: 'uplink', ...uplink });
   }
@@ -284,13 +284,13 @@ function isAssignmentOrStart(text: LegText): text is AssignText | StartText {
   return text.type === 'assign' || text.type === 'start';
 }
 
-/** Of the call, in another format if one is named: AMR has one channel. */
+/** The call's sound, in another format if one is named: AMR has one channel. */
 export function soundShape(format: AudioFrameFormat | 'told', told: SoundShape): SoundShape {
   if (format === 'told') return told;
   return { ...told, format, channels: format === 'amr' ? 1 : told.channels };
 }
 
-/** What the phone is to be asked for. */
+/** The request to the phone, for people. */
 export function requestInWords({ request, audio }: StartText): string {
   const sound = `audio ${audio.format} at ${audio.rate} Hz`;
   if (request === null) return sound;

@@ -22,7 +22,7 @@ export interface SignalControllerOptions {
   readonly autoAcknowledge?: boolean;
   /** Gets every message; where it is left out they wait for `nextMessage`. */
   readonly onMessage?: (message: DeviceMessage, controller: SignalController) => void;
-  /** Of Node's TLS connections, for `wss:`. */
+  /** Options of Node's TLS connections, for `wss:`. */
   readonly tls?: ConnectionOptions | undefined;
   /** The address to come from. */
   readonly localAddress?: string;

@@ -81,7 +81,7 @@ export async function simulateDevices(context: CommandContext, options: Simulate
   fleet.stop();
 }
 
-/** How often a module sends that nobody advised. */
+/** Interval of a module that has no advice. */
 const heartbeatSecondsUsual = 50;
 
 function lifeOfModule(

@@ -1,4 +1,4 @@
-/** What a report of a simulation writes: its answers, its remarks, and the line that stays. */
+/** A stage for reports of a simulation, which keeps their answers, remarks and the line that stays. */
 import { type Output, ProgressLine } from '../../../src/cli/shell/output.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
