@@ -21,6 +21,12 @@ const soaks: Readonly<Record<string, Soak>> = {
     guards: 'no event is lost by `kill -9` under load',
     load: () => import('./crash.ts'),
   },
+  upgrade: {
+    options:
+      '[--sessions 5000] [--wakeups 500] [--queries 200] [--seconds 15] [--upgrades 2] [--processes 2]',
+    guards: 'no device and no backend notices an upgrade under load',
+    load: () => import('./upgrade.ts'),
+  },
   media: {
     options: '[--seconds 600] [--calls 20] [--seed 1]',
     guards: 'nothing outlives its call in the media process, with a fuzzer at the codec',

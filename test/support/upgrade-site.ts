@@ -46,7 +46,7 @@ export interface UpgradeSiteOptions {
 }
 
 /** By the log of the process that hands over. */
-interface HandedOver {
+export interface HandedOver {
   readonly sessions: number;
   readonly of: number;
 }
