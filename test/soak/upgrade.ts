@@ -11,7 +11,6 @@ import { UpgradeSite, type HandedOver } from '../support/upgrade-site.ts';
 import { readNumbers } from './plan-options.ts';
 
 const defaults = { sessions: 5000, wakeups: 500, queries: 200, seconds: 15, upgrades: 2, processes: 0 };
-type Plan = typeof defaults;
 
 const heartbeatMs = 10_000;
 const stepMs = 5;

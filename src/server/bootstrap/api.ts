@@ -220,8 +220,7 @@ function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['
 }
 
 async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {
-  const { verification, batches_max: batches, batch_jobs_max: batchJobsMax } = settings.auth;
-  if (verification === 'inline') return new InlineVerifier();
+  if (settings.auth.verification === 'inline') return new InlineVerifier();
   const onFault = (error: unknown): void => log.error({ err: error }, 'a verification thread failed');
-  return HmacPool.start({ threads: verifierThreads(settings), batches, batchJobsMax, onFault });
+  return HmacPool.start({ threads: verifierThreads(settings), onFault });
 }

@@ -207,7 +207,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     log,
     node,
     readiness,
-    signingKeys: new SigningKeyCache(settings.auth.derived_keys_max),
+    signingKeys: new SigningKeyCache(),
     registry,
     records,
     sleepRecords,

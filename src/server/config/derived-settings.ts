@@ -110,14 +110,14 @@ export interface CallRates {
 }
 
 export function callRates({ limits }: Settings): CallRates {
-  const rate = (perSecond: number | null, burst: number | null): Rate | null =>
-    perSecond === null ? null : applicationRate(perSecond, burst);
+  const rate = (perSecond: number | null): Rate | null =>
+    perSecond === null ? null : applicationRate(perSecond, null);
   return {
-    queries: rate(limits.queries_per_second, limits.queries_burst),
-    issuances: rate(limits.issuances_per_second, limits.issuances_burst),
-    messages: rate(limits.messages_per_second, limits.messages_burst),
-    eventReads: rate(limits.event_reads_per_second, limits.event_reads_burst),
-    provisionings: rate(limits.provisionings_per_second, limits.provisionings_burst),
+    queries: rate(limits.queries_per_second),
+    issuances: rate(limits.issuances_per_second),
+    messages: rate(limits.messages_per_second),
+    eventReads: rate(limits.event_reads_per_second),
+    provisionings: rate(limits.provisionings_per_second),
   };
 }
 
@@ -217,7 +217,6 @@ export function settingsOfProcess(settings: Settings, { listeners, workers }: Pr
   const share = (whole: number): number => Math.ceil(whole / workers);
   const { api, sleep, signal, media, ops, wakeup, limits, auth } = settings;
   const rateShare = (whole: number | null): number | null => (whole === null ? null : whole / workers);
-  const burstShare = (whole: number | null): number | null => (whole === null ? null : share(whole));
   return {
     ...settings,
     api: { ...api, listen: listeners.api, connections_max: share(api.connections_max) },
@@ -240,21 +239,16 @@ export function settingsOfProcess(settings: Settings, { listeners, workers }: Pr
     wakeup: {
       ...wakeup,
       application_per_second: wakeup.application_per_second / workers,
-      application_burst: burstShare(wakeup.application_burst),
+      application_burst: wakeup.application_burst === null ? null : share(wakeup.application_burst),
       in_flight_max: share(wakeup.in_flight_max),
     },
     limits: {
       ...limits,
       queries_per_second: rateShare(limits.queries_per_second),
-      queries_burst: burstShare(limits.queries_burst),
       issuances_per_second: rateShare(limits.issuances_per_second),
-      issuances_burst: burstShare(limits.issuances_burst),
       messages_per_second: rateShare(limits.messages_per_second),
-      messages_burst: burstShare(limits.messages_burst),
       event_reads_per_second: rateShare(limits.event_reads_per_second),
-      event_reads_burst: burstShare(limits.event_reads_burst),
       provisionings_per_second: rateShare(limits.provisionings_per_second),
-      provisionings_burst: burstShare(limits.provisionings_burst),
     },
     auth: {
       ...auth,

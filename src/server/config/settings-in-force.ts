@@ -12,7 +12,7 @@ import {
   opsConnectionsReserved,
 } from '../../model/limits.ts';
 import { tokenKeyFileOf } from '../../storage/keys/token-key-file.ts';
-import { callRates, mediaThreads, verifierThreads, wakeupLimitSettings } from './derived-settings.ts';
+import { mediaThreads, verifierThreads, wakeupLimitSettings } from './derived-settings.ts';
 import type { Settings } from './settings-schema.ts';
 
 export interface InForce {
@@ -80,29 +80,33 @@ function threadsOf(settings: Settings, { processors }: Surroundings): Entry[] {
   return entries;
 }
 
+/** Set for an application, and divided among the nodes. */
+const sharedRates = [
+  'wakeup.application_per_second',
+  'limits.queries_per_second',
+  'limits.issuances_per_second',
+  'limits.messages_per_second',
+  'limits.event_reads_per_second',
+  'limits.provisionings_per_second',
+];
+
 /** A burst that is not set follows from its rate, and the nodes share what an application may do. */
 function ratesOf(settings: Settings, { sharers }: Surroundings): Entry[] {
+  const { wakeup } = settings;
   const { device, application } = wakeupLimitSettings(settings);
-  const calls = callRates(settings);
-  const shared = {
-    'wakeup.application': application,
-    'limits.queries': calls.queries,
-    'limits.issuances': calls.issuances,
-    'limits.messages': calls.messages,
-    'limits.event_reads': calls.eventReads,
-    'limits.provisionings': calls.provisionings,
-  };
   const fromRate = 'nothing asks for seconds of its rate';
-  const deviceBurst: Entry = ['wakeup.device_burst', { value: device.burst, reason: fromRate }];
-  const entries: Entry[] = settings.wakeup.device_burst === null ? [deviceBurst] : [];
-  for (const [name, rate] of Object.entries(shared)) {
-    if (rate === null) continue;
-    const reason = `shared by ${sharers} nodes`;
-    const burst = Math.max(1, rate.burst / sharers);
-    if (sharers > 1) entries.push([`${name}_per_second`, { value: rate.perSecond / sharers, reason }]);
-    if (valueOf(settings, `${name}_burst`) === null)
-      entries.push([`${name}_burst`, { value: burst, reason: fromRate }]);
-    else if (sharers > 1) entries.push([`${name}_burst`, { value: burst, reason }]);
+  const reason = `shared by ${sharers} nodes`;
+  const entries: Entry[] = [];
+  if (wakeup.device_burst === null)
+    entries.push(['wakeup.device_burst', { value: device.burst, reason: fromRate }]);
+  if (wakeup.application_burst === null || sharers > 1) {
+    const value = Math.max(1, application.burst / sharers);
+    const cause = wakeup.application_burst === null ? fromRate : reason;
+    entries.push(['wakeup.application_burst', { value, reason: cause }]);
+  }
+  for (const name of sharers > 1 ? sharedRates : []) {
+    const rate = valueOf(settings, name);
+    if (rate !== null) entries.push([name, { value: Number(rate) / sharers, reason }]);
   }
   return entries;
 }

@@ -5,7 +5,6 @@
  * decisions.md and sleep-wire.md.
  */
 import { z } from 'zod';
-import { hmacBatchesMax, hmacBatchJobsMax, signingKeysMax } from '../../model/limits.ts';
 import { clusterSection } from './cluster-section.ts';
 import { limitsSection } from './limits-section.ts';
 import { apiSection, opsSection } from './listener-sections.ts';
@@ -56,17 +55,6 @@ const auth = section({
     wholeNumber(0, 64),
     0,
     'Threads of the pool; 0: one less than there are processors, 1 to 4.',
-  ),
-  batches_max: setting(
-    wholeNumber(1, 1024),
-    hmacBatchesMax,
-    'Batches of signatures on their way to the threads; beyond it requests are answered 50301.',
-  ),
-  batch_jobs_max: setting(wholeNumber(1, 4096), hmacBatchJobsMax, 'Signatures in one batch.'),
-  derived_keys_max: setting(
-    wholeNumber(1, 1_000_000),
-    signingKeysMax,
-    'Derived signing keys remembered, the least recently used out first.',
   ),
   clock_window_s: setting(
     wholeNumber(1, 3600),

@@ -71,14 +71,10 @@ test('calls of an application are limited only where it is set', () => {
     provisionings: null,
   });
   const { queries, eventReads } = callRates(
-    overridden(
-      'limits.queries_per_second=50',
-      'limits.event_reads_per_second=0.1',
-      'limits.event_reads_burst=9',
-    ),
+    overridden('limits.queries_per_second=50', 'limits.event_reads_per_second=0.1'),
   );
   assert.deepEqual(queries, { perSecond: 50, burst: 100 });
-  assert.deepEqual(eventReads, { perSecond: 0.1, burst: 9 });
+  assert.deepEqual(eventReads, { perSecond: 0.1, burst: 1 });
 });
 
 test('verification takes the threads it is given, else all processors but one, 1 to 4', () => {
@@ -243,8 +239,8 @@ function ofOneIn(workers: number, ...overrides: string[]): Settings {
 }
 
 test("an application's limits are divided among the processes that are reached", () => {
-  const { limits } = ofOneIn(4, 'limits.queries_per_second=10', 'limits.queries_burst=6');
-  assert.deepEqual([limits.queries_per_second, limits.queries_burst], [2.5, 2]);
+  const { limits, wakeup } = ofOneIn(4, 'limits.queries_per_second=10', 'wakeup.application_burst=6');
+  assert.deepEqual([limits.queries_per_second, wakeup.application_burst], [2.5, 2]);
 });
 
 test('a limit that is off is off in every process', () => {

@@ -37,13 +37,13 @@ test('threads that are not set are as many as the processors give', () => {
 
 test('a burst that is not set follows from its rate, and nodes share the rates of applications', () => {
   const alone = inForce(['limits.queries_per_second=10']);
-  assert.equal(alone['limits.queries_burst'], 20);
   assert.equal(alone['wakeup.application_burst'], 400);
   assert.equal(alone['wakeup.application_per_second'], undefined);
-  assert.equal(alone['limits.messages_burst'], undefined);
-  const shared = inForce(['limits.queries_per_second=10', 'limits.queries_burst=3'], { sharers: 2 });
+  assert.equal(alone['limits.queries_per_second'], undefined);
+  const shared = inForce(['limits.queries_per_second=10', 'wakeup.application_burst=3'], { sharers: 2 });
   assert.equal(shared['wakeup.application_per_second'], 100);
   assert.equal(shared['limits.queries_per_second'], 5);
-  assert.equal(shared['limits.queries_burst'], 1.5);
+  assert.equal(shared['limits.messages_per_second'], undefined);
+  assert.equal(shared['wakeup.application_burst'], 1.5);
   assert.equal(shared['wakeup.device_burst'], 3);
 });

@@ -226,12 +226,6 @@ test('a certificate without its key is refused', () => {
   ]);
 });
 
-test('a burst of calls without its rate is refused', () => {
-  assert.deepEqual(problemsOf({ env: { REVEILLE_LIMITS_QUERIES_BURST: '5' } }), [
-    'limits.queries_per_second: expected a number, since limits.queries_burst is given; got null',
-  ]);
-});
-
 test('secrets are shown neither in problems nor in what is in force', () => {
   const env = {
     REVEILLE_MEDIA_BRIDGE_KEYS: 'hush,hush',
