@@ -142,11 +142,6 @@ export class LmdbDeliveryStore implements DeliveryStore {
       yield decodeFailed(keptSequence(key), value);
   }
 
-  /** Without a look at the events. */
-  countFailed(number: number): number {
-    return this.#tables.failed.getKeysCount(rangeOf(number));
-  }
-
   findFailed(number: number, sequence: number): FailedEvent | null {
     const row = this.#tables.failed.get(keptKey(number, sequence));
     return row === undefined ? null : decodeFailed(sequence, row);

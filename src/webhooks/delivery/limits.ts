@@ -1,60 +1,42 @@
 /** The limits of webhook delivery, and the schedule by which an event is tried again and given up. Source: events.md, Webhooks. */
 
-export interface WebhookLimits {
+/** Limits of one webhook and of all of them together. */
+export const webhookLimits = {
   /** Of one attempt, all told: name, connection, TLS, headers, body. */
-  readonly attemptMsMax: number;
-  /** Before the second attempt, the third, ...; after the last of them an event is parked. */
-  readonly retryDelaysMs: readonly number[];
-  /** A delay is its rung times a number drawn evenly from 1 - jitter to 1 + jitter. */
-  readonly retryJitter: number;
-  /** Events of a hook that were read from the log and are not settled; full: it reads no further. */
-  readonly windowEventsMax: number;
-  /** Behind a cursor that one device holds up; beyond it what holds it up waits in the store instead. */
-  readonly spanEventsMax: number;
-  /** Events looked at for one hook in one turn of the loop; then it is another's turn. */
-  readonly scanEventsMax: number;
-  /** Attempts under way for one hook, and in all; beyond it events wait their turn. */
-  readonly attemptsPerHookMax: number;
-  readonly attemptsMax: number;
-  /** Failed events of a hook that wait for a retry; full: the hook reads no further. */
-  readonly failedPerHookMax: number;
-  /** Parked events of a hook; beyond it the oldest is dropped. */
-  readonly parkedPerHookMax: number;
-  /** Failures in a row after which an endpoint is only probed, and how far apart its probes come to be. */
-  readonly circuitFailures: number;
-  readonly probeDelayMsMax: number;
-  /** Hooks that are served; those beyond it in the registry's order are not, and the log says so. */
-  readonly hooksMax: number;
-  /** A cursor that has moved is committed this soon after an attempt, and after events that were not for its hook. */
-  readonly commitMs: number;
-  readonly commitIdleMs: number;
-  /** A store that refused a commit is asked again after this; meanwhile this many changes may wait, then nothing is read. */
-  readonly commitRetryMs: number;
-  readonly changesWaitingMax: number;
-  /** Attempts under way may end for so long when the server stops. */
-  readonly stopMsMax: number;
-}
-
-export const webhookLimits: WebhookLimits = {
   attemptMsMax: 15_000,
+  /** Before the second attempt, the third, ...; after the last of them an event is parked. */
   retryDelaysMs: [5_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000],
+  /** A delay is its rung times a number drawn evenly from 1 - jitter to 1 + jitter. */
   retryJitter: 0.2,
+  /** Events of a hook that were read from the log and are not settled; full: it reads no further. */
   windowEventsMax: 256,
+  /** Behind a cursor that one device holds up; beyond it what holds it up waits in the store instead. */
   spanEventsMax: 4096,
+  /** Events looked at for one hook in one turn of the loop; then it is another's turn. */
   scanEventsMax: 1000,
+  /** Attempts under way for one hook, and in all; beyond it events wait their turn. */
   attemptsPerHookMax: 32,
   attemptsMax: 256,
+  /** Failed events of a hook that wait for a retry; full: the hook reads no further. */
   failedPerHookMax: 10_000,
+  /** Parked events of a hook; beyond it the oldest is dropped. */
   parkedPerHookMax: 100_000,
+  /** Failures in a row after which an endpoint is only probed, and how far apart its probes come to be. */
   circuitFailures: 5,
   probeDelayMsMax: 600_000,
+  /** Hooks that are served; those beyond it in the registry's order are not, and the log says so. */
   hooksMax: 10_000,
+  /** A cursor that has moved is committed this soon after an attempt, and after events that were not for its hook. */
   commitMs: 50,
   commitIdleMs: 1000,
+  /** A store that refused a commit is asked again after this; meanwhile this many changes may wait, then nothing is read. */
   commitRetryMs: 1000,
   changesWaitingMax: 20_000,
+  /** Attempts under way may end for so long when the server stops. */
   stopMsMax: 5000,
 };
+
+export type WebhookLimits = Readonly<typeof webhookLimits>;
 
 /** Of a receiver's answer; the rest is not read. */
 export const answerBytesMax = 64 * 1024;

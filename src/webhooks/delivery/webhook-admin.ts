@@ -2,7 +2,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
-import type { DeliveryStore, HookRecord, ParkedEvent } from '../../core/ports/delivery-store.ts';
+import type { DeliveryStore, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type {
   WebhookAdminRefusal,
   ReplayResult,
@@ -18,7 +18,7 @@ import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
-import { maskUrl, severalNamed, type Webhook } from '../../model/registry.ts';
+import { maskUrl, severalNamed } from '../../model/registry.ts';
 
 export interface WebhookAdminDeps {
   readonly clock: Clock;
@@ -149,11 +149,21 @@ export class WebhookAdmin {
   }
 
   #describe(hook: Hook): WebhookStatus {
-    return describeWebhook(hook.webhook, hook.record(), {
-      head: this.#deps.engine.head,
+    const { appId, url, types } = hook.webhook;
+    const { cursor, parked, switchedOff, lastSuccessAtMs, lastFailure } = hook.record();
+    const onState = hook.isCircuitOpen ? 'open-circuit' : 'on';
+    return {
+      appId,
+      url,
+      types,
+      state: switchedOff === null ? onState : 'off',
+      behind: Math.max(0, this.#deps.engine.head - cursor),
       failed: hook.failed,
-      isCircuitOpen: hook.isCircuitOpen,
-    });
+      parked,
+      lastSuccessAtMs,
+      lastFailure,
+      switchedOffAtMs: switchedOff?.atMs ?? null,
+    };
   }
 }
 
@@ -163,35 +173,6 @@ function testMessage(clock: Clock): WebhookMessage {
   const at = formatTimestamp(clock.wallMs());
   const nothing = { device_id: null, seq: null, epoch: null, data: {} };
   return { id, body: JSON.stringify({ id, type: 'webhook.test', at, ...nothing }) };
-}
-
-export interface WebhookCircumstances {
-  /** The sequence of the newest event. */
-  readonly head: number;
-  readonly failed: number;
-  readonly isCircuitOpen: boolean;
-}
-
-/** `record` null: no server has seen it yet. */
-function describeWebhook(
-  { appId, url, types }: Webhook,
-  record: HookRecord | null,
-  { head, failed, isCircuitOpen }: WebhookCircumstances,
-): WebhookStatus {
-  const switchedOffAtMs = record?.switchedOff?.atMs ?? null;
-  const onState = isCircuitOpen ? 'open-circuit' : 'on';
-  return {
-    appId,
-    url,
-    types,
-    state: switchedOffAtMs === null ? onState : 'off',
-    behind: record === null ? 0 : Math.max(0, head - record.cursor),
-    failed,
-    parked: record?.parked ?? 0,
-    lastSuccessAtMs: record?.lastSuccessAtMs ?? null,
-    lastFailure: record?.lastFailure ?? null,
-    switchedOffAtMs,
-  };
 }
 
 function describeParked({ event, failure }: ParkedEvent): ParkedStatus {

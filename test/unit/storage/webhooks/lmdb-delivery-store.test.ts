@@ -36,6 +36,10 @@ function changesOf(count: number, hook: Partial<HookChanges> = {}): HookChanges 
   };
 }
 
+function countFailed(deliveries: LmdbDeliveryStore, number: number): number {
+  return [...deliveries.failed(number)].length;
+}
+
 test('what was committed is there when the store is opened again, also for who only looks', async (t) => {
   const directory = temporaryDirectory(t);
   const tables = new WebhookTables(directory, 'write');
@@ -45,8 +49,8 @@ test('what was committed is there when the store is opened again, also for who o
   t.after(() => looked.environment.close());
   const deliveries = new LmdbDeliveryStore(looked);
   assert.deepEqual([...deliveries.hooks()], [['app\nurl', record]]);
-  assert.equal(deliveries.countFailed(1), 3);
-  assert.equal(deliveries.countFailed(2), 0);
+  assert.equal(countFailed(deliveries, 1), 3);
+  assert.equal(countFailed(deliveries, 2), 0);
 });
 
 test('sweeping and searching go through more than a slice', async (t) => {
@@ -60,9 +64,9 @@ test('sweeping and searching go through more than a slice', async (t) => {
   assert.equal((await deliveries.findParked(1, 'event-1199' as EventId))?.event.sequence, 1199);
   await deliveries.commit([changesOf(0, { record: null })]);
   await deliveries.sweep();
-  assert.equal(deliveries.countFailed(1), 0);
+  assert.equal(countFailed(deliveries, 1), 0);
   assert.deepEqual(deliveries.parked(1, 0, 10), []);
-  assert.equal(deliveries.countFailed(7), 3);
+  assert.equal(countFailed(deliveries, 7), 3);
 });
 
 test('a number that only a parked or a failed event still has is not free', async (t) => {
