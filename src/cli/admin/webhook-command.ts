@@ -2,7 +2,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { JsonObject } from '../../model/json.ts';
 import { maskUrl } from '../../model/registry.ts';
-import type { ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
+import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { examples, type CommandContext, inContext } from '../shell/command-context.ts';
 import { collect, counted, wholeNumberOption } from '../shell/option-values.ts';

@@ -1,5 +1,5 @@
 /** Webhooks as text for people. */
-import type { FailureJson, ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
+import type { FailureJson, ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { ageInWords, counted } from '../shell/option-values.ts';
 import { reveilleCommand } from '../shell/command-error.ts';
 import { alignColumns } from '../shell/output.ts';

@@ -1,5 +1,5 @@
 /** Applications and their webhooks: how they stand, what they could not deliver, and sending that again. */
-import type { ParkedJson, WebhookJson } from '../../gateways/admin/webhook-routes.ts';
+import type { ParkedJson, WebhookJson } from '../../core/ports/webhook-admin.ts';
 import { actionButton, type Action } from '../actions.ts';
 import { code, el } from '../dom.ts';
 import {

@@ -1,8 +1,8 @@
 /**
- * Administration of webhooks: questions of an operator and their answers. Plain values: they cross a thread boundary.
+ * Administration of webhooks: questions of an operator, and the answers as the ops listener gives them. Plain values: they
+ * cross a thread boundary. Moments are ISO 8601.
  */
-import type { DeviceId, EventId } from '../../model/ids.ts';
-import type { DeliveryFailure } from './delivery-store.ts';
+import type { WebhookFigures } from '../../telemetry/gauges.ts';
 
 /** `appId` null: the only application that has this url. */
 export interface WebhookName {
@@ -10,8 +10,15 @@ export interface WebhookName {
   readonly appId: string | null;
 }
 
-export interface WebhookStatus {
-  readonly appId: string;
+export interface FailureJson {
+  readonly at: string;
+  readonly status: number | null;
+  readonly reason: string;
+}
+
+export interface WebhookJson {
+  readonly app_id: string;
+  /** Masked. */
   readonly url: string;
   readonly types: readonly string[];
   /** `open-circuit`: it keeps failing, and one event at a time is tried; `off`: it answered 410. */
@@ -21,43 +28,39 @@ export interface WebhookStatus {
   /** Events that wait for a retry. */
   readonly failed: number;
   readonly parked: number;
-  /** Wall milliseconds. */
-  readonly lastSuccessAtMs: number | null;
-  readonly lastFailure: DeliveryFailure | null;
-  /** Wall milliseconds; null: it is not off. */
-  readonly switchedOffAtMs: number | null;
+  readonly last_success_at: string | null;
+  readonly last_failure: FailureJson | null;
+  /** Null: it is not off. */
+  readonly switched_off_at: string | null;
 }
 
-export interface ParkedStatus {
-  readonly eventId: EventId;
-  /** Its place in the log: what `after` counts. */
+export interface ParkedJson {
+  readonly event_id: string;
+  /** Its place in the log: `after` counts it. */
   readonly sequence: number;
   readonly type: string;
-  readonly deviceId: DeviceId;
-  /** Wall milliseconds of the event. */
-  readonly atMs: number;
-  readonly failure: DeliveryFailure;
+  readonly device_id: string;
+  /** Of the event. */
+  readonly at: string;
+  readonly last_failure: FailureJson;
 }
 
-export interface WebhookDetails {
-  readonly webhook: WebhookStatus;
-  /** In the order of the log. */
-  readonly parked: readonly ParkedStatus[];
-}
-
-export interface TestResult {
-  readonly delivered: boolean;
-  /** Null: there was no whole answer. */
-  readonly status: number | null;
-  /** Why it was not delivered. */
-  readonly reason: string | null;
-  readonly tookMs: number;
-}
-
-export interface ReplayResult {
-  readonly replayed: number;
-  /** Still parked. */
-  readonly parked: number;
+/** By the kind of the question. */
+export interface WebhookAnswers {
+  readonly list: readonly WebhookJson[];
+  readonly backlog: WebhookFigures;
+  /** Parked events in the order of the log. */
+  readonly show: { readonly webhook: WebhookJson; readonly parked: readonly ParkedJson[] };
+  /** `status` null: there was no whole answer; `reason`: why it was not delivered. */
+  readonly test: {
+    readonly delivered: boolean;
+    readonly status: number | null;
+    readonly reason: string | null;
+    readonly took_ms: number;
+  };
+  /** `parked`: still. */
+  readonly replay: { readonly replayed: number; readonly parked: number };
+  readonly enable: WebhookJson;
 }
 
 /** Nothing was done. */

@@ -10,11 +10,8 @@ import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
-import type {
-  WebhookAnswers,
-  WebhookQuestion,
-  WebhookReply,
-} from '../../webhooks/worker/webhook-messages.ts';
+import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
+import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
 import { seedDeliveryStore, WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';

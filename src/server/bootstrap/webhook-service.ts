@@ -6,11 +6,8 @@ import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
-import type {
-  WebhookAnswers,
-  WebhookQuestion,
-  WebhookReply,
-} from '../../webhooks/worker/webhook-messages.ts';
+import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
+import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
 import type { WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { WebhookThread, type WebhookThreadDeps } from '../../webhooks/worker/webhook-thread.ts';

@@ -2,19 +2,17 @@
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { generateMessageId, type EventId } from '../../model/ids.ts';
-import type { DeliveryStore, ParkedEvent } from '../../core/ports/delivery-store.ts';
+import type { DeliveryFailure, DeliveryStore, ParkedEvent } from '../../core/ports/delivery-store.ts';
 import type {
+  FailureJson,
+  ParkedJson,
   WebhookAdminRefusal,
-  ReplayResult,
-  TestResult,
-  WebhookDetails,
+  WebhookAnswers,
+  WebhookJson,
   WebhookName,
-  WebhookStatus,
-  ParkedStatus,
 } from '../../core/ports/webhook-admin.ts';
 import type { LogPages, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.ts';
-import type { WebhookFigures } from '../../telemetry/gauges.ts';
-import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
+import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import type { WebhookEngine } from './engine.ts';
 import type { Hook } from './hook.ts';
 import { parkedShownMax, replayEventsMax, testsMax } from './limits.ts';
@@ -28,7 +26,7 @@ export interface WebhookAdminDeps {
   readonly sender: WebhookSender;
 }
 
-type Answer<Value> = Result<Value, WebhookAdminRefusal>;
+type Answer<Kind extends keyof WebhookAnswers> = Result<WebhookAnswers[Kind], WebhookAdminRefusal>;
 
 export class WebhookAdmin {
   readonly #deps: WebhookAdminDeps;
@@ -40,12 +38,12 @@ export class WebhookAdmin {
     this.#deps = deps;
   }
 
-  list(): WebhookStatus[] {
+  list(): WebhookJson[] {
     return Array.from(this.#deps.engine.roster.hooks(), (hook) => this.#describe(hook));
   }
 
   /** Asked at every scrape of the metrics. */
-  backlog(): Answer<WebhookFigures> {
+  backlog(): Answer<'backlog'> {
     const hooks = { on: 0, 'open-circuit': 0, off: 0 };
     const backlog = { behind: 0, failed: 0, parked: 0 };
     for (const { state, behind, failed, parked } of this.list()) {
@@ -65,7 +63,7 @@ export class WebhookAdmin {
   }
 
   /** With its parked events whose sequence is behind `after`, at most `limit` and `parkedShownMax`. */
-  show(name: WebhookName, after: number, limit: number): Answer<WebhookDetails> {
+  show(name: WebhookName, after: number, limit: number): Answer<'show'> {
     const found = this.#find(name);
     if (!found.ok) return found;
     const parked = this.#deps.deliveries.parked(found.value.number, after, Math.min(limit, parkedShownMax));
@@ -73,7 +71,7 @@ export class WebhookAdmin {
   }
 
   /** Sends a message of type `webhook.test` once and now, whatever state the webhook is in; nothing is kept of it. */
-  async test(name: WebhookName): Promise<Answer<TestResult>> {
+  async test(name: WebhookName): Promise<Answer<'test'>> {
     const found = this.#find(name);
     if (!found.ok) return found;
     if (this.#tests >= testsMax) return fail({ kind: 'busy', message: `${testsMax} tests are under way` });
@@ -87,18 +85,18 @@ export class WebhookAdmin {
       delivered: isDelivered,
       status: answer.status,
       reason: isDelivered ? null : answer.reason,
-      tookMs: Math.round(clock.monotonicMs() - startedMs),
+      took_ms: Math.round(clock.monotonicMs() - startedMs),
     });
   }
 
   /** Parked events back to before their first attempt: one, or the oldest, `replayEventsMax` at most and as many as have room among the failed. */
-  replay(name: WebhookName, eventId: EventId | null): Promise<Answer<ReplayResult>> {
+  replay(name: WebhookName, eventId: EventId | null): Promise<Answer<'replay'>> {
     const replay = this.#replays.then(() => this.#replay(name, eventId));
     this.#replays = replay.catch(() => undefined);
     return replay;
   }
 
-  enable(name: WebhookName): Answer<WebhookStatus> {
+  enable(name: WebhookName): Answer<'enable'> {
     const found = this.#find(name);
     if (!found.ok) return found;
     found.value.enable();
@@ -122,7 +120,7 @@ export class WebhookAdmin {
     return oldestMs;
   }
 
-  async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<ReplayResult>> {
+  async #replay(name: WebhookName, eventId: EventId | null): Promise<Answer<'replay'>> {
     const { engine, deliveries } = this.#deps;
     if (!(await engine.flush()))
       return fail({ kind: 'busy', message: 'the store of the webhooks refuses writes' });
@@ -140,7 +138,7 @@ export class WebhookAdmin {
     return succeed({ replayed: parked.length, parked: hook.record().parked });
   }
 
-  #find({ url, appId }: WebhookName): Answer<Hook> {
+  #find({ url, appId }: WebhookName): Result<Hook, WebhookAdminRefusal> {
     const [hook, other] = this.#deps.engine.roster.find(url, appId);
     const shown = maskUrl(url);
     if (hook === undefined) return fail({ kind: 'unknown', message: `no webhook ${shown} in the registry` });
@@ -148,21 +146,21 @@ export class WebhookAdmin {
     return fail({ kind: 'ambiguous', message: severalNamed(shown) });
   }
 
-  #describe(hook: Hook): WebhookStatus {
+  #describe(hook: Hook): WebhookJson {
     const { appId, url, types } = hook.webhook;
     const { cursor, parked, switchedOff, lastSuccessAtMs, lastFailure } = hook.record();
     const onState = hook.isCircuitOpen ? 'open-circuit' : 'on';
     return {
-      appId,
-      url,
+      app_id: appId,
+      url: maskUrl(url),
       types,
       state: switchedOff === null ? onState : 'off',
       behind: Math.max(0, this.#deps.engine.head - cursor),
       failed: hook.failed,
       parked,
-      lastSuccessAtMs,
-      lastFailure,
-      switchedOffAtMs: switchedOff?.atMs ?? null,
+      last_success_at: timestampOrNull(lastSuccessAtMs),
+      last_failure: lastFailure && describeFailure(lastFailure),
+      switched_off_at: timestampOrNull(switchedOff?.atMs ?? null),
     };
   }
 }
@@ -175,7 +173,12 @@ function testMessage(clock: Clock): WebhookMessage {
   return { id, body: JSON.stringify({ id, type: 'webhook.test', at, ...nothing }) };
 }
 
-function describeParked({ event, failure }: ParkedEvent): ParkedStatus {
+function describeParked({ event, failure }: ParkedEvent): ParkedJson {
   const { id, sequence, type, deviceId, atMs } = event;
-  return { eventId: id, sequence, type, deviceId, atMs, failure };
+  const at = formatTimestamp(atMs);
+  return { event_id: id, sequence, type, device_id: deviceId, at, last_failure: describeFailure(failure) };
+}
+
+function describeFailure({ atMs, status, reason }: DeliveryFailure): FailureJson {
+  return { at: formatTimestamp(atMs), status, reason };
 }

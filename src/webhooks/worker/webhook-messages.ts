@@ -2,17 +2,9 @@
 import type { Result } from '../../lib/result.ts';
 import type { EventId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { WebhookFigures } from '../../telemetry/gauges.ts';
 import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
-import type {
-  WebhookAdminRefusal,
-  ReplayResult,
-  TestResult,
-  WebhookDetails,
-  WebhookName,
-  WebhookStatus,
-} from '../../core/ports/webhook-admin.ts';
+import type { WebhookAdminRefusal, WebhookAnswers, WebhookName } from '../../core/ports/webhook-admin.ts';
 import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 /** To the thread, as its data. */
@@ -35,16 +27,6 @@ export type WebhookQuestion =
   /** `eventId` null: the oldest parked ones. */
   | { readonly kind: 'replay'; readonly name: WebhookName; readonly eventId: EventId | null }
   | { readonly kind: 'enable'; readonly name: WebhookName };
-
-/** By the kind of the question. */
-export interface WebhookAnswers {
-  readonly list: readonly WebhookStatus[];
-  readonly backlog: WebhookFigures;
-  readonly show: WebhookDetails;
-  readonly test: TestResult;
-  readonly replay: ReplayResult;
-  readonly enable: WebhookStatus;
-}
 
 export type WebhookReply<Kind extends keyof WebhookAnswers = keyof WebhookAnswers> = Result<
   WebhookAnswers[Kind],

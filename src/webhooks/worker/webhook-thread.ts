@@ -14,11 +14,11 @@ import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {
   FromWebhooks,
   ToWebhooks,
-  WebhookAnswers,
   WebhookQuestion,
   WebhookReply,
   WebhookTask,
 } from './webhook-messages.ts';
+import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
 import type { StoreFault } from '../../storage/lmdb/store-fault.ts';
 
 export interface WebhookThreadDeps {

@@ -1,28 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
-import type { WebhookAdminRefusal, WebhookStatus } from '../../../../src/core/ports/webhook-admin.ts';
+import type { WebhookAdminRefusal, WebhookJson } from '../../../../src/core/ports/webhook-admin.ts';
 import type { WebhookQuestion, WebhookReply } from '../../../../src/webhooks/worker/webhook-messages.ts';
 import { webhookRoutes } from '../../../../src/gateways/admin/webhook-routes.ts';
 import type { WebhookThread } from '../../../../src/webhooks/worker/webhook-thread.ts';
 import { askRoute } from '../../../support/ask-route.ts';
-import { loggedEvent } from '../../../support/webhook-scene.ts';
 
 const url = 'https://backend.example/hook';
-const failure = { atMs: 1_800_000_000_000, status: 500, reason: 'answered 500' };
-const status: WebhookStatus = {
-  appId: '2818153',
-  url,
-  types: ['*'],
-  state: 'off',
-  behind: 3,
-  failed: 2,
-  parked: 1,
-  lastSuccessAtMs: null,
-  lastFailure: failure,
-  switchedOffAtMs: 1_800_000_001_000,
-};
-const statusJson = {
+const status: WebhookJson = {
   app_id: '2818153',
   url,
   types: ['*'],
@@ -57,42 +43,24 @@ async function ask(
 test('the list is of all webhooks', async () => {
   const listed = await ask('GET', '/v1/webhook/list', {}, { ok: true, value: [status] });
   assert.deepEqual(listed.questions, [{ kind: 'list' }]);
-  assert.deepEqual([listed.status, listed.body], [200, { webhooks: [statusJson] }]);
+  assert.deepEqual([listed.status, listed.body], [200, { webhooks: [status] }]);
 });
 
 test('the list of one has its parked events', async () => {
-  const { id: eventId, sequence, type, deviceId, atMs } = loggedEvent(9, 'DOOR-1');
-  const parked = [{ eventId, sequence, type, deviceId, atMs, failure }];
   const query = { url, app_id: '2818153', after: '5', limit: '10' };
-  const listed = await ask(
-    'GET',
-    '/v1/webhook/list',
-    { query },
-    { ok: true, value: { webhook: status, parked } },
-  );
+  const value = { webhook: status, parked: [] };
+  const listed = await ask('GET', '/v1/webhook/list', { query }, { ok: true, value });
   assert.deepEqual(listed.questions, [
     { kind: 'show', name: { url, appId: '2818153' }, after: 5, limit: 10 },
   ]);
-  assert.deepEqual(listed.body, {
-    webhooks: [statusJson],
-    parked: [
-      {
-        event_id: 'event-9',
-        sequence: 9,
-        type: 'device.sleep.login',
-        device_id: 'DOOR-1',
-        at: '2027-01-15T08:00:00.009+00:00',
-        last_failure: statusJson.last_failure,
-      },
-    ],
-  });
+  assert.deepEqual(listed.body, { webhooks: [status], parked: [] });
 });
 
 test('a test says how it was answered', async () => {
-  const value = { delivered: false, status: 500, reason: 'answered 500', tookMs: 12 };
+  const value = { delivered: false, status: 500, reason: 'answered 500', took_ms: 12 };
   const tested = await ask('POST', '/v1/webhook/test', { body: { url } }, { ok: true, value });
   assert.deepEqual(tested.questions, [{ kind: 'test', name: { url, appId: null } }]);
-  assert.deepEqual(tested.body, { delivered: false, status: 500, reason: 'answered 500', took_ms: 12 });
+  assert.deepEqual(tested.body, value);
 });
 
 test('a replay is of all or of one', async () => {
@@ -107,7 +75,7 @@ test('a replay is of all or of one', async () => {
 test('enabling answers what it is now', async () => {
   const enabled = await ask('POST', '/v1/webhook/enable', { body: { url } }, { ok: true, value: status });
   assert.deepEqual(enabled.questions, [{ kind: 'enable', name: { url, appId: null } }]);
-  assert.deepEqual(enabled.body, { webhook: statusJson });
+  assert.deepEqual(enabled.body, { webhook: status });
 });
 
 const refusals: Readonly<Record<WebhookAdminRefusal['kind'], number>> = {

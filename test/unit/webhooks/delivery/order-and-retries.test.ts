@@ -31,7 +31,7 @@ test('an event is tried again after 5 s, 30 s, 2 min, 10 min, 30 min, 2 h and 6 
   const shown = scene.service.show({ url: hookUrl, appId: null }, 0, 10);
   assert.ok(shown.ok);
   assert.deepEqual(
-    shown.value.parked.map(({ eventId, failure }) => [eventId, failure.status]),
+    shown.value.parked.map(({ event_id: id, last_failure: failure }) => [id, failure.status]),
     [['event-1', 500]],
   );
 });

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { EventId } from '../../../../src/model/ids.ts';
 import type { WebhookFigures } from '../../../../src/telemetry/gauges.ts';
-import type { WebhookStatus } from '../../../../src/core/ports/webhook-admin.ts';
+import type { WebhookJson } from '../../../../src/core/ports/webhook-admin.ts';
+import { formatTimestamp } from '../../../../src/protocol/rest/shared-fields.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
 import {
@@ -31,7 +32,7 @@ function parkedOf(
   scene: WebhookScene,
   after = 0,
   limit = 100,
-): { sequences: number[]; webhook: WebhookStatus } {
+): { sequences: number[]; webhook: WebhookJson } {
   const shown = scene.service.show(name, after, limit);
   assert.ok(shown.ok);
   const { parked, webhook } = shown.value;
@@ -40,28 +41,28 @@ function parkedOf(
 
 test('the list says how each webhook fares, and no secret', async () => {
   const scene = new WebhookScene();
-  const now = scene.clock.wallMs();
+  const now = formatTimestamp(scene.clock.wallMs());
   await scene.happen('a', 'b', 'c', 'd');
   await scene.answer(1, good);
   await scene.answer(2, bad);
   assert.deepEqual(scene.service.list(), [
     {
-      appId: '2818153',
+      app_id: '2818153',
       url: hookUrl,
       types: ['*'],
       state: 'on',
       behind: 2,
       failed: 1,
       parked: 0,
-      lastSuccessAtMs: now,
-      lastFailure: { atMs: now, status: 500, reason: 'answered 500' },
-      switchedOffAtMs: null,
+      last_success_at: now,
+      last_failure: { at: now, status: 500, reason: 'answered 500' },
+      switched_off_at: null,
     },
   ]);
   await scene.answer(3, gone);
   const [listed] = scene.service.list();
   assert.equal(listed?.state, 'off');
-  assert.equal(listed.switchedOffAtMs, now);
+  assert.equal(listed.switched_off_at, now);
 });
 
 test('what is known of a webhook is known after a restart', async () => {
@@ -82,7 +83,7 @@ test('parked events are shown a page at a time', async () => {
   const second = scene.service.show(name, 2, 100);
   assert.ok(second.ok);
   assert.deepEqual(
-    second.value.parked.map(({ sequence, deviceId, type }) => [sequence, deviceId, type]),
+    second.value.parked.map(({ sequence, device_id: device, type }) => [sequence, device, type]),
     [
       [3, 'device-2', 'device.sleep.login'],
       [4, 'device-3', 'device.sleep.login'],
@@ -201,7 +202,7 @@ test('a test message is sent once, whatever state the webhook is in, and leaves 
   sent?.answer(bad);
   assert.deepEqual(await tested, {
     ok: true,
-    value: { delivered: false, status: 500, reason: 'answered 500', tookMs: 120 },
+    value: { delivered: false, status: 500, reason: 'answered 500', took_ms: 120 },
   });
   assert.deepEqual(scene.service.list(), before);
 });
