@@ -116,7 +116,8 @@ export const canaries: readonly Canary[] = [
   {
     name: 'sessions of a process that died are not ended',
     topology: 'processes',
-    context: ({ records }) => Object.assign(records, { closeSessionsOf: async () => 0 }),
+    context: ({ records }) =>
+      Object.assign(records, { closeSessionsOf: async () => ({ sleep: 0, signal: 0 }) }),
   },
   {
     name: 'a controller whose session was taken over is not closed',

@@ -46,10 +46,7 @@ export class ProcessesSite implements RecordsSite {
   async lose(lost: SiteMember): Promise<void> {
     this.#lost.add(lost);
     const isGone = (member: MemberId): boolean => member === lost.id;
-    for (const connection of ['sleep', 'signal'] as const)
-      await Promise.all(
-        this.#living.map(({ records }) => records.closeSessionsOf(connection, isGone, Date.now())),
-      );
+    await Promise.all(this.#living.map(({ records }) => records.closeSessionsOf(isGone)));
     await this.settled();
   }
 

@@ -6,13 +6,15 @@
  */
 import { assert } from '../../lib/assert.ts';
 import { messageOf } from '../../lib/result.ts';
-import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';
+import type { BoundSocket } from '../../lib/bound-sockets.ts';
+import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import {
   askSignalSocket,
   followSupervisor,
   reportToSupervisor,
+  type FollowedOrder,
 } from '../../server/supervisor/process-channel.ts';
 import type { LentPort, WorkerHandle } from '../../server/supervisor/worker-set.ts';
 import {
@@ -51,32 +53,66 @@ class Supervised {
   }
 
   follow(): void {
-    followSupervisor({
-      begin: (task, workerSet) => {
-        this.#process = new SupervisedProcess(this.#context, this.#startServer, { task, workerSet });
-        this.#process.start(task.isSuccessor ? this.#predecessor : null);
-      },
-      workerSet: (workerSet) => this.#process?.changeWorkerSet(workerSet),
-      reload: () => void this.#process?.serving().then((server) => server?.reload()),
-      upgrade: () => void this.#process?.serving().then((server) => server?.signalUpgrade()),
-      handOver: () => void this.#process?.handOver(),
-      successor: {
-        reported: (report) => this.#process?.successor?.reported(report),
-        ended: (how) => this.#process?.successor?.ended(how),
-        passedOn: () => this.#process?.successor?.passedOn(),
-      },
-      predecessor: this.#predecessor,
-      stop: () => this.#end(false),
-      sleepSocket: (loan, taken, back) => this.#lentPort.sockets.borrow(loan, taken, back),
-      sleepSocketsBack: () => this.#lentPort.sockets.giveBack(),
-      sleepCounts: () => this.#process?.sleepCounts ?? { open: 0, taken: 0 },
-      alone: () => {
-        this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
-        this.#predecessor.ended();
-        this.#process?.successor?.ended('the supervisor is gone');
-        this.#end(true);
-      },
-    });
+    followSupervisor(
+      (order, socket) => this.#follow(order, socket),
+      () => this.#alone(),
+    );
+  }
+
+  #follow(order: FollowedOrder, socket: BoundSocket | null): void {
+    const one = this.#process;
+    switch (order.kind) {
+      case 'begin': {
+        const { task } = order;
+        this.#process = new SupervisedProcess(this.#context, this.#startServer, order);
+        return this.#process.start(task.isSuccessor ? this.#predecessor : null);
+      }
+      case 'worker-set':
+        return one?.changeWorkerSet(order.workerSet);
+      case 'heartbeat':
+        return reportToSupervisor({ kind: 'heartbeat', sleep: this.#sleepCounts });
+      case 'reload':
+        return void one?.serving().then((server) => server?.reload());
+      case 'upgrade-signalled':
+        return void one?.serving().then((server) => server?.signalUpgrade());
+      case 'hand-over':
+        return void one?.handOver();
+      case 'from-successor':
+        return one?.successor?.reported(order.report);
+      case 'successor-ended':
+        return one?.successor?.ended(order.how);
+      case 'order-passed-on':
+        return one?.successor?.passedOn();
+      case 'from-predecessor':
+        return this.#predecessor.ordered(order.order, socket);
+      case 'sleep-socket':
+        if (socket !== null) this.#borrow({ ...order, socket });
+        return;
+      case 'sleep-sockets-back':
+        return this.#lentPort.sockets.giveBack();
+      case 'stop':
+        return this.#end(false);
+    }
+  }
+
+  #borrow(loan: SleepLoan): void {
+    const { number } = loan;
+    this.#lentPort.sockets.borrow(
+      loan,
+      () => reportToSupervisor({ kind: 'sleep-socket-taken', number }),
+      (unused) => reportToSupervisor({ kind: 'sleep-socket-back', number, unused, sleep: this.#sleepCounts }),
+    );
+  }
+
+  #alone(): void {
+    this.#process?.logging.log.error({}, 'the supervisor is gone; this process stops');
+    this.#predecessor.ended();
+    this.#process?.successor?.ended('the supervisor is gone');
+    this.#end(true);
+  }
+
+  get #sleepCounts(): SleepCounts {
+    return this.#process?.sleepCounts ?? { open: 0, taken: 0 };
   }
 
   get #lentPort(): LentPort {

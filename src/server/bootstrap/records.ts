@@ -2,7 +2,7 @@
  * The records of the server’s observations, which it must not forget.
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
-import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
+import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -29,30 +29,7 @@ import { WakeupRecordStore } from '../../storage/records/wakeup-record-store.ts'
 import type { Settings } from '../config/settings-schema.ts';
 import type { StoreHealth } from './store-health.ts';
 
-export interface Records {
-  readonly sleep: ConnectionRecordStore;
-  readonly signal: ConnectionRecordStore;
-  readonly wakeups: WakeupRecordStore;
-  readonly calls: CallRecordStore;
-  readonly events: EventStore;
-  /** An event that changes no record. */
-  appendEvent(event: EventDraft): void;
-  /** Changes of the registry, as events. */
-  readonly registryEvents: RegistryEventStore;
-  /** By the rows of this store. */
-  readonly locator: StoredSessionLocator;
-  /** Ends as `node_lost`, at `atMs` wall milliseconds, what processes that are gone left open; resolves to how many. */
-  closeSessionsOf(
-    connection: ConnectionKind,
-    isGone: (member: MemberId, session: SessionId) => boolean,
-    atMs: number,
-  ): Promise<number>;
-  allCommitted(): Promise<void>;
-  /** The store is far behind: a device that has no session is not let in. */
-  readonly loginsAreClosed: () => boolean;
-  /** Resolves when everything written is committed, or the store has refused it for too long. */
-  close(): Promise<void>;
-}
+export type Records = Readonly<ReturnType<typeof openRecords>>;
 
 export interface RecordsDeps {
   readonly clock: Clock;
@@ -79,7 +56,7 @@ export function openRecords(
   state: StateTables,
   settings: Pick<Settings, 'wakeup' | 'events'>,
   deps: RecordsDeps,
-): Records {
+) {
   const { clock, log, health, productOf, store } = deps;
   const { environment } = state;
   const batch = (write: () => void): Promise<void> => environment.transaction(write);
@@ -120,13 +97,26 @@ export function openRecords(
     wakeups,
     calls: new CallRecordStore(state, journal),
     events,
-    appendEvent: (event) => bare.write(event.deviceId, { kind: 'events', event }, true),
+    /** An event that changes no record. */
+    appendEvent: (event: EventDraft): void => bare.write(event.deviceId, { kind: 'events', event }, true),
+    /** Changes of the registry, as events. */
     registryEvents: new RegistryEventStore(state, journal),
+    /** By the rows of this store. */
     locator: new StoredSessionLocator(state, deps.heartbeats),
-    closeSessionsOf: (connection, isGone, atMs) => lost.close(connection, isGone, atMs),
+    /**
+     * Ends as `node_lost`, at the present, the sessions that processes which are gone left open. Resolves, when that is
+     * committed, to how many they were. Rejects when the store cannot be read.
+     */
+    async closeSessionsOf(isGone: (member: MemberId, session: SessionId) => boolean) {
+      const atMs = clock.wallMs();
+      const signal = await lost.close('signal', isGone, atMs);
+      return { signal, sleep: await lost.close('sleep', isGone, atMs) };
+    },
     allCommitted: () => journal.allCommitted(),
+    /** The store is far behind: a device that has no session is not let in. */
     loginsAreClosed: () => journal.loginsAreClosed,
-    async close() {
+    /** Resolves when everything written is committed, or the store has refused it for too long. */
+    async close(): Promise<void> {
       for (const stop of stops) stop();
       const isWhole = await settlesWithin(clock, health.stopWaitMsMax, journal.allCommitted());
       if (!isWhole) health.lost(journal.waiting());
@@ -146,14 +136,11 @@ function notifyEvents(events: EventStore, { onEvent }: RecordsDeps): void {
  * in this process.
  */
 export async function endOpenSessions(
-  { records, clock, log }: Pick<RecordsDeps, 'clock' | 'log'> & { readonly records: Records },
+  { records, log }: Pick<RecordsDeps, 'log'> & { readonly records: Records },
   adopted: ReadonlySet<SessionId>,
 ): Promise<void> {
-  const atMs = clock.wallMs();
   // Of an earlier life of the only process that writes this store.
-  const isGone = (_member: MemberId, session: SessionId): boolean => !adopted.has(session);
-  const signal = await records.closeSessionsOf('signal', isGone, atMs);
-  const sleep = await records.closeSessionsOf('sleep', isGone, atMs);
+  const { sleep, signal } = await records.closeSessionsOf((_, session) => !adopted.has(session));
   if (sleep + signal > 0)
     log.warn({ sleep, signal, reason: 'node_lost' }, 'sessions that the last stop left open are ended');
 }

@@ -6,7 +6,6 @@
  */
 import { hostname } from 'node:os';
 import type { Clock } from '../../lib/clock.ts';
-import type { DeviceActor } from '../../core/devices/device-actor.ts';
 import { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import { LoginRates } from '../../core/devices/login-rates.ts';
 import { SessionConflicts } from '../../core/devices/session-conflicts.ts';
@@ -23,16 +22,13 @@ import { IssuedCalls } from '../../core/calls/issue-call-credentials.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { MessageAnswer } from '../../core/messages/deliver-message.ts';
-import type { RegistryReview } from '../../core/devices/registry-review.ts';
 import { WakeupLimits } from '../../core/devices/request-limits.ts';
 import { RequestLog } from '../../core/requests/request-log.ts';
 import { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
 import { WakeupMemory } from '../../core/wakeups/wakeup-memory.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
-import type { LoopProgress } from '../../telemetry/loop-progress.ts';
-import { createMetrics, type Exposition } from '../../telemetry/metrics.ts';
+import { createMetrics } from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { Peers } from '../../core/ports/peers.ts';
@@ -42,82 +38,24 @@ import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import { ListenerConnections } from './listener-connections.ts';
 import type { LiveTokenKeys } from '../../storage/keys/token-key-file.ts';
-import { openRecords, type Records } from './records.ts';
+import { openRecords } from './records.ts';
 import type { RecordStore } from '../../storage/journal/committer.ts';
 import type { StateTables } from '../../storage/lmdb/state-tables.ts';
 import type { ConnectionKind, MemberId } from '../../model/cluster.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { PeerNotice } from '../../model/peer.ts';
-import type { SoundEncoding } from '../../model/media/sound.ts';
 import { soundEncodersOf } from '../../model/media/media-capacity.ts';
 import { hasControlPlane, type ServerRole } from '../supervisor/process-messages.ts';
 import { mediaUrl, wakeupLimitSettings } from '../config/derived-settings.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
-import { metricSources, noPartsYet, type CountedParts } from './metric-sources.ts';
+import { metricSources, noPartsYet } from './metric-sources.ts';
 import { StoreHealth } from './store-health.ts';
 
 /** What a process has before it knows of any other. */
-export interface OpenContext {
-  readonly settings: Settings;
-  readonly configured: ConfiguredSettings;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** The name of this node, in events. */
-  readonly node: string;
-  readonly readiness: Readiness;
-  readonly signingKeys: SigningKeyCache;
-  readonly registry: RegistryStore;
-  readonly records: Records;
-  /** The same, where a login is committed once all members know it. */
-  readonly sleepRecords: ConnectionRecords;
-  readonly signalRecords: ConnectionRecords;
-  readonly directory: DeviceDirectory;
-  readonly loginRates: LoginRates;
-  readonly conflicts: SessionConflicts;
-  /** The calls that are kept here: none where another process keeps them all. */
-  readonly callDirectory: CallDirectory;
-  /** Those of them that have ended. */
-  readonly endedCalls: EndedCalls;
-  /** To be begun after every change of the registry. */
-  readonly deviceReview: RegistryReview<DeviceActor>;
-  readonly watch: WakeupWatch;
-  /** What `telemetry` has counted. */
-  readonly metrics: Exposition;
-  readonly telemetry: Telemetry;
-  readonly progress: LoopProgress;
-  readonly tokenKeys: LiveTokenKeys;
-  readonly memory: WakeupMemory;
-  readonly answeredWakeups: AnsweredWakeups;
-  readonly requestLog: RequestLog;
-  readonly messages: AnswerMemory<MessageAnswer>;
-  /** The same of messages that wake their device first. */
-  readonly wakings: AnswerMemory<MessageAnswer>;
-  readonly connections: ListenerConnections;
-  readonly own: CountedParts;
-  /** True while it is being stopped: nothing new is begun. */
-  isDraining(): boolean;
-  /** True while the store refuses writes: what waits for a commit is not answered in time. */
-  storeRefuses(): boolean;
-  /**
-   * `ws://host:port` or `wss://host:port`, by which devices reach the media listener that is to have the call, null: of any
-   * call; null: none is known.
-   */
-  mediaUrl(sessionId: SessionId | null): string | null;
-  /** What the media processes of this server can make sound as; null: not known. */
-  soundEncoders(): readonly SoundEncoding[] | null;
-}
+export type OpenContext = Readonly<ReturnType<typeof openContext>>;
 
-export interface ServerContext
-  extends OpenContext, Pick<ContextMember, 'peers' | 'views' | 'cluster' | 'callLocator'> {
-  /** Members that share what an application may do; at least 1. */
-  readonly sharers: () => number;
-  readonly limits: WakeupLimits;
-  readonly issued: IssuedCalls;
-  /** The ends of calls that backends and controllers ask for. */
-  readonly callEnds: CallEndDeps;
-  readonly rejections: CallRejections;
-}
+export type ServerContext = Readonly<ReturnType<typeof joinContext>>;
 
 /** What records and the context need of a membership; all of it is in membership.ts. */
 export interface RecordsMembership {
@@ -163,9 +101,9 @@ export function nodeName({ cluster }: Pick<Settings, 'cluster'>): string {
 }
 
 /** Throws when the store cannot be read. */
-export function openContext(settings: Settings, store: Store, deps: ContextDeps): OpenContext {
+export function openContext(settings: Settings, store: Store, deps: ContextDeps) {
   const { clock, log, tokenKeys, membership } = deps;
-  const { configured = { settings, sources: { env: {} }, file: null, origins: new Map() } } = deps;
+  const none: ConfiguredSettings = { settings, sources: { env: {} }, file: null, origins: new Map() };
   const node = nodeName(settings);
   const readiness = new Readiness();
   const registry = new RegistryStore(store.registry);
@@ -202,55 +140,72 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
   callDirectory.follow(endedCalls);
   return {
     settings,
-    configured,
+    configured: deps.configured ?? none,
     clock,
     log,
+    /** The name of this node, in events. */
     node,
     readiness,
     signingKeys: new SigningKeyCache(),
     registry,
     records,
+    /** The same, where a login is committed once all members know it. */
     sleepRecords,
     signalRecords,
     directory,
     loginRates: new LoginRates(clock, settings.limits.device_logins_per_second),
     conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
+    /** The calls that are kept here: none where another process keeps them all. */
     callDirectory,
+    /** Those of them that have ended. */
     endedCalls,
+    /** To be begun after every change of the registry. */
     deviceReview: deviceReview({ clock, registry, directory, log }),
     watch,
+    /** What `telemetry` has counted. */
     metrics,
     telemetry: metrics,
     progress: metrics.progress,
     tokenKeys,
+    memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
     answeredWakeups: new AnsweredWakeups(clock, log, requestLog),
     requestLog,
-    memory: new WakeupMemory(records.wakeups, clock, settings.wakeup.replay_max),
-    messages: new AnswerMemory(clock, messagesKnownMax),
-    wakings: new AnswerMemory(clock, messagesKnownMax),
+    messages: new AnswerMemory<MessageAnswer>(clock, messagesKnownMax),
+    /** The same of messages that wake their device first. */
+    wakings: new AnswerMemory<MessageAnswer>(clock, messagesKnownMax),
     connections,
     own,
+    /** True while it is being stopped: nothing new is begun. */
     isDraining: readiness.isDraining,
+    /** True while the store refuses writes: what waits for a commit is not answered in time. */
     storeRefuses: () => health.refuses,
-    mediaUrl: (sessionId) => own.calls?.mediaProcesses.urlOf(sessionId) ?? mediaUrl(settings, null),
+    /**
+     * `ws://host:port` or `wss://host:port`, by which devices reach the media listener that is to have the call, null: of any
+     * call; null: none is known.
+     */
+    mediaUrl: (sessionId: SessionId | null): string | null =>
+      own.calls?.mediaProcesses.urlOf(sessionId) ?? mediaUrl(settings, null),
+    /** What the media processes of this server can make sound as; null: not known. */
     soundEncoders: () => soundEncodersOf(own.calls?.mediaProcesses.capacity() ?? []),
   };
 }
 
-export function joinContext(open: OpenContext, member: ContextMember): ServerContext {
+export function joinContext(open: OpenContext, member: ContextMember) {
   const { clock, settings, own, telemetry, callDirectory } = open;
-  const { callLocator } = member;
+  const { peers, views, cluster, callLocator } = member;
   own.member = member;
+  /** Members that share what an application may do; at least 1. */
   const sharers = (): number => member.sharers();
   return {
     ...open,
-    peers: member.peers,
-    views: member.views,
-    cluster: member.cluster,
+    peers,
+    views,
+    cluster,
     callLocator,
     sharers,
     limits: new WakeupLimits(clock, wakeupLimitSettings(settings), sharers),
     issued: new IssuedCalls(clock, (issued) => member.callIssued(issued)),
+    /** The ends of calls that backends and controllers ask for. */
     callEnds: callEnds(open, member),
     rejections: new CallRejections({ directory: callDirectory, callLocator, telemetry }),
   };

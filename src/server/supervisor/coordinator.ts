@@ -115,13 +115,14 @@ export class ProcessLosses {
    * Rejects when the store cannot be read.
    */
   async endAll(): Promise<void> {
-    const { records, watch, clock, log } = this.#context;
+    const { records, watch, log } = this.#context;
     const gone = (member: MemberId): boolean => this.#workerSet.isGone(member);
-    const atMs = clock.wallMs();
-    const sleep = await records.closeSessionsOf('sleep', gone, atMs);
-    const sessions = sleep + (await records.closeSessionsOf('signal', gone, atMs));
-    if (sessions > 0)
-      log.warn({ sessions, reason: 'node_lost' }, 'sessions that lost processes left open are ended');
+    const { sleep, signal } = await records.closeSessionsOf(gone);
+    if (sleep + signal > 0)
+      log.warn(
+        { sessions: sleep + signal, reason: 'node_lost' },
+        'sessions that lost processes left open are ended',
+      );
     // What they committed last is seen behind this.
     records.events.refresh();
     const wakeups = watch.resume(gone);

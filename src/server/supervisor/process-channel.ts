@@ -6,16 +6,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
 import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
-import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
-import type { PredecessorFollower } from '../upgrade/predecessor.ts';
-import type { SuccessorFollower } from '../upgrade/successor.ts';
-import type {
-  ProcessFork,
-  ProcessOrder,
-  ProcessReport,
-  ProcessTask,
-  WorkerSetState,
-} from './process-messages.ts';
+import type { ProcessFork, ProcessOrder, ProcessReport } from './process-messages.ts';
 
 /**
  * Half of V8's young generation in a process. By itself it grows to 16 MiB in a storm of logins, in Node 24 to 64, and
@@ -79,46 +70,26 @@ class ChildFork implements ProcessFork {
   }
 }
 
-/**
- * A process's orders come by the channel and nowhere else: signals, which whoever stops a service sends to all of its
- * processes, are the supervisor's affair.
- */
-export interface ProcessOrders {
-  /** Once, before all others. */
-  begin(task: ProcessTask, workerSet: WorkerSetState): void;
-  workerSet(workerSet: WorkerSetState): void;
-  reload(): void;
-  /** By a signal to the supervisor. */
-  upgrade(): void;
-  handOver(): void;
-  /** Of the process that this one starts, to hand over to it. */
-  readonly successor: SuccessorFollower & { passedOn(): void };
-  /** Of the process that hands over to this one. */
-  readonly predecessor: Pick<PredecessorFollower, 'ordered'>;
-  stop(): void;
-  /** `taken`: connections are accepted from it; `back`: the socket is closed here, and would have given `unused` more. */
-  sleepSocket(loan: SleepLoan, taken: () => void, back: (unused: number) => void): void;
-  /** Every one that has not been given back. */
-  sleepSocketsBack(): void;
-  sleepCounts(): SleepCounts;
-  /** The supervisor is gone, and no order will come any more. */
-  alone(): void;
-}
-
 const supervisorsSignals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
 
-/** Call it once, as soon as orders can be followed: until then they wait. */
-export function followSupervisor(orders: ProcessOrders): void {
+/** The socket of the signal port is for who asks for it. */
+export type FollowedOrder = Exclude<ProcessOrder, { kind: 'signal-socket' }>;
+
+/**
+ * Call it once, as soon as orders can be followed: until then they wait. They come by the channel and nowhere else: signals,
+ * which whoever stops a service sends to all of its processes, are the supervisor's affair. `alone`: the supervisor is gone, and
+ * no order will come any more.
+ */
+export function followSupervisor(
+  follow: (order: FollowedOrder, socket: BoundSocket | null) => void,
+  alone: () => void,
+): void {
   for (const signal of supervisorsSignals) process.on(signal, () => undefined);
   process.on('message', (order: ProcessOrder, socket: BoundSocket | undefined) => {
-    if (order.kind === 'heartbeat') reportToSupervisor({ kind: 'heartbeat', sleep: orders.sleepCounts() });
-    else if (order.kind === 'from-predecessor') orders.predecessor.ordered(order.order, socket ?? null);
-    else if (order.kind !== 'sleep-socket' && order.kind !== 'signal-socket') obey(order, orders);
-    else if (socket === undefined) return;
-    else if (order.kind === 'signal-socket') acceptSignalSocket(socket);
-    else borrow({ ...order, socket }, orders);
+    if (order.kind !== 'signal-socket') follow(order, socket ?? null);
+    else if (socket !== undefined) acceptSignalSocket(socket);
   });
-  process.on('disconnect', () => orders.alone());
+  process.on('disconnect', alone);
   reportToSupervisor({ kind: 'loaded' });
 }
 
@@ -138,44 +109,4 @@ export function reportToSupervisor(
 ): void {
   if (process.connected) process.send?.(report, socket as Server | undefined, undefined, sent);
   else sent(new Error('the supervisor is gone'));
-}
-
-function borrow(loan: SleepLoan, orders: ProcessOrders): void {
-  const { number } = loan;
-  orders.sleepSocket(
-    loan,
-    () => reportToSupervisor({ kind: 'sleep-socket-taken', number }),
-    (unused) =>
-      reportToSupervisor({ kind: 'sleep-socket-back', number, unused, sleep: orders.sleepCounts() }),
-  );
-}
-
-type Plain = Exclude<
-  ProcessOrder,
-  { kind: 'heartbeat' | 'sleep-socket' | 'signal-socket' | 'from-predecessor' }
->;
-
-function obey(order: Plain, orders: ProcessOrders): void {
-  switch (order.kind) {
-    case 'begin':
-      return orders.begin(order.task, order.workerSet);
-    case 'worker-set':
-      return orders.workerSet(order.workerSet);
-    case 'reload':
-      return orders.reload();
-    case 'upgrade-signalled':
-      return orders.upgrade();
-    case 'hand-over':
-      return orders.handOver();
-    case 'from-successor':
-      return orders.successor.reported(order.report);
-    case 'successor-ended':
-      return orders.successor.ended(order.how);
-    case 'order-passed-on':
-      return orders.successor.passedOn();
-    case 'sleep-sockets-back':
-      return orders.sleepSocketsBack();
-    case 'stop':
-      return orders.stop();
-  }
 }

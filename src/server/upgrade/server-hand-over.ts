@@ -9,6 +9,7 @@ import { handOverLoginMsMax } from '../../model/upgrade-limits.ts';
 import { describeSession } from '../../core/devices/move-session.ts';
 import type { RequestRelay } from '../../gateways/api/request-relay.ts';
 import type { HandedConnection } from '../../gateways/sleep/sleeping-connection.ts';
+import type { ControlPlane } from '../bootstrap/control-plane.ts';
 import type { ArrivingSession, Gateways } from '../bootstrap/gateways.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
@@ -29,15 +30,13 @@ export interface HandOverDeps {
   readonly context: ServerContext;
   readonly gateways: Gateways;
   readonly listeners: Readonly<Record<ListenerName, string>>;
-  /** Closes every leg of the calls, which the next server takes up. */
-  drainCalls(): Promise<void>;
-  /** Who waits for an event at the ops listener is answered now. */
-  endWaits(): void;
+  /** Null: another process has it. */
+  readonly controlPlane: ControlPlane | null;
   /** Resolves when what other processes have asked is answered; what they ask from now on waits for the next server. */
   leavePeers(): Promise<void>;
   /** The sockets of the sleep port that were lent go back. */
   giveBackSockets(): void;
-  /** Commits what is outstanding and closes the store; the lock stays. */
+  /** Commits what is outstanding and closes everything but the gateways; the lock of the directory stays. */
   closeRest(): Promise<void>;
 }
 
@@ -93,7 +92,9 @@ export class ServerHandOver {
   /** Sleep connections that come are held from here on where no session of theirs can be moved. */
   async drain(): Promise<void> {
     if (this.isEncrypted) await this.#holdSleep();
-    await Promise.all([this.#deps.gateways.drainUnmovable(), this.#deps.drainCalls()]);
+    const { gateways, controlPlane } = this.#deps;
+    // The next server takes up the calls whose legs are closed here.
+    await Promise.all([gateways.drainUnmovable(), controlPlane?.calls.drain()]);
   }
 
   /** What comes is held from here on. Resolves when what came before is answered. */
@@ -102,7 +103,7 @@ export class ServerHandOver {
     if (!this.isEncrypted) await this.#holdSleep();
     const held = gateways.api.hold();
     gateways.endWaits();
-    this.#deps.endWaits();
+    this.#deps.controlPlane?.endWaits();
     await held;
     // Requests here may have asked others, which may ask back.
     await this.#deps.leavePeers();

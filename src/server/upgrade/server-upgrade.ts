@@ -4,9 +4,7 @@ import { assert } from '../../lib/assert.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import type { RelayTarget } from '../../gateways/api/request-relay.ts';
-import type { ControlPlane } from '../bootstrap/control-plane.ts';
 import type { Gateways } from '../bootstrap/gateways.ts';
-import type { ServerContext } from '../bootstrap/server-context.ts';
 import { importLate, recordUpgrade } from '../bootstrap/unasked-changes.ts';
 import { AnswerMemories } from './answer-memories.ts';
 import { ServerHandOver, type HandOverDeps, type TakeOver } from './server-hand-over.ts';
@@ -26,17 +24,11 @@ export interface UpgradableServer {
   readonly relayed: RelayTarget;
 }
 
-export interface ServerUpgradeDeps {
-  readonly context: ServerContext;
+export interface ServerUpgradeDeps extends Omit<HandOverDeps, 'gateways' | 'listeners'> {
   readonly gateways: Gateways | null;
-  readonly controlPlane: ControlPlane | null;
   readonly upgrade: UpgradeControl;
   /** Null: there was no server before this one. */
   readonly takeOver: TakeOver | null;
-  leavePeers: HandOverDeps['leavePeers'];
-  giveBackSockets: HandOverDeps['giveBackSockets'];
-  /** Commits what is outstanding and closes everything but the gateways; the lock of the directory stays. */
-  closeRest: HandOverDeps['closeRest'];
 }
 
 export class ServerUpgrade {
@@ -88,7 +80,7 @@ export class ServerUpgrade {
     return {
       adopted: this.#adopted,
       signalUpgrade: () => this.#signalUpgrade(),
-      handOver: () => this.#handOver(listeners),
+      handOver: () => new ServerHandOver({ ...this.#deps, gateways: this.#gateways, listeners }),
       takeConnection: (socket) => this.#gateways.deviceListeners.sleep.take(socket),
       relayed: (request) => this.#gateways.api.answer(request),
     };
@@ -98,20 +90,6 @@ export class ServerUpgrade {
     const { gateways } = this.#deps;
     assert(gateways !== null, 'devices and callers reach this process');
     return gateways;
-  }
-
-  #handOver(listeners: HandOverDeps['listeners']): ServerHandOver {
-    const { context, controlPlane, leavePeers, giveBackSockets, closeRest } = this.#deps;
-    return new ServerHandOver({
-      context,
-      gateways: this.#gateways,
-      listeners,
-      drainCalls: async () => controlPlane?.calls.drain(),
-      endWaits: () => controlPlane?.endWaits(),
-      leavePeers,
-      giveBackSockets,
-      closeRest,
-    });
   }
 
   async #signalUpgrade(): Promise<void> {

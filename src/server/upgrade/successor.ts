@@ -29,23 +29,12 @@ export interface SuccessorFollower {
   readonly ended: (how: string) => void;
 }
 
-export interface Successor {
-  /** Null: it has not loaded. */
-  readonly pid: number | null;
-  /** Resolves when it has loaded its code and checked its settings. Rejects with a sentence. */
-  loaded(msMax: number): Promise<SuccessorFacts>;
-  /** As its line sends it. Rejects with a sentence. */
-  order(order: SuccessorOrder, socket?: SocketHandle): Promise<void>;
-  /** Resolves, once it serves, to the sessions it has. Rejects with a sentence. */
-  ready(msMax: number): Promise<number>;
-  readonly relayed: RelayTarget;
-  /** Resolves when it is gone. */
-  kill(): Promise<void>;
-  /** It goes on alone. */
-  leave(): void;
-}
+export type Successor = Pick<
+  LinkedSuccessor,
+  'pid' | 'loaded' | 'order' | 'ready' | 'relayed' | 'kill' | 'leave'
+>;
 
-export class LinkedSuccessor implements Successor {
+export class LinkedSuccessor {
   readonly relayed: RelayTarget;
   readonly #clock: Clock;
   readonly #line: SuccessorLine;
@@ -72,18 +61,22 @@ export class LinkedSuccessor implements Successor {
       });
   }
 
+  /** Null: it has not loaded. */
   get pid(): number | null {
     return this.#pid;
   }
 
+  /** Resolves when it has loaded its code and checked its settings. Rejects with a sentence. */
   loaded(msMax: number): Promise<SuccessorFacts> {
     return this.#within(msMax, this.#loaded.promise, 'has not loaded');
   }
 
+  /** Resolves, once it serves, to the sessions it has. Rejects with a sentence. */
   ready(msMax: number): Promise<number> {
     return this.#within(msMax, this.#ready.promise, 'does not serve');
   }
 
+  /** As its line sends it. Rejects with a sentence. */
   async order(order: SuccessorOrder, socket?: SocketHandle): Promise<void> {
     try {
       await this.#line.send(order, socket);
@@ -92,11 +85,13 @@ export class LinkedSuccessor implements Successor {
     }
   }
 
+  /** Resolves when it is gone. */
   async kill(): Promise<void> {
     this.#line.kill();
     await this.#ended.promise;
   }
 
+  /** It goes on alone. */
   leave(): void {
     this.#line.leave();
   }

@@ -190,7 +190,8 @@ test('what the coordinator writes of calls and another process of sessions is re
   assert.deepEqual(taken, [session]);
   const row = coordinator.locator.find(device);
   assert.equal(row.sleep.slots[0]?.member, 'node-1/1@1');
-  assert.equal(await coordinator.closeSessionsOf('sleep', (member) => member === 'node-1/1@1', 2000), 1);
+  const closed = await coordinator.closeSessionsOf((member) => member === 'node-1/1@1');
+  assert.deepEqual(closed, { sleep: 1, signal: 0 });
   worker.events.refresh();
   assert.equal(worker.sleep.read(device)?.openSession, null);
   for (const records of [coordinator, worker]) await records.close();
