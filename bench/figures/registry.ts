@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DeviceId } from '../../src/model/ids.ts';
 import { openStore } from '../../src/storage/lmdb/open-store.ts';
-import { importInWorker } from '../../src/storage/registry/import-in-worker.ts';
+import { importInWorker } from '../../src/storage/registry/registry-thread.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { ratioTo, type Benchmark, type Measurement } from '../harness/benchmark.ts';
 import { startReveille } from '../harness/servers.ts';

@@ -21,8 +21,7 @@ const entries = [
   'media/process/main',
   'media/transcoding/transcoder-worker',
   'storage/lmdb/store-walker',
-  'storage/registry/registry-import-worker',
-  'storage/registry/registry-removal-worker',
+  'storage/registry/registry-worker',
   'gateways/verification/hmac-worker',
   'webhooks/worker/webhook-worker',
 ];

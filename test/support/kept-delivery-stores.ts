@@ -5,8 +5,8 @@ import {
   seedDeliveryStore,
   LmdbDeliveryStore,
   WebhookTables,
+  type KeepChanges,
 } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
-import { ReplicatedDeliveryStore } from '../../src/webhooks/delivery/replicated-delivery-store.ts';
 import type { KeptDeliveryStore } from '../conformance/delivery-store.ts';
 import { FakeLog } from './fakes.ts';
 import { lastFirst, temporaryDirectory, type Ending } from './temporary-store.ts';
@@ -24,9 +24,9 @@ export async function sharedDeliveryStore(t: Ending, kv: KvStore): Promise<KeptD
   const ending = lastFirst(t);
   const repository = repositoryOn(kv);
   await repository.load(async () => undefined);
-  const own = openDeliveryStore(ending, temporaryDirectory(ending), 'write');
+  const keep: KeepChanges = (changes) => repository.keep(changes);
   return {
-    deliveries: new ReplicatedDeliveryStore(own, (changes) => repository.keep(changes)),
+    deliveries: openDeliveryStore(ending, temporaryDirectory(ending), 'write', keep),
     async next() {
       const directory = temporaryDirectory(ending);
       await seedDeliveryStore(new WebhookTables(directory, 'write'), (take) => repositoryOn(kv).load(take));
@@ -43,8 +43,9 @@ function openDeliveryStore(
   ending: Ending,
   directory: string,
   mode: 'write' | 'read-only',
+  keep: KeepChanges | null = null,
 ): LmdbDeliveryStore {
   const tables = new WebhookTables(directory, mode);
   ending.after(() => tables.environment.close());
-  return new LmdbDeliveryStore(tables);
+  return new LmdbDeliveryStore(tables, keep);
 }

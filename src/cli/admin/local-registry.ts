@@ -18,7 +18,7 @@ import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';
 import { openStore, openStoreAtRest, openStoreReadOnly, type Store } from '../../storage/lmdb/open-store.ts';
 import { hasStore } from '../../storage/lmdb/store-access.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
-import { importInWorker } from '../../storage/registry/import-in-worker.ts';
+import { importInWorker } from '../../storage/registry/registry-thread.ts';
 import { RegistryStore } from '../../storage/registry/registry-store.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';
 import { CommandError } from '../shell/command-error.ts';

@@ -17,7 +17,7 @@ import {
 import { encodeImportReport, importIdField, parseImportQuery } from '../../gateways/admin/import-query.ts';
 import type { SigningKeyCache } from '../../protocol/tgv1/signature.ts';
 import type { EnvironmentMode } from '../../storage/lmdb/environment.ts';
-import { importInWorker } from '../../storage/registry/import-in-worker.ts';
+import { importInWorker } from '../../storage/registry/registry-thread.ts';
 import { CommitSwitch } from '../../storage/registry/commit-switch.ts';
 import type {
   ImportProgress,

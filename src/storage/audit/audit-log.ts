@@ -70,13 +70,12 @@ export class AuditLog {
 
   /**
    * Runs `act` behind its line. Rejects with an AuditRefusal before it, and with what `act` rejects with, of which the
-   * line has nothing but what `faultOf` makes of it.
+   * line has nothing but the kind of the fault.
    */
   async record<Result>(
     intent: AuditIntent,
     act: () => Promise<Result>,
     outcomeOf: (result: Result) => AuditOutcome,
-    faultOf: (error: unknown) => AuditOutcome = failedBy,
   ): Promise<Result> {
     const change = await this.#open(intent);
     let outcome: AuditOutcome = { result: 'failed' };
@@ -85,7 +84,7 @@ export class AuditLog {
       outcome = outcomeOf(result);
       return result;
     } catch (error) {
-      outcome = faultOf(error);
+      outcome = { result: 'failed', reason: explainFault(error) };
       throw error;
     } finally {
       await change.end(outcome);
@@ -142,10 +141,6 @@ export class AuditLog {
       await rename(auditPath(directory, age), auditPath(directory, age + 1)).catch(unlessMissing);
     await syncDirectory(directory);
   }
-}
-
-function failedBy(error: unknown): AuditOutcome {
-  return { result: 'failed', reason: explainFault(error) };
 }
 
 /** All of it on disk, or nothing of it in the file. */

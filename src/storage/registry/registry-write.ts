@@ -19,7 +19,7 @@ import {
 import { registryNotices, type DeviceChange } from '../../model/state/registry-event.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import { findMissing, type MissingEntry, type UsedKind } from './entry-changes.ts';
-import { removeInWorker, type RemovalResult } from './removal-in-worker.ts';
+import { removeInWorker, type RemovalResult } from './registry-thread.ts';
 import type { RegistryStore } from './registry-store.ts';
 import type { RegistryTables } from './registry-tables.ts';
 
@@ -166,7 +166,7 @@ export class RegistryWriter implements DeviceRegistry {
   /** Refused as long as something refers to it. Rejects when the store refuses. */
   async removeUnused(kind: UsedKind, id: string): Promise<RemovalResult> {
     const { directory, mode } = this.#tables.environment;
-    const result = await this.#removals.run(() => removeInWorker({ directory, mode, kind, id }));
+    const result = await this.#removals.run(() => removeInWorker({ directory, mode }, kind, id));
     this.#told();
     return result;
   }

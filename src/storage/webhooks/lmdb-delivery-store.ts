@@ -113,14 +113,22 @@ export class WebhookTables {
   }
 }
 
+export type KeepChanges = (changes: readonly HookChanges[]) => Promise<void>;
+
 /** Rows read or removed between two turns of the loop. */
 const rowsSlice = 500;
 
 export class LmdbDeliveryStore implements DeliveryStore {
   readonly #tables: WebhookTables;
+  readonly #keepElsewhere: KeepChanges | null;
 
-  constructor(tables: WebhookTables) {
+  /**
+   * `keepElsewhere`: keeps every change where another node finds it; if it rejects, nothing is committed here, and the same
+   * changes are handed over again. Of the parked that are trimmed it is given each, and no count. Null: this node is alone.
+   */
+  constructor(tables: WebhookTables, keepElsewhere: KeepChanges | null = null) {
     this.#tables = tables;
+    this.#keepElsewhere = keepElsewhere;
   }
 
   hooks(): ReadonlyMap<string, HookRecord> {
@@ -169,6 +177,7 @@ export class LmdbDeliveryStore implements DeliveryStore {
   async commit(changes: readonly HookChanges[]): Promise<void> {
     if (changes.length === 0) return;
     const trimmed = changes.map(({ number, parkedTrimmed }) => this.#oldestParked(number, parkedTrimmed));
+    await this.#keepElsewhere?.(changes.map((change, at) => named(change, trimmed[at] ?? [])));
     await this.#tables.environment.transaction(() => {
       for (const [at, change] of changes.entries()) this.#write(change, trimmed[at] ?? []);
     });
@@ -227,12 +236,10 @@ function nextNumber(table: Table<unknown>, from: number): number | null {
   return null;
 }
 
-type Take = (changes: readonly HookChanges[]) => Promise<void>;
-
 /** `load` hands over what there is. Resolves to the newest cursor of all hooks, 0: there is none, and the tables are closed. */
 export async function seedDeliveryStore(
   tables: WebhookTables,
-  load: (take: Take) => Promise<void>,
+  load: (take: KeepChanges) => Promise<void>,
 ): Promise<number> {
   try {
     const deliveries = new LmdbDeliveryStore(tables);
@@ -243,6 +250,13 @@ export async function seedDeliveryStore(
   } finally {
     await tables.environment.close();
   }
+}
+
+/** With the parked events that go in the place of their number. */
+function named(change: HookChanges, trimmed: readonly Buffer[]): HookChanges {
+  if (change.parkedTrimmed === 0) return change;
+  const gone = trimmed.map((key) => [keptSequence(key), null] as const);
+  return { ...change, parked: new Map([...gone, ...change.parked]), parkedTrimmed: 0 };
 }
 
 function gone(id: string, number: number): HookChanges {

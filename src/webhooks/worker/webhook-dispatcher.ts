@@ -17,7 +17,6 @@ import { LmdbDeliveryStore, type WebhookTables } from '../../storage/webhooks/lm
 import type { Telemetry, WebhookResultLabel } from '../../telemetry/telemetry.ts';
 import { WebhookEngine } from '../delivery/engine.ts';
 import type { WebhookLimits } from '../delivery/limits.ts';
-import { ReplicatedDeliveryStore } from '../delivery/replicated-delivery-store.ts';
 import { WebhookAdmin } from '../delivery/webhook-admin.ts';
 import type {
   FromWebhooks,
@@ -61,10 +60,8 @@ export class WebhookDispatcher {
     this.#events = new StoredEvents(state);
     this.#counts = countsOver(send);
     this.#keeping = new OpenAsks(clock, { max: 1, unsent: 'unsent', expired: () => 'unsent' });
-    const stored = new LmdbDeliveryStore(tables);
-    const deliveries = task.isDeliveryStoreShared
-      ? new ReplicatedDeliveryStore(stored, (changes) => this.#keep(changes))
-      : stored;
+    const keep = (changes: readonly HookChanges[]): Promise<void> => this.#keep(changes);
+    const deliveries = new LmdbDeliveryStore(tables, task.isDeliveryStoreShared ? keep : null);
     const events = this.#events;
     this.#engine = new WebhookEngine({
       clock,

@@ -7,7 +7,7 @@ import type {
   SharedPlace,
   SharedRegistryChange,
 } from '../../../../src/core/ports/mirrored.ts';
-import { importInWorker } from '../../../../src/storage/registry/import-in-worker.ts';
+import { importInWorker } from '../../../../src/storage/registry/registry-thread.ts';
 import { type AppliedChanges, packEntry } from '../../../../src/storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../../../src/storage/registry/mirrored-registry.ts';
 import { openStore, type Store } from '../../../../src/storage/lmdb/open-store.ts';

@@ -78,3 +78,25 @@ test('a number that only a parked or a failed event still has is not free', asyn
   await deliveries.commit([changesOf(0, { number: 5, record: null })]);
   assert.equal(deliveries.freeNumber(), 6);
 });
+
+test('nothing is committed that was not kept elsewhere first, where each trimmed event is named', async (t) => {
+  const tables = new WebhookTables(temporaryDirectory(t), 'write');
+  t.after(() => tables.environment.close());
+  const kept: HookChanges[] = [];
+  let isAway = true;
+  const deliveries = new LmdbDeliveryStore(tables, async (changes) => {
+    if (isAway) throw new Error('NATS is away');
+    kept.push(...changes);
+  });
+  await assert.rejects(deliveries.commit([changesOf(3)]), /away/);
+  assert.equal(deliveries.hooks().size, 0);
+  isAway = false;
+  await deliveries.commit([changesOf(3)]);
+  await deliveries.commit([changesOf(0, { parkedTrimmed: 2 })]);
+  const trimmed = new Map([1, 2].map((sequence) => [sequence, null]));
+  assert.deepEqual(kept.at(-1), changesOf(0, { parked: trimmed }));
+  assert.deepEqual(
+    deliveries.parked(1, 0, 10).map(({ event }) => event.sequence),
+    [3],
+  );
+});

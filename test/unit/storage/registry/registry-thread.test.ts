@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import type { ApplicationId, DeviceId } from '../../../../src/model/ids.ts';
-import { importInWorker } from '../../../../src/storage/registry/import-in-worker.ts';
+import { importInWorker } from '../../../../src/storage/registry/registry-thread.ts';
 import { startModuleWorker } from '../../../../src/lib/module-worker.ts';
 import { RegistryStore } from '../../../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../../../src/storage/registry/registry-write.ts';

@@ -1,0 +1,84 @@
+/**
+ * Long changes of the registry on a thread of their own, so that a server goes on answering while a million devices come in, or
+ * while somebody looks for what refers to an entry that is to be removed. Reads see the registry as it was until the change is
+ * committed; afterwards the caller purges its caches.
+ */
+import { assert } from '../../lib/assert.ts';
+import { runModuleWorker } from '../../lib/module-worker.ts';
+import type { Result } from '../../lib/result.ts';
+import type { EnvironmentMode } from '../lmdb/environment.ts';
+import { CommitSwitch } from './commit-switch.ts';
+import type { MissingEntry, UsedEntry, UsedKind } from './entry-changes.ts';
+import type { ImportProgress, ImportRequest, ImportResult, ImportWatch } from './registry-import.ts';
+
+/** To the worker, as its data. */
+export interface RegistryTask {
+  readonly directory: string;
+  /** The one in which the server has the store open. */
+  readonly mode: EnvironmentMode;
+  readonly change:
+    | {
+        readonly kind: 'import';
+        readonly request: ImportRequest;
+        readonly commitSwitch: CommitSwitch['shared'];
+      }
+    | { readonly kind: 'removal'; readonly of: UsedKind; readonly id: string };
+}
+
+export type RemovalResult = Result<null, MissingEntry | UsedEntry>;
+export type TaskResult = ImportResult | RemovalResult;
+
+/** From the worker. */
+export type RegistryMessage =
+  | { readonly kind: 'progress'; readonly progress: ImportProgress }
+  | { readonly kind: 'result'; readonly result: TaskResult };
+
+/** Directories whose import is under way: a second one would wait for the first holding a thread. */
+const importing = new Set<string>();
+
+/** `mode` is the store's. Resolves when it is committed or nothing has changed; never rejects. One at a time for each store. */
+export async function importInWorker(
+  directory: string,
+  request: ImportRequest,
+  { onProgress, commitSwitch = new CommitSwitch() }: ImportWatch = {},
+  mode: EnvironmentMode = 'write',
+): Promise<ImportResult> {
+  if (importing.has(directory)) return failed(request.file, 'is not imported: another import is under way');
+  importing.add(directory);
+  const change = { kind: 'import', request, commitSwitch: commitSwitch.shared } as const;
+  try {
+    return await runWorker<ImportResult>({ directory, mode, change }, onProgress);
+  } catch (error) {
+    return failed(request.file, `is not imported: ${(error as Error).message}`);
+  } finally {
+    importing.delete(directory);
+  }
+}
+
+/** Of an application or a product. Rejects when the store refuses. */
+export function removeInWorker(
+  store: Pick<RegistryTask, 'directory' | 'mode'>,
+  of: UsedKind,
+  id: string,
+): Promise<RemovalResult> {
+  return runWorker<RemovalResult>({ ...store, change: { kind: 'removal', of, id } });
+}
+
+/** Resolves once the thread is gone, and with it its hold on the store. */
+async function runWorker<Outcome extends TaskResult>(
+  task: RegistryTask,
+  onProgress: (progress: ImportProgress) => void = () => undefined,
+): Promise<Outcome> {
+  let result: TaskResult | undefined;
+  await runModuleWorker('registry-worker', import.meta.url, task, (message: RegistryMessage) => {
+    if (message.kind === 'progress') onProgress(message.progress);
+    else result = message.result;
+  });
+  assert(result !== undefined, 'the thread told its result before it ended');
+  return result as Outcome;
+}
+
+function failed(file: string, reason: string): ImportResult {
+  const message = `${file} ${reason}`;
+  return { ok: false, error: { file, where: null, kind: null, id: null, field: null, reason, message } };
+}
