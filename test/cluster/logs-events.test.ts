@@ -121,25 +121,6 @@ test('two nodes that write of the same devices at once leave no gap and no repea
     );
 });
 
-test('an event that was published and is published again by a later life of its node is in the log once', async (t) => {
-  const { url } = await startNats(t);
-  const first = await Node.start(t, url);
-  const event = eventOf('device');
-  await first.stream.publish(event);
-  await first.stream.publish(eventOf('device'));
-  const old: OutboxEvent = { ...event, draft: { ...event.draft, atMs: event.draft.atMs - 3_600_000 } };
-  for (const again of [event, old]) {
-    const later = await Node.start(t, url);
-    await later.stream.publish(again);
-  }
-  await first.stream.publish(eventOf('device'));
-  await first.has(3);
-  assert.deepEqual(
-    first.events.map(({ seq }) => seq),
-    [1, 2, 3],
-  );
-});
-
 test('an event that is older than the duplicate window is found behind others, by a node whose mirror is empty', async (t) => {
   const { url } = await startNats(t);
   const first = await Node.start(t, url);
@@ -157,32 +138,6 @@ test('an event that is older than the duplicate window is found behind others, b
     first.events.map(({ seq }) => seq),
     range(5),
   );
-});
-
-test('NATS is killed and comes back: nothing is lost, nothing is there twice, and mirrors go on', async (t) => {
-  const server = await startNats(t);
-  const nodes = await Promise.all([Node.start(t, server.url), Node.start(t, server.url)]);
-  const [one, other] = nodes;
-  assert.ok(one !== undefined && other !== undefined);
-  const published = Promise.all(
-    nodes.flatMap((node, at) =>
-      range(10).map(async (device) => {
-        for (let i = 0; i < 40; i++) await node.notify(eventOf(`device-${at}-${device}`));
-      }),
-    ),
-  );
-  await other.has(100);
-  await server.restart();
-  await published;
-  await Promise.all([one.has(800), other.has(800)]);
-  assert.deepEqual(one.events, other.events);
-  const ids = new Set(one.events.map(({ id }) => id));
-  assert.equal(ids.size, one.events.length);
-  for (let device = 1; device <= 10; device++)
-    assert.deepEqual(
-      one.events.filter(({ deviceId }) => deviceId === `device-0-${device}`).map(({ seq }) => seq),
-      range(40),
-    );
 });
 
 test('a NATS without a memory goes on behind the newest event that a node has', async (t) => {

@@ -136,21 +136,6 @@ test('processes replace a session of a device wherever it was, and tell it once'
   );
 });
 
-test('each process knows at once of a wakeup that another has accepted, and all are counted', async () => {
-  const accepted = (): Promise<number> => site.metric('reveille_wakeups_total', '"accepted"');
-  await site.module(3);
-  await site.committed(3);
-  const before = await accepted();
-  for (const api of apis) {
-    const woken = await wake(api, 3);
-    const query = `request_id=${String(woken.json['request_id'])}`;
-    const asked = apis.map((other) => other.call({ path: '/v1/device/wakeup-request', query }));
-    for (const { json, text } of await Promise.all(asked))
-      assert.equal(json.data?.['status'], 'accepted', text);
-  }
-  assert.equal((await accepted()) - before, apis.length);
-});
-
 test('each process tells of a heartbeat that another has heard, and asks nobody', async () => {
   const module = await site.module(5);
   await site.committed(5);

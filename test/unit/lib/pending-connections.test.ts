@@ -70,44 +70,12 @@ test('as many as the bound come from one address, another address has places of 
   assert.deepEqual([...ports, arrive(pending, 1, '192.0.2.2').isCut], [false, false, true, false]);
 });
 
-test('all of an IPv6 /64 are one address', () => {
-  const pending = bounded(1);
-  const addresses = ['2001:db8::1', '2001:db8::2', '2001:db8:0:1::2'];
-  assert.deepEqual(
-    addresses.map((address, port) => arrive(pending, port, address).isCut),
-    [false, true, false],
-  );
-});
-
 test('one that has shown what it had to makes room for its address, once', () => {
   const pending = bounded(2);
   const [first] = [arrive(pending, 1), arrive(pending, 2)];
   pending.requested({ remoteAddress: '192.0.2.1', remotePort: 1 });
   first.emit('close');
   assert.deepEqual([arrive(pending, 3).isCut, arrive(pending, 4).isCut], [false, true]);
-});
-
-test('beyond all that there may be, the oldest of the address that has the most is cut for a newcomer', () => {
-  const pending = bounded(3, 4);
-  const silent = [1, 2, 3].map((port) => arrive(pending, port, '192.0.2.1'));
-  const other = arrive(pending, 1, '192.0.2.2');
-  const newcomer = arrive(pending, 1, '192.0.2.3');
-  const cut = [...silent, other, newcomer].map(({ isCut }) => isCut);
-  assert.deepEqual(cut, [true, false, false, false, false]);
-});
-
-test('at its bound an address keeps its newcomer once its oldest has had 2 s', () => {
-  const clock = new DrivenClock();
-  const pending = bounded(2, 100, clock);
-  const silent = [1, 2].map((port) => arrive(pending, port));
-  clock.advance(1999);
-  assert.equal(arrive(pending, 3).isCut, true);
-  clock.advance(1);
-  const newcomer = arrive(pending, 4);
-  assert.deepEqual(
-    [...silent, newcomer].map(({ isCut }) => isCut),
-    [true, false, false],
-  );
 });
 
 test('one that has proved itself is neither counted nor cut for others', () => {

@@ -120,30 +120,6 @@ test('every line of the text is a comment or a sample, and every metric is named
   assert.match(metrics.contentType, /^text\/plain; version=0\.0\.4/);
 });
 
-test('signal sessions, messages, events and webhooks are counted by their labels', async () => {
-  const metrics = metricsOf({ sleepSessions: () => 3, signalSessions: () => 2 });
-  metrics.signalLogin('accepted');
-  metrics.signalEnd('heartbeat_timeout');
-  metrics.message('acknowledged');
-  metrics.event('device.signal.online');
-  metrics.webhookDelivery('delivered', 5);
-  metrics.webhookDelivery('lost', 2);
-  const text = await metrics.expose();
-  for (const sample of [
-    'reveille_sleep_sessions 3',
-    'reveille_signal_sessions 2',
-    'reveille_signal_logins_total{result="accepted"} 1',
-    'reveille_signal_logins_total{result="denied"} 0',
-    'reveille_signal_ends_total{reason="heartbeat_timeout"} 1',
-    'reveille_messages_total{outcome="acknowledged"} 1',
-    'reveille_events_total{type="device.signal.online"} 1',
-    'reveille_events_total{type="device.wakeup.expired"} 0',
-    'reveille_webhook_deliveries_total{result="delivered"} 5',
-    'reveille_webhook_deliveries_total{result="lost"} 2',
-  ])
-    assert.ok(text.includes(`${sample}\n`), sample);
-});
-
 test('the time from a wakeup to the login is a histogram whose buckets reach a minute', async () => {
   const metrics = metricsOf();
   metrics.wakeupToOnline(0.8);
@@ -153,55 +129,6 @@ test('the time from a wakeup to the login is a histogram whose buckets reach a m
   assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="45"} 1'));
   assert.ok(samples.includes('reveille_wakeup_to_online_seconds_bucket{le="60"} 2'));
   assert.ok(samples.includes('reveille_wakeup_to_online_seconds_count 2'));
-});
-
-test('calls, their credentials, reports, bridges and legs are counted by their labels', async () => {
-  const metrics = metricsOf();
-  metrics.callCredentials('issued');
-  metrics.callEnd('hangup_phone');
-  metrics.callReport('stray');
-  metrics.bridgeAnswer('unanswered');
-  metrics.mediaLogin('accepted');
-  metrics.mediaLogin('bridge_key');
-  const text = await metrics.expose();
-  for (const sample of [
-    'reveille_call_credentials_total{outcome="issued"} 1',
-    'reveille_call_credentials_total{outcome="refused"} 0',
-    'reveille_call_ends_total{reason="hangup_phone"} 1',
-    'reveille_call_ends_total{reason="lost"} 0',
-    'reveille_call_reports_total{result="stray"} 1',
-    'reveille_call_reports_total{result="taken"} 0',
-    'reveille_bridge_answers_total{result="unanswered"} 1',
-    'reveille_bridge_answers_total{result="accepted"} 0',
-    'reveille_media_logins_total{result="accepted"} 1',
-    'reveille_media_logins_total{result="bridge_key"} 1',
-    'reveille_media_logins_total{result="session_ended"} 0',
-    'reveille_events_total{type="call.started"} 0',
-  ])
-    assert.ok(text.includes(`${sample}\n`), sample);
-});
-
-test('live calls and connected legs are asked for at every scrape, in all their states and kinds', async () => {
-  const calls = { issued: 4, establishing: 3, ringing: 2, attempting: 0, connected: 1 };
-  const legs = { device: 5, bridge: 4, idle_bridge: 3, viewer: 2 };
-  const metrics = metricsOf({ calls: () => calls, mediaLegs: () => legs });
-  assert.deepEqual(await samplesOf(metrics, 'reveille_calls{'), [
-    'reveille_calls{state="issued"} 4',
-    'reveille_calls{state="establishing"} 3',
-    'reveille_calls{state="ringing"} 2',
-    'reveille_calls{state="attempting"} 0',
-    'reveille_calls{state="connected"} 1',
-  ]);
-  assert.deepEqual(await samplesOf(metrics, 'reveille_media_legs'), [
-    'reveille_media_legs{leg="device"} 5',
-    'reveille_media_legs{leg="bridge"} 4',
-    'reveille_media_legs{leg="idle_bridge"} 3',
-    'reveille_media_legs{leg="viewer"} 2',
-  ]);
-  calls.issued = 0;
-  legs.viewer = 0;
-  assert.equal((await samplesOf(metrics, 'reveille_calls'))[0], 'reveille_calls{state="issued"} 0');
-  assert.equal((await samplesOf(metrics, 'reveille_media_legs'))[3], 'reveille_media_legs{leg="viewer"} 0');
 });
 
 const server: ServerFigures = {

@@ -210,20 +210,6 @@ test('what waited behind what a stopped member did not read is not lost with the
   assert.deepEqual(await ask, succeed(true));
 });
 
-test('when a member is gone, what reached it is unanswered, and nobody has the rest', async (t) => {
-  const scene = await sceneOf(t);
-  const { peers, clock, log } = scene;
-  const { raw, connection } = await linked(scene);
-  const reached = peers.ask(memberTwo, questions.wake, 1800);
-  await connection.message();
-  peers.members([]);
-  assert.deepEqual(await reached, fail('unanswered'));
-  assert.deepEqual([await connection.next(), peers.alive()], [null, [memberOne]]);
-  clock.advance(10 * peerRedialMs);
-  for (let turn = 0; turn < 5; turn += 1) await setImmediate();
-  assert.deepEqual([raw.dials, log.lines], [1, []]);
-});
-
 test('a member that goes over to another process answers what reached it, and is asked the rest there', async (t) => {
   const scene = await sceneOf(t);
   const { peers, clock } = scene;
@@ -374,25 +360,4 @@ test('who comes and says no hello is told why it may not stay, or is sent away a
   loud.say(encodePeerMessage({ kind: 'notice', from: memberTwo, notice: { kind: 'log-grew' } }));
   assert.equal((await loud.hello())?.kind, 'refused');
   assert.deepEqual(scene.host.notices, []);
-});
-
-test('a question that is cut anywhere is answered when it is whole', async (t) => {
-  const scene = await sceneOf(t);
-  const viewer = await visitor(scene);
-  viewer.greet({ kind: 'hello', member: memberTwo });
-  await viewer.hello();
-  const payload = encodePeerMessage({
-    kind: 'question',
-    id: 7,
-    from: memberTwo,
-    question: questions.disconnect,
-  });
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(payload.length);
-  viewer.socket.setNoDelay();
-  for (const byte of Buffer.concat([length, payload])) {
-    viewer.socket.write(Buffer.of(byte));
-    await setImmediate();
-  }
-  assert.deepEqual(await viewer.message(), { kind: 'answer', id: 7, to: 'disconnect', answer: true });
 });

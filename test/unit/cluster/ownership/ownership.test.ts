@@ -16,18 +16,6 @@ async function twoNodes() {
   return { scene, a, b };
 }
 
-test('a login takes its slot at once, and its event has the epoch of all', async () => {
-  const { scene, a } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  assert.deepEqual(scene.slots(device, 'signal'), ['s1']);
-  assert.deepEqual(scene.log.words, ['device.signal.online 1 A']);
-  assert.deepEqual(
-    a.takings.map(({ epoch, superseded }) => [epoch, superseded]),
-    [[1, []]],
-  );
-});
-
 test('what is shared is forgotten, and the outbox is empty', async () => {
   const { scene, a } = await twoNodes();
   a.login(device, 'signal', 's1');
@@ -35,32 +23,6 @@ test('what is shared is forgotten, and the outbox is empty', async () => {
   await scene.pass(100);
   assert.equal(a.outbox.length, 0);
   assert.equal(a.outbox.forgets, 1);
-});
-
-test('a login on another node takes the slot over, and the older one is told', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  b.login(device, 'signal', 's2');
-  await scene.settle();
-  assert.deepEqual(scene.log.words.at(-1), 'device.signal.online 2 B replaced');
-  assert.deepEqual(
-    b.takings[0]?.superseded.map(({ session }) => session),
-    ['s1'],
-  );
-  assert.equal(a.find(device, 'signal'), null);
-});
-
-test('a device sleeps at both nodes, and each end is told with its own epoch', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'sleep', 's1');
-  await scene.settle();
-  b.login(device, 'sleep', 's2');
-  await scene.settle();
-  assert.deepEqual(scene.slots(device, 'sleep'), ['s1', 's2']);
-  a.end(device, 'sleep');
-  await scene.settle();
-  assert.equal(scene.log.words.at(-1), 'device.sleep.offline 1 A reset');
 });
 
 test('a login made while NATS was away loses to a later one, without an event', async () => {

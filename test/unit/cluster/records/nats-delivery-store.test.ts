@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { NatsDeliveryStore } from '../../../../src/cluster/records/nats-delivery-store.ts';
-import type {
-  FailedEvent,
-  HookChanges,
-  HookRecord,
-  ParkedEvent,
-} from '../../../../src/core/ports/delivery-store.ts';
+import type { FailedEvent, HookChanges, HookRecord } from '../../../../src/core/ports/delivery-store.ts';
 import { FakeLog } from '../../../support/fakes.ts';
 import { MemoryKvStore } from '../../../support/memory-kv-store.ts';
 import { MemoryDeliveryStore } from '../../../support/memory-delivery-store.ts';
@@ -58,30 +53,6 @@ const failed = (sequence: number, attempts = 1): FailedEvent => ({
   attempts,
   dueAtMs: 9000.25,
 });
-const parked = (sequence: number): ParkedEvent => ({ event: loggedEvent(sequence, 'device'), failure });
-
-test('the next holder finds cursor, failed and parked as they were kept', async () => {
-  const scene = new Scene();
-  await scene.repository.load(async () => undefined);
-  await scene.repository.keep([
-    changes(10, {
-      failed: new Map([
-        [8, failed(8)],
-        [9, failed(9)],
-      ]),
-      parked: new Map([[3, parked(3)]]),
-    }),
-    changes(4, { number: 2 }),
-  ]);
-  const deliveries = await scene.loaded();
-  const { record } = changes(10);
-  assert.deepEqual(Array.from(deliveries.records.values()), [
-    { ...record, parked: 1 },
-    changes(4, { number: 2 }).record,
-  ]);
-  assert.deepEqual(deliveries.failed(1), [failed(8), failed(9)]);
-  assert.deepEqual(deliveries.parked(1, 0, 10), [parked(3)]);
-});
 
 test('what is settled goes, and its place in the bucket is used again', async () => {
   const scene = new Scene();
@@ -96,33 +67,6 @@ test('what is settled goes, and its place in the bucket is used again', async ()
   await next.keep([changes(101, { failed: new Map([[101, failed(101)]]) })]);
   assert.equal(scene.kv.bucket.entries.size, 2, 'also by the next holder');
   assert.deepEqual((await scene.loaded()).failed(1), [failed(101)]);
-});
-
-test('a failed event that is parked is the one and not the other', async () => {
-  const scene = new Scene();
-  await scene.repository.load(async () => undefined);
-  await scene.repository.keep([changes(5, { failed: new Map([[5, failed(5, 7)]]) })]);
-  await scene.repository.keep([
-    changes(5, { failed: new Map([[5, null]]), parked: new Map([[5, parked(5)]]) }),
-  ]);
-  const deliveries = await scene.loaded();
-  assert.deepEqual(deliveries.failed(1), []);
-  assert.deepEqual(deliveries.parked(1, 0, 10), [parked(5)]);
-});
-
-test('a hook that is dropped goes with all it had', async () => {
-  const scene = new Scene();
-  await scene.repository.load(async () => undefined);
-  await scene.repository.keep([changes(5, { failed: new Map([[5, failed(5)]]) })]);
-  await scene.repository.keep([{ ...changes(5), record: null }]);
-  const deliveries = await scene.loaded();
-  assert.equal(deliveries.records.size, 0);
-  await scene.repository.keep([changes(9, { number: 1 })]);
-  assert.deepEqual(
-    (await scene.loaded()).failed(1),
-    [],
-    'nor does it come back with the next hook of its number',
-  );
 });
 
 test('wherever a crash comes, no cursor has passed a failed event that is not there', async () => {

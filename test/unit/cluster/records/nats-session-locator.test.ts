@@ -13,18 +13,6 @@ async function twoNodes() {
   return { scene, a, b };
 }
 
-test('a node finds where a device is, whichever node it is at', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'sleep', 's1');
-  await scene.settle();
-  const { sleep, signal } = await b.ownership.locator.find(device, 1000);
-  assert.deepEqual(
-    sleep.slots.map(({ member, epoch }) => [member, epoch]),
-    [[a.member, 1]],
-  );
-  assert.deepEqual(signal.slots, []);
-});
-
 test('what is kept of a device has its heartbeat, as its owner has written it down', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'sleep', 's1');

@@ -247,21 +247,6 @@ test('a media process that comes with the key is taken, and its going is told', 
   assert.equal(scene.connection.isTaken, false);
 });
 
-test('a second one is sent away with the reason, and the first one stays', async (t) => {
-  const scene = new GateScene(t);
-  await scene.gate.start();
-  const first = await scene.viewer();
-  await first.listen();
-  await scene.logged('a media process elsewhere is up');
-  const second = await scene.viewer();
-  assert.match(
-    (await second.ended) ?? '',
-    /sent this media process away: as many media processes as its media.processes allows are linked: 1/,
-  );
-  await scene.logged('one more media process came and was sent away');
-  assert.deepEqual(scene.connection.address, { host: '10.0.0.7', port: 8083 });
-});
-
 test('as many as may come are taken, each by its number, and one that goes leaves its number to the next', async (t) => {
   const scene = new GateScene(t, 2);
   await scene.gate.start();

@@ -93,20 +93,6 @@ test('a commit that the store refuses leaves neither the sessions nor the event,
   assert.deepEqual(stored(store), { keys: [device], ended: [device] });
 });
 
-test('wherever a crash cuts, a session and the event of its end are there both or neither', async (t) => {
-  for (const commitsMade of [0, 1, 2, 3]) {
-    const store = temporaryStore(t);
-    const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
-    const { calls } = open(store, { batch: commits.batch, batchMax: 1 });
-    const ids = ['a', 'b', 'c'] as DeviceId[];
-    for (const id of ids) calls.write(id, [callOf(id)], endOf(callOf(id)));
-    for (let commit = 0; commit < commitsMade; commit++) await commits.succeed();
-    const { keys, ended } = stored(await reopened(t, store));
-    assert.deepEqual(keys, ids.slice(0, commitsMade));
-    assert.deepEqual(ended, keys);
-  }
-});
-
 test('a device whose sessions change several times in one batch is put once, and every event is told', async (t) => {
   const store = temporaryStore(t);
   const { calls, journal } = open(store);

@@ -86,28 +86,6 @@ test('sleep and signal records are apart, and their events in one log', async (t
   assert.equal(await lost.close('signal', () => true, 500_000), 0);
 });
 
-test('a store that refuses commits keeps every record in sight, and commits them when it can', async (t) => {
-  for (const failures of [1, 2, 5]) {
-    const store = temporaryStore(t);
-    const clock = new DrivenClock();
-    const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
-    const { journal } = openJournal(store, { clock, batch: commits.batch });
-    const failing = new ConnectionRecordStore(store.state, 'sleep', journal);
-    failing.write(device, openRecord, login);
-    const committed = failing.committed(device);
-    for (let i = 0; i < failures; i++) {
-      await commits.fail();
-      assert.deepEqual(failing.read(device), openRecord);
-      clock.advance(commitRetryMs);
-    }
-    await commits.succeed();
-    await committed;
-    assert.equal(failing.committed(device), null);
-    assert.deepEqual(failing.read(device), openRecord);
-    assert.equal(allEvents(store).length, 1);
-  }
-});
-
 test('heartbeats noted while the store refuses take the room of one a device, and the newest is kept', async (t) => {
   const store = temporaryStore(t);
   const clock = new DrivenClock();
@@ -126,19 +104,6 @@ test('heartbeats noted while the store refuses take the room of one a device, an
   await commits.succeed();
   await all;
   for (const id of ids) assert.equal(records.read(id)?.lastHeartbeatAt, 199);
-});
-
-test('a heartbeat alone waits for others to go with, and a query that waits for it does not', async (t) => {
-  const store = temporaryStore(t);
-  const commits = new ScriptedCommits((write) => store.state.environment.transaction(write));
-  const { journal } = openJournal(store, { batch: commits.batch });
-  const records = new ConnectionRecordStore(store.state, 'sleep', journal);
-  records.write(device, openRecord, null);
-  await setImmediate();
-  assert.equal(commits.waiting, 0);
-  const committed = records.committed(device);
-  await commits.succeed();
-  await committed;
 });
 
 test('a record cannot be read from a closed store: it throws and is never taken for none', async (t) => {

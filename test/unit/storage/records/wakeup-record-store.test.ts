@@ -119,26 +119,6 @@ test('a wall clock that is 40 days ahead costs a hundredth of the outcomes a min
   assert.ok(store.state.wakeups.records.getKeysCount() < 969, 'it has room again');
 });
 
-test('the outcome of a wakeup takes its place, and it is awaited no more', async (t) => {
-  const clock = new DrivenClock();
-  const store = temporaryStore(t);
-  for (const isCommitted of [true, false]) {
-    const { wakeups, journal } = open(store, clock);
-    const awaited = wakeupAt(clock);
-    wakeups.save(app, request(1), awaited, draftOf('a\0b'));
-    if (isCommitted) await journal.allCommitted();
-    const completed = { ...awaited, status: 'completed', isAwaited: false, completedAtMs: 1 } as const;
-    wakeups.save(app, request(1), completed, draftOf('a\0b'));
-    await journal.allCommitted();
-    assert.deepEqual(wakeups.find(latestOf(app, request(1))), completed);
-    assert.deepEqual(wakeups.awaited(), []);
-    assertKeys(store, 1, 0);
-    clock.stepWall(wakeupKnownMs);
-    await forgetFor(2, clock, wakeups);
-    assertKeys(store, 0, 0);
-  }
-});
-
 test('of several wakeups of one request id each goes in its time, and the latest of a device with the last of its', async (t) => {
   const clock = new DrivenClock();
   const store = temporaryStore(t);
@@ -194,25 +174,6 @@ test('the request id of a repeat finds the wakeup after the store is opened agai
   await forgetFor(2, clock, again);
   assertKeys(last, 0, 0);
   assert.equal(last.state.wakeups.latest.getKeysCount(), 0);
-});
-
-test('what is told of an older wakeup does not make it the latest, committed or not', async (t) => {
-  const clock = new DrivenClock();
-  const store = temporaryStore(t);
-  for (const isCommitted of [true, false]) {
-    const { wakeups, journal } = open(store, clock);
-    const id = request(Number(isCommitted));
-    const [older, newer] = ['wakeup-1', 'wakeup-2'] as [WakeupId, WakeupId];
-    for (const each of [older, newer]) wakeups.save(app, id, wakeupAt(clock, { id: each }), null);
-    if (isCommitted) await journal.allCommitted();
-    wakeups.save(app, id, wakeupAt(clock, { id: older, isAwaited: false, status: 'expired' }), null);
-    for (const of of [undefined, 'a\0b' as DeviceId]) {
-      assert.equal(wakeups.find(latestOf(app, id, of))?.id, newer);
-      await journal.allCommitted();
-      assert.equal(wakeups.find(latestOf(app, id, of))?.id, newer);
-    }
-    assert.equal(wakeups.find({ appId: app, requestId: id, which: older })?.status, 'expired');
-  }
 });
 
 test('a full memory says so, counts each wakeup once, and has room again when the old is forgotten', async (t) => {
