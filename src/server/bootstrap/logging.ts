@@ -12,15 +12,7 @@ import { formatLogLine } from './log-text.ts';
 
 export type LogSettings = Pick<Settings['log'], 'level' | 'format'>;
 
-export interface Logging {
-  readonly log: Log;
-  /** Written whatever the level: what whoever started the process waits for. */
-  readonly announce: (fields: object, message: string) => void;
-  /** For a process that is about to end: blocks until all is written but a write under way, which the exit awaits. */
-  readonly flushNow: () => void;
-  /** Resolves when everything is written. Nothing may be logged after it. */
-  readonly close: () => Promise<void>;
-}
+export type Logging = Readonly<ReturnType<typeof openLog>>;
 
 /** Bytes that wait for a slow reader; beyond it lines are lost, not memory. */
 const logBytesWaitingMax = 16 * 1024 * 1024;
@@ -57,7 +49,7 @@ export function openLog(
   { level, format }: LogSettings,
   descriptor: number = standardOutput,
   process: number | null = null,
-): Logging {
+) {
   const output = destination({
     dest: descriptor,
     sync: false,
@@ -85,9 +77,12 @@ export function openLog(
   const always = logger.child({}, { level: 'info' });
   return {
     log: bound(logger),
-    announce: (fields, message) => always.info(fields, message),
-    flushNow: () => output.flushSync(),
-    close: () =>
+    /** Written whatever the level: what whoever started the process waits for. */
+    announce: (fields: object, message: string): void => always.info(fields, message),
+    /** For a process that is about to end: blocks until all is written but a write under way, which the exit awaits. */
+    flushNow: (): void => output.flushSync(),
+    /** Resolves when everything is written. Nothing may be logged after it. */
+    close: (): Promise<void> =>
       new Promise((resolve) => {
         if (isReaderGone) return resolve();
         output.once('close', resolve);

@@ -9,7 +9,6 @@ import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';
 import { reloadAll } from './reload.ts';
 import { type Reloaded, recordReload } from './unasked-changes.ts';
-import type { Records } from './records.ts';
 import { Gateways } from './gateways.ts';
 import { LiveFigures } from './server-figures.ts';
 import { joinContext, nodeName, openContext, type ServerContext } from './server-context.ts';
@@ -21,7 +20,7 @@ import { ownMachine, type WorkerHandle } from '../supervisor/worker-set.ts';
 import { ProcessMembership } from '../membership/process-membership.ts';
 import { hasControlPlane, hasGateways } from '../supervisor/process-messages.ts';
 import type { TakeOver } from '../upgrade/server-hand-over.ts';
-import { ServerUpgrade, type UpgradableServer } from '../upgrade/server-upgrade.ts';
+import { ServerUpgrade } from '../upgrade/server-upgrade.ts';
 import { upgradeOf, type UpgradeControl } from '../upgrade/upgrade-routes.ts';
 import { removeRuntimeFile, writeRuntimeFile } from './runtime-file.ts';
 import type { ConfiguredSettings } from '../config/settings.ts';
@@ -44,16 +43,7 @@ export interface ServerDeps {
   readonly takeOver?: TakeOver;
 }
 
-export interface RunningServer extends UpgradableServer {
-  /** Real addresses, by name; empty for what another process listens on. */
-  readonly listeners: Readonly<Record<ListenerName, string>>;
-  /** For who measures it from within. */
-  readonly records: Records;
-  /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
-  reload(): Promise<void>;
-  /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
-  stop(isHurried?: boolean): Promise<void>;
-}
+export type RunningServer = Readonly<Awaited<ReturnType<Server['listen']>>>;
 
 export type StartServer = typeof startServer;
 
@@ -177,7 +167,7 @@ class Server {
   }
 
   /** Devices and callers are let in. */
-  async listen(ops: string): Promise<RunningServer> {
+  async listen(ops: string) {
     const { watch, readiness, log, clock, connections, settings, records } = this.#context;
     this.#timers.push(watch.start(), connections.start(clock, log));
     const media = this.#controlPlane?.startCalls() ?? Promise.resolve('');
@@ -191,11 +181,15 @@ class Server {
     readiness.clear('starting');
     this.#upgrade.serves();
     return {
-      listeners,
+      /** Real addresses, by name; empty for what another process listens on. */
+      listeners: listeners as Readonly<Record<ListenerName, string>>,
+      /** For who measures it from within. */
       records,
       ...this.#upgrade.upgradable(listeners),
+      /** SIGHUP: the registry file again, keys, tokens and certificates. Never rejects; failures are logged and change nothing. */
       reload: () => this.#reload(),
-      stop: (isHurried) => this.#stop(isHurried),
+      /** SIGTERM: drains, flushes, closes. `isHurried`: sessions are ended at once. */
+      stop: (isHurried?: boolean) => this.#stop(isHurried),
     };
   }
 

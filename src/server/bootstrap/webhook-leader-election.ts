@@ -3,36 +3,26 @@
  * delivery store that the last one kept is taken over before anything is sent; when it ends, sending ends at once. The other nodes
  * tell operators where to ask. Source: events.md, Webhooks; cluster.md, Events.
  */
+import type { WebhookLease } from '../../cluster/membership/webhook-lease.ts';
+import type { NatsDeliveryStore } from '../../cluster/records/nats-delivery-store.ts';
 import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
-import type { MemberId } from '../../model/cluster.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { Log } from '../../core/ports/log.ts';
-import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
 import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';
 import { seedDeliveryStore, WebhookTables } from '../../storage/webhooks/lmdb-delivery-store.ts';
 import { Webhooks, type WebhookService, type WebhooksDeps } from './webhook-service.ts';
 
-export interface WebhookLeadership {
-  readonly isHeld: boolean;
-  readonly holder: MemberId | null;
-  start(): void;
-  release(): Promise<void>;
-}
-
-export interface SharedDeliveryStore {
-  load(take: (changes: readonly HookChanges[]) => Promise<void>): Promise<void>;
-  keep(changes: readonly HookChanges[]): Promise<void>;
-}
+export type WebhookLeadership = Pick<WebhookLease, 'isHeld' | 'holder' | 'start' | 'release'>;
 
 export type WebhookLeaderElectionDeps = Omit<WebhooksDeps, 'replicateDeliveries' | 'events'> & {
   readonly clock: Clock;
   readonly log: Log;
   readonly events: Pick<EventLog, 'head' | 'follow'>;
-  readonly deliveries: SharedDeliveryStore;
+  readonly deliveries: Pick<NatsDeliveryStore, 'load' | 'keep'>;
   /** True: the leader cannot be known now. */
   readonly isCutOff: () => boolean;
   /** Made with what it is to call when the turn comes and goes. */

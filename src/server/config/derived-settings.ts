@@ -101,15 +101,7 @@ export function issuingSettings({
 }
 
 /** The rates at which one application may call, by kind of request; null: unlimited. */
-export interface CallRates {
-  readonly queries: Rate | null;
-  readonly issuances: Rate | null;
-  readonly messages: Rate | null;
-  readonly eventReads: Rate | null;
-  readonly provisionings: Rate | null;
-}
-
-export function callRates({ limits }: Settings): CallRates {
+export function callRates({ limits }: Settings) {
   const rate = (perSecond: number | null): Rate | null =>
     perSecond === null ? null : applicationRate(perSecond, null);
   return {

@@ -31,7 +31,7 @@ export interface ClusterJson {
 }
 
 /** What is not known of a member, since it does not answer, is left out. Times are wall milliseconds. */
-export interface MemberJson extends Partial<StatusJson> {
+export interface MemberJson extends Partial<Omit<ReturnType<typeof memberJson>, 'state'>> {
   readonly process: number;
   /** `silent`: it should be up, and does not answer, or its last sign of life is too old. */
   readonly state: ShownMemberState | ProcessState;
@@ -41,22 +41,7 @@ export interface MemberJson extends Partial<StatusJson> {
   readonly restarts?: number;
 }
 
-interface StatusJson {
-  readonly member: string;
-  readonly node: string;
-  readonly version: string;
-  readonly started_at_ms: number;
-  readonly sleep_sessions: number;
-  readonly signal_sessions: number;
-  /** Changes that are on their way to the others. */
-  readonly outbox_length: number;
-  /** Events of the log that it has not seen yet. */
-  readonly event_lag: number;
-  /** Milliseconds since its last sign of life: what else is said of it is as of then. */
-  readonly lease_age_ms: number;
-}
-
-export function memberJson(status: MemberStatus): StatusJson & Pick<MemberJson, 'process' | 'state'> {
+export function memberJson(status: MemberStatus) {
   return {
     process: status.process,
     state: shownState(status),
@@ -66,8 +51,11 @@ export function memberJson(status: MemberStatus): StatusJson & Pick<MemberJson, 
     started_at_ms: status.startedAtMs,
     sleep_sessions: status.sleepSessions,
     signal_sessions: status.signalSessions,
+    /** Changes that are on their way to the others. */
     outbox_length: status.outboxLength,
+    /** Events of the log that it has not seen yet. */
     event_lag: status.eventLag,
+    /** Milliseconds since its last sign of life: what else is said of it is as of then. */
     lease_age_ms: status.leaseAgeMs,
   };
 }

@@ -2,32 +2,22 @@
 import type { ProcessFork, ProcessState, ProcessTask } from './process-messages.ts';
 import { SleepBorrower } from './sleep-port.ts';
 
-export interface ProcessLife {
-  readonly fork: ProcessFork;
-  readonly borrower: SleepBorrower;
-  readonly task: ProcessTask;
-  readonly startedMs: number;
-  state: Exclude<ProcessState, 'down'>;
-  /** Connections to the sleep port, while it is up. */
-  takesConnections: boolean;
-  heartbeatsUnanswered: number;
-  /** Its own reason why it cannot start. */
-  fault: string | null;
-  /** Called when it is up. */
-  isUp: () => void;
-}
+export type ProcessLife = ReturnType<typeof beginLife>;
 
 /** It has its task, and starts. */
-export function beginLife(fork: ProcessFork, task: ProcessTask, nowMs: number): ProcessLife {
+export function beginLife(fork: ProcessFork, task: ProcessTask, nowMs: number) {
   return {
     fork,
     borrower: new SleepBorrower(fork),
     task,
     startedMs: nowMs,
-    state: 'starting',
+    state: 'starting' as Exclude<ProcessState, 'down'>,
+    /** Connections to the sleep port, while it is up. */
     takesConnections: true,
     heartbeatsUnanswered: 0,
-    fault: null,
-    isUp: () => undefined,
+    /** Its own reason why it cannot start. */
+    fault: null as string | null,
+    /** Called when it is up. */
+    isUp: (): void => undefined,
   };
 }

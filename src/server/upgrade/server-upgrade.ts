@@ -10,20 +10,6 @@ import { AnswerMemories } from './answer-memories.ts';
 import { ServerHandOver, type HandOverDeps, type TakeOver } from './server-hand-over.ts';
 import type { UpgradeControl } from './upgrade-routes.ts';
 
-/** A running server, for who upgrades it. */
-export interface UpgradableServer {
-  /** Sleep sessions of the server before this one that go on here. */
-  readonly adopted: number;
-  /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
-  signalUpgrade(): Promise<void>;
-  /** What the next server begins with. Once, and only of a whole server. */
-  handOver(): ServerHandOver;
-  /** A sleep connection that the server before this one has accepted and not touched. */
-  takeConnection(socket: Socket): void;
-  /** Answers a request that came to the server before this one. */
-  readonly relayed: RelayTarget;
-}
-
 export interface ServerUpgradeDeps extends Omit<HandOverDeps, 'gateways' | 'listeners'> {
   readonly gateways: Gateways | null;
   readonly upgrade: UpgradeControl;
@@ -76,13 +62,19 @@ export class ServerUpgrade {
     if (controlPlane !== null) void importLate(context, controlPlane);
   }
 
-  upgradable(listeners: HandOverDeps['listeners']): UpgradableServer {
+  /** A running server, for who upgrades it. */
+  upgradable(listeners: HandOverDeps['listeners']) {
     return {
+      /** Sleep sessions of the server before this one that go on here. */
       adopted: this.#adopted,
+      /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
       signalUpgrade: () => this.#signalUpgrade(),
+      /** What the next server begins with. Once, and only of a whole server. */
       handOver: () => new ServerHandOver({ ...this.#deps, gateways: this.#gateways, listeners }),
-      takeConnection: (socket) => this.#gateways.deviceListeners.sleep.take(socket),
-      relayed: (request) => this.#gateways.api.answer(request),
+      /** A sleep connection that the server before this one has accepted and not touched. */
+      takeConnection: (socket: Socket) => this.#gateways.deviceListeners.sleep.take(socket),
+      /** Answers a request that came to the server before this one. */
+      relayed: ((request) => this.#gateways.api.answer(request)) as RelayTarget,
     };
   }
 
