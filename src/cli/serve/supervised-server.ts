@@ -19,7 +19,10 @@ import type { Settings } from '../../server/config/settings-schema.ts';
 import { Predecessor } from '../../server/upgrade/predecessor.ts';
 import type { TakeOver } from '../../server/upgrade/server-hand-over.ts';
 import { LinkedSuccessor } from '../../server/upgrade/successor.ts';
-import { type SupervisedPredecessorLine, SupervisedSuccessorLine } from '../../server/upgrade/supervised-lines.ts';
+import {
+  type SupervisedPredecessorLine,
+  SupervisedSuccessorLine,
+} from '../../server/upgrade/supervised-lines.ts';
 import { Upgrade } from '../../server/upgrade/upgrade.ts';
 import type { CommandContext } from '../shell/command-context.ts';
 import { checkStart, dieLogging, dieOfTheUnexpected } from './serving-end.ts';
