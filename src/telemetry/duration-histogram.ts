@@ -30,10 +30,7 @@ export class DurationHistogram {
   }
 }
 
-/** Routes, statuses and codes are all from tables; were one not, what is beyond this would share one series. */
-const seriesMax = 512;
-
-/** A histogram with one series for each route, status and code that was answered. */
+/** A histogram with one series for each route, status and code that was answered: all are from tables. */
 export class RequestHistogram {
   readonly #name: string;
   readonly #help: string;
@@ -41,7 +38,6 @@ export class RequestHistogram {
   /** By route, then by `seriesKey`: two lookups by strings and numbers that are there already. */
   readonly #byRoute = new Map<string, Map<number, DurationSeries>>();
   readonly #all: DurationSeries[] = [];
-  #overflow: DurationSeries | null = null;
 
   /** `boundsS` as in DurationHistogram. */
   constructor(name: string, help: string, boundsS: readonly number[] = requestBoundsS) {
@@ -61,17 +57,11 @@ export class RequestHistogram {
   }
 
   #add(route: string, status: number, code: number): DurationSeries {
-    if (this.#all.length >= seriesMax) return (this.#overflow ??= this.#label('other', 0, 0));
-    const series = this.#label(route, status, code);
-    const ofRoute = this.#byRoute.get(route) ?? new Map<number, DurationSeries>();
-    this.#byRoute.set(route, ofRoute.set(seriesKey(status, code), series));
-    return series;
-  }
-
-  #label(route: string, status: number, code: number): DurationSeries {
     const labels = `route="${route}",status="${status}",code="${code}"`;
     const series = new DurationSeries(labels, this.#boundsS);
     this.#all.push(series);
+    const ofRoute = this.#byRoute.get(route) ?? new Map<number, DurationSeries>();
+    this.#byRoute.set(route, ofRoute.set(seriesKey(status, code), series));
     return series;
   }
 }

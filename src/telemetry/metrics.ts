@@ -117,9 +117,6 @@ async function readNow<Value>(read: () => Value | null | Promise<Value | null>):
   }
 }
 
-/** Labels come from unions of a few words; were one not, what is beyond this would be counted as `other`. */
-const labelsMax = 64;
-
 /** Counted in a map, and handed to the library when it is asked for. */
 function labelledCounter<Label extends string>(
   registry: Registry,
@@ -139,8 +136,5 @@ function labelledCounter<Label extends string>(
       for (const [label, count] of counts) this.inc({ [labelName]: label }, count);
     },
   });
-  return (label, count) => {
-    const counted = counts.has(label) || counts.size < labelsMax ? label : 'other';
-    counts.set(counted, (counts.get(counted) ?? 0) + count);
-  };
+  return (label, count) => void counts.set(label, (counts.get(label) ?? 0) + count);
 }

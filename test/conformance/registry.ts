@@ -60,7 +60,7 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     const seen = await founded(await make(t));
     const { reader, writer } = seen;
     const credential = await granted(seen);
-    await writer.putBridge(bridge);
+    await writer.put('bridge', bridge);
     await seen.settled();
     assert.deepEqual(reader.findDevice(deviceId), device);
     assert.deepEqual(reader.peekDevice(deviceId), device);
@@ -97,14 +97,14 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
 
   test(`${name}: a bridge is seen as revoked, and under another key once it has one`, async (t) => {
     const { reader, writer, settled } = await founded(await make(t));
-    await writer.putBridge(bridge);
+    await writer.put('bridge', bridge);
     await settled();
     assert.deepEqual(reader.findBridges(keySha256), [bridge]);
     await writer.revokeBridge(bridge.bridgeId);
     await settled();
     assert.deepEqual(reader.findBridges(keySha256), [{ ...bridge, revoked: true }]);
     const other = 'cd'.repeat(32);
-    await writer.putBridge({ ...bridge, keySha256: other });
+    await writer.put('bridge', { ...bridge, keySha256: other });
     await settled();
     assert.deepEqual(reader.findBridges(keySha256), []);
     assert.deepEqual(reader.findBridges(other), [{ ...bridge, keySha256: other }]);
@@ -114,7 +114,7 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     const seen = await founded(await make(t));
     const { reader, writer, remove, settled } = seen;
     const { accessKeyId } = await granted(seen);
-    await writer.putBridge(bridge);
+    await writer.put('bridge', bridge);
     await settled();
     assert.ok(reader.findDevice(deviceId) !== null && reader.findCredential(accessKeyId) !== null);
     await remove('device', deviceId);

@@ -24,7 +24,6 @@ export class EventMirror {
   readonly #tail: StreamTail;
   /** The newest sequence that was looked at: there may be no event at it. */
   #lookedAt = 0;
-  #malformed = 0;
 
   constructor(deps: EventMirrorDeps) {
     const { source, clock, log } = deps;
@@ -48,11 +47,6 @@ export class EventMirror {
   /** The sequence up to which everything is here. */
   get position(): number {
     return Math.max(this.#deps.mirror.head, this.#lookedAt);
-  }
-
-  /** Messages of the stream that were no events, since the start. */
-  get malformed(): number {
-    return this.#malformed;
   }
 
   start(): void {
@@ -80,7 +74,6 @@ export class EventMirror {
   #decode({ sequence, data }: TailMessage): LoggedEvent | null {
     const decoded = decodeSharedEvent(data);
     if (decoded.ok) return placed(decoded.value, sequence);
-    this.#malformed += 1;
     this.#deps.log.error(
       { sequence, fault: decoded.error },
       'the shared event log has something that is no event',

@@ -5,10 +5,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import { Gathered } from '../../lib/gathered.ts';
 import type { AcceptedWakeup, PeerNotice } from '../../model/peer.ts';
-import { noticesGatheredMax, noticesGatheredMs } from './notice-limits.ts';
+
+/** What is told to everybody and may come late: so many go together, what comes within so long of the last. */
+export const noticesGathered = { max: 512, ms: 100 };
 
 /** `tell` must not throw. */
 export function gatherAccepted(clock: Clock, tell: (notice: PeerNotice) => void): Gathered<AcceptedWakeup> {
-  const limits = { ms: noticesGatheredMs, max: noticesGatheredMax };
-  return new Gathered(clock, limits, (wakeups) => tell({ kind: 'wakeups-accepted', wakeups }));
+  return new Gathered(clock, noticesGathered, (wakeups) => tell({ kind: 'wakeups-accepted', wakeups }));
 }

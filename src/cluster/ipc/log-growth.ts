@@ -12,7 +12,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { PeerNotice } from '../../model/peer.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import { loggedTurnOf } from '../../core/wakeups/log-followers.ts';
-import { logFollowingLingerMs, noticesGatheredMax, noticesGatheredMs } from './notice-limits.ts';
+import { noticesGathered } from './accepted-notices.ts';
 
 /** The log, as this process has it. */
 export interface SharedLog {
@@ -24,6 +24,9 @@ export interface SharedLog {
 }
 
 type LoggedSession = Extract<PeerNotice, { kind: 'sessions-logged' }>['sessions'][number];
+
+/** A process that stopped following the log lets others tell it that the log grew for so long, since it may begin again. */
+export const logFollowingLingerMs = 2000;
 
 export class LogGrowth {
   readonly #peers: Pick<Peers, 'self' | 'alive' | 'notify'>;
@@ -39,8 +42,7 @@ export class LogGrowth {
   constructor(peers: Pick<Peers, 'self' | 'alive' | 'notify'>, clock: Clock) {
     this.#peers = peers;
     this.#clock = clock;
-    const limits = { ms: noticesGatheredMs, max: noticesGatheredMax };
-    this.#sessions = new Gathered(clock, limits, (sessions) =>
+    this.#sessions = new Gathered(clock, noticesGathered, (sessions) =>
       peers.notify('everybody', { kind: 'sessions-logged', sessions }),
     );
   }

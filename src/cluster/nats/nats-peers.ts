@@ -93,11 +93,6 @@ export class NatsPeers implements Peers {
     return this.#deps.members.isAlive(member);
   }
 
-  /** The number of malformed messages since the start. */
-  get malformed(): number {
-    return this.#malformed;
-  }
-
   ask<Kind extends PeerKind>(
     member: MemberId,
     question: PeerQuestion<Kind>,

@@ -15,7 +15,10 @@ import {
 } from '../ops/admin-route.ts';
 
 export interface BridgeDeps {
-  readonly writer: Pick<RegistryWriter, 'putBridge' | 'revokeBridge' | 'removeBridge'>;
+  readonly writer: Pick<RegistryWriter, 'revokeBridge'> & {
+    put(kind: 'bridge', bridge: Bridge): Promise<Result<Bridge, MissingEntry>>;
+    remove(kind: 'bridge', id: string): Promise<Result<Bridge, MissingEntry>>;
+  };
   /** Called after every change: a connected bridge may have lost its right to be one. */
   changed(): void;
 }
@@ -48,7 +51,7 @@ export function bridgeRoutes(deps: BridgeDeps): AdminRoute[] {
       '/v1/bridge/remove',
       bridgeRemoveBody,
       { action: 'bridge.remove', asked: ['bridge_id'] },
-      async (body) => bridgeReply(deps, await deps.writer.removeBridge(body.bridge_id as BridgeId)),
+      async (body) => bridgeReply(deps, await deps.writer.remove('bridge', body.bridge_id)),
     ),
   ];
 }
@@ -57,7 +60,7 @@ async function addBridge(deps: BridgeDeps, body: z.output<typeof bridgeBody>): P
   const { key, keySha256 } = generateBridgeKey();
   const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
   if (!parsed.ok) return refuseEntry(parsed.error);
-  const added = await deps.writer.putBridge(parsed.value);
+  const added = await deps.writer.put('bridge', parsed.value);
   if (!added.ok) return missingEntry(added.error);
   deps.changed();
   return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };

@@ -66,7 +66,7 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
       z.strictObject({ access_key_id: accessKeyId }),
       { action: 'credential.remove', asked: ['access_key_id'] },
       async (body) => {
-        const removed = await deps.writer.removeCredential(body.access_key_id);
+        const removed = await deps.writer.remove('credential', body.access_key_id);
         deps.forgetDerivedKeys();
         return removed.ok
           ? { status: 200, body: { removed: body.access_key_id } }

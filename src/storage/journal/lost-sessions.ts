@@ -6,16 +6,13 @@
 import { nextTurn } from '../../lib/clock.ts';
 import type { ConnectionKind, MemberId, SessionSlot } from '../../model/cluster.ts';
 import type { ConnectionRecord } from '../../model/connectivity.ts';
-import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
+import type { DeviceId, SessionId } from '../../model/ids.ts';
 import {
   findConnectionRecord,
   findSharedConnection,
   putConnectionRecord,
-  type ConnectionTables,
 } from '../records/connection-rows.ts';
 import type { Journal } from './journal.ts';
-import type { JournalEntry, Waiter } from './journal-slot.ts';
-import type { ConnectionTransition } from './transition.ts';
 import type { StateTables } from '../lmdb/state-tables.ts';
 import { closeSessionsSlice, lostSessionsSlice } from '../lmdb/store-limits.ts';
 
@@ -100,28 +97,9 @@ export class LostSessions {
     } as const;
     const productId = this.#journal.productOf(transition);
     const tables = this.#state.connections[connection];
-    this.#journal.take(new LostEntry(tables, transition, productId), true);
+    // No table's slot in the journal has it: this process may have a session of the device by now.
+    const put = (): void => putConnectionRecord(tables, deviceId, transition.record);
+    const entry = { transition, productId, waiter: null, isHandedOver: false, put, settle: () => undefined };
+    this.#journal.take(entry, true);
   }
-}
-
-/** No table's slot in the journal has it: this process may have a session of the device by now. */
-class LostEntry implements JournalEntry {
-  readonly transition: ConnectionTransition;
-  readonly productId: ProductId | null;
-  waiter: Waiter | null = null;
-  isHandedOver = false;
-  readonly #tables: ConnectionTables;
-
-  constructor(tables: ConnectionTables, transition: ConnectionTransition, productId: ProductId | null) {
-    this.#tables = tables;
-    this.transition = transition;
-    this.productId = productId;
-  }
-
-  put(): void {
-    const { deviceId, record } = this.transition;
-    putConnectionRecord(this.#tables, deviceId, record);
-  }
-
-  settle(): void {}
 }

@@ -10,7 +10,8 @@ import type { Bridge, Credential, Device, Product } from '../../model/registry.t
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import type { DeviceLister } from '../../core/ports/device-registry.ts';
 import { countEntries } from '../lmdb/environment.ts';
-import { kindNames, type EntryOf, type KindName } from './registry-kinds.ts';
+import { byKind } from './import-changes.ts';
+import type { EntryOf, KindName } from './registry-kinds.ts';
 import type { RegistryTables } from './registry-tables.ts';
 import {
   credentialsCachedMax,
@@ -95,8 +96,7 @@ export class RegistryStore implements RegistryReader, DeviceLister {
   }
 
   counts(): Record<KindName, number> {
-    const count = (kind: KindName): [KindName, number] => [kind, countEntries(this.#tables.kinds[kind])];
-    return Object.fromEntries(kindNames.map(count)) as Record<KindName, number>;
+    return byKind((kind) => countEntries(this.#tables.kinds[kind]));
   }
 
   isEmpty(): boolean {

@@ -135,26 +135,16 @@ export class RegistryWriter implements DeviceRegistry {
     return this.#update('credential', accessKeyId, (credential) => ({ ...credential, revoked: true }));
   }
 
-  putBridge(bridge: Bridge): Promise<Result<Bridge, MissingEntry>> {
-    return this.put('bridge', bridge);
-  }
-
   /** Revoked, its key opens nothing; with `revoked` false it does again. Bridges that are connected are the caller's to close. */
   revokeBridge(bridgeId: BridgeId, revoked = true): Promise<Result<Bridge, MissingEntry>> {
     return this.#update('bridge', bridgeId, (bridge) => ({ ...bridge, revoked }));
   }
 
-  /** Nothing refers to a bridge. One that is connected is the caller's to close. */
-  removeBridge(bridgeId: BridgeId): Promise<Result<Bridge, MissingEntry>> {
-    return this.#remove('bridge', bridgeId);
-  }
-
-  /** Nothing refers to a credential. Keys derived from it are the caller's to drop. */
-  removeCredential(accessKeyId: AccessKeyId): Promise<Result<Credential, MissingEntry>> {
-    return this.#remove('credential', accessKeyId);
-  }
-
-  #remove<Kind extends KindName>(kind: Kind, id: string): Promise<Result<EntryOf[Kind], MissingEntry>> {
+  /** Of a kind that nothing refers to. Keys derived from a credential are the caller's to drop, and connections of a bridge. */
+  remove<Kind extends 'bridge' | 'credential'>(
+    kind: Kind,
+    id: string,
+  ): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => {
       const entry = this.#tables.find(kind, id);
       if (entry === null) return fail({ kind, id });

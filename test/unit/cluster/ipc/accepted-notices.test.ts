@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gatherAccepted } from '../../../../src/cluster/ipc/accepted-notices.ts';
-import { noticesGatheredMax, noticesGatheredMs } from '../../../../src/cluster/ipc/notice-limits.ts';
+import { gatherAccepted, noticesGathered } from '../../../../src/cluster/ipc/accepted-notices.ts';
 import { peerMessageBytesMax } from '../../../../src/model/limits.ts';
 import type { DeviceId, RequestId } from '../../../../src/model/ids.ts';
 import type { AcceptedWakeup, PeerNotice } from '../../../../src/model/peer.ts';
@@ -29,15 +28,15 @@ test('the first wakeup is told at once, and those that follow in a moment togeth
   const { clock, told, accepted: gathered } = scene();
   for (const number of [1, 2, 3]) gathered.add(accepted(number));
   assert.deepEqual(told, [{ kind: 'wakeups-accepted', wakeups: [accepted(1)] }]);
-  clock.advance(noticesGatheredMs);
+  clock.advance(noticesGathered.ms);
   assert.deepEqual(told.slice(1), [{ kind: 'wakeups-accepted', wakeups: [accepted(2), accepted(3)] }]);
 });
 
 test('as many as may go together fit into one message', () => {
   const { told, accepted: gathered } = scene();
-  for (let number = 0; number <= noticesGatheredMax; number += 1) gathered.add(accepted(number));
+  for (let number = 0; number <= noticesGathered.max; number += 1) gathered.add(accepted(number));
   const [, notice] = told;
-  assert.ok(notice?.kind === 'wakeups-accepted' && notice.wakeups.length === noticesGatheredMax);
+  assert.ok(notice?.kind === 'wakeups-accepted' && notice.wakeups.length === noticesGathered.max);
   const bytes = encodePeerMessage({ kind: 'notice', from: memberOne, notice });
   assert.ok(bytes.length < peerMessageBytesMax, `${bytes.length} bytes`);
 });

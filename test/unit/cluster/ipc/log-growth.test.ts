@@ -1,10 +1,10 @@
 /** Which processes are told that their log has grown, and what of it is told to all of them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LogGrowth, type SharedLog } from '../../../../src/cluster/ipc/log-growth.ts';
+import { LogGrowth, logFollowingLingerMs, type SharedLog } from '../../../../src/cluster/ipc/log-growth.ts';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import type { LoggedEvent } from '../../../../src/model/events.ts';
-import { logFollowingLingerMs, noticesGatheredMs } from '../../../../src/cluster/ipc/notice-limits.ts';
+import { noticesGathered } from '../../../../src/cluster/ipc/accepted-notices.ts';
 import type { PeerNotice } from '../../../../src/model/peer.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { testDevice } from '../../../support/fakes.ts';
@@ -139,6 +139,6 @@ test('logins and resets are told to all, with their devices, the first at once',
   one.write(reset);
   one.write();
   assert.deepEqual(two.sessions, ['login 1']);
-  clock.advance(noticesGatheredMs);
+  clock.advance(noticesGathered.ms);
   assert.deepEqual(two.sessions, ['login 1', 'login 2', 'reset 5']);
 });

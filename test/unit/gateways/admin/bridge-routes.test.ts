@@ -13,7 +13,7 @@ class Scene implements BridgeDeps {
   changes = 0;
 
   readonly writer: BridgeDeps['writer'] = {
-    putBridge: async (bridge) => {
+    put: async (_, bridge) => {
       const missing = bridge.appIds.find((appId) => appId !== testApp);
       if (missing !== undefined) return fail({ kind: 'application', id: missing });
       this.bridges.set(bridge.bridgeId, bridge);
@@ -26,7 +26,7 @@ class Scene implements BridgeDeps {
       this.bridges.set(bridgeId, changed);
       return succeed(changed);
     },
-    removeBridge: async (bridgeId) => {
+    remove: async (_, bridgeId) => {
       const bridge = this.bridges.get(bridgeId);
       if (bridge === undefined) return fail({ kind: 'bridge', id: bridgeId });
       this.bridges.delete(bridgeId);

@@ -48,7 +48,7 @@ test('a bridge is found by the hash of its key, and by no other', (t) => {
 test('of bridges that share a key all are found, the revoked ones too', async (t) => {
   const { registry, writer } = sampleStore(t);
   const revoked = { ...sample, bridgeId: 'bridge-0' as BridgeId, revoked: true };
-  await writer.putBridge(revoked);
+  await writer.put('bridge', revoked);
   assert.deepEqual(registry.findBridges(sampleKey), [revoked, sample]);
 });
 
@@ -67,7 +67,7 @@ test('a bridge of an application that is not there is neither imported nor put',
   const imported = importBridges(store, [{ ...sampleRegistry.bridges[0], app_ids: ['2818153', 'gone'] }]);
   assert.ok(!imported.ok);
   assert.match(imported.error.message, /bridge "bridge-1": app_ids application "gone" does not exist/);
-  const put = await writer.putBridge({ ...fresh, appIds: ['gone' as ApplicationId] });
+  const put = await writer.put('bridge', { ...fresh, appIds: ['gone' as ApplicationId] });
   assert.deepEqual(put, { ok: false, error: { kind: 'application', id: 'gone' } });
   assert.deepEqual(registry.findBridges(fresh.keySha256), []);
 });
@@ -75,7 +75,7 @@ test('a bridge of an application that is not there is neither imported nor put',
 test('a bridge that is put is found at once', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.deepEqual(registry.findBridges(fresh.keySha256), []);
-  assert.deepEqual(await writer.putBridge(fresh), { ok: true, value: fresh });
+  assert.deepEqual(await writer.put('bridge', fresh), { ok: true, value: fresh });
   assert.deepEqual(registry.findBridges(fresh.keySha256), [fresh]);
 });
 
@@ -94,15 +94,15 @@ test('a bridge is revoked at once, keeps everything else, and can be let in agai
 test('a bridge that is removed is not there any more, also for who shows its key', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.deepEqual(registry.findBridges(sampleKey), [sample]);
-  assert.deepEqual(await writer.removeBridge(sample.bridgeId), { ok: true, value: sample });
+  assert.deepEqual(await writer.remove('bridge', sample.bridgeId), { ok: true, value: sample });
   assert.deepEqual(registry.findBridges(sampleKey), []);
   const missing = { ok: false, error: { kind: 'bridge', id: sample.bridgeId } };
-  assert.deepEqual(await writer.removeBridge(sample.bridgeId), missing);
+  assert.deepEqual(await writer.remove('bridge', sample.bridgeId), missing);
 });
 
 test('more bridges than can be known by their keys are an error, not some of them', async (t) => {
   const { store, writer } = sampleStore(t);
-  await writer.putBridge(fresh);
+  await writer.put('bridge', fresh);
   assert.deepEqual(new RegistryStore(store.registry, 2).findBridges(sampleKey), [sample]);
   assert.throws(() => new RegistryStore(store.registry, 1).findBridges(sampleKey), /more than 1 bridges/);
 });
