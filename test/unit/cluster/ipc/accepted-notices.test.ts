@@ -24,14 +24,6 @@ function accepted(number: number): AcceptedWakeup {
   };
 }
 
-test('the first wakeup is told at once, and those that follow in a moment together', () => {
-  const { clock, told, accepted: gathered } = scene();
-  for (const number of [1, 2, 3]) gathered.add(accepted(number));
-  assert.deepEqual(told, [{ kind: 'wakeups-accepted', wakeups: [accepted(1)] }]);
-  clock.advance(noticesGathered.ms);
-  assert.deepEqual(told.slice(1), [{ kind: 'wakeups-accepted', wakeups: [accepted(2), accepted(3)] }]);
-});
-
 test('as many as may go together fit into one message', () => {
   const { told, accepted: gathered } = scene();
   for (let number = 0; number <= noticesGathered.max; number += 1) gathered.add(accepted(number));

@@ -64,34 +64,6 @@ test('only rows that changed since the last writing are looked through', async (
   assert.deepEqual(lostOf(scene), [session]);
 });
 
-test('a session that others have taken over is not closed', async () => {
-  const { scene, a, b } = await threeNodes();
-  a.login('X' as DeviceId, 'signal', 'x');
-  await rounds(scene, 1);
-  scene.cut(a);
-  b.login('X' as DeviceId, 'signal', 'y');
-  await scene.settle();
-  await b.ownership.failOver(a.member);
-  assert.deepEqual(lostOf(scene), []);
-  assert.deepEqual(scene.slots('X' as DeviceId, 'signal'), ['y']);
-});
-
-test('a failover that NATS became unavailable in is gone on with', async () => {
-  const { scene, a, b } = await threeNodes();
-  const sessions = loginAll(a);
-  await rounds(scene, 1);
-  scene.cut(a);
-  scene.way(b).rows.requestsLeft = 20;
-  const failedOver = b.ownership.failOver(a.member).catch(() => undefined);
-  await scene.pass(1000);
-  scene.cut(b);
-  scene.mend(b);
-  await scene.pass(1000);
-  await failedOver;
-  await b.ownership.failOver(a.member);
-  assert.deepEqual(lostOf(scene), sessions);
-});
-
 test('the last heartbeat that was written down is in the row of a session that was closed', async () => {
   const { scene, a, b } = await threeNodes();
   const deviceId = 'X' as DeviceId;

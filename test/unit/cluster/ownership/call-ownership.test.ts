@@ -162,16 +162,6 @@ test('another node knows whether the device is in a call, and of a node that is 
   await assert.rejects(b.ownership.isInCallElsewhere(testDevice), { name: 'SharedStateUnavailable' });
 });
 
-test('the calls of a lost node end as lost, once', async () => {
-  const { site, a, b } = twoNodes();
-  const calls = [await a.issue('room-1'), await a.issue('room-2')];
-  a.vanish();
-  await b.ownership.failOver(a.self);
-  await b.ownership.failOver(a.self);
-  for (const call of calls) assert.deepEqual(site.words(call), ['ended lost']);
-  assert.deepEqual([await b.locate(), await b.issuer()], ['here', 'here']);
-});
-
 /** Each request to NATS that the failover makes is the last one of the node that makes it. */
 test('a node that dies at any step of a failover leaves no end unpublished: the next one publishes it, once', async () => {
   for (let steps = 0; steps < 8; steps++) {

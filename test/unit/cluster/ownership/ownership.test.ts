@@ -25,48 +25,6 @@ test('what is shared is forgotten, and the outbox is empty', async () => {
   assert.equal(a.outbox.forgets, 1);
 });
 
-test('a login made while NATS was away loses to a later one, without an event', async () => {
-  const { scene, a, b } = await twoNodes();
-  scene.cut(a);
-  a.login(device, 'signal', 's1');
-  await scene.pass(1000);
-  b.login(device, 'signal', 's2');
-  await scene.settle();
-  scene.mend(a);
-  await scene.settle();
-  assert.deepEqual(scene.slots(device, 'signal'), ['s2']);
-  assert.deepEqual(
-    a.losses.map(({ session }) => session),
-    ['s1'],
-  );
-  assert.deepEqual(scene.log.words, ['device.signal.online 1 B']);
-});
-
-test('a login made while NATS was away wins over an earlier one', async () => {
-  const { scene, a, b } = await twoNodes();
-  b.login(device, 'signal', 's1');
-  await scene.pass(1000);
-  scene.cut(a);
-  a.login(device, 'signal', 's2');
-  await scene.pass(minuteMs);
-  scene.mend(a);
-  await scene.settle();
-  assert.deepEqual(scene.slots(device, 'signal'), ['s2']);
-  assert.equal(b.find(device, 'signal'), null);
-});
-
-test('the end of a session that was called lost is not told again', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  scene.cut(a);
-  a.end(device, 'signal');
-  await b.ownership.failOver(a.member);
-  scene.mend(a);
-  await scene.settle();
-  assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A node_lost']);
-});
-
 test('an end that came in the second in which its node was called lost is not told again by its next life', async () => {
   const { scene, a, b } = await twoNodes();
   a.login(device, 'signal', 's1');
@@ -132,53 +90,6 @@ test('a live session that was called lost is claimed again, with a new epoch', a
     [1, 2, 3],
   );
   assert.equal(scene.log.events.at(-1)?.productId, 'doorbell');
-});
-
-test('a live session that was called lost is closed where a later login has its slot', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  scene.cut(a);
-  await scene.pass(minuteMs);
-  b.login(device, 'signal', 's2');
-  await scene.settle();
-  scene.mend(a);
-  await scene.settle();
-  assert.deepEqual(
-    a.losses.map(({ session }) => session),
-    ['s1'],
-  );
-  assert.deepEqual(scene.slots(device, 'signal'), ['s2']);
-});
-
-test('an event of its loss is enough for a live session to be claimed again', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  await b.ownership.failOver(a.member);
-  await scene.settle();
-  assert.deepEqual(scene.log.words.at(-1), 'device.signal.online 2 A recovered');
-});
-
-test('a login whose answer was lost is told once, with whom it replaced', async () => {
-  const { scene, a, b } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  scene.way(b).rows.lostAnswers = 1;
-  b.login(device, 'signal', 's2');
-  await scene.pass(1000);
-  assert.deepEqual(scene.log.words.slice(1), ['device.signal.online 2 B replaced']);
-  assert.equal(a.find(device, 'signal'), null);
-});
-
-test('an end whose answer was lost is told', async () => {
-  const { scene, a } = await twoNodes();
-  a.login(device, 'signal', 's1');
-  await scene.settle();
-  scene.way(a).rows.lostAnswers = 1;
-  a.end(device, 'signal');
-  await scene.pass(1000);
-  assert.deepEqual(scene.log.words.slice(1), ['device.signal.offline 1 A reset']);
 });
 
 test('what a crash left between its row and its event is told after it', async () => {

@@ -4,14 +4,7 @@ import { test, type TestContext } from 'node:test';
 import type { MemberId } from '../../../../src/model/cluster.ts';
 import { neverConnected } from '../../../../src/model/connectivity.ts';
 import type { EventType } from '../../../../src/model/events.ts';
-import type {
-  ApplicationId,
-  DeviceId,
-  ProductId,
-  RequestId,
-  SessionId,
-  WakeupId,
-} from '../../../../src/model/ids.ts';
+import type { ApplicationId, DeviceId, ProductId, RequestId, WakeupId } from '../../../../src/model/ids.ts';
 import { Readiness } from '../../../../src/telemetry/readiness.ts';
 import { StoreHealth } from '../../../../src/server/bootstrap/store-health.ts';
 import { openRecords, type RecordsDeps } from '../../../../src/server/bootstrap/records.ts';
@@ -164,35 +157,4 @@ test('what another process has committed is read in the same turn', (t) => {
     putConnectionRecord(connections.sleep, device, { ...neverConnected, lastLoginAt: 7 });
   });
   assert.deepEqual(read(), [1, 'w', 7]);
-});
-
-test('what the coordinator writes of calls and another process of sessions is read by all', async (t) => {
-  const directory = join(temporaryDirectory(t), 'data');
-  let grew = 0;
-  const { records: coordinator } = processOf(t, directory, 0, () => void (grew += 1));
-  const { records: worker, shared } = processOf(t, directory, 1);
-  assert.deepEqual(worker.calls.read(device), []);
-  coordinator.calls.write(device, [callOf(device)], draftOf(device));
-  await coordinator.calls.committed(device);
-  assert.deepEqual(worker.calls.read(device), [callOf(device)]);
-  coordinator.calls.write(device, [], draftOf(device));
-  await coordinator.calls.committed(device);
-  assert.deepEqual(worker.calls.read(device), []);
-  assert.equal(grew, 2);
-  worker.events.refresh();
-  assert.equal(worker.events.head, 2);
-  const session = 'a' as SessionId;
-  const record = { ...neverConnected, epoch: 1, lastLoginAt: 1, openSession: session };
-  const taken: unknown[] = [];
-  shared.follow({ taken: (slot) => taken.push(slot.session), lost: () => undefined });
-  worker.sleep.write(device, record, loginOf({ session, atMs: 1000 }));
-  await worker.sleep.committed(device);
-  assert.deepEqual(taken, [session]);
-  const row = coordinator.locator.find(device);
-  assert.equal(row.sleep.slots[0]?.member, 'node-1/1@1');
-  const closed = await coordinator.closeSessionsOf((member) => member === 'node-1/1@1');
-  assert.deepEqual(closed, { sleep: 1, signal: 0 });
-  worker.events.refresh();
-  assert.equal(worker.sleep.read(device)?.openSession, null);
-  for (const records of [coordinator, worker]) await records.close();
 });

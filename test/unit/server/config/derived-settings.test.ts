@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import {
   callRates,
   mediaChildSettings,
-  mediaProcessSettings,
   verifierThreads,
   wakeupLimitSettings,
   mediaOrigin,
@@ -19,31 +18,6 @@ import type { Settings } from '../../../../src/server/config/settings-schema.ts'
 function overridden(...overrides: string[]) {
   return loadSettings({ env: {}, overrides });
 }
-
-test('the sleep section says by default what the specification says', () => {
-  assert.deepEqual(overridden().sleep, {
-    listen: { host: '127.0.0.1', port: 8081 },
-    advertise: [],
-    max_sessions: 1_000_000,
-    accepts_per_second: 20_000,
-    accept_ramp_s: 0,
-    handshakes_max: 20_000,
-    handshakes_per_address_max: 1000,
-    admission_queue_max: 20_000,
-    admission_wait_ms: 5000,
-    login_deadline_ms: 10_000,
-    write_deadline_ms: 1000,
-    write_stuck_ms: 10_000,
-    flood_bytes_max: 4096,
-    flood_window_ms: 10_000,
-    behind_balancer: false,
-    proxy_protocol: false,
-    drain_per_second: 2000,
-    drain_deadline_ms: 30_000,
-    tls_cert_file: null,
-    tls_key_file: null,
-  });
-});
 
 test('wake limits are those of the specification, and a burst follows its rate unless it is set', () => {
   const { device, application, inFlightMax } = wakeupLimitSettings(overridden());
@@ -83,37 +57,6 @@ test('verification takes the threads it is given, else all processors but one, 1
     [1, 2, 4, 64].map((processors) => verifierThreads(overridden(), processors)),
     [1, 1, 3, 4],
   );
-});
-
-test('the media section says by default what the listener takes for its defaults', () => {
-  assert.deepEqual(mediaProcessSettings(overridden()).legs, {
-    host: '127.0.0.1',
-    port: 8083,
-    legsMax: 4000,
-    handshakesMax: 1000,
-    handshakesPerAddressMax: 250,
-    tls: null,
-    rtc: { corsOrigins: ['*'], iceServers: [] },
-  });
-});
-
-test("where it listens, what it holds and its certificate are the section's", () => {
-  const overrides = [
-    'media.listen=[::1]:9000',
-    'media.legs_max=7',
-    'media.handshakes_max=8',
-    'media.tls_cert_file=c.pem',
-    'media.tls_key_file=k.pem',
-  ];
-  assert.deepEqual(mediaProcessSettings(overridden(...overrides)).legs, {
-    host: '::1',
-    port: 9000,
-    legsMax: 7,
-    handshakesMax: 8,
-    handshakesPerAddressMax: 250,
-    tls: { certFile: 'c.pem', keyFile: 'k.pem' },
-    rtc: { corsOrigins: ['*'], iceServers: [] },
-  });
 });
 
 function reachOf(address: ListenAddress, process = 0, advertise: string | null = null) {

@@ -39,25 +39,6 @@ test('ice servers are told as links, those with a password with it, and one of a
     assert.throws(() => load([`media.ice_servers=${bad}`]), SettingsError, bad);
 });
 
-test('a server that starts its media process needs neither', () => {
-  const { media } = load([]);
-  assert.deepEqual([media.process, media.link_listen, media.link_key_file], ['child', null, null]);
-});
-
-test('variables of the environment set them, too', () => {
-  const { media } = load([], {
-    REVEILLE_MEDIA_PROCESS: 'elsewhere',
-    REVEILLE_MEDIA_LINK_LISTEN: '[::1]:8085',
-    REVEILLE_MEDIA_LINK_KEY_FILE: '/etc/reveille/link.key',
-    REVEILLE_MEDIA_LINK_SERVER: '10.0.0.5:8085',
-    REVEILLE_MEDIA_WORKERS: '3',
-    REVEILLE_MEDIA_SPARE: '0',
-  });
-  assert.deepEqual([media.process, media.workers, media.spare], ['elsewhere', 3, false]);
-  assert.deepEqual(media.link_listen, { host: '::1', port: 8085 });
-  assert.deepEqual(media.link_server, { host: '10.0.0.5', port: 8085 });
-});
-
 for (const bad of [
   'media.process=thread',
   'media.workers=-1',

@@ -196,19 +196,6 @@ test('those that die soon after their start are waited for longer each time, up 
   );
 });
 
-test('one that has served for a while is replaced at once again', async () => {
-  const scene = new MediaSupervisorScene();
-  await scene.serving();
-  for (let death = 0; death < 3; death += 1) {
-    await scene.pass(5000);
-    scene.last.die('SIGSEGV');
-    await scene.settle();
-    scene.last.listen(listeningPort);
-    await scene.settle();
-  }
-  assert.equal(scene.carriers.length, 4);
-});
-
 for (const [name, how] of [
   ['that says why', 'media.listen is taken'],
   ['that dies first', 'exit code 1: Error: a module is missing'],

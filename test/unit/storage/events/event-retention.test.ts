@@ -9,7 +9,6 @@ import {
 } from '../../../../src/storage/events/event-retention.ts';
 import { forgetEventsMs, forgetEventsSlice } from '../../../../src/storage/lmdb/store-limits.ts';
 import { openStore } from '../../../../src/storage/lmdb/open-store.ts';
-import { StoredEvents } from '../../../../src/storage/events/stored-events.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { ScriptedCommits } from '../../../support/scripted-commits.ts';
 import { closedAfter, temporaryStore } from '../../../support/temporary-store.ts';
@@ -222,12 +221,4 @@ test('forgetting runs by the clock until it is cancelled, one round at a time', 
   assert.equal(events.oldest, 3);
   cancel();
   assert.equal(clock.pendingTimers, 0);
-});
-
-test('who looks on sees what is kept', async (t) => {
-  const { store, retention, happen } = scene(t, { maxCount: 2 });
-  await happen(5);
-  await retention.forget();
-  const onlooker = new StoredEvents(store.state);
-  assert.deepEqual([onlooker.oldest, onlooker.head], [4, 5]);
 });

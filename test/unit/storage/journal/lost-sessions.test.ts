@@ -125,7 +125,6 @@ async function reopened(t: TestContext, store: Store): Promise<Store> {
 
 const openSession = openRecord.openSession as SessionId;
 const login = loginOf({ session: openSession, atMs: 100_000, epoch: 3 });
-const signalLogin = loginOf({ connection: 'signal', session: openSession });
 
 test('sessions that a crash left open are ended once, at the time they are found, each with its event', async (t) => {
   const store = temporaryStore(t);
@@ -156,29 +155,6 @@ test('sessions that a crash left open are ended once, at the time they are found
   assert.equal(events.head, head + 1);
   for (const untouched of ['ENDED', 'CLOSED'])
     assert.deepEqual(records.read(untouched as DeviceId), closedRecord, untouched);
-});
-
-test('a signal session that a crash left open ends as a signal session', async (t) => {
-  const store = temporaryStore(t);
-  const { journal, events } = openJournal(store);
-  const records = new ConnectionRecordStore(store.state, 'signal', journal);
-  records.write(device, openRecord, signalLogin);
-  await records.allCommitted();
-  assert.equal(await new LostSessions(store.state, journal, 'node-1').close('signal', everybody, 500_000), 1);
-  assert.equal(events.read(1, 1)[0]?.type, 'device.signal.offline');
-});
-
-test('more open sessions than one slice are all ended', async (t) => {
-  const store = temporaryStore(t);
-  const ids = Array.from({ length: 10_001 }, (_, i) => `device-${i}` as DeviceId);
-  await putRecords(store, Object.fromEntries(ids.map((id) => [id, openRecord])));
-  const { journal, events } = openJournal(store);
-  const after = new ConnectionRecordStore(store.state, 'sleep', journal);
-  const lost = new LostSessions(store.state, journal, 'node-1');
-  assert.equal(await lost.close('sleep', everybody, 500_000), ids.length);
-  for (const id of ids) assert.equal(after.read(id)?.openSession, null);
-  assert.equal(events.head, ids.length);
-  assert.equal(await lost.close('sleep', everybody, 600_000), 0);
 });
 
 test('ending what was left open, cut off by another crash, is finished by the next start and repeats nothing', async (t) => {

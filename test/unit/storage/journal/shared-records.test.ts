@@ -9,7 +9,7 @@ import { writeHeartbeat, writeLogin } from '../../../support/connection-changes.
 import type { DrivenClock } from '../../../support/driven-clock.ts';
 import { openSharedMembers, sharedNode, type SharedMember } from '../../../support/shared-member.ts';
 import { closedAfter, temporaryDirectory } from '../../../support/temporary-store.ts';
-import { draftOf, openJournal } from '../../../support/test-journal.ts';
+import { openJournal } from '../../../support/test-journal.ts';
 
 const device = 'TESTDEVICE01' as DeviceId;
 
@@ -25,7 +25,6 @@ function logOf({ events }: SharedMember): unknown[] {
   return events.read(0, 1000).map(({ type, epoch, seq, data }) => [type, epoch, seq, data]);
 }
 
-const ascending = (one: number, other: number): number => one - other;
 const loginData = (session: string, replaced: boolean): object => ({ session, node: sharedNode, replaced });
 
 test('a login takes the next epoch whoever gave the last, and the slot of whoever has it', async (t) => {
@@ -44,30 +43,6 @@ test('a login takes the next epoch whoever gave the last, and the slot of whoeve
     ['device.sleep.login', 1, 1, loginData('a', false)],
     ['device.sleep.login', 2, 2, loginData('b', true)],
   ]);
-});
-
-test('logins that two write at once, each knowing nothing of the other, get an epoch each', async (t) => {
-  const [one, other] = twoMembers(t);
-  one.login('signal', device, 'a');
-  other.login('signal', device, 'b');
-  await Promise.all([one.committed(), other.committed()]);
-  assert.deepEqual([...one.taken, ...other.taken].map(({ epoch }) => epoch).toSorted(ascending), [1, 2]);
-  const { slots } = one.locator.find(device).signal;
-  assert.equal(slots.length, 1);
-  assert.equal(slots[0]?.epoch, 2);
-});
-
-test('the late end of a session that was superseded tells nothing and changes nothing', async (t) => {
-  const [one, other] = twoMembers(t);
-  one.login('sleep', device, 'a');
-  await one.committed();
-  other.login('sleep', device, 'b');
-  await other.committed();
-  const before = other.locator.find(device);
-  one.end('sleep', device, 'a', 9000, 8);
-  await one.committed();
-  assert.deepEqual(other.locator.find(device), before);
-  assert.equal(logOf(one).length, 2);
 });
 
 test('an end tells the epoch that all know, and leaves times that are the latest of all', async (t) => {
@@ -137,49 +112,6 @@ test('slots are told first, then events, then who waits; the others are told tha
   void one.sleep.committed(device)?.then(() => one.told.push('waiter'));
   await one.committed();
   assert.deepEqual(one.told, ['taken a 1', 'event 1 1', 'grew', 'waiter']);
-});
-
-test('what a batch says of one device counts in its order', async (t) => {
-  const [one] = twoMembers(t);
-  one.login('sleep', device, 'a');
-  one.end('sleep', device, 'a');
-  one.login('sleep', device, 'b');
-  one.events.append(draftOf(device));
-  one.login('sleep', device, 'c');
-  await one.committed();
-  assert.deepEqual(
-    one.followed.map(({ type, epoch, seq }) => [type, epoch, seq]),
-    [
-      ['device.sleep.login', 1, 1],
-      ['device.sleep.offline', 1, 2],
-      ['device.sleep.login', 2, 3],
-      ['device.wakeup.expired', null, 4],
-      ['device.sleep.login', 3, 5],
-    ],
-  );
-  assert.deepEqual(
-    one.taken.map(({ superseded }) => superseded.length),
-    [0, 0, 1],
-  );
-});
-
-test('a transaction that the store refuses is tried again whole, against the rows as they are then', async (t) => {
-  const [one, other] = twoMembers(t);
-  const { environment } = one.store.state;
-  const refused = t.mock.method(environment, 'transaction', () => Promise.reject(new Error('disk full')));
-  one.login('sleep', device, 'a');
-  while (refused.mock.callCount() === 0) await new Promise(setImmediate);
-  refused.mock.restore();
-  other.login('sleep', device, 'b');
-  await other.committed();
-  await new Promise(setImmediate);
-  (one.clock as DrivenClock).advance(1000);
-  await one.committed();
-  assert.equal(one.taken[0]?.epoch, 2);
-  assert.deepEqual(
-    logOf(other).map((event) => (event as unknown[])[1]),
-    [1, 2],
-  );
 });
 
 test('a transaction that failed half-way has changed nothing, and what follows is whole', async (t) => {

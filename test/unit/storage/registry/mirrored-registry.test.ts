@@ -218,18 +218,6 @@ test('places are not given again, and what was changed again meanwhile is not sh
   assert.ok((mirror.unshared(1)[0]?.place ?? 0) > second.place);
 });
 
-test('an unshared change is not overwritten by what others changed before, and follows their order once it is shared', async (t) => {
-  const { mirror, writer, registry } = await sampleNode(t);
-  await writer.disableDevice(deviceId);
-  await mirror.apply(standingAt(10, rowOf({ ...sample, secret: 'theirs' })), 10);
-  registry.purge();
-  assert.equal(registry.findDevice(deviceId)?.disabled, true);
-  await mirror.apply(standingAt(11, rowOf({ ...sample, disabled: true })), 11);
-  await mirror.shared(placedAt(11, mirror.unshared(1)));
-  registry.purge();
-  assert.deepEqual(registry.findDevice(deviceId), { ...sample, disabled: true });
-});
-
 test('what others changed after it takes its place, also when it came before the change counted as shared', async (t) => {
   const { mirror, writer, registry, applied } = await sampleNode(t);
   await writer.putDevice({ ...sample, secret: 'ours' });
@@ -250,37 +238,6 @@ test('what others changed after it takes its place, also when it came before the
     'the device and the bridge',
   );
   assert.deepEqual(mirror.unshared(10), []);
-});
-
-test('of two changes of an entry the first, come back when the second is shared, does not stand here again', async (t) => {
-  const { mirror, writer, registry } = await sampleNode(t);
-  const now = (): Device | null => {
-    registry.purge();
-    return registry.findDevice(deviceId);
-  };
-  await writer.putDevice({ ...sample, secret: 'the first secret' });
-  const first = mirror.unshared(1);
-  await writer.putDevice({ ...sample, secret: 'the second secret' });
-  await mirror.apply(standingAt(10, ...first.map(({ change }) => change)), 10);
-  await mirror.shared(placedAt(10, first));
-  const second = mirror.unshared(1);
-  await mirror.shared(placedAt(11, second));
-  assert.equal(now()?.secret, 'the second secret');
-  await writer.disableDevice(deviceId);
-  assert.deepEqual(now(), { ...sample, secret: 'the second secret', disabled: true });
-});
-
-test('what others changed before a change of this node, and comes after it is shared, does not take its place', async (t) => {
-  const { mirror, writer, registry } = await sampleNode(t);
-  await writer.disableDevice(deviceId);
-  await mirror.shared(placedAt(12, mirror.unshared(1)));
-  assert.deepEqual(mirror.unshared(1), []);
-  await mirror.apply(standingAt(11, rowOf({ ...sample, secret: 'theirs before' })), 11);
-  registry.purge();
-  assert.equal(registry.findDevice(deviceId)?.disabled, true);
-  await mirror.apply(standingAt(13, rowOf({ ...sample, secret: 'theirs behind' })), 13);
-  registry.purge();
-  assert.deepEqual(registry.findDevice(deviceId), { ...sample, secret: 'theirs behind' });
 });
 
 test('what others have in a registry of NATS that was made anew counts, whatever was shared with the one before', async (t) => {
