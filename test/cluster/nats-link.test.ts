@@ -56,20 +56,6 @@ test('NATS is reached with a token in its URL, and the token is shown nowhere', 
   });
 });
 
-test('a node starts without NATS, says so, and finds it when it comes', async (t) => {
-  const server = await startNats(t);
-  await server.kill();
-  const log = new WatchedLog();
-  const link = await linkTo(t, server.url, { log });
-  assert.equal(link.isUnavailable, true);
-  assert.throws(() => link.connection, /has not been reached/);
-  await log.said(/starts without it/);
-  const isThere = linkIs(link, 'there');
-  await server.start();
-  await isThere;
-  await link.ready();
-});
-
 test('a NATS that was killed is away at once, and found again with what it had', async (t) => {
   const server = await startNats(t);
   const link = await linkTo(t, server.url);
@@ -109,17 +95,6 @@ test('a way that went silent is let go although bytes still wait to be taken', a
   await isUnavailable;
   relay.mend();
   await linkIs(link, 'there');
-});
-
-test('a node that is cut off is away while the others are not', async (t) => {
-  const server = await startNats(t);
-  const relay = await NatsRelay.open(t, server.port);
-  const [cut, whole] = [await linkTo(t, relay.url), await linkTo(t, server.url)];
-  relay.break();
-  await linkIs(cut, 'away');
-  assert.equal(whole.isUnavailable, false);
-  relay.mend();
-  await linkIs(cut, 'there');
 });
 
 test('streams with other settings are left as they are, and logged', async (t) => {

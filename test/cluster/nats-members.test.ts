@@ -7,7 +7,6 @@ import type { MemberId, MemberState } from '../../src/model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../src/model/limits.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { ObservedLeases } from '../support/observed-leases.ts';
-import { NatsRelay } from '../support/nats-relay.ts';
 import { linkIs, linkTo, memberId, statusOf, WatchedLog } from '../support/nats-scene.ts';
 import { startNats } from '../support/nats-server.ts';
 
@@ -193,33 +192,6 @@ test('a NATS that was away for a minute has lost nobody', async (t) => {
       [0, 0, 3],
     ],
   );
-});
-
-test('a member that is cut off from NATS is lost to the others, and comes back', async (t) => {
-  const server = await startNats(t);
-  const relay = await NatsRelay.open(t, server.port);
-  const cut = await Life.begin(t, relay.url, memberId('cut'));
-  const one = await Life.begin(t, server.url, memberId('one'));
-  await live([one, cut], () => one.members.isAlive(cut.member) && cut.members.isAlive(one.member));
-  relay.break();
-  await linkIs(cut.link, 'away');
-  await live([one, cut], () => one.failedOver.length === 1 && one.knows(null, cut.member));
-  assert.deepEqual([cut.failedOver, cut.members.isAlive(one.member)], [[], true]);
-  relay.mend();
-  await linkIs(cut.link, 'there');
-  await live([one, cut], () => one.members.isAlive(cut.member));
-  assert.equal(cut.reregistrations, 1);
-});
-
-test('the second of two that live under one node name says so, until the older one is gone', async (t) => {
-  const { url } = await startNats(t);
-  const older = await Life.begin(t, url, memberId('same', 'a'));
-  const newer = await Life.begin(t, url, memberId('same', 'b'));
-  const line = await newer.log.said(/two processes have the node name same/);
-  assert.deepEqual(line.fields, { node: 'same', self: newer.member, other: older.member });
-  assert.deepEqual([older.members.twin, newer.members.twin], [null, older.member]);
-  await live([newer], () => newer.members.twin === null);
-  await live([newer], () => newer.failedOver.length === 1);
 });
 
 test('a lease that is not one is passed over', async (t) => {

@@ -171,15 +171,15 @@ class ProcessMember extends AloneMember {
   }
 
   override leave(): Promise<void> {
-    return this.#workerSet.leave();
+    return this.#workerSet.peers.leave();
   }
 
   override async close(): Promise<void> {
     await this.#heartbeats?.close();
     this.#losses?.close();
     this.#shared.growth.close();
-    await this.#workerSet.leave();
-    await this.#workerSet.close();
+    await this.#workerSet.peers.leave();
+    await this.#workerSet.peers.close();
   }
 }
 

@@ -130,15 +130,6 @@ export class WorkerSet {
     return this.#coordinatorNow ?? this.#nextCoordinator(waitMs);
   }
 
-  /** Another process goes on as this member. Resolves when what was asked here is answered. */
-  leave(): Promise<void> {
-    return this.peers.leave();
-  }
-
-  close(): Promise<void> {
-    return this.peers.close();
-  }
-
   get #hostThere(): PeerHost {
     if (this.#host === null) throw new Error('nobody can ask before it is open');
     return this.#host;

@@ -69,8 +69,8 @@ export class AuditLog {
   }
 
   /**
-   * Runs `act` behind its line. Rejects with an AuditRefusal before it, and with what `act` rejects with, of which the
-   * line has nothing but the kind of the fault.
+   * Runs `act` behind its line. Rejects with an AuditRefusal before it, and with what `act` rejects with: the line tells the
+   * cause that the system or the store reports, and of another error nothing.
    */
   async record<Result>(
     intent: AuditIntent,
