@@ -1,5 +1,5 @@
 /** Live calls as text for people. Ids of devices and rooms come from outside, so control characters are escaped. */
-import type { CallJson, CallMediaJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
+import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { ageInWords } from '../shell/option-values.ts';
 import { alignColumns } from '../shell/output.ts';
 import { showable } from '../../lib/showable-text.ts';
@@ -42,7 +42,7 @@ function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
 }
 
-function mediaInWords(media: CallMediaJson): string {
+function mediaInWords(media: CallJson['media']): string {
   const { screen_width: width, screen_height: height } = media;
   if (media.no_video) return `audio only, ${media.down_audio_mt}`;
   const screen = width === null || height === null ? '' : ` ${media.video_res_mode} ${width}×${height}`;

@@ -2,7 +2,7 @@
  * The pictures and the sound of a call on the page, opened again when they are lost: by WebRTC, or where that cannot be had as
  * two streams of MJPEG, without sound.
  */
-import type { CallMediaJson } from '../../gateways/admin/call-routes.ts';
+import type { CallJson } from '../../gateways/admin/call-routes.ts';
 import type { MediaViewJson } from '../../gateways/admin/call-media-routes.ts';
 import type { MediaLinksJson } from '../../gateways/console/call-page.ts';
 import { el } from '../dom.ts';
@@ -58,7 +58,7 @@ export class CallPictures {
   }
 
   /** Once a second. `view` null: the media process does not know the call yet. */
-  check(media: CallMediaJson, view: MediaViewJson | null): void {
+  check(media: CallJson['media'], view: MediaViewJson | null): void {
     if (view !== null) this.#checkViewers(view.viewers);
     this.#openWhenDue(!media.no_video);
     this.#show(media, view);
@@ -82,7 +82,7 @@ export class CallPictures {
     if (this.#unseenChecks >= unseenChecksMax) this.#lose();
   }
 
-  #show(media: CallMediaJson, view: MediaViewJson | null): void {
+  #show(media: CallJson['media'], view: MediaViewJson | null): void {
     const { source = null, output = null, camera = null } = view ?? {};
     for (const name of ['source', 'output'] as const) this.stages[name].element.hidden = media.no_video;
     this.stages.camera.element.hidden = camera === null;

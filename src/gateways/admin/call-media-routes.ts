@@ -55,32 +55,9 @@ export async function describeCarriedCall(
 }
 
 /** A session in the media process, as JSON for operators. */
-export interface MediaViewJson {
-  readonly mode: string;
-  readonly device: boolean;
-  readonly bridge: boolean;
-  readonly viewers: number;
-  readonly source: StreamViewJson | null;
-  readonly output: StreamViewJson | null;
-  /** Video of the device. */
-  readonly camera: StreamViewJson | null;
-  /** Counts by result. */
-  readonly frames: MediaView['frames'];
-  readonly rebuilds: number;
-  readonly key_frames_asked: number;
-  readonly frame_ms: MediaView['frameMs'];
-  readonly work_ms: MediaView['workMs'];
-}
+export type MediaViewJson = ReturnType<typeof encodeMediaView>;
 
-export interface StreamViewJson {
-  readonly format: string;
-  readonly width: number | null;
-  readonly height: number | null;
-  readonly frames_per_second: number;
-  readonly bytes_per_second: number;
-}
-
-function encodeMediaView(view: MediaView): MediaViewJson {
+function encodeMediaView(view: MediaView) {
   return {
     mode: view.mode,
     device: view.hasDevice,
@@ -88,7 +65,9 @@ function encodeMediaView(view: MediaView): MediaViewJson {
     viewers: view.viewers,
     source: encodeStream(view.source),
     output: encodeStream(view.output),
+    // Video of the device.
     camera: encodeStream(view.camera),
+    // Counts by result.
     frames: view.frames,
     rebuilds: view.rebuilds,
     key_frames_asked: view.keyFramesAsked,
@@ -97,7 +76,9 @@ function encodeMediaView(view: MediaView): MediaViewJson {
   };
 }
 
-function encodeStream(stream: StreamView | null): StreamViewJson | null {
+export type StreamViewJson = NonNullable<ReturnType<typeof encodeStream>>;
+
+function encodeStream(stream: StreamView | null) {
   if (stream === null) return null;
   return {
     format: stream.format,

@@ -23,35 +23,9 @@ export interface CallLegs {
 }
 
 /** A live call session, as JSON for operators: nothing in it lets anybody into the call. */
-export interface CallJson {
-  readonly session: string;
-  readonly app_id: string;
-  readonly device_id: string;
-  readonly room_id: string;
-  readonly state: string;
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly legs: CallLegs;
-  /** `bridge`; `load`, `engine`: it would be offered to a bridge, but its pictures cannot be made; null: it does not wait. */
-  readonly waits_for: WaitsFor | null;
-  readonly media: CallMediaJson;
-}
+export type CallJson = ReturnType<typeof encodeCall>;
 
-/** The fields of the request by which it was issued, after defaults. */
-export interface CallMediaJson {
-  readonly no_video: boolean;
-  readonly up_video_mt: string;
-  readonly down_video_mt: string;
-  readonly down_video_rotation: number;
-  readonly screen_width: number | null;
-  readonly screen_height: number | null;
-  readonly video_res_mode: string;
-  readonly down_audio_mt: string;
-  readonly audio_rate: number;
-  readonly audio_channels: number;
-}
-
-export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: WaitsFor | null): CallJson {
+export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: WaitsFor | null) {
   return {
     session: session.sessionId,
     app_id: session.appId,
@@ -61,12 +35,14 @@ export function encodeCall(session: CallSession, legs: CallLegs, waitsFor: Waits
     created_at: formatTimestamp(session.createdAtMs),
     expires_at: formatTimestamp(session.expiresAtMs),
     legs,
+    // `load`, `engine`: it would be offered to a bridge, but its pictures cannot be made; null: it does not wait.
     waits_for: waitsFor,
     media: encodeMedia(session.media),
   };
 }
 
-function encodeMedia(media: CallMedia): CallMediaJson {
+/** The fields of the request by which it was issued, after defaults. */
+function encodeMedia(media: CallMedia) {
   return {
     no_video: media.noVideo,
     up_video_mt: media.upVideo,
@@ -117,7 +93,7 @@ const ticketBody = z.strictObject({ session });
 export function callRoutes(deps: CallDeps): AdminRoute[] {
   return [
     readRoute('/v1/calls', listQuery, (query) => list(deps, query)),
-    readRoute('/v1/calls/capacity', z.strictObject({}), async () => tellCapacity(deps)),
+    readRoute('/v1/calls/capacity', z.strictObject({}), async () => answerCapacity(deps)),
     changeRoute(
       '/v1/calls/end',
       endBody,
@@ -149,18 +125,15 @@ async function list(
 }
 
 /** A media process of the server, as JSON for operators. */
-export interface MediaProcessJson extends Omit<MediaCapacity, 'soundEncoders'> {
-  readonly sound_encoders: MediaCapacity['soundEncoders'];
-  /** Calls that it has room for. */
-  readonly room: number;
+export type MediaProcessJson = ReturnType<typeof encodeProcess>;
+
+/** `room`: calls that it has room for. */
+function encodeProcess({ soundEncoders, ...capacity }: MediaCapacity) {
+  return { ...capacity, sound_encoders: soundEncoders, room: roomOf(capacity) };
 }
 
-function tellCapacity({ media }: CallDeps): AdminReply {
-  const processes = media.capacity().map(({ soundEncoders, ...each }): MediaProcessJson => ({
-    ...each,
-    sound_encoders: soundEncoders,
-    room: roomOf(each),
-  }));
+function answerCapacity({ media }: CallDeps): AdminReply {
+  const processes = media.capacity().map(encodeProcess);
   return { status: 200, body: { processes, room: processes.reduce((sum, { room }) => sum + room, 0) } };
 }
 

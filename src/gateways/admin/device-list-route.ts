@@ -21,16 +21,6 @@ import { readRoute, refuse, type AdminReply, type AdminRoute } from '../ops/admi
 const deviceStates = ['online', 'asleep', 'offline', 'never'] as const;
 export type ListedState = (typeof deviceStates)[number];
 
-export interface ListedDeviceJson {
-  readonly device_id: string;
-  readonly product_id: string;
-  readonly disabled: boolean;
-  readonly expired: boolean;
-  readonly state: ListedState;
-  /** Unix seconds of the latest login, heartbeat or end that is written down; null: it was never connected. */
-  readonly last_seen_at: number | null;
-}
-
 export interface DeviceListJson {
   readonly devices: readonly ListedDeviceJson[];
   /** The `after` of the next page; null: there are no more. */
@@ -116,7 +106,9 @@ interface Known {
   readonly seenAt: number;
 }
 
-async function listDevice(deps: DeviceListRouteDeps, device: Device): Promise<ListedDeviceJson> {
+export type ListedDeviceJson = Awaited<ReturnType<typeof listDevice>>;
+
+async function listDevice(deps: DeviceListRouteDeps, device: Device) {
   const { sleep, signal } =
     deps.cluster === null ? ownConnections(deps, device) : await sharedConnections(deps.cluster, device);
   const seenAt = Math.max(sleep.seenAt, signal.seenAt);
@@ -126,6 +118,7 @@ async function listDevice(deps: DeviceListRouteDeps, device: Device): Promise<Li
     disabled: device.disabled,
     expired: isExpired(device, wallSeconds(deps.clock)),
     state: stateOf(sleep, signal),
+    // Unix seconds of the latest login, heartbeat or end that is written down; null: it was never connected.
     last_seen_at: seenAt === 0 ? null : seenAt,
   };
 }

@@ -20,8 +20,7 @@ import type { SessionHeartbeat } from '../../model/peer.ts';
 import { type ConnectionRecord, neverConnected } from '../../model/connectivity.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import { isExpired, type Device } from '../../model/registry.ts';
-import { wireEvent, type WireEvent } from './event-query.ts';
-import type { EventSource } from './event-pages.ts';
+import { wireEvent } from './event-query.ts';
 
 export interface DeviceRoutesDeps extends DisconnectDeps {
   readonly registry: RegistryReader;
@@ -51,12 +50,12 @@ async function describe(deps: DeviceRoutesDeps, query: URLSearchParams): Promise
   const deviceId = parseDeviceId(query.get('device_id') ?? '');
   if (deviceId === null) return refuse(400, 'device_id: 1-255 bytes of valid UTF-8');
   await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
-  const { registry, directory, cluster, events } = deps;
+  const { registry, directory, cluster, events, clock } = deps;
   const device = registry.findDevice(deviceId);
   if (device === null) return missingEntry({ kind: 'device', id: deviceId });
   const connections =
     cluster === null ? observe(deps, deviceId) : await observeTogether(cluster, directory, deviceId);
-  const body: DeviceStatus = describeDevice({ device, events, nowMs: deps.clock.wallMs(), ...connections });
+  const body = describeDevice(device, connections, events.recentOf(deviceId), clock.wallMs());
   return { status: 200, body };
 }
 
@@ -123,39 +122,8 @@ function observed(row: SharedConnection, heartbeat: Heartbeat): ObservedConnecti
   return { record, isHeld, heartbeatAt: isHeld ? heartbeat.heartbeatAt : 0 };
 }
 
-export interface DeviceStatus {
-  /** Wall clock of the answering process in milliseconds: ages are counted from it. */
-  readonly now_ms: number;
-  readonly device: {
-    readonly device_id: string;
-    readonly product_id: string;
-    readonly disabled: boolean;
-    readonly expires_at: number | null;
-    readonly expired: boolean;
-  };
-  readonly signal: ConnectionStatus;
-  readonly sleep: ConnectionStatus;
-  /** Its latest events, newest first. */
-  readonly transitions: readonly WireEvent[];
-}
-
-export interface ConnectionStatus {
-  /** `lost`: it was open when the server died; the next start ends it. */
-  readonly state: 'open' | 'closed' | 'lost' | 'never';
-  /** The session that is open or lost. */
-  readonly session: string | null;
-  readonly epoch: number;
-  /** The node that has, or had, the latest session; null: not known any more. */
-  readonly node: string | null;
-  /** Why the latest session ended; null: it did not, or it is not known any more. */
-  readonly reason: string | null;
-  readonly last_login_at: number | null;
-  readonly last_heartbeat_at: number | null;
-  readonly last_offline_at: number | null;
-}
-
 /** One connection as the member that holds it sees it. */
-export interface ObservedConnection {
+interface ObservedConnection {
   readonly record: ConnectionRecord | null;
   /** A member holds its socket now. */
   readonly isHeld: boolean;
@@ -163,20 +131,18 @@ export interface ObservedConnection {
   readonly heartbeatAt: number;
 }
 
-export interface StatusSources {
-  readonly device: Device;
-  readonly signal: ObservedConnection;
-  readonly sleep: ObservedConnection;
-  readonly events: Pick<EventSource, 'recentOf'>;
-  readonly nowMs: number;
-}
+export type DeviceStatus = ReturnType<typeof describeDevice>;
 
-export function describeDevice(sources: StatusSources): DeviceStatus {
-  const { device, signal, sleep, nowMs } = sources;
-  const { deviceId, productId, disabled, expiresAt } = device;
-  const expired = isExpired(device, Math.floor(nowMs / 1000));
-  const latest = sources.events.recentOf(deviceId);
+/** `transitions`: its latest events, newest first. */
+function describeDevice(
+  { deviceId, productId, disabled, expiresAt }: Device,
+  { signal, sleep }: Record<ConnectionKind, ObservedConnection>,
+  latest: readonly LoggedEvent[],
+  nowMs: number,
+) {
+  const expired = isExpired({ expiresAt }, Math.floor(nowMs / 1000));
   return {
+    // Wall clock of the answering process: ages are counted from it.
     now_ms: nowMs,
     device: { device_id: deviceId, product_id: productId, disabled, expires_at: expiresAt, expired },
     signal: describeConnection(signal, latest, 'device.signal.'),
@@ -185,20 +151,25 @@ export function describeDevice(sources: StatusSources): DeviceStatus {
   };
 }
 
+export type ConnectionStatus = ReturnType<typeof describeConnection>;
+
 function describeConnection(
   observed: ObservedConnection,
   latest: readonly LoggedEvent[],
   types: 'device.signal.' | 'device.sleep.',
-): ConnectionStatus {
+) {
   const record = observed.record ?? neverConnected;
   const { epoch, openSession, lastLoginAt, lastHeartbeatAt, lastOfflineAt } = record;
   const event = latest.find((each) => each.epoch === epoch && each.type.startsWith(types));
   const data = event?.data as { readonly node?: string; readonly reason?: string } | undefined;
   return {
     state: stateOf(record, observed.isHeld),
+    // The session that is open or lost.
     session: openSession,
     epoch,
+    // The node that has, or had, the latest session; null: not known any more.
     node: data?.node ?? null,
+    // Why the latest session ended; null: it did not, or it is not known any more.
     reason: openSession === null ? (data?.reason ?? null) : null,
     last_login_at: lastLoginAt,
     last_heartbeat_at: observed.heartbeatAt || lastHeartbeatAt,
@@ -206,7 +177,11 @@ function describeConnection(
   };
 }
 
-function stateOf({ epoch, openSession }: ConnectionRecord, isHeld: boolean): ConnectionStatus['state'] {
+/** `lost`: it was open when the server died; the next start ends it. */
+function stateOf(
+  { epoch, openSession }: ConnectionRecord,
+  isHeld: boolean,
+): 'open' | 'closed' | 'lost' | 'never' {
   if (epoch === 0) return 'never';
   if (openSession === null) return 'closed';
   return isHeld ? 'open' : 'lost';

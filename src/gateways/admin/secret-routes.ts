@@ -17,14 +17,6 @@ import { operatorNameForm, opsRoles, type Operator } from '../../model/audit.ts'
 import type { Operators } from '../ops/operators.ts';
 import type { OpsTokenRefusal, StoredOpsToken } from '../../storage/keys/ops-token-file.ts';
 
-export interface TokenKeyJson {
-  readonly kid: string;
-  /** Unix seconds; null: not recorded when it was made. */
-  readonly created_at: number | null;
-  /** The others still verify, but no longer sign. */
-  readonly signs: boolean;
-}
-
 export interface TokenKeyListing {
   readonly keys: readonly TokenKeyJson[];
 }
@@ -57,8 +49,12 @@ export function tokenKeyRoutes(live: Keys): AdminRoute[] {
   ];
 }
 
-/** `keys`: the one that signs first. */
-function encodeTokenKeys(keys: readonly StoredTokenKey[]): TokenKeyJson[] {
+export type TokenKeyJson = ReturnType<typeof encodeTokenKeys>[number];
+
+/**
+ * `keys`: the one that signs first; the others still verify. `created_at`: Unix seconds; null: not recorded when it was made.
+ */
+function encodeTokenKeys(keys: readonly StoredTokenKey[]) {
   return keys.map(({ kid, createdAtS }, i) => ({ kid, created_at: createdAtS, signs: i === 0 }));
 }
 
@@ -86,15 +82,8 @@ async function retire(live: Keys, kid: string): Promise<AdminReply> {
   return refuse(left.error === 'last' ? 409 : 404, retireRefusals[left.error](kid));
 }
 
-export interface OpsTokenJson extends Operator {
-  /** Unix seconds; null: not recorded when it was made. */
-  readonly created_at: number | null;
-  /** Unix seconds; null: never. */
-  readonly last_used_at: number | null;
-}
-
 export interface OpsTokenListing {
-  readonly tokens: readonly OpsTokenJson[];
+  readonly tokens: ReturnType<typeof encodeOpsTokens>;
 }
 
 export interface FreshOpsTokenJson extends Operator {
@@ -127,7 +116,8 @@ export function opsTokenRoutes(live: Live): AdminRoute[] {
   ];
 }
 
-function encodeOpsTokens(tokens: readonly StoredOpsToken[]): OpsTokenJson[] {
+/** Unix seconds; null: not recorded when it was made, or never used. */
+function encodeOpsTokens(tokens: readonly StoredOpsToken[]) {
   return tokens.map(({ name, role, createdAtS, lastUsedAtS }) => {
     return { name, role, created_at: createdAtS, last_used_at: lastUsedAtS };
   });

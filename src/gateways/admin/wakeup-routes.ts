@@ -19,47 +19,7 @@ import type { LoggedEvent } from '../../model/events.ts';
 import type { KnownWakeup, RefusedWakeup } from '../../model/wakeup.ts';
 import { refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import { findPlace, isWanted, sliceEvents, type EventSource } from './event-pages.ts';
-import { wireEvent, type WireEvent } from './event-query.ts';
-
-export interface WakeupJson {
-  readonly app_id: string;
-  readonly device_id: string;
-  readonly status: string;
-  readonly begun_at: string;
-  /** Null: it was answered 50402. */
-  readonly accepted_at: string | null;
-  readonly completed_at: string | null;
-  readonly woke_after_ms: number | null;
-  readonly already_online: boolean;
-  readonly cause: string | null;
-  /** 16 hexadecimal digits; null: the wakeup that it repeats is no longer known. */
-  readonly packet: string | null;
-  /** The request id of the wakeup that this one repeated; null: it is no repeat. */
-  readonly repeat_of: string | null;
-}
-
-export interface RefusedWakeupJson {
-  readonly at: string;
-  /** Null: a text that is no application id. */
-  readonly app_id: string | null;
-  /** False: the request only said that it was of this application. */
-  readonly proven: boolean;
-  readonly device_id: string | null;
-  readonly code: number;
-  readonly reason: string;
-}
-
-export interface WakeupsAnswer {
-  readonly request_id: string;
-  /** The latest first. */
-  readonly wakeups: readonly WakeupJson[];
-  /** In the order of the log. */
-  readonly events: readonly WireEvent[];
-  /** The latest first. */
-  readonly refused: readonly RefusedWakeupJson[];
-  /** Members that did not answer: what they have refused is missing. */
-  readonly silent: readonly string[];
-}
+import { wireEvent } from './event-query.ts';
 
 export interface WakeupsQuery {
   readonly requestId: RequestId;
@@ -95,34 +55,46 @@ async function describeWakeups(
   source: EventSource,
   query: WakeupsQuery,
   { wakeups, refused, silent }: WakeupsFound,
-): Promise<WakeupsAnswer> {
+) {
   const events = await findEvents(source, query, wakeups);
   return {
     request_id: query.requestId,
+    // The latest first, as are the refused ones; events are in the order of the log.
     wakeups: wakeups.map(encodeWakeup),
     events: events.map(wireEvent),
     refused: refused.map(encodeRefused),
+    // Members that did not answer: what they have refused is missing.
     silent,
   };
 }
 
-function encodeWakeup({ appId, record }: KnownWakeup): WakeupJson {
+export type WakeupsAnswer = Awaited<ReturnType<typeof describeWakeups>>;
+
+export type WakeupJson = ReturnType<typeof encodeWakeup>;
+
+function encodeWakeup({ appId, record }: KnownWakeup) {
   return {
     app_id: appId,
     device_id: record.deviceId,
     status: record.status,
     begun_at: formatTimestamp(record.begunAtMs),
+    // Null: it was answered 50402.
     accepted_at: timestampOrNull(record.acceptedAtMs),
     completed_at: timestampOrNull(record.completedAtMs),
     woke_after_ms: record.wokeAfterMs,
     already_online: record.alreadyOnline,
     cause: record.cause,
+    // 16 hexadecimal digits; null: the wakeup that it repeats is no longer known.
     packet: record.packet,
+    // The request id of the wakeup that this one repeated; null: it is no repeat.
     repeat_of: record.repeatOf ?? null,
   };
 }
 
-function encodeRefused({ atMs, appId, isProven, deviceId, code, reason }: RefusedWakeup): RefusedWakeupJson {
+export type RefusedWakeupJson = ReturnType<typeof encodeRefused>;
+
+/** `app_id` null: a text that is no application id; `proven` false: the request only said that it was of this application. */
+function encodeRefused({ atMs, appId, isProven, deviceId, code, reason }: RefusedWakeup) {
   return { at: formatTimestamp(atMs), app_id: appId, proven: isProven, device_id: deviceId, code, reason };
 }
 

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectionsText, statusJson, statusText } from '../../../../src/cli/api/status-view.ts';
 import type { ConnectionStatus, DeviceStatus } from '../../../../src/gateways/admin/device-routes.ts';
+import type { DeviceId, ProductId, SessionId } from '../../../../src/model/ids.ts';
 
 const nowS = Date.UTC(2026, 10, 20, 8, 30, 0) / 1000;
 
 const online: ConnectionStatus = {
   state: 'open',
-  session: 'session-1',
+  session: 'session-1' as SessionId,
   epoch: 7,
   node: 'node-1',
   reason: null,
@@ -30,8 +31,8 @@ function statusOf(overrides: Partial<DeviceStatus> = {}): DeviceStatus {
   return {
     now_ms: nowS * 1000,
     device: {
-      device_id: 'DOOR-1',
-      product_id: 'doorbell',
+      device_id: 'DOOR-1' as DeviceId,
+      product_id: 'doorbell' as ProductId,
       disabled: false,
       expires_at: null,
       expired: false,
@@ -86,7 +87,7 @@ test('transitions stand newest first, each with time, age, what and why', () => 
     id: 'e',
     type: 'device.signal.offline',
     at: '2026-11-20T08:29:00.500+00:00',
-    device_id: 'DOOR-1',
+    device_id: 'DOOR-1' as DeviceId,
     seq: 9,
     epoch: 6,
     data: { reason: 'heartbeat_timeout', session: 's', node: 'node-1' },
@@ -113,7 +114,7 @@ test('for machines every time is in Unix seconds and in ISO 8601, under the same
   assert.deepEqual(json.signal, {
     is_online: true,
     state: 'open',
-    session: 'session-1',
+    session: 'session-1' as SessionId,
     epoch: 7,
     node: 'node-1',
     reason: null,

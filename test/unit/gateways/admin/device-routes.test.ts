@@ -3,12 +3,7 @@ import assert from 'node:assert/strict';
 import type { AdminReply } from '../../../../src/gateways/ops/admin-route.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import {
-  type DeviceStatus,
-  deviceRoutes,
-  describeDevice,
-  type StatusSources,
-} from '../../../../src/gateways/admin/device-routes.ts';
+import { type DeviceStatus, deviceRoutes } from '../../../../src/gateways/admin/device-routes.ts';
 import { askRoute } from '../../../support/ask-route.ts';
 import { DraftedEventLog, signalOffline, sleepLogin } from '../../../support/drafted-event-log.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
@@ -110,9 +105,6 @@ test('an unknown device is 404 and named, a missing or too long id is 400', asyn
     assert.equal((await scene.ask(query)).status, 400);
 });
 
-const nowMs = 1_000_500;
-const device = new FakeRegistry().addDevice({});
-
 const openRecord: ConnectionRecord = {
   ...neverConnected,
   epoch: 4,
@@ -121,53 +113,45 @@ const openRecord: ConnectionRecord = {
   openSession: 'session-1' as SessionId,
 };
 const closedRecord: ConnectionRecord = { ...openRecord, openSession: null, lastOfflineAt: 990 };
-const unheld = { isHeld: false, heartbeatAt: 0 };
 
-function describe(overrides: Partial<StatusSources>): DeviceStatus {
-  const nothing = { record: null, ...unheld };
-  const events = new DraftedEventLog();
-  return describeDevice({ device, signal: nothing, sleep: nothing, events, nowMs, ...overrides });
-}
-
-test('a device that never came is nowhere', () => {
-  const { signal, sleep, transitions } = describe({});
+test('a device that never came is nowhere', async () => {
+  const { signal, sleep, transitions } = await new Scene().status();
   assert.deepEqual([signal.state, sleep.state, signal.epoch, transitions], ['never', 'never', 0, []]);
 });
 
-test('a held session is open, with the heartbeat its socket saw and the node its login told', () => {
-  const events = new DraftedEventLog();
-  events.append(sleepLogin({ epoch: 3 }), sleepLogin({ epoch: 4 }));
-  const { sleep } = describe({ sleep: { record: openRecord, isHeld: true, heartbeatAt: 999 }, events });
+test('a session that a killed server left open is lost, on the node its login told', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin({ epoch: 3 }), sleepLogin({ epoch: 4 }));
+  scene.sleepRecords.records.set(testDevice, openRecord);
+  const { sleep } = await scene.status();
   assert.deepEqual(sleep, {
-    state: 'open',
+    state: 'lost',
     session: 'session-1',
     epoch: 4,
     node: 'node-1',
     reason: null,
     last_login_at: 900,
-    last_heartbeat_at: 999,
+    last_heartbeat_at: 950,
     last_offline_at: null,
   });
 });
 
-test('an ended session tells why, if that is still known', () => {
-  const events = new DraftedEventLog();
-  events.append(signalOffline({ epoch: 4 }), sleepLogin({ epoch: 4 }));
-  const { signal } = describe({ signal: { record: closedRecord, ...unheld }, events });
+test('an ended session tells why, if that is still known', async () => {
+  const scene = new Scene();
+  scene.events.append(signalOffline({ epoch: 4 }), sleepLogin({ epoch: 4 }));
+  scene.signalRecords.records.set(testDevice, closedRecord);
+  const { signal } = await scene.status();
   assert.deepEqual([signal.state, signal.reason, signal.session], ['closed', 'heartbeat_timeout', null]);
-  const later = describe({ signal: { record: { ...closedRecord, epoch: 5 }, ...unheld }, events });
-  assert.deepEqual([later.signal.reason, later.signal.node], [null, null], 'an older epoch tells nothing');
+  scene.signalRecords.records.set(testDevice, { ...closedRecord, epoch: 5 });
+  const { signal: later } = await scene.status();
+  assert.deepEqual([later.reason, later.node], [null, null], 'an older epoch tells nothing');
 });
 
-test('a session that a killed server left open is not called open', () => {
-  assert.equal(describe({ sleep: { record: openRecord, ...unheld } }).sleep.state, 'lost');
-});
-
-test('transitions are as backends read them, newest first, and expiry is judged at that moment', () => {
-  const events = new DraftedEventLog();
-  events.append(sleepLogin(), signalOffline());
-  const expiring = { ...device, expiresAt: 1000 };
-  const { transitions, device: told } = describe({ events, device: expiring });
+test('transitions are as backends read them, newest first, and expiry is judged at that moment', async () => {
+  const scene = new Scene();
+  scene.events.append(sleepLogin(), signalOffline());
+  scene.registry.addDevice({ expiresAt: 1000 });
+  const { transitions, device: told } = await scene.status();
   assert.deepEqual(
     transitions.map(({ type, seq }) => [type, seq]),
     [
