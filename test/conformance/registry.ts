@@ -73,7 +73,7 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     const { reader, writer, settled } = await founded(await make(t));
     for (const disabled of [true, false, true]) {
       assert.notEqual(reader.findDevice(deviceId)?.disabled, disabled);
-      await writer.disableDevice(deviceId, disabled);
+      await writer.update('device', deviceId, (device) => ({ ...device, disabled }));
       await settled();
       assert.deepEqual(reader.findDevice(deviceId), { ...device, disabled });
       assert.deepEqual(reader.peekDevice(deviceId), { ...device, disabled });
@@ -86,7 +86,10 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     const [revoked, rotated] = [await granted(seen), await granted(seen)];
     await settled();
     assert.equal(reader.findCredential(revoked.accessKeyId)?.revoked, false);
-    await writer.revokeCredential(revoked.accessKeyId);
+    await writer.update('credential', revoked.accessKeyId, (credential) => ({
+      ...credential,
+      revoked: true,
+    }));
     const fresh = await writer.rotateCredential(rotated.accessKeyId, 1_900_000_000);
     assert.ok(fresh.ok);
     await settled();
@@ -100,7 +103,7 @@ export function registryConformance(name: string, make: (t: Ending) => Promise<S
     await writer.put('bridge', bridge);
     await settled();
     assert.deepEqual(reader.findBridges(keySha256), [bridge]);
-    await writer.revokeBridge(bridge.bridgeId);
+    await writer.update('bridge', bridge.bridgeId, (bridge) => ({ ...bridge, revoked: true }));
     await settled();
     assert.deepEqual(reader.findBridges(keySha256), [{ ...bridge, revoked: true }]);
     const other = 'cd'.repeat(32);

@@ -255,7 +255,7 @@ async function writeDevice(
   { deviceId, kind }: DeviceChangeFact,
   secret: string,
 ): Promise<Outcome> {
-  if (kind === 'removed') return { isChanged: (await writer.removeDevice(deviceId)).ok, secret: null };
+  if (kind === 'removed') return { isChanged: (await writer.remove('device', deviceId)).ok, secret: null };
   let isChanged = false;
   const changed = await writer.changeDevice(deviceId, (before) => {
     const after: Device =

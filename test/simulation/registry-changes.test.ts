@@ -32,7 +32,9 @@ test('what a coordinator has changed and not lived to tell is known to its worke
       worker.life?.member.context.registry.findDevice(deviceId)?.disabled;
     assert.equal(known(), false, 'it is kept from now on');
     site.weather.isFair = false;
-    void coordinator.life?.member.change(({ writer }) => writer.disableDevice(deviceId));
+    void coordinator.life?.member.change(({ writer }) =>
+      writer.update('device', deviceId, (device) => ({ ...device, disabled: true })),
+    );
     await site.timeline.pass(20);
     assert.equal(coordinator.life, null, 'it has died with its commit');
     assert.equal(known(), false, 'nobody has told it');

@@ -22,7 +22,7 @@ import {
 } from '../ops/admin-route.ts';
 
 export interface DeviceChangeDeps {
-  readonly writer: Pick<RegistryWriter, 'putDevice' | 'disableDevice' | 'changeDevice' | 'removeDevice'>;
+  readonly writer: Pick<RegistryWriter, 'putDevice' | 'changeDevice' | 'update' | 'remove'>;
   readonly rules: EntryRules;
   /** Called after every change of a device: ends the sessions and calls that it may no longer have. */
   changed(): void;
@@ -75,7 +75,7 @@ export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
       z.strictObject({ device_id: deviceIdField }),
       { action: 'device.remove', asked: ['device_id'] },
       async (body) => {
-        const removed = await deps.writer.removeDevice(body.device_id);
+        const removed = await deps.writer.remove('device', body.device_id);
         deps.changed();
         return deviceReply(removed, false);
       },
@@ -94,9 +94,9 @@ async function addDevice(deps: DeviceChangeDeps, body: z.output<typeof deviceBod
 /** A disabled device is one that does not exist, so its sessions and its calls end. */
 async function disableDevice(
   deps: DeviceChangeDeps,
-  body: z.output<typeof disableBody>,
+  { device_id: id, disabled }: z.output<typeof disableBody>,
 ): Promise<AdminReply> {
-  const changed = await deps.writer.disableDevice(body.device_id, body.disabled);
+  const changed = await deps.writer.update('device', id, (device) => ({ ...device, disabled }));
   deps.changed();
   return deviceReply(changed, false);
 }

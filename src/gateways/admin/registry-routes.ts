@@ -1,16 +1,21 @@
-/** Changes of the registry by an operator, entry by entry. Those of credentials are here. */
+/** Changes of the registry by an operator, entry by entry. Those of credentials and bridges are here. */
 import { z } from 'zod';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import type { Result } from '../../lib/result.ts';
 import type { AccessKeyId, ApplicationId } from '../../model/ids.ts';
 import { momentTooFar } from '../../model/device-terms.ts';
 import { unixSecondsMax } from '../../model/provisioning-limits.ts';
-import { permissions, type Credential } from '../../model/registry.ts';
+import { permissions, type Bridge, type Credential } from '../../model/registry.ts';
 import type { MissingEntry } from '../../storage/registry/entry-changes.ts';
-import { writeEntry } from '../../storage/registry/registry-entry.ts';
-import type { RegistryWriter } from '../../storage/registry/registry-write.ts';
-import { changeRoute, missingEntry, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
-import { bridgeRoutes } from './bridge-routes.ts';
+import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts';
+import { generateBridgeKey, type RegistryWriter } from '../../storage/registry/registry-write.ts';
+import {
+  changeRoute,
+  missingEntry,
+  refuseEntry,
+  type AdminReply,
+  type AdminRoute,
+} from '../ops/admin-route.ts';
 import { deviceChangeRoutes, type DeviceChangeDeps } from './device-changes.ts';
 import { entryRoutes, type EntryChangeDeps } from './entry-routes.ts';
 
@@ -57,20 +62,23 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
     ),
     changeRoute(
       '/v1/credential/revoke',
-      z.strictObject({ access_key_id: accessKeyId }),
+      credentialName,
       { action: 'credential.revoke', asked: ['access_key_id'] },
-      (body) => revokeCredential(deps, body),
+      async ({ access_key_id: id }) => {
+        const revoked = await deps.writer.update('credential', id, (credential) => ({
+          ...credential,
+          revoked: true,
+        }));
+        return endedReply(deps, revoked, { revoked: id });
+      },
     ),
     changeRoute(
       '/v1/credential/remove',
-      z.strictObject({ access_key_id: accessKeyId }),
+      credentialName,
       { action: 'credential.remove', asked: ['access_key_id'] },
-      async (body) => {
-        const removed = await deps.writer.remove('credential', body.access_key_id);
-        deps.forgetDerivedKeys();
-        return removed.ok
-          ? { status: 200, body: { removed: body.access_key_id } }
-          : missingEntry(removed.error);
+      async ({ access_key_id: id }) => {
+        const removed = await deps.writer.remove('credential', id);
+        return endedReply(deps, removed, { removed: id });
       },
     ),
   ];
@@ -82,6 +90,7 @@ const credentialBody = z.strictObject({
   not_before: unixSeconds,
   not_after: unixSeconds,
 });
+const credentialName = z.strictObject({ access_key_id: accessKeyId });
 const rotateBody = z.strictObject({
   access_key_id: accessKeyId,
   grace_s: z.number().int().nonnegative().default(dayS),
@@ -109,13 +118,14 @@ async function rotateCredential(
   return credentialReply(deps, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
 }
 
-async function revokeCredential(
-  deps: RegistryChangeDeps,
-  body: { access_key_id: AccessKeyId },
-): Promise<AdminReply> {
-  const revoked = await deps.writer.revokeCredential(body.access_key_id);
-  deps.forgetDerivedKeys();
-  return revoked.ok ? { status: 200, body: { revoked: body.access_key_id } } : missingEntry(revoked.error);
+/** It is refused from now on. */
+function endedReply(
+  { forgetDerivedKeys }: RegistryChangeDeps,
+  outcome: Result<Credential, MissingEntry>,
+  body: object,
+): AdminReply {
+  forgetDerivedKeys();
+  return outcome.ok ? { status: 200, body } : missingEntry(outcome.error);
 }
 
 function credentialReply(
@@ -126,4 +136,53 @@ function credentialReply(
   deps.forgetDerivedKeys();
   if (!outcome.ok) return missingEntry(outcome.error);
   return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
+}
+
+const bridgeBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
+const bridgeRemoveBody = z.strictObject({ bridge_id: z.string().min(1) });
+const bridgeRevokeBody = z.strictObject({ bridge_id: z.string().min(1), revoked: z.boolean().default(true) });
+
+/**
+ * `POST /v1/bridge/add` makes a bridge with a random key, which is answered once and stored as its hash only;
+ * `POST /v1/bridge/revoke` refuses its key from now on, or with `revoked` false accepts it again; `POST /v1/bridge/remove`
+ * forgets it.
+ */
+function bridgeRoutes(deps: RegistryChangeDeps): AdminRoute[] {
+  return [
+    changeRoute(
+      '/v1/bridge/add',
+      bridgeBody,
+      { action: 'bridge.add', asked: ['bridge_id', 'app_ids'] },
+      (body) => addBridge(deps, body),
+    ),
+    changeRoute(
+      '/v1/bridge/revoke',
+      bridgeRevokeBody,
+      { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
+      async ({ bridge_id: id, revoked }) =>
+        bridgeReply(deps, await deps.writer.update('bridge', id, (bridge) => ({ ...bridge, revoked }))),
+    ),
+    changeRoute(
+      '/v1/bridge/remove',
+      bridgeRemoveBody,
+      { action: 'bridge.remove', asked: ['bridge_id'] },
+      async ({ bridge_id: id }) => bridgeReply(deps, await deps.writer.remove('bridge', id)),
+    ),
+  ];
+}
+
+async function addBridge(deps: RegistryChangeDeps, body: z.output<typeof bridgeBody>): Promise<AdminReply> {
+  const { key, keySha256 } = generateBridgeKey();
+  const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
+  if (!parsed.ok) return refuseEntry(parsed.error);
+  const added = await deps.writer.put('bridge', parsed.value);
+  if (!added.ok) return missingEntry(added.error);
+  deps.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
+}
+
+function bridgeReply(deps: RegistryChangeDeps, changed: Result<Bridge, MissingEntry>): AdminReply {
+  if (!changed.ok) return missingEntry(changed.error);
+  deps.changed();
+  return { status: 200, body: { bridge: writeEntry('bridge', changed.value) } };
 }

@@ -8,14 +8,8 @@ import { SerialQueue } from '../../lib/queues.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { SystemClock } from '../../lib/system-clock.ts';
 import type { DecidedChanges, DeviceReads, DeviceRegistry } from '../../core/ports/device-registry.ts';
-import type { AccessKeyId, ApplicationId, BridgeId, DeviceId } from '../../model/ids.ts';
-import {
-  type Bridge,
-  type Credential,
-  type Device,
-  type Grant,
-  hashBridgeKey,
-} from '../../model/registry.ts';
+import type { AccessKeyId, ApplicationId, DeviceId } from '../../model/ids.ts';
+import { type Credential, type Device, type Grant, hashBridgeKey } from '../../model/registry.ts';
 import { registryNotices, type DeviceChange } from '../../model/state/registry-event.ts';
 import type { EntryOf, KindName } from './registry-kinds.ts';
 import { findMissing, type MissingEntry, type UsedKind } from './entry-changes.ts';
@@ -82,11 +76,6 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** Disabled, it is answered like one that does not exist; with `disabled` false it is there again. */
-  disableDevice(deviceId: DeviceId, disabled = true): Promise<Result<Device, MissingEntry>> {
-    return this.#update('device', deviceId, (device) => ({ ...device, disabled }));
-  }
-
   /** `change` may have it of another product; missing: the device, or that product. */
   changeDevice(
     deviceId: DeviceId,
@@ -97,15 +86,6 @@ export class RegistryWriter implements DeviceRegistry {
       return before === null
         ? fail({ kind: 'device', id: deviceId })
         : this.#putChecked('device', change(before));
-    });
-  }
-
-  removeDevice(deviceId: DeviceId): Promise<Result<Device, MissingEntry>> {
-    return this.#change(() => {
-      const before = this.#tables.find('device', deviceId);
-      if (before === null) return fail({ kind: 'device', id: deviceId });
-      this.#putDevice({ deviceId, before, after: null }, null);
-      return succeed(before);
     });
   }
 
@@ -130,25 +110,32 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** It is refused from now on and cannot be taken back; keys derived from it are the caller's to drop. */
-  revokeCredential(accessKeyId: AccessKeyId): Promise<Result<Credential, MissingEntry>> {
-    return this.#update('credential', accessKeyId, (credential) => ({ ...credential, revoked: true }));
-  }
-
-  /** Revoked, its key opens nothing; with `revoked` false it does again. Bridges that are connected are the caller's to close. */
-  revokeBridge(bridgeId: BridgeId, revoked = true): Promise<Result<Bridge, MissingEntry>> {
-    return this.#update('bridge', bridgeId, (bridge) => ({ ...bridge, revoked }));
-  }
-
-  /** Of a kind that nothing refers to. Keys derived from a credential are the caller's to drop, and connections of a bridge. */
-  remove<Kind extends 'bridge' | 'credential'>(
+  /**
+   * The entry refers to what it referred to before; missing: the entry. Sessions, bridges and derived keys that lose their
+   * right by it are the caller's to end.
+   */
+  update<Kind extends KindName>(
     kind: Kind,
     id: string,
+    change: (entry: EntryOf[Kind]) => EntryOf[Kind],
   ): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => {
       const entry = this.#tables.find(kind, id);
       if (entry === null) return fail({ kind, id });
-      this.#tables.remove(kind, id);
+      const changed = change(entry);
+      this.#put(kind, changed);
+      return succeed(changed);
+    });
+  }
+
+  /** Of an entry that nothing refers to; otherwise as `update`. */
+  remove<Kind extends KindName>(kind: Kind, id: string): Promise<Result<EntryOf[Kind], MissingEntry>> {
+    return this.#change(() => {
+      const entry = this.#tables.find(kind, id);
+      if (entry === null) return fail({ kind, id });
+      if (kind === 'device')
+        this.#putDevice({ deviceId: id as DeviceId, before: entry as Device, after: null }, null);
+      else this.#tables.remove(kind, id);
       return succeed(entry);
     });
   }
@@ -164,20 +151,6 @@ export class RegistryWriter implements DeviceRegistry {
   /** `act` in one transaction of the registry. */
   transact<Result>(act: (tables: RegistryTables) => Result): Promise<Result> {
     return this.#change(() => act(this.#tables));
-  }
-
-  #update<Kind extends KindName>(
-    kind: Kind,
-    id: string,
-    change: (entry: EntryOf[Kind]) => EntryOf[Kind],
-  ): Promise<Result<EntryOf[Kind], MissingEntry>> {
-    return this.#change(() => {
-      const entry = this.#tables.find(kind, id);
-      if (entry === null) return fail({ kind, id });
-      const changed = change(entry);
-      this.#put(kind, changed);
-      return succeed(changed);
-    });
   }
 
   #putChecked<Kind extends KindName>(kind: Kind, entry: EntryOf[Kind]): Result<EntryOf[Kind], MissingEntry> {

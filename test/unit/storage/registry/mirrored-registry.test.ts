@@ -179,9 +179,12 @@ test('changes made here are noted in their order with the bytes of their rows, o
   const { mirror, writer } = await sampleNode(t);
   let told = 0;
   const cancel = mirror.follow(() => (told += 1));
-  await writer.disableDevice(deviceId);
+  await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   await writer.putDevice({ ...sample, deviceId: 'NEW' as DeviceId });
-  await writer.revokeCredential('AKTEST' as AccessKeyId);
+  await writer.update('credential', 'AKTEST' as AccessKeyId, (credential) => ({
+    ...credential,
+    revoked: true,
+  }));
   await writer.putDevice({ ...sample, disabled: true, secret: 'other' });
   cancel();
   await writer.putDevice({ ...sample, disabled: true, secret: 'other' });
@@ -198,30 +201,30 @@ test('changes made here are noted in their order with the bytes of their rows, o
 test('a change that changes nothing, or is refused, is not noted', async (t) => {
   const { mirror, writer } = await sampleNode(t);
   await writer.putDevice(sample);
-  await writer.disableDevice(deviceId, false);
+  await writer.update('device', deviceId, (device) => ({ ...device, disabled: false }));
   assert.ok(!(await writer.putDevice({ ...sample, productId: 'gone' as ProductId })).ok);
   assert.deepEqual(mirror.unshared(10), []);
 });
 
 test('places are not given again, and what was changed again meanwhile is not shared yet', async (t) => {
   const { mirror, writer } = await sampleNode(t);
-  await writer.disableDevice(deviceId);
+  await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   const [first] = mirror.unshared(1);
   assert.ok(first !== undefined);
-  await writer.disableDevice(deviceId, false);
+  await writer.update('device', deviceId, (device) => ({ ...device, disabled: false }));
   await mirror.shared(placedAt(2, [first]));
   const [second] = mirror.unshared(10);
   assert.ok(second !== undefined && second.place > first.place);
   await mirror.shared(placedAt(3, [second, second]));
   assert.deepEqual(mirror.unshared(10), []);
-  await writer.disableDevice(deviceId);
+  await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   assert.ok((mirror.unshared(1)[0]?.place ?? 0) > second.place);
 });
 
 test('what others changed after it takes its place, also when it came before the change counted as shared', async (t) => {
   const { mirror, writer, registry, applied } = await sampleNode(t);
   await writer.putDevice({ ...sample, secret: 'ours' });
-  await writer.revokeBridge('bridge-1' as never);
+  await writer.update('bridge', 'bridge-1' as never, (bridge) => ({ ...bridge, revoked: true }));
   const places = placedAt(11, mirror.unshared(10));
   await mirror.apply(
     standingAt(12, rowOf({ ...sample, secret: 'ours' }), rowOf({ ...sample, disabled: true })),
@@ -242,7 +245,7 @@ test('what others changed after it takes its place, also when it came before the
 
 test('what others have in a registry of NATS that was made anew counts, whatever was shared with the one before', async (t) => {
   const { mirror, writer, registry } = await sampleNode(t);
-  await writer.disableDevice(deviceId);
+  await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   await mirror.shared(placedAt(1000, mirror.unshared(1)));
   await mirror.apply([], 0);
   await mirror.apply(standingAt(1, rowOf({ ...sample, secret: 'theirs' })), 1);

@@ -62,7 +62,7 @@ test('changes of an operator are told in their order, what changes nothing is no
   const { writer, events, notices, make, clock } = await scene(t);
   await writer.putDevice(device);
   await writer.putDevice(device);
-  await writer.disableDevice(device.deviceId);
+  await writer.update('device', device.deviceId, (device) => ({ ...device, disabled: true }));
   assert.equal(notices.length, 2);
   await tellAll(make());
   assert.deepEqual(events.types, ['added', 'changed']);
@@ -80,7 +80,7 @@ test('what the log has, though a crash left its notice, is not told again', asyn
   const { writer, events, notices, make } = await scene(t);
   await writer.putDevice(device);
   await events.tell(notices.read(10));
-  await writer.disableDevice(device.deviceId);
+  await writer.update('device', device.deviceId, (device) => ({ ...device, disabled: true }));
   await tellAll(make());
   assert.deepEqual(events.types, ['added', 'changed']);
   assert.equal(notices.length, 0);

@@ -83,11 +83,20 @@ test('a bridge is revoked at once, keeps everything else, and can be let in agai
   const { registry, writer } = sampleStore(t);
   assert.deepEqual(registry.findBridges(sampleKey), [sample]);
   const revoked = { ...sample, revoked: true };
-  assert.deepEqual(await writer.revokeBridge(sample.bridgeId), { ok: true, value: revoked });
+  assert.deepEqual(
+    await writer.update('bridge', sample.bridgeId, (bridge) => ({ ...bridge, revoked: true })),
+    { ok: true, value: revoked },
+  );
   assert.deepEqual(registry.findBridges(sampleKey), [revoked]);
-  assert.deepEqual(await writer.revokeBridge(sample.bridgeId, false), { ok: true, value: sample });
+  assert.deepEqual(
+    await writer.update('bridge', sample.bridgeId, (bridge) => ({ ...bridge, revoked: false })),
+    { ok: true, value: sample },
+  );
   assert.deepEqual(registry.findBridges(sampleKey), [sample]);
-  const missing = await writer.revokeBridge('gone' as BridgeId);
+  const missing = await writer.update('bridge', 'gone' as BridgeId, (bridge) => ({
+    ...bridge,
+    revoked: true,
+  }));
   assert.deepEqual(missing, { ok: false, error: { kind: 'bridge', id: 'gone' } });
 });
 

@@ -45,9 +45,12 @@ test('a device is disabled and keeps everything else', async (t) => {
   const { registry, writer } = sampleStore(t);
   const id = 'TESTDEVICE01' as DeviceId;
   const before = registry.findDevice(id);
-  assert.ok((await writer.disableDevice(id)).ok);
+  assert.ok((await writer.update('device', id, (device) => ({ ...device, disabled: true }))).ok);
   assert.deepEqual(registry.findDevice(id), { ...before, disabled: true });
-  const missing = await writer.disableDevice('GONE' as DeviceId);
+  const missing = await writer.update('device', 'GONE' as DeviceId, (device) => ({
+    ...device,
+    disabled: true,
+  }));
   assert.deepEqual(missing, { ok: false, error: { kind: 'device', id: 'GONE' } });
 });
 
@@ -85,7 +88,7 @@ test('a rotated credential works beside its successor until its end, which is ne
 test('a revoked credential is refused from the next read on, though it was cached', async (t) => {
   const { registry, writer } = sampleStore(t);
   assert.equal(registry.findCredential(old)?.revoked, false);
-  assert.ok((await writer.revokeCredential(old)).ok);
+  assert.ok((await writer.update('credential', old, (credential) => ({ ...credential, revoked: true }))).ok);
   assert.equal(registry.findCredential(old)?.revoked, true);
 });
 
@@ -93,7 +96,9 @@ test('changes made at once are all made', async (t) => {
   const { registry, writer } = sampleStore(t);
   const ids = Array.from({ length: 200 }, (_, i) => `device-${i}` as DeviceId);
   await Promise.all(ids.map((deviceId) => writer.putDevice({ ...device, deviceId })));
-  await Promise.all(ids.map((deviceId) => writer.disableDevice(deviceId)));
+  await Promise.all(
+    ids.map((deviceId) => writer.update('device', deviceId, (device) => ({ ...device, disabled: true }))),
+  );
   for (const id of ids) assert.equal(registry.findDevice(id)?.disabled, true);
 });
 
@@ -121,8 +126,8 @@ test('the devices of an application are counted through every change, import and
   for (let i = 0; i < 5; i++) await writer.putDevice({ ...device, deviceId: `NEW${i}` as DeviceId });
   check(before + 5);
   await writer.putDevice({ ...device, deviceId: 'NEW0' as DeviceId, secret: 'another' });
-  await writer.removeDevice('NEW1' as DeviceId);
-  await writer.removeDevice('NEW1' as DeviceId);
+  await writer.remove('device', 'NEW1' as DeviceId);
+  await writer.remove('device', 'NEW1' as DeviceId);
   check(before + 4);
   load(sampleRegistry, true);
   registry.purge();
