@@ -3,25 +3,20 @@
  * sleeps. The wakeup goes the way of a backend's, with its limits, its record and its events, under a request id of the
  * server's, once a call. Source: docs/call-flow.md, How bridges are fed.
  */
-import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import type { CallSession } from '../../model/call.ts';
-import { generateRequestId, type DeviceId, type RequestId } from '../../model/ids.ts';
-import { callWakeupKnownMs, ownerQueryMsMax } from '../../model/limits.ts';
+import { generateRequestId, type DeviceId } from '../../model/ids.ts';
+import { ownerQueryMsMax } from '../../model/limits.ts';
 import { locateDevice } from '../devices/locate-device.ts';
 import type { Log } from '../ports/log.ts';
-import type { AnsweredWakeups } from '../wakeups/answered-wakeups.ts';
-import type { WakeupDeps } from '../wakeups/do-wakeup.ts';
-import { submitWakeup } from '../wakeups/submit-wakeup.ts';
+import { ownSignature, submitOwnWakeup, type OwnWakeupDeps } from '../wakeups/submit-wakeup.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
 
-export interface CalledDevicesDeps {
+export interface CalledDevicesDeps extends OwnWakeupDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: Pick<CallDirectory, 'hasDevice'>;
-  readonly wakeups: WakeupDeps;
-  readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
 }
 
 /** As many wakeups are under way as calls get their first bridge within the 2.5 s of one. */
@@ -41,17 +36,13 @@ export class CalledDevices implements CallFollower {
   }
 
   async #wake({ appId, deviceId, sessionId }: CallSession): Promise<void> {
-    const { clock, log, wakeups, answeredWakeups } = this.#deps;
-    const requestId: RequestId = generateRequestId();
+    const { clock, log } = this.#deps;
+    const requestId = generateRequestId();
     const named = { request_id: requestId, app_id: appId, session: sessionId };
     try {
       if (await this.#isOnline(deviceId)) return;
-      const signature = createHash('sha256').update(`wakeup of call ${sessionId}`).digest('hex');
-      const signatureExpiresMs = clock.wallMs() + callWakeupKnownMs;
-      const packet = { customData: null, customDataText: null };
-      const wakeup = { appId, deviceId, ...packet, requestId, signature, signatureExpiresMs };
-      const woken = await submitWakeup(wakeups, wakeup);
-      answeredWakeups.noteSubmitted(wakeup, woken);
+      const signed = ownSignature(clock, `wakeup of call ${sessionId}`);
+      const woken = await submitOwnWakeup(this.#deps, { appId, deviceId, requestId, ...signed });
       if (!woken.ok) log.info({ ...named, code: woken.error.code }, 'the device of a call was not woken');
     } catch (error) {
       log.error({ ...named, err: error }, 'whether the device of a call is online cannot be read');

@@ -16,14 +16,13 @@ import { comeAgain, refusal, type CallEndCode, type Refusal } from '../../model/
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
-import type { SignedRequest } from '../../model/signed-request.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
 import type { EventLog } from '../ports/event-log.ts';
 import type { Log } from '../ports/log.ts';
 import type { CallRecords } from '../ports/records.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
-import { AnswerMemory } from '../messages/answer-memory.ts';
+import { AnswerMemory, isFinal } from '../messages/answer-memory.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { EndedCall, EndedCalls, NamedCall } from './ended-calls.ts';
 import { isSoonCommitted } from './issue-call-credentials.ts';
@@ -162,24 +161,13 @@ type EndAnswered = Extract<PeerNotice, { kind: 'call-end-answered' }>;
  * each other of what they have answered, since another may be asked for the repeat.
  */
 export class AnsweredEnds extends AnswerMemory<CallEndAnswer> {
-  readonly #notifyOthers: (answered: EndAnswered) => void;
-
   /** `notifyOthers`: brings it to all other members; must not throw. */
   constructor(clock: Clock, notifyOthers: (answered: EndAnswered) => void, knownMax = callEndsKnownMax) {
-    super(clock, knownMax);
-    this.#notifyOthers = notifyOthers;
-  }
-
-  /** From now on a repeat joins it; once it is answered for good, the others know it, too. */
-  override begin(request: SignedRequest, answer: Promise<CallEndAnswer>): void {
-    super.begin(request, answer);
-    const { signature, signatureExpiresMs } = request;
-    const notify = (settled: CallEndAnswer): void => {
-      const isFinal = settled.ok || settled.error.code === 40414;
-      const end = settled.ok ? settled.value : null;
-      if (isFinal) this.#notifyOthers({ kind: 'call-end-answered', signature, signatureExpiresMs, end });
-    };
-    answer.then(notify, () => undefined);
+    super(clock, knownMax, isFinal, (request, answer) => {
+      const isKnown = answer.ok || answer.error.code === 40414;
+      const end = answer.ok ? answer.value : null;
+      if (isKnown) notifyOthers({ kind: 'call-end-answered', ...request, end });
+    });
   }
 
   /** Another member has answered it. Kept beyond the bound as well: that member has kept to it. */

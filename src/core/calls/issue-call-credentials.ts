@@ -25,8 +25,7 @@ import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { type CallCredentials, encodePeerId } from '../../protocol/rest/call-credentials.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
-import type { SignedRequest } from '../../model/signed-request.ts';
-import { AnswerMemory } from '../messages/answer-memory.ts';
+import { AnswerMemory, isFinal } from '../messages/answer-memory.ts';
 
 export interface CallCredentialsDeps {
   readonly clock: Clock;
@@ -217,23 +216,11 @@ export type CallIssued = Extract<PeerNotice, { kind: 'call-issued' }>;
  * device's next one. Source: tgv1-signing.md, Replay.
  */
 export class IssuedCalls extends AnswerMemory<IssuedAnswer> {
-  readonly #notifyOthers: (issued: CallIssued) => void;
-
   /** `notifyOthers`: brings it to the members that may be asked for a repeat of it; must not throw. */
   constructor(clock: Clock, notifyOthers: (issued: CallIssued) => void, knownMax = issuancesKnownMax) {
-    super(clock, knownMax);
-    this.#notifyOthers = notifyOthers;
-  }
-
-  /** From now on a repeat joins it; other members are notified before the caller is answered. */
-  override begin(request: SignedRequest, answer: Promise<IssuedAnswer>): void {
-    super.begin(request, answer);
-    const { signature, signatureExpiresMs } = request;
-    const notify = (settled: IssuedAnswer): void => {
-      if (settled.ok)
-        this.#notifyOthers({ kind: 'call-issued', signature, signatureExpiresMs, ...settled.value });
-    };
-    answer.then(notify, () => undefined);
+    super(clock, knownMax, isFinal, (request, answer) => {
+      if (answer.ok) notifyOthers({ kind: 'call-issued', ...request, ...answer.value });
+    });
   }
 
   /** Another member has issued it. Kept beyond the bound as well: that member has kept to it. */

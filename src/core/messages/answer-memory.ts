@@ -23,10 +23,20 @@ interface KnownRequest<Answer> {
 export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
   readonly #bySignature: ExpiringKeys<KnownRequest<Answer>>;
   readonly #isKept: (answer: Answer) => boolean;
+  readonly #answered: (request: SignedRequest, answer: Answer) => void;
 
-  /** `isKept`: an answer that a repeat is given too; after any other the request may be tried again. */
-  constructor(clock: Clock, knownMax: number, isKept: (answer: Answer) => boolean = isFinal) {
+  /**
+   * `isKept`: an answer that a repeat is given too; after any other the request may be tried again. `answered`: notifies other
+   * members, which may be asked for a repeat; must not throw.
+   */
+  constructor(
+    clock: Clock,
+    knownMax: number,
+    isKept: (answer: Answer) => boolean = isFinal,
+    answered: (request: SignedRequest, answer: Answer) => void = () => undefined,
+  ) {
     this.#isKept = isKept;
+    this.#answered = answered;
     this.#bySignature = new ExpiringKeys(clock, knownMax);
   }
 
@@ -61,6 +71,7 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
       (settled) => {
         known.answer = settled;
         if (!this.#isKept(settled)) this.#bySignature.delete(key);
+        this.#answered({ signature, signatureExpiresMs }, settled);
       },
       () => this.#bySignature.delete(key),
     );
@@ -68,7 +79,7 @@ export class AnswerMemory<Answer extends Result<unknown, Refusal>> {
 }
 
 /** It does not say to come again. */
-function isFinal(answer: Result<unknown, Refusal>): boolean {
+export function isFinal(answer: Result<unknown, Refusal>): boolean {
   return answer.ok || (answer.error.retryAfterS === undefined && answer.error.code !== 50000);
 }
 

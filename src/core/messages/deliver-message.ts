@@ -46,8 +46,9 @@ export function deliverMessage(
 
 function begin(deps: MessageDeps, request: MessageRequest): MessageAnswer | Promise<MessageAnswer> {
   const { directory, memory } = deps;
-  if (deps.isDraining()) return refuseMessage(deps, messageUnavailable('this server is being stopped'));
-  if (!memory.hasRoomFor(request)) return refuseMessage(deps, messageOverload('too many messages are known'));
+  if (deps.isDraining()) return refuseMessage(deps, comeAgain(50301, 'this server is being stopped'));
+  if (!memory.hasRoomFor(request))
+    return refuseMessage(deps, comeAgain(42901, 'too many messages are known'));
   const connection = directory.find(request.deviceId)?.connection('signal') ?? null;
   if (connection === null) return fail(refusal(40412));
   const answer = deliver(deps, request, connection);
@@ -69,19 +70,10 @@ async function deliver(
 
 const refusals: Record<Exclude<DeliveryResult, 'acknowledged'>, Refusal<MessageCode>> = {
   unknown: refusal(50402),
-  busy: messageOverload('too many messages wait for this device'),
+  busy: comeAgain(42901, 'too many messages wait for this device'),
 };
 
 export type MessageAnswer = Result<MessageReceipt, MessageRefusal>;
-
-/** A message that waits makes room within seconds, and a known one with the next second of the clock window. */
-export function messageOverload(message: string): Refusal<MessageCode> {
-  return comeAgain(42901, message);
-}
-
-export function messageUnavailable(message: string): Refusal<MessageCode> {
-  return comeAgain(50301, message);
-}
 
 /** Counts it, too. With a wakeup it was never sent. */
 export function refuseMessage(

@@ -7,17 +7,11 @@ import { wallSeconds } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
 import type { SignedRequest } from '../../model/signed-request.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import { refusal } from '../../model/codes.ts';
+import { comeAgain, refusal } from '../../model/codes.ts';
 import { messageAckMsMax, ownerQueryMsMax, peerHopMsMax } from '../../model/limits.ts';
 import type { MessageRequest } from '../../model/message.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
-import {
-  deliverMessage,
-  type MessageDeps,
-  messageUnavailable,
-  refuseMessage,
-  type MessageAnswer,
-} from './deliver-message.ts';
+import { deliverMessage, type MessageDeps, refuseMessage, type MessageAnswer } from './deliver-message.ts';
 import { locateDevice, type ClusterDeps } from '../devices/locate-device.ts';
 
 /**
@@ -95,9 +89,9 @@ async function route(
   if (owner === 'here') return deliverMessage(deps, request);
   if (owner === 'nowhere')
     return (await deliverFound(deps, cluster, request)) ?? deliverMessage(deps, request);
-  if (owner === null) return refuseMessage(deps, messageUnavailable('message service unavailable'));
+  if (owner === null) return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
   if (owner === 'unavailable')
-    return refuseMessage(deps, messageUnavailable('where the device is cannot be told'));
+    return refuseMessage(deps, comeAgain(50301, 'where the device is cannot be told'));
   if (owner === 'lost') return refuseMessage(deps, unreachable);
   const answer = await deliverAt(deps, cluster, owner.member, request);
   return answer === 'absent' ? ((await deliverFound(deps, cluster, request)) ?? 'absent') : answer;
@@ -125,7 +119,7 @@ async function deliverFound(
   return member === null ? null : deliverAt(deps, cluster, member, request);
 }
 
-const unreachable = messageUnavailable('the member that has the device cannot be reached');
+const unreachable = comeAgain(50301, 'the member that has the device cannot be reached');
 
 /** Null: the store cannot be read. */
 async function findOwner(
@@ -143,5 +137,5 @@ async function findOwner(
 
 function unreadable(deps: MessageDeps, error: unknown, what: string): MessageAnswer {
   deps.log.error({ err: error }, what);
-  return refuseMessage(deps, messageUnavailable('message service unavailable'));
+  return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
 }

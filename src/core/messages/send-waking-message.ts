@@ -6,32 +6,21 @@
  */
 import { pause, wallSeconds } from '../../lib/clock.ts';
 import { fail, succeed } from '../../lib/result.ts';
-import { refusal } from '../../model/codes.ts';
+import { comeAgain, refusal } from '../../model/codes.ts';
 import { wakeupIdOf } from '../../model/ids.ts';
 import { wakeupRecallEveryMs } from '../../model/limits.ts';
 import type { MessageRefusal, MessageRequest, MessageWakeup } from '../../model/message.ts';
 import { holdsPermission, isStillValid, type Credential } from '../../model/registry.ts';
-import type { WakeupRecord, WakeupRequest } from '../../model/wakeup.ts';
+import type { WakeupRecord } from '../../model/wakeup.ts';
 import type { ReaderSlot, WaitingReaders } from '../events/waiting-readers.ts';
-import type { AnsweredWakeups } from '../wakeups/answered-wakeups.ts';
-import type { WakeupDeps } from '../wakeups/do-wakeup.ts';
 import { awaitOutcome, type OutcomeSources } from '../wakeups/query-wakeup-outcome.ts';
-import { submitWakeup } from '../wakeups/submit-wakeup.ts';
+import { submitOwnWakeup, type OwnWakeup, type OwnWakeupDeps } from '../wakeups/submit-wakeup.ts';
 import type { WakeupAnswer } from '../wakeups/wakeup-memory.ts';
 import type { AnswerMemory } from './answer-memory.ts';
-import {
-  messageOverload,
-  messageUnavailable,
-  refuseMessage,
-  type MessageAnswer,
-  type MessageDeps,
-} from './deliver-message.ts';
+import { refuseMessage, type MessageAnswer, type MessageDeps } from './deliver-message.ts';
 import { checkMessage, concludeMessage, isAbsent, trySending } from './send-message.ts';
 
-export interface WakingDeps extends MessageDeps {
-  readonly wakeups: WakeupDeps;
-  /** Where a wakeup that is refused leaves its line, as a backend's own does. */
-  readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
+export interface WakingDeps extends MessageDeps, OwnWakeupDeps {
   readonly outcomes: OutcomeSources;
   /** Of the requests that wait for a device to wake; full is 42901. */
   readonly waiting: WaitingReaders;
@@ -64,7 +53,7 @@ export async function sendWakingMessage(deps: WakingDeps, request: WakingRequest
     return known;
   }
   if (!deps.wakings.hasRoomFor(message))
-    return refuseMessage(deps, messageOverload('too many messages are known'));
+    return refuseMessage(deps, comeAgain(42901, 'too many messages are known'));
   const answer = sendOrWake(deps, request).then((settled) => concludeMessage(deps, message, settled));
   deps.wakings.begin(message, answer);
   return answer;
@@ -76,12 +65,12 @@ async function sendOrWake(deps: WakingDeps, request: WakingRequest): Promise<Mes
   if (!isAbsent(first)) return withWakeup(first, null);
   const slot = deps.waiting.enter(request.message.appId);
   if (slot === null)
-    return refuseMessage(deps, messageOverload('too many messages wait for devices to wake'));
+    return refuseMessage(deps, comeAgain(42901, 'too many messages wait for devices to wake'));
   try {
     return await new WakingWait(deps, request, slot, endMs).run();
   } catch (error) {
     deps.log.error({ err: error }, 'whether a device woke for its message cannot be told');
-    return refuseMessage(deps, messageUnavailable('message service unavailable'));
+    return refuseMessage(deps, comeAgain(50301, 'message service unavailable'));
   } finally {
     slot.leave();
   }
@@ -108,8 +97,7 @@ class WakingWait {
 
   async run(): Promise<MessageAnswer> {
     const wakeup = wakeupOf(this.#request);
-    const woken = await submitWakeup(this.#deps.wakeups, wakeup);
-    this.#deps.answeredWakeups.noteSubmitted(wakeup, woken);
+    const woken = await submitOwnWakeup(this.#deps, wakeup);
     // Nobody knows whether the packet left: what comes of it will tell.
     if (!woken.ok && woken.error.code !== 50402) return this.#afterRefusal(woken.error);
     const record = await this.#awaitOutcome(wakeup);
@@ -123,7 +111,7 @@ class WakingWait {
   }
 
   /** Null: it was not written to what all share in time. Rejects with SharedStateUnavailable. */
-  async #awaitOutcome({ appId, requestId, deviceId }: WakeupRequest): Promise<WakeupRecord | null> {
+  async #awaitOutcome({ appId, requestId, deviceId }: OwnWakeup): Promise<WakeupRecord | null> {
     const { outcomes, clock } = this.#deps;
     for (;;) {
       const waitMs = this.#leftMs;
@@ -135,10 +123,10 @@ class WakingWait {
 
   async #deliver(wakeup: MessageWakeup): Promise<MessageAnswer> {
     const { message, credential } = this.#request;
-    if (this.#isGone) return this.#refuse(messageUnavailable('the caller has gone'));
+    if (this.#isGone) return this.#refuse(comeAgain(50301, 'the caller has gone'));
     if (wakeup.status !== 'completed')
       return this.#deps.isDraining()
-        ? this.#refuse(messageUnavailable('this server is being stopped'))
+        ? this.#refuse(comeAgain(50301, 'this server is being stopped'))
         : this.#refuse({ ...refusal(50402, 'the device did not wake in time'), wakeup });
     if (!this.#holdsStill(credential)) return this.#refuse(refusal(40301, 'the credential was withdrawn'));
     const answer = await trySending(this.#deps, message);
@@ -167,22 +155,13 @@ class WakingWait {
   }
 }
 
-/** With the fixed packet. */
-function wakeupOf({ message }: WakingRequest): WakeupRequest {
+function wakeupOf({ message }: WakingRequest): OwnWakeup {
   const { appId, deviceId, signature, signatureExpiresMs } = message;
-  return {
-    appId,
-    deviceId,
-    customData: null,
-    customDataText: null,
-    requestId: wakeupIdOf(signature),
-    signature,
-    signatureExpiresMs,
-  };
+  return { appId, deviceId, requestId: wakeupIdOf(signature), signature, signatureExpiresMs };
 }
 
 function describeWakeup(
-  { requestId }: WakeupRequest,
+  { requestId }: OwnWakeup,
   woken: WakeupAnswer,
   record: WakeupRecord | null,
 ): MessageWakeup {

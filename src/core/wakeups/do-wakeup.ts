@@ -69,7 +69,7 @@ export function beginWakeup(
   request: WakeupRequest,
   elsewhere = nothingElsewhere,
 ): WakeupAnswer | Promise<WakeupAnswer> {
-  if (deps.isDraining()) return refuseWakeup(deps, wakeupUnavailable('this server is being stopped'));
+  if (deps.isDraining()) return refuseWakeup(deps, comeAgain(50301, 'this server is being stopped'));
   const actor = deps.directory.find(request.deviceId);
   if (actor === null) return refuseWakeup(deps, refusal(40412));
   const connection = actor.findWakeable(request.customData !== null);
@@ -143,11 +143,6 @@ function notifyAccepted(
 ): void {
   const wakeups = [{ signature, signatureExpiresMs, receipt, wakeup }];
   peers.notify('everybody', { kind: 'wakeups-accepted', wakeups });
-}
-
-/** A refusal that a retry may overcome: 50301. */
-export function wakeupUnavailable(message: string): Refusal<WakeupCode> {
-  return comeAgain(50301, message);
 }
 
 /** Counts it, too. */

@@ -4,23 +4,19 @@
  * is in do-wakeup.ts. Deadlines nest: what is left after the owner's own is for finding it.
  * Source: API doc, Endpoint 2; decisions.md, Wakeup; cluster.md, the failure table.
  */
-import { wallSeconds, pause } from '../../lib/clock.ts';
+import { createHash } from 'node:crypto';
+import { wallSeconds, pause, type Clock } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
 import type { DeviceSlots, MemberId } from '../../model/cluster.ts';
-import { refusal } from '../../model/codes.ts';
-import { ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
+import { comeAgain, refusal } from '../../model/codes.ts';
+import { callWakeupKnownMs, ownerRetryMs, ownerWakeMsMax, wakeupAnswerMsMax } from '../../model/limits.ts';
 import type { PeerFailure } from '../../model/peer.ts';
+import type { SignedRequest } from '../../model/signed-request.ts';
 import type { WakeupRequest } from '../../model/wakeup.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 import { locateDevice, locationIn, type ClusterDeps } from '../devices/locate-device.ts';
-import {
-  answerKnown,
-  beginWakeup,
-  doWakeup,
-  refuseWakeup,
-  wakeupUnavailable,
-  type WakeupDeps,
-} from './do-wakeup.ts';
+import { answerKnown, beginWakeup, doWakeup, refuseWakeup, type WakeupDeps } from './do-wakeup.ts';
+import type { AnsweredWakeups } from './answered-wakeups.ts';
 import type { WakeupAnswer } from './wakeup-memory.ts';
 
 /** Settles within the write deadline (1 s), among several members within 2.5 s, and never rejects. */
@@ -33,6 +29,31 @@ export async function submitWakeup(deps: WakeupDeps, request: WakeupRequest): Pr
   } catch (error) {
     return unreadable(deps, error);
   }
+}
+
+export interface OwnWakeupDeps {
+  readonly wakeups: WakeupDeps;
+  readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
+}
+
+/** A wakeup that the server submits itself, with the fixed packet. */
+export type OwnWakeup = Omit<WakeupRequest, 'customData' | 'customDataText'>;
+
+/** It goes the way of a backend's, with the limits, the record, the events and the log lines of one. Never rejects. */
+export async function submitOwnWakeup(
+  { wakeups, answeredWakeups }: OwnWakeupDeps,
+  wakeup: OwnWakeup,
+): Promise<WakeupAnswer> {
+  const request = { ...wakeup, customData: null, customDataText: null };
+  const answer = await submitWakeup(wakeups, request);
+  answeredWakeups.noteSubmitted(request, answer);
+  return answer;
+}
+
+/** Of a wakeup that no caller has signed. `occasion`: a repeat has the same. */
+export function ownSignature(clock: Clock, occasion: string): SignedRequest {
+  const signature = createHash('sha256').update(occasion).digest('hex');
+  return { signature, signatureExpiresMs: clock.wallMs() + callWakeupKnownMs };
 }
 
 /** What another member asks of the one that has the session: all of it, but for finding where the device is. */
@@ -67,7 +88,7 @@ async function ownPart(answer: WakeupAnswer | Promise<WakeupAnswer>): Promise<Wa
 
 function unreadable(deps: WakeupDeps, error: unknown): WakeupAnswer {
   deps.log.error({ err: error }, 'a wakeup could not be read or written in the store');
-  return refuseWakeup(deps, wakeupUnavailable('wakeup service unavailable'));
+  return refuseWakeup(deps, comeAgain(50301, 'wakeup service unavailable'));
 }
 
 /** `unavailable`: the shared state is; `absent`: the member asked has no session of the device any more. */
@@ -137,9 +158,9 @@ function answerOf(deps: WakeupDeps, result: Attempt): WakeupAnswer {
   switch (result) {
     case 'nobody':
     case 'unsent':
-      return refuseWakeup(deps, wakeupUnavailable('the member that has the device cannot be reached'));
+      return refuseWakeup(deps, comeAgain(50301, 'the member that has the device cannot be reached'));
     case 'unavailable':
-      return refuseWakeup(deps, wakeupUnavailable('where the device is cannot be told'));
+      return refuseWakeup(deps, comeAgain(50301, 'where the device is cannot be told'));
     case 'unanswered':
       return refuseWakeup(deps, refusal(50402));
     case 'absent':

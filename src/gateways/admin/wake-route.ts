@@ -3,25 +3,19 @@
  * with the limits, the record and the events of an application of the device's product, under a request id of the server's.
  * What became of it is at `GET /v1/wakeups`.
  */
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
-import type { AnsweredWakeups } from '../../core/wakeups/answered-wakeups.ts';
-import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';
-import { submitWakeup } from '../../core/wakeups/submit-wakeup.ts';
+import { ownSignature, submitOwnWakeup, type OwnWakeupDeps } from '../../core/wakeups/submit-wakeup.ts';
 import type { WakeupCode } from '../../model/codes.ts';
 import { generateRequestId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
-import { callWakeupKnownMs } from '../../model/limits.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { changeRoute, missingEntry, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import { deviceIdField } from './device-changes.ts';
 
-export interface WakeRouteDeps {
+export interface WakeRouteDeps extends OwnWakeupDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
-  readonly wakeups: WakeupDeps;
-  readonly answeredWakeups: Pick<AnsweredWakeups, 'noteSubmitted'>;
 }
 
 export interface WokenJson {
@@ -48,27 +42,19 @@ export function wakeRoute(deps: WakeRouteDeps): AdminRoute {
 }
 
 async function wake(
-  { clock, registry, wakeups, answeredWakeups }: WakeRouteDeps,
+  deps: WakeRouteDeps,
   deviceId: DeviceId,
   askedFor: string | undefined,
 ): Promise<AdminReply> {
+  const { clock, registry } = deps;
   const device = registry.findDevice(deviceId);
   if (device === null) return missingEntry({ kind: 'device', id: deviceId });
   if (device.disabled) return refuse(409, 'the device is disabled: enable it first');
   const appId = (askedFor ?? registry.findProduct(device.productId)?.appIds[0]) as ApplicationId | undefined;
   if (appId === undefined) return refuse(409, `no application has the product ${device.productId}`);
   const requestId = generateRequestId();
-  const wakeup = {
-    appId,
-    deviceId,
-    customData: null,
-    customDataText: null,
-    requestId,
-    signature: createHash('sha256').update(`wakeup by an operator ${requestId}`).digest('hex'),
-    signatureExpiresMs: clock.wallMs() + callWakeupKnownMs,
-  };
-  const woken = await submitWakeup(wakeups, wakeup);
-  answeredWakeups.noteSubmitted(wakeup, woken);
+  const signed = ownSignature(clock, `wakeup by an operator ${requestId}`);
+  const woken = await submitOwnWakeup(deps, { appId, deviceId, requestId, ...signed });
   if (!woken.ok) return refuseWake(woken.error.code, woken.error.message);
   const body: WokenJson = {
     device_id: deviceId,

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AnsweredWakeups, type WakeupAnswered } from '../../../../src/core/wakeups/answered-wakeups.ts';
-import { RefusedWakeups } from '../../../../src/core/wakeups/refused-wakeups.ts';
 import type { ApplicationId, RequestId } from '../../../../src/model/ids.ts';
 import {
   RequestLog,
@@ -38,7 +37,12 @@ class Scene {
   readonly clock = new DrivenClock();
   readonly log = new FakeLog();
   /** A refused wakeup has its line, though no other request has one. */
-  readonly answered = new AnsweredWakeups(this.clock, this.log, new RequestLog('off', this.clock, this.log));
+  readonly answered: AnsweredWakeups;
+
+  constructor(kept?: { readonly max: number; readonly ofApplicationMax: number }) {
+    const requests = new RequestLog('off', this.clock, this.log);
+    this.answered = new AnsweredWakeups(this.clock, this.log, requests, kept);
+  }
 
   /** The lines of a level, but for those of devices. */
   lines(level = 'info'): object[] {
@@ -92,7 +96,7 @@ test('refused wakeups are found by request id and device, the latest first, also
 });
 
 test('an application that floods forgets its own refused wakeups, not those of others', () => {
-  const kept = new RefusedWakeups({ max: 10, ofApplicationMax: 4 });
+  const kept = new Scene({ max: 10, ofApplicationMax: 4 }).answered.refusals;
   kept.note(refusal({ appId: otherApp }));
   for (let i = 0; i < 100; i++) kept.note(refusal({ atMs: i }));
   const found = kept.list(requestId, null, 100);
@@ -103,7 +107,7 @@ test('an application that floods forgets its own refused wakeups, not those of o
 });
 
 test('of too many in all, those of the application that was refused longest ago go first', () => {
-  const kept = new RefusedWakeups({ max: 4, ofApplicationMax: 2 });
+  const kept = new Scene({ max: 4, ofApplicationMax: 2 }).answered.refusals;
   for (const app of ['a', 'b', 'a', 'b', 'c', 'c', 'c']) kept.note(refusal({ appId: app as ApplicationId }));
   const apps = kept.list(requestId, null, 100).map(({ appId }) => appId);
   assert.deepEqual(
