@@ -20,20 +20,17 @@ import { SharedStateUnavailable, type SessionLocator } from '../ports/session-lo
 import {
   combine,
   observeOwn,
-  type BatchView,
+  type ConnectivityView,
   type ConnectivityViews,
   type OwnDeps,
 } from './observe-device.ts';
-import { GatheredQuestions, SingleQuestions, type OwnerQuestions } from './owner-questions.ts';
+import { OwnerQuestions } from './owner-questions.ts';
 
 export function ownerViews(peers: Peers, locator: SessionLocator, clock: Clock): ConnectivityViews {
-  return {
-    single: new OwnersView(peers.self, locator, new SingleQuestions(peers)),
-    ofBatch: (devices) => new OwnersView(peers.self, locator, new GatheredQuestions(peers, clock, devices)),
-  };
+  return (devices) => new OwnersView(peers.self, locator, new OwnerQuestions(peers, clock, devices));
 }
 
-class OwnersView implements BatchView {
+class OwnersView implements ConnectivityView {
   readonly #self: MemberId;
   readonly #locator: SessionLocator;
   readonly #owners: OwnerQuestions;

@@ -26,43 +26,36 @@ export interface OwnDeps {
 /** Null: nothing is known. */
 export type Observed = ConnectivityRecord | null;
 
-/** How a query, or one batch of them, sees devices. */
+/** How one query, of one device or a batch of them, sees devices. */
 export interface ConnectivityView {
   /** What is observed in this turn of the loop is as new as what any member has committed before this call. */
   refresh(): void;
   /** A value where nobody has to be waited for. Throws, or rejects, when the store cannot be read. */
   observe(own: OwnDeps, deviceId: DeviceId): Observed | Promise<Observed>;
-}
-
-/** Of the devices of a batch. */
-export interface BatchView extends ConnectivityView {
-  /** A device of the batch asks no more, or not now. */
+  /** A device of the query asks no more, or not now. */
   decided(): void;
   /** Nobody waits for what is asked any more. */
   cancel(): void;
 }
 
-export interface ConnectivityViews {
-  readonly single: ConnectivityView;
-  /** `devices`: of the batch. */
-  ofBatch(devices: number): BatchView;
-}
+/** Makes the view of a query of so many devices. */
+export type ConnectivityViews = (devices: number) => ConnectivityView;
 
-/** Of a member that is alone. */
-export const ownViews: ConnectivityViews = viewsOf({ refresh: () => undefined, observe: observeOwn });
+function nothing(): void {}
+
+const ownView = { refresh: nothing, observe: observeOwn, decided: nothing, cancel: nothing };
+
+/** Of a member that is alone. One view that asks nobody serves all queries. */
+export const ownViews: ConnectivityViews = () => ownView;
 
 /** Of one of several processes that write one store. */
 export function rowViews(self: MemberId, rows: RowsAtHand): ConnectivityViews {
-  return viewsOf({
+  const view: ConnectivityView = {
+    ...ownView,
     refresh: () => rows.refresh(),
     observe: (own, deviceId) => combine(self, rows.heard(deviceId), own, deviceId),
-  });
-}
-
-/** One that asks nobody serves all. */
-function viewsOf(view: ConnectivityView): ConnectivityViews {
-  const batch = { ...view, decided: () => undefined, cancel: () => undefined };
-  return { single: view, ofBatch: () => batch };
+  };
+  return () => view;
 }
 
 export function observeOwn(own: OwnDeps, deviceId: DeviceId): ConnectivityRecord {

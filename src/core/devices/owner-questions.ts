@@ -1,6 +1,6 @@
 /**
- * Questions to the members that have a device's sessions: of one device at once, and of all devices of a batch together,
- * one to each member. Source: cluster.md, Record and the failure table.
+ * Questions to the members that have the sessions of the devices of one query, one to each member. Source: cluster.md, Record
+ * and the failure table.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
@@ -15,37 +15,6 @@ export interface OwnerAnswer {
   readonly heartbeats: DeviceHeartbeats | null;
 }
 
-/** Asks other members of a device's sessions. Never rejects; a member is waited for no longer than `ownerQueryMsMax`. */
-export interface OwnerQuestions {
-  ask(members: ReadonlySet<MemberId>, deviceId: DeviceId): Promise<readonly OwnerAnswer[]>;
-  /** A device of the batch asks no more, or not now. */
-  decided(): void;
-  /** Nobody waits for the answers any more. */
-  cancel(): void;
-}
-
-/** One question for each device and member, sent at once. */
-export class SingleQuestions implements OwnerQuestions {
-  readonly #peers: Peers;
-
-  constructor(peers: Peers) {
-    this.#peers = peers;
-  }
-
-  ask(members: ReadonlySet<MemberId>, deviceId: DeviceId): Promise<readonly OwnerAnswer[]> {
-    return Promise.all(
-      Array.from(members, async (member) => {
-        const [heartbeats = null] = await askForHeartbeats(this.#peers, member, [deviceId]);
-        return { member, heartbeats };
-      }),
-    );
-  }
-
-  decided(): void {}
-
-  cancel(): void {}
-}
-
 /** Of sessions that the member has, a place for each device. Empty: no answer within `waitMs`. Never rejects. */
 export async function askForHeartbeats(
   peers: Peers,
@@ -57,7 +26,7 @@ export async function askForHeartbeats(
   return answer.ok ? answer.value : [];
 }
 
-/** One device of a batch that waits for its members. */
+/** A device that waits for its members. */
 interface Asking {
   readonly deviceId: DeviceId;
   readonly answers: OwnerAnswer[];
@@ -67,10 +36,10 @@ interface Asking {
 }
 
 /**
- * The questions of one batch: each member is asked once for all of its devices, as soon as no device of the batch can add
- * another, or `ownersGatherMsMax` after the first where rows are late.
+ * Each member is asked once for all of its devices, as soon as no device of the query can add another, or `ownersGatherMsMax`
+ * after the first where rows are late.
  */
-export class GatheredQuestions implements OwnerQuestions {
+export class OwnerQuestions {
   readonly #peers: Peers;
   readonly #clock: Clock;
   readonly #gathered = new Map<MemberId, Asking[]>();
@@ -78,13 +47,14 @@ export class GatheredQuestions implements OwnerQuestions {
   #undecided: number;
   #giveUp: Cancel | null = null;
 
-  /** `devices`: of the batch. */
+  /** `devices`: of the query. */
   constructor(peers: Peers, clock: Clock, devices: number) {
     this.#peers = peers;
     this.#clock = clock;
     this.#undecided = devices;
   }
 
+  /** Never rejects; a member is waited for no longer than `ownerQueryMsMax`. */
   ask(members: ReadonlySet<MemberId>, deviceId: DeviceId): Promise<readonly OwnerAnswer[]> {
     if (members.size === 0) return Promise.resolve([]);
     return new Promise((resolve) => {
@@ -95,11 +65,13 @@ export class GatheredQuestions implements OwnerQuestions {
     });
   }
 
+  /** A device of the query asks no more, or not now. */
   decided(): void {
     this.#undecided -= 1;
     if (this.#undecided === 0) this.#send();
   }
 
+  /** Nobody waits for the answers any more. */
   cancel(): void {
     this.#giveUp?.();
     this.#giveUp = null;

@@ -9,7 +9,7 @@ import { overload, refusal, type Refusal } from '../../model/codes.ts';
 import { parseDeviceId, type ApplicationId } from '../../model/ids.ts';
 import { batchDevicesPerTurn, batchesPerApplicationMax, connectivityQueryMsMax } from '../../model/limits.ts';
 import type { WaitingReaders } from '../events/waiting-readers.ts';
-import type { BatchView } from './observe-device.ts';
+import type { ConnectivityView } from './observe-device.ts';
 import { answerConnectivity, type ConnectivityAnswer, type ConnectivityDeps } from './query-connectivity.ts';
 
 export interface ConnectivityBatchDeps extends ConnectivityDeps {
@@ -66,7 +66,7 @@ class BatchRun<Entry> implements Steps {
   readonly finished: Promise<readonly Entry[]>;
   readonly #batch: ConnectivityBatch<Entry>;
   readonly #deps: ConnectivityDeps;
-  readonly #view: BatchView;
+  readonly #view: ConnectivityView;
   readonly #entries: (Entry | undefined)[];
   #finish: (entries: readonly Entry[]) => void = () => undefined;
   #fail: (error: unknown) => void = () => undefined;
@@ -82,7 +82,7 @@ class BatchRun<Entry> implements Steps {
     this.#batch = batch;
     // What spoils one device's answer spoils all of them.
     this.#deps = { ...deps, log: { error: (fields, text) => this.#logOnce(log, fields, text) } };
-    this.#view = views.ofBatch(length);
+    this.#view = views(length);
     this.#entries = Array.from({ length });
     this.#left = length;
     this.finished = new Promise((resolve, reject) => {

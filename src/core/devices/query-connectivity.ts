@@ -36,10 +36,10 @@ export function queryConnectivity(
   appId: ApplicationId,
   deviceId: DeviceId,
 ): ConnectivityAnswer | Promise<ConnectivityAnswer> {
-  const { clock, views } = deps;
-  views.single.refresh();
-  const answer = answerConnectivity(deps, views.single, appId, deviceId);
-  return answer instanceof Promise ? answerInTime(clock, answer) : answer;
+  const view = deps.views(1);
+  view.refresh();
+  const answer = answerConnectivity(deps, view, appId, deviceId);
+  return answer instanceof Promise ? answerInTime(deps.clock, answer) : answer;
 }
 
 function answerInTime(clock: Clock, answer: Promise<ConnectivityAnswer>): Promise<ConnectivityAnswer> {

@@ -36,7 +36,7 @@ export interface DeviceListRouteDeps {
   /** Null: alone. */
   readonly cluster: Pick<ClusterDeps, 'locator'> | null;
   /** What is read after a refresh is as new as what any process has committed by then. */
-  readonly views: { readonly single: Pick<ConnectivityView, 'refresh'> };
+  views(devices: number): Pick<ConnectivityView, 'refresh'>;
 }
 
 const pageMax = 200;
@@ -79,7 +79,7 @@ async function readPage(deps: DeviceListRouteDeps, query: ListQuery): Promise<De
   let asked = 0;
   for (let lookedAt = 0; lookedAt < lookedAtMax; lookedAt += sliceDevices) {
     if (lookedAt > 0) await nextTurn();
-    deps.views.single.refresh();
+    deps.views(sliceDevices).refresh();
     const slice = deps.registry.devicesBehind(after, prefix, sliceDevices);
     for (let start = 0; start < slice.length; start += askedAtOnce) {
       if (deps.cluster !== null && asked >= askedMax) return { devices: found, next: after };
