@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { Bench } from 'tinybench';
 import { assert } from '../../src/lib/assert.ts';
-import { InlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
 import { checkRequest } from '../../src/protocol/tgv1/check-request.ts';
 import { stringToSign } from '../../src/protocol/tgv1/signature.ts';
 import { checking, distinctRequest, jobOf } from '../../test/support/signed-requests.ts';
@@ -34,7 +34,7 @@ async function measure({ scale, runs, samples }: Measurement): Promise<void> {
     assert(request !== undefined, 'there are requests to go through');
     return request;
   };
-  const verifier = new InlineVerifier();
+  const verifier = inlineVerifier;
   for (let run = 0; run < runs; run += 1) {
     const bench = new Bench({ ...plans[scale], throws: true })
       .add(rows.floor, () => {

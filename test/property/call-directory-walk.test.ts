@@ -155,7 +155,10 @@ class Walk implements CallFollower {
     assert.equal(state, 'issued');
   }
 
-  changed({ sessionId }: CallSession, { from, state, reason }: Parameters<CallFollower['changed']>[1]): void {
+  changed(
+    { sessionId }: CallSession,
+    { from, state, reason }: Parameters<Required<CallFollower>['changed']>[1],
+  ): void {
     const kind = state === 'ended' ? 'ended' : from === 'issued' ? 'started' : 'state';
     this.#heard.push(`${sessionId} ${kind} ${reason ?? state}`);
   }

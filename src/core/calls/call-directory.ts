@@ -62,15 +62,18 @@ export class CallDirectory {
   }
 
   get size(): number {
-    return this.#sessions.calls.size;
+    return this.#sessions.size;
   }
 
+  /** Looks at every call: for the metrics. */
   countByState(): Record<LiveCallState, number> {
-    return this.#sessions.calls.countByState();
+    const counts = { issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 };
+    for (const { session } of this.#sessions.all()) counts[session.state] += 1;
+    return counts;
   }
 
   find(sessionId: SessionId): CallSession | null {
-    return this.#sessions.calls.find(sessionId)?.session ?? null;
+    return this.#sessions.find(sessionId)?.session ?? null;
   }
 
   /** It has not ended, and its lease is not over either. */
@@ -80,33 +83,33 @@ export class CallDirectory {
 
   /** In the order of their making. */
   sessionsOf(deviceId: DeviceId): readonly CallSession[] {
-    return this.#sessions.calls.ofDevice(deviceId).map(({ session }) => session);
+    return this.#sessions.ofDevice(deviceId).map(({ session }) => session);
   }
 
   /** In the order of their making, those that a restart took up before them; safe against what comes and goes on the way. */
   *sessions(): IterableIterator<CallSession> {
-    for (const { session } of this.#sessions.calls.all()) yield session;
+    for (const { session } of this.#sessions.all()) yield session;
   }
 
   /** A device leg is connected now. */
   hasDevice(sessionId: SessionId): boolean {
-    return (this.#sessions.calls.find(sessionId)?.device ?? null) !== null;
+    return (this.#sessions.find(sessionId)?.device ?? null) !== null;
   }
 
   /** The number of the media process that all its legs belong to, where the first of them came; null: none has come since the start. */
   processOf(sessionId: SessionId): number | null {
-    return this.#sessions.calls.find(sessionId)?.process ?? null;
+    return this.#sessions.find(sessionId)?.process ?? null;
   }
 
   /** A bridge leg is connected now. */
   hasBridge(sessionId: SessionId): boolean {
-    return (this.#sessions.calls.find(sessionId)?.bridge ?? null) !== null;
+    return (this.#sessions.find(sessionId)?.bridge ?? null) !== null;
   }
 
   /** Device legs that are connected now. Looks at every call: for the metrics. */
   countDevices(): number {
     let devices = 0;
-    for (const { device } of this.#sessions.calls.all()) if (device !== null) devices += 1;
+    for (const { device } of this.#sessions.all()) if (device !== null) devices += 1;
     return devices;
   }
 
@@ -206,14 +209,14 @@ export class CallDirectory {
   /** Closes every leg; the sessions stay as they are, for the next process. */
   drain(): void {
     this.#followers.after(() => {
-      for (const call of this.#sessions.calls.all())
+      for (const call of this.#sessions.all())
         for (const side of callSides) this.#detach(call, side, 'drain');
     });
   }
 
   /** For one session more of the device: of too many the one longest issued goes. False: there is no room. */
   #makeRoom(deviceId: DeviceId): boolean {
-    const calls = this.#sessions.calls.ofDevice(deviceId);
+    const calls = this.#sessions.ofDevice(deviceId);
     if (calls.length >= callsPerDeviceMax) {
       const oldest = calls.find(({ session }) => session.state === 'issued');
       if (oldest === undefined) return false;
@@ -223,7 +226,7 @@ export class CallDirectory {
   }
 
   #current(sessionId: SessionId, side: CallSide, leg: CallLeg): LiveCall | null {
-    const call = this.#sessions.calls.find(sessionId);
+    const call = this.#sessions.find(sessionId);
     return call !== null && call[side] === leg ? call : null;
   }
 
@@ -241,7 +244,7 @@ export class CallDirectory {
 
   #changed(call: LiveCall, change: CallChange, by: CallLeg | null): void {
     const { session } = call;
-    this.#followers.notify((follower) => follower.changed(session, change));
+    this.#followers.notify((follower) => follower.changed?.(session, change));
     this.#followers.putOff(() => notifyLegs(call, change, by));
   }
 }

@@ -13,7 +13,7 @@ export interface CallFollower {
   /** A new session was made. */
   issued?(session: CallSession): void;
   /** `session`: as it is now; of one that has ended: as it was last. */
-  changed(session: CallSession, change: CallChange): void;
+  changed?(session: CallSession, change: CallChange): void;
   /** Its first bridge leg has connected. */
   bridgeCame?(session: CallSession): void;
   /** Its bridge leg was lost, and no other took its place; the session lives. */

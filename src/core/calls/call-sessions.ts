@@ -7,14 +7,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { DeadlineWheel, type WheelEntry } from '../../lib/deadline-wheel.ts';
-import type {
-  AliveSign,
-  CallChange,
-  CallOrder,
-  CallSession,
-  CallSide,
-  LiveCallState,
-} from '../../model/call.ts';
+import type { AliveSign, CallChange, CallOrder, CallSession, CallSide } from '../../model/call.ts';
 import { generateSessionId, type DeviceId, type SessionId } from '../../model/ids.ts';
 import { callEvent, reduceCall, type CallInput } from '../../model/state/call-session.ts';
 import { issueSession, reissueSession, type Reissue } from '../../model/state/call-issuance.ts';
@@ -53,8 +46,12 @@ export const leaseTickMs = 500;
 
 const leaseEnded: CallInput = { kind: 'lease-ended' };
 
+const none: readonly LiveCall[] = [];
+
 export class CallSessions {
-  readonly calls = new LiveCalls();
+  readonly #byId = new Map<SessionId, LiveCall>();
+  /** In the order of their making. Lists are replaced, never changed: most devices have one call, and no spare room. */
+  readonly #byDevice = new Map<DeviceId, readonly LiveCall[]>();
   readonly #deps: CallDeps;
   readonly #changed: CallChanged;
   readonly #wheel: DeadlineWheel<LiveCall>;
@@ -66,6 +63,23 @@ export class CallSessions {
     this.#wheel = new DeadlineWheel(leaseTickMs, deps.clock.monotonicMs(), (call) =>
       this.advance(call, leaseEnded, null),
     );
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  find(sessionId: SessionId): LiveCall | null {
+    return this.#byId.get(sessionId) ?? null;
+  }
+
+  /** A list that stays as it is, whatever comes and goes. */
+  ofDevice(deviceId: DeviceId): readonly LiveCall[] {
+    return this.#byDevice.get(deviceId) ?? none;
+  }
+
+  all(): IterableIterator<LiveCall> {
+    return this.#byId.values();
   }
 
   /** Takes up what the store holds. Throws when it cannot be read. */
@@ -82,14 +96,14 @@ export class CallSessions {
 
   /** Null: it has ended, or ends now because its lease is over. */
   live(sessionId: SessionId): LiveCall | null {
-    const call = this.calls.find(sessionId);
+    const call = this.find(sessionId);
     return call === null || this.#endIfOver(call) ? null : call;
   }
 
   /** The same of the device's calls, in the order of their making. */
   liveOf(deviceId: DeviceId): readonly LiveCall[] {
-    for (const call of this.calls.ofDevice(deviceId)) this.#endIfOver(call);
-    return this.calls.ofDevice(deviceId);
+    for (const call of this.ofDevice(deviceId)) this.#endIfOver(call);
+    return this.ofDevice(deviceId);
   }
 
   issue(order: CallOrder): CallSession {
@@ -105,7 +119,7 @@ export class CallSessions {
     const reissue = reissueSession(call.session, order, wallMs);
     if (reissue.kind === 'media_in_use') return reissue;
     const { session } = reissue;
-    this.calls.update(call, session);
+    call.session = session;
     if (session.state === 'issued') this.#lease(call, leftLeaseMs(session, wallMs));
     this.#write(order.deviceId, null);
     return reissue;
@@ -117,7 +131,7 @@ export class CallSessions {
     if (leaseMs !== null) this.#lease(call, leaseMs);
     if (change === null && session === call.session) return false;
     if (change?.state === 'ended') this.#letGo(call);
-    else this.calls.update(call, session);
+    else call.session = session;
     this.#write(session.deviceId, change);
     if (change === null) return false;
     this.#changed(call, change, by);
@@ -133,14 +147,20 @@ export class CallSessions {
   }
 
   #hold(session: CallSession, wallMs: number): void {
+    const { sessionId, deviceId } = session;
     const call = new LiveCall(session);
     call.deadlineMs = this.#deps.clock.monotonicMs() + leftLeaseMs(session, wallMs);
-    this.calls.add(call);
+    this.#byId.set(sessionId, call);
+    this.#byDevice.set(deviceId, this.ofDevice(deviceId).concat(call));
     this.#wheel.add(call);
   }
 
   #letGo(call: LiveCall): void {
-    this.calls.remove(call);
+    const { sessionId, deviceId } = call.session;
+    this.#byId.delete(sessionId);
+    const others = this.ofDevice(deviceId).filter((other) => other !== call);
+    if (others.length === 0) this.#byDevice.delete(deviceId);
+    else this.#byDevice.set(deviceId, others);
     this.#wheel.remove(call);
   }
 
@@ -159,61 +179,8 @@ export class CallSessions {
 
   #write(deviceId: DeviceId, change: CallChange | null): void {
     const { records, telemetry } = this.#deps;
-    const sessions = this.calls.ofDevice(deviceId).map(({ session }) => session);
+    const sessions = this.ofDevice(deviceId).map(({ session }) => session);
     records.write(deviceId, sessions, change === null ? null : callEvent(change));
     if (change !== null && change.reason !== null) telemetry.callEnd(change.reason);
-  }
-}
-
-const none: readonly LiveCall[] = [];
-
-/** The live calls of this process, found by their id and by their device, and counted by state. */
-class LiveCalls {
-  readonly #byId = new Map<SessionId, LiveCall>();
-  /** In the order of their making. Lists are replaced, never changed: most devices have one call, and no spare room. */
-  readonly #byDevice = new Map<DeviceId, readonly LiveCall[]>();
-  readonly #counts = { issued: 0, establishing: 0, ringing: 0, attempting: 0, connected: 0 };
-
-  get size(): number {
-    return this.#byId.size;
-  }
-
-  countByState(): Record<LiveCallState, number> {
-    return { ...this.#counts };
-  }
-
-  find(sessionId: SessionId): LiveCall | null {
-    return this.#byId.get(sessionId) ?? null;
-  }
-
-  /** A list that stays as it is, whatever comes and goes. */
-  ofDevice(deviceId: DeviceId): readonly LiveCall[] {
-    return this.#byDevice.get(deviceId) ?? none;
-  }
-
-  all(): IterableIterator<LiveCall> {
-    return this.#byId.values();
-  }
-
-  add(call: LiveCall): void {
-    const { sessionId, deviceId, state } = call.session;
-    this.#byId.set(sessionId, call);
-    this.#byDevice.set(deviceId, this.ofDevice(deviceId).concat(call));
-    this.#counts[state] += 1;
-  }
-
-  update(call: LiveCall, session: CallSession): void {
-    this.#counts[call.session.state] -= 1;
-    this.#counts[session.state] += 1;
-    call.session = session;
-  }
-
-  remove(call: LiveCall): void {
-    const { sessionId, deviceId, state } = call.session;
-    this.#byId.delete(sessionId);
-    const others = this.ofDevice(deviceId).filter((other) => other !== call);
-    if (others.length === 0) this.#byDevice.delete(deviceId);
-    else this.#byDevice.set(deviceId, others);
-    this.#counts[state] -= 1;
   }
 }

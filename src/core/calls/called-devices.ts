@@ -27,10 +27,6 @@ export class CalledDevices implements CallFollower {
     this.#deps = deps;
   }
 
-  changed(): void {
-    // A bridge may come in any state: `bridgeCame` says so.
-  }
-
   bridgeCame(session: CallSession): void {
     if (!this.#deps.directory.hasDevice(session.sessionId)) void this.#wake(session);
   }

@@ -77,11 +77,11 @@ async function issueElsewhere(
   order: SignedCallOrder,
 ): Promise<Answer> {
   if (coordinator === 'unavailable')
-    return refuse(deps, unavailable('the member that has the calls of the device cannot be reached'));
+    return refuse(deps, comeAgain(50301, 'the member that has the calls of the device cannot be reached'));
   const question = { kind: 'issue-call', order } as const;
   const answer = await deps.callLocator.ask<'issue-call'>(coordinator, question, callCommitMsMax);
   if (!answer.ok)
-    return refuse(deps, unavailable('the member that has the calls of the device does not answer'));
+    return refuse(deps, comeAgain(50301, 'the member that has the calls of the device does not answer'));
   return answer.value.ok ? succeed(answer.value.value) : refuse(deps, answer.value.error);
 }
 
@@ -125,10 +125,10 @@ function findDenial({ clock, registry }: CallCredentialsDeps, order: CallOrder):
 /** Why nothing can be issued, before anything has changed; null: nothing is in the way. */
 function findObstacle(deps: CallCredentialsDeps, order: SignedCallOrder): Why | null {
   const { records } = deps;
-  if (deps.isDraining()) return unavailable('this server is being stopped');
-  if (records.isOverloaded()) return unavailable('the store of calls is behind');
-  if (deps.requireBridge && !findsBridge(deps, order)) return unavailable('no bridge is idle');
-  if (!deps.issued.hasRoomFor(order)) return overload('as many issuances are known as there may be');
+  if (deps.isDraining()) return comeAgain(50301, 'this server is being stopped');
+  if (records.isOverloaded()) return comeAgain(50301, 'the store of calls is behind');
+  if (deps.requireBridge && !findsBridge(deps, order)) return comeAgain(50301, 'no bridge is idle');
+  if (!deps.issued.hasRoomFor(order)) return comeAgain(42901, 'as many issuances are known as there may be');
   return null;
 }
 
@@ -142,11 +142,11 @@ function findsBridge({ directory, bridges }: CallCredentialsDeps, order: CallOrd
 async function issue(deps: CallCredentialsDeps, order: CallOrder): Promise<IssuedAnswer> {
   const issued = deps.directory.issue(order);
   if (issued.kind === 'media_in_use') return refuse(deps, refusal(40903));
-  if (issued.kind === 'full') return refuse(deps, overload('as many calls are live as there may be'));
+  if (issued.kind === 'full') return refuse(deps, comeAgain(42901, 'as many calls are live as there may be'));
   const { kind, session } = issued;
   const committed = isSoonCommitted(deps, order.deviceId);
   const token = sign(deps, session);
-  if (!(await committed)) return refuse(deps, unavailable('the store of calls does not answer'));
+  if (!(await committed)) return refuse(deps, comeAgain(50301, 'the store of calls does not answer'));
   deps.telemetry.callCredentials(kind);
   const mediaUrl = deps.mediaUrl(session.sessionId);
   const peerId = encodePeerId(session, deps.addressInPeerId ? mediaUrl : null);
@@ -186,15 +186,6 @@ function sign({ clock, keys }: CallCredentialsDeps, session: CallSession): strin
   const issuedAtS = wallSeconds(clock);
   const expiresAtS = expiresAtMs / 1000;
   return signCallToken(keys, { deviceId, sessionId, tokenId: generateTokenId(), issuedAtS, expiresAtS });
-}
-
-/** A session that ends makes room, and a store that is behind catches up, within seconds. */
-function overload(message: string): Why {
-  return comeAgain(42901, message);
-}
-
-function unavailable(message: string): Why {
-  return comeAgain(50301, message);
 }
 
 function refuse(deps: CallCredentialsDeps, why: Why): Result<never, Why> {

@@ -147,29 +147,15 @@ export class WatchKeys implements CallFollower {
   }
 }
 
-class Viewer implements OpenViewer {
-  readonly sessionId: SessionId;
-  readonly leg: CallLeg;
-  readonly #viewers: Viewers;
-
-  constructor(viewers: Viewers, sessionId: SessionId, leg: CallLeg) {
-    this.#viewers = viewers;
-    this.sessionId = sessionId;
-    this.leg = leg;
-  }
-
-  gone(): void {
-    this.#viewers.remove(this);
-  }
-}
-
 /** They are notified of the states of their call, and closed at its end. */
 export class Viewers implements CallFollower {
-  readonly #bySession = new Map<SessionId, Set<Viewer>>();
-  #count = 0;
+  readonly #bySession = new Map<SessionId, Set<CallLeg>>();
 
+  /** Looks at every call that is watched: for the metrics. */
   get count(): number {
-    return this.#count;
+    let count = 0;
+    for (const legs of this.#bySession.values()) count += legs.size;
+    return count;
   }
 
   hasRoom(sessionId: SessionId): boolean {
@@ -179,35 +165,31 @@ export class Viewers implements CallFollower {
   /** Null: as many watch the session as may. */
   open(sessionId: SessionId, leg: CallLeg): OpenViewer | null {
     if (!this.hasRoom(sessionId)) return null;
-    const viewer = new Viewer(this, sessionId, leg);
-    const others = this.#bySession.get(sessionId);
-    if (others === undefined) this.#bySession.set(sessionId, new Set([viewer]));
-    else others.add(viewer);
-    this.#count += 1;
-    return viewer;
-  }
-
-  remove(viewer: Viewer): void {
-    const watching = this.#bySession.get(viewer.sessionId);
-    if (watching?.delete(viewer) !== true) return;
-    this.#count -= 1;
-    if (watching.size === 0) this.#bySession.delete(viewer.sessionId);
+    const legs = this.#bySession.get(sessionId) ?? new Set();
+    this.#bySession.set(sessionId, legs.add(leg));
+    return { gone: () => this.#remove(sessionId, leg) };
   }
 
   changed(_session: CallSession, { sessionId, state, reason }: CallChange): void {
-    for (const viewer of this.#bySession.get(sessionId) ?? []) {
-      viewer.leg.notify({ kind: 'state', sessionId, state, reason });
-      if (state === 'ended') this.#close(viewer, 'ended');
+    for (const leg of this.#bySession.get(sessionId) ?? []) {
+      leg.notify({ kind: 'state', sessionId, state, reason });
+      if (state === 'ended') this.#close(sessionId, leg, 'ended');
     }
   }
 
   drain(): void {
-    for (const watching of this.#bySession.values())
-      for (const viewer of watching) this.#close(viewer, 'drain');
+    for (const [sessionId, legs] of this.#bySession)
+      for (const leg of legs) this.#close(sessionId, leg, 'drain');
   }
 
-  #close(viewer: Viewer, reason: 'ended' | 'drain'): void {
-    this.remove(viewer);
-    viewer.leg.close(reason);
+  #remove(sessionId: SessionId, leg: CallLeg): void {
+    const legs = this.#bySession.get(sessionId);
+    legs?.delete(leg);
+    if (legs?.size === 0) this.#bySession.delete(sessionId);
+  }
+
+  #close(sessionId: SessionId, leg: CallLeg, reason: 'ended' | 'drain'): void {
+    this.#remove(sessionId, leg);
+    leg.close(reason);
   }
 }

@@ -11,7 +11,13 @@ import type { WakeReport } from '../../model/signal.ts';
 import { computeLoginMac } from '../../protocol/sleep/login-line.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
-import type { SessionTicket, SignalSessions, SleepSessions } from '../ports/device-sessions.ts';
+import type {
+  MovedSession,
+  SessionTicket,
+  SignalSessions,
+  SleepConnection,
+  SleepSessions,
+} from '../ports/device-sessions.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { proveDevice } from './device-access.ts';
 import type { ActorMessage, EndReason, LoginMessage } from './device-actor.ts';
@@ -119,4 +125,31 @@ function end(
   const event = { kind: 'ended', session, reason, atMs: clock.wallMs(), heartbeatAt } as const;
   const taken = actor === null || actor.post({ to, event });
   assert(taken, 'an end is never lost');
+}
+
+/**
+ * A sleep session that changes its process and stays what it is, the same session and epoch, with nobody told. Null: it is over, or another one's
+ * connection has the device. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
+ */
+export function describeSession(
+  directory: DeviceDirectory,
+  { deviceId, sessionId }: SessionTicket,
+): MovedSession | null {
+  const actor = directory.find(deviceId);
+  return actor?.session('sleep') === sessionId ? actor.describeSleep() : null;
+}
+
+/**
+ * The session is this connection's. Null, and nothing has changed: by the store it is over. Throws when the store cannot be
+ * read.
+ */
+export function adoptSession(
+  { directory, clock }: Pick<SleepSessionsDeps, 'directory' | 'clock'>,
+  moved: MovedSession,
+  connection: SleepConnection,
+): SessionTicket | null {
+  const { deviceId, sessionId } = moved;
+  const actor = directory.claim(deviceId);
+  const epoch = actor.adoptSleep(moved, connection, clock.monotonicMs());
+  return epoch === null ? null : { deviceId, sessionId, epoch };
 }

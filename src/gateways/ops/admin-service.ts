@@ -3,8 +3,10 @@
  * spooled to a file first, and reports its progress line by line.
  */
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { uploadBytesMax, uploadsAtOnceMax } from '../../model/console-limits.ts';
 import type { Log } from '../../core/ports/log.ts';
@@ -22,8 +24,9 @@ import {
   outcomeOf,
   refuse,
 } from './admin-route.ts';
-import { LineAnswer, ndjsonType } from './line-answer.ts';
 import { queryOf, refuseRequest } from './ops-admission.ts';
+
+const ndjsonType = 'application/x-ndjson';
 
 export interface AdminServiceDeps {
   readonly routes: readonly (AdminRoute | UploadRoute)[];
@@ -159,4 +162,49 @@ async function spoolBody({ raw }: FastifyRequest, path: string): Promise<boolean
     await file.close();
   }
   return true;
+}
+
+/** An answer of one line of JSON after the other, as NDJSON: the first line begins it. */
+class LineAnswer {
+  readonly #reply: FastifyReply;
+  readonly #lines = new PassThrough();
+  readonly #gone = new AbortController();
+  #hasBegun = false;
+
+  constructor(reply: FastifyReply) {
+    this.#reply = reply;
+    reply.raw.once('close', () => {
+      if (!reply.raw.writableFinished) this.#gone.abort();
+    });
+  }
+
+  /** Aborted when the caller hangs up before the answer is whole. */
+  get gone(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  /** The status can no longer be chosen. */
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  /** Resolves when the next may come; to false: the caller has hung up. */
+  async send(line: unknown): Promise<boolean> {
+    if (this.gone.aborted) return false;
+    this.#begin();
+    if (this.#lines.write(`${JSON.stringify(line)}\n`)) return true;
+    await once(this.#lines, 'drain', { signal: this.gone }).catch(() => undefined);
+    return !this.gone.aborted;
+  }
+
+  end(): void {
+    this.#begin();
+    this.#lines.end();
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    void this.#reply.type(ndjsonType).send(this.#lines);
+  }
 }

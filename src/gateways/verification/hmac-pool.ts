@@ -205,12 +205,7 @@ export class HmacPool implements SignatureVerifier {
 }
 
 /** Verifies on the main loop. */
-export class InlineVerifier implements SignatureVerifier {
-  verify(job: SignatureJob): SignatureVerdict {
-    return verifySignature(job);
-  }
-
-  close(): Promise<void> {
-    return Promise.resolve();
-  }
-}
+export const inlineVerifier = {
+  verify: verifySignature,
+  close: () => Promise.resolve(),
+} satisfies SignatureVerifier;

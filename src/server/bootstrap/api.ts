@@ -27,7 +27,7 @@ import { scanQueueShape } from '../../core/events/read-events.ts';
 import { readerLimits, WaitingReaders } from '../../core/events/waiting-readers.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
-import { HmacPool, InlineVerifier } from '../../gateways/verification/hmac-pool.ts';
+import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import type { ServerContext } from './server-context.ts';
 import { callRates, issuingSettings, verifierThreads } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
@@ -220,7 +220,7 @@ function applicationLimits({ settings, clock, sharers }: ApiDeps): ApiServices['
 }
 
 async function startVerifier(settings: Settings, log: Log): Promise<SignatureVerifier> {
-  if (settings.auth.verification === 'inline') return new InlineVerifier();
+  if (settings.auth.verification === 'inline') return inlineVerifier;
   const onFault = (error: unknown): void => log.error({ err: error }, 'a verification thread failed');
   return HmacPool.start({ threads: verifierThreads(settings), onFault });
 }

@@ -1,11 +1,11 @@
 /** The console of the ops listener, where it is on: its page, the sessions of those who have logged in, and its figures. */
+import { z } from 'zod';
 import type { Cancel } from '../../lib/clock.ts';
 import { loadConsoleAssets } from '../../gateways/console/console-assets.ts';
 import { ConsoleService } from '../../gateways/console/console-service.ts';
 import { ConsoleSessions } from '../../gateways/console/console-sessions.ts';
-import { figuresRoute } from '../../gateways/console/figures-route.ts';
 import { PageFiles } from '../../gateways/console/page-files.ts';
-import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
+import { readRoute, type AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { CookieSessions, Operators } from '../../gateways/ops/operators.ts';
 import type { RefusedCredentials } from '../../gateways/ops/refused-credentials.ts';
 import type { PageRoutes } from '../../gateways/ops/ops-listener.ts';
@@ -53,4 +53,13 @@ export class OperatorConsole {
   stop(): void {
     this.#stopFigures();
   }
+}
+
+const figuresQuery = z.strictObject({ after: z.coerce.number().int().nonnegative().default(0) });
+
+/** `GET /v1/figures`: the figures of the last hour, or those behind the `next` of an earlier answer. */
+function figuresRoute(history: FigureHistory): AdminRoute {
+  return readRoute('/v1/figures', figuresQuery, async ({ after }) => {
+    return { status: 200, body: history.read(after) };
+  });
 }

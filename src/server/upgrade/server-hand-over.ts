@@ -6,7 +6,7 @@
 import type { Socket } from 'node:net';
 import { handleOf, type SocketHandle } from '../../lib/bound-sockets.ts';
 import { handOverLoginMsMax } from '../../model/upgrade-limits.ts';
-import { describeSession } from '../../core/devices/move-session.ts';
+import { describeSession } from '../../core/devices/admit-session.ts';
 import type { RequestRelay } from '../../gateways/api/request-relay.ts';
 import type { HandedConnection } from '../../gateways/sleep/sleeping-connection.ts';
 import type { ControlPlane } from '../bootstrap/control-plane.ts';

@@ -9,7 +9,7 @@ import { RequestLog, type LoggedRequests } from '../../../../src/core/requests/r
 import { ApplicationLimit } from '../../../../src/core/devices/request-limits.ts';
 import { SigningKeyCache } from '../../../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../../../src/protocol/tgv1/sign-request.ts';
-import { InlineVerifier } from '../../../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { anyConnections, FakeResponse, fakeRequest } from '../../../support/fake-http.ts';
 import { FakeLog, FakeRegistry, FakeTelemetry } from '../../../support/fakes.ts';
@@ -51,7 +51,7 @@ class Scene {
     const { clock, registry, telemetry, log } = this;
     registry.credentials.set(demoCredential.accessKeyId, demoCredential);
     const authenticator = new Authenticator(
-      { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
+      { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: inlineVerifier },
       { windowMs: 300_000, explainMismatch: false },
     );
     return new Pipeline({

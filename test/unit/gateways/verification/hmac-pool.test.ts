@@ -10,7 +10,7 @@ import { verdictOf } from '../../../support/verdict.ts';
 import {
   HmacPool,
   type HmacPoolOptions,
-  InlineVerifier,
+  inlineVerifier,
 } from '../../../../src/gateways/verification/hmac-pool.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
@@ -251,7 +251,7 @@ test('a pool whose task cannot be loaded does not start', async () => {
 });
 
 test('the inline verifier answers at once', async () => {
-  const verifier = new InlineVerifier();
+  const verifier = inlineVerifier;
   const job = jobOf(signed());
 
   assert.equal(verifier.verify(job), 'valid');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { adoptSession, describeSession } from '../../../../src/core/devices/move-session.ts';
+import { adoptSession, describeSession } from '../../../../src/core/devices/admit-session.ts';
 import { DeviceDirectory } from '../../../../src/core/devices/device-directory.ts';
 import type { SleepConnection } from '../../../../src/core/ports/device-sessions.ts';
 import { generateSessionId, type SessionId } from '../../../../src/model/ids.ts';
