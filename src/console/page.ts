@@ -1,6 +1,7 @@
 /** The page as its views have it, and the small parts that views are made of. */
 import type { Client } from './client.ts';
 import { el, freshId, type Attributes } from './dom.ts';
+import { formatMoment } from './text.ts';
 
 export interface Page {
   readonly client: Client;
@@ -94,6 +95,23 @@ export class Trouble {
   };
 }
 
+/** What went wrong, in the place of what was to be shown. */
+export function troubleLine(sentence: string): HTMLElement {
+  return el('p', { class: 'trouble', role: 'alert' }, sentence);
+}
+
+/** Shows in `place` what is read once, or why it cannot be. Returns what ends it. */
+export function fill(place: HTMLElement, read: () => Promise<readonly HTMLElement[]>): () => void {
+  let isOver = false;
+  const show = (parts: readonly HTMLElement[]): void => {
+    if (!isOver) place.replaceChildren(...parts);
+  };
+  read().then(show, (error: unknown) => show([troubleLine(sentenceOf(error))]));
+  return () => {
+    isOver = true;
+  };
+}
+
 /** A part of a view with its heading, by which it is a landmark. */
 export function section(
   heading: string,
@@ -113,6 +131,25 @@ export function badge(text: string, kind: BadgeKind): HTMLElement {
 export function time(ms: number, text: string): HTMLElement {
   const iso = new Date(ms).toISOString();
   return el('time', { datetime: iso, title: iso }, text);
+}
+
+/** A time of the wall clock in full. */
+export function moment(ms: number): HTMLElement {
+  return time(ms, formatMoment(ms));
+}
+
+/** Names with their values. `kind`: its style. */
+export function facts(
+  entries: readonly (readonly [name: string, value: Node | string])[],
+  kind = 'facts',
+): HTMLElement {
+  const parts = entries.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value)));
+  return el('dl', { class: kind }, ...parts);
+}
+
+/** A control of a form with its label. */
+export function labelled(text: string, control: HTMLElement): HTMLElement {
+  return el('div', {}, el('label', { for: control.id }, text), control);
 }
 
 export interface Column {

@@ -1,7 +1,7 @@
 /** The past of a device as people look at it: a time line, the times when it could not be reached and why, and its events. */
 import type { EventsAnswer, WireEvent } from '../../gateways/admin/event-query.ts';
 import { code, el, setText } from '../dom.ts';
-import { button, dataTable, section, sentenceOf, time, type Page } from '../page.ts';
+import { button, dataTable, moment, section, sentenceOf, type Page } from '../page.ts';
 import { describeEvent } from './reasons.ts';
 import { formatMoment, formatSpan, plural, zoneName } from '../text.ts';
 import { drawTimeLine } from './time-line.ts';
@@ -163,11 +163,7 @@ export class TimeMachine {
     if (newest.length === 0) return [el('p', {}, 'None in the log.')];
     const rows = newest
       .slice(0, this.#rows)
-      .map((event) => [
-        time(Date.parse(event.at), formatMoment(Date.parse(event.at))),
-        describeEvent(event),
-        code(event.type),
-      ]);
+      .map((event) => [moment(Date.parse(event.at)), describeEvent(event), code(event.type)]);
     const columns = [{ name: 'When' }, { name: 'What' }, { name: 'Type', isWide: true }];
     const table = dataTable('Events of the device', columns, rows);
     if (newest.length <= this.#rows) return [table];
@@ -184,7 +180,7 @@ function offlineOf({ offline }: Past): HTMLElement {
   const rows = offline
     .toReversed()
     .map(({ fromMs, toMs, ending }) => [
-      time(fromMs, formatMoment(fromMs)),
+      moment(fromMs),
       formatSpan((toMs ?? Date.now()) - fromMs) + (toMs === null ? ', and still' : ''),
       ending === '' ? 'not known' : ending,
     ]);

@@ -6,16 +6,17 @@ import {
   badge,
   button,
   dataTable,
+  facts,
+  fill,
+  moment,
   poll,
   section,
-  sentenceOf,
-  time,
   Trouble,
   type BadgeKind,
   type Page,
   type View,
 } from '../page.ts';
-import { formatCount, formatMoment, plural } from '../text.ts';
+import { formatCount, plural } from '../text.ts';
 
 const everyMs = 10_000;
 const applicationsMax = 500;
@@ -83,7 +84,7 @@ const stateTexts: Readonly<Record<string, string>> = {
 
 function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTMLElement {
   const { url, state, behind, failed, parked, last_failure: failure } = webhook;
-  const facts: (readonly [string, Node | string])[] = [
+  const shown: (readonly [string, Node | string])[] = [
     ['State', badge(stateTexts[state] ?? state, stateKinds[state] ?? 'plain')],
     ['Behind', formatCount(behind)],
     ['To be tried again', formatCount(failed)],
@@ -107,18 +108,14 @@ function webhookPart(page: Page, webhook: WebhookJson, changed: () => void): HTM
     'div',
     { class: 'webhook' },
     el('h3', {}, el('bdi', {}, url)),
-    el(
-      'dl',
-      { class: 'facts' },
-      ...facts.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
-    ),
+    facts(shown),
     actions.length > 0 ? el('p', { class: 'buttons' }, ...actions) : '',
     parked > 0 ? parkedList(page, webhook) : '',
   );
 }
 
 function momentOf(iso: string | null): Node | string {
-  return iso === null ? 'never' : time(Date.parse(iso), formatMoment(Date.parse(iso)));
+  return iso === null ? 'never' : moment(Date.parse(iso));
 }
 
 function webhookActions(page: Page, webhook: WebhookJson, changed: () => void): HTMLElement[] {
@@ -168,33 +165,24 @@ function webhookActions(page: Page, webhook: WebhookJson, changed: () => void): 
 /** The newest reasons are read when somebody opens the list. */
 function parkedList(page: Page, { url, app_id: appId }: WebhookJson): HTMLElement {
   const content = el('div', {});
-  const read = async (): Promise<void> => {
-    try {
-      const query = { url, app_id: appId, limit: 100 };
-      const { parked } = await page.client.read<{ readonly parked: readonly ParkedJson[] }>(
-        '/v1/webhook/list',
-        query,
-      );
-      const rows = parked.map((event) => [
-        code(event.type),
-        el('bdi', {}, event.device_id),
-        momentOf(event.at),
-        event.last_failure.reason,
-      ]);
-      const columns = [
-        { name: 'Event' },
-        { name: 'Device' },
-        { name: 'When', isWide: true },
-        { name: 'Why' },
-      ];
-      content.replaceChildren(dataTable('Events given up', columns, rows));
-    } catch (error) {
-      content.replaceChildren(el('p', { class: 'trouble', role: 'alert' }, sentenceOf(error)));
-    }
+  const read = async (): Promise<HTMLElement[]> => {
+    const query = { url, app_id: appId, limit: 100 };
+    const { parked } = await page.client.read<{ readonly parked: readonly ParkedJson[] }>(
+      '/v1/webhook/list',
+      query,
+    );
+    const rows = parked.map((event) => [
+      code(event.type),
+      el('bdi', {}, event.device_id),
+      momentOf(event.at),
+      event.last_failure.reason,
+    ]);
+    const columns = [{ name: 'Event' }, { name: 'Device' }, { name: 'When', isWide: true }, { name: 'Why' }];
+    return [dataTable('Events given up', columns, rows)];
   };
   const opener = button('Show what was given up', () => {
     opener.hidden = true;
-    void read();
+    fill(content, read);
   });
   return el('div', {}, opener, content);
 }

@@ -5,15 +5,15 @@ import { code, el } from '../dom.ts';
 import {
   badge,
   dataTable,
+  fill,
   follow,
+  labelled,
   linkTo,
-  sentenceOf,
-  time,
+  moment,
   type BadgeKind,
   type Page,
   type View,
 } from '../page.ts';
-import { formatMoment } from '../text.ts';
 
 const shownMax = 200;
 
@@ -21,24 +21,12 @@ export function openAudit(page: Page, query: URLSearchParams): View {
   const operator = query.get('operator') ?? '';
   const action = query.get('action') ?? '';
   const list = el('div', {}, el('p', {}, 'Looking …'));
-  let isOver = false;
-  const look = async (): Promise<void> => {
-    try {
-      const asked = { limit: shownMax, operator, action };
-      const { lines } = await page.client.read<AuditAnswer>('/v1/audit', asked);
-      if (!isOver) list.replaceChildren(linesTable(lines.toReversed()));
-    } catch (error) {
-      if (!isOver) list.replaceChildren(el('p', { class: 'trouble', role: 'alert' }, sentenceOf(error)));
-    }
-  };
-  void look();
-  return {
-    title: 'Audit',
-    content: el('div', {}, filterForm(operator, action), list),
-    close: () => {
-      isOver = true;
-    },
-  };
+  const close = fill(list, async () => {
+    const asked = { limit: shownMax, operator, action };
+    const { lines } = await page.client.read<AuditAnswer>('/v1/audit', asked);
+    return [linesTable(lines.toReversed())];
+  });
+  return { title: 'Audit', content: el('div', {}, filterForm(operator, action), list), close };
 }
 
 function filterForm(operator: string, action: string): HTMLElement {
@@ -51,8 +39,8 @@ function filterForm(operator: string, action: string): HTMLElement {
   return el(
     'form',
     { class: 'search', role: 'search', submit: filter },
-    el('div', {}, el('label', { for: 'operator' }, 'Operator'), who),
-    el('div', {}, el('label', { for: 'action' }, 'Action'), what),
+    labelled('Operator', who),
+    labelled('Action', what),
     el('button', { type: 'submit', class: 'main' }, 'Show'),
   );
 }
@@ -76,10 +64,9 @@ const resultKinds: Readonly<Record<string, BadgeKind>> = {
 function linesTable(lines: readonly AuditLine[]): HTMLElement {
   if (lines.length === 0) return el('p', {}, 'No line.');
   const rows = lines.map((line) => {
-    const ms = Date.parse(line.at);
     const result = badge(line.result, resultKinds[line.result] ?? 'plain');
     return [
-      time(ms, formatMoment(ms)),
+      moment(Date.parse(line.at)),
       el('bdi', {}, line.user ?? line.operator),
       code(line.action),
       el(

@@ -2,8 +2,18 @@
 import type { CallJson, MediaProcessJson } from '../../gateways/admin/call-routes.ts';
 import { actionButton } from '../actions.ts';
 import { el } from '../dom.ts';
-import { badge, dataTable, linkTo, linkToCall, poll, time, Trouble, type Page, type View } from '../page.ts';
-import { formatMoment, plural } from '../text.ts';
+import {
+  badge,
+  dataTable,
+  linkTo,
+  linkToCall,
+  moment,
+  poll,
+  Trouble,
+  type Page,
+  type View,
+} from '../page.ts';
+import { plural } from '../text.ts';
 
 const everyMs = 5000;
 const shownMax = 200;
@@ -50,16 +60,13 @@ const columns = [
 ];
 
 export function callsTable(page: Page, calls: readonly CallJson[]): HTMLElement {
-  const rows = calls.map((call) => {
-    const createdMs = Date.parse(call.created_at);
-    return [
-      el('a', { href: linkTo('device', { id: call.device_id }) }, el('bdi', {}, call.device_id)),
-      el('span', {}, badge(call.state, call.state === 'connected' ? 'good' : 'calm'), waits(call)),
-      time(createdMs, formatMoment(createdMs)),
-      legsOf(call),
-      el('span', { class: 'buttons' }, ...callActions(page, call)),
-    ];
-  });
+  const rows = calls.map((call) => [
+    el('a', { href: linkTo('device', { id: call.device_id }) }, el('bdi', {}, call.device_id)),
+    el('span', {}, badge(call.state, call.state === 'connected' ? 'good' : 'calm'), waits(call)),
+    moment(Date.parse(call.created_at)),
+    legsOf(call),
+    el('span', { class: 'buttons' }, ...callActions(page, call)),
+  ]);
   return dataTable('Live calls', columns, rows);
 }
 

@@ -2,7 +2,7 @@
 import type { ClusterJson, MemberJson } from '../../server/membership/cluster-json.ts';
 import { actionButton } from '../actions.ts';
 import { el } from '../dom.ts';
-import { badge, dataTable, poll, Trouble, type Page, type View } from '../page.ts';
+import { badge, dataTable, poll, Trouble, troubleLine, type Page, type View } from '../page.ts';
 import { formatCount, formatSpan } from '../text.ts';
 
 const everyMs = 5000;
@@ -28,8 +28,7 @@ function staleNotice({ stale, age_ms: ageMs }: ClusterJson): HTMLElement[] {
     ageMs === null
       ? 'Nothing is known of other members'
       : `Other members are shown as of ${formatSpan(ageMs)} ago`;
-  const text = `${asOf}: NATS does not answer this node.`;
-  return [el('p', { class: 'trouble', role: 'alert' }, text)];
+  return [troubleLine(`${asOf}: NATS does not answer this node.`)];
 }
 
 const columns = [

@@ -4,9 +4,21 @@ import type { ConnectionStatus, DeviceStatus } from '../../gateways/admin/device
 import { callsTable } from './calls-view.ts';
 import { deviceActions } from './device-actions.ts';
 import { el } from '../dom.ts';
-import { badge, dataTable, linkTo, poll, section, time, Trouble, type Page, type View } from '../page.ts';
+import {
+  badge,
+  dataTable,
+  facts,
+  linkTo,
+  moment,
+  poll,
+  section,
+  time,
+  Trouble,
+  type Page,
+  type View,
+} from '../page.ts';
 import { sessionReason } from '../past/reasons.ts';
-import { formatMoment, formatSpan } from '../text.ts';
+import { formatSpan } from '../text.ts';
 import { TimeMachine } from '../past/time-machine-view.ts';
 
 const everyMs = 5000;
@@ -61,10 +73,7 @@ function recordOf({ device }: DeviceStatus): HTMLElement {
     { href: linkTo('devices', { product_id: device.product_id }) },
     el('bdi', {}, device.product_id),
   );
-  const expires =
-    device.expires_at === null
-      ? 'never'
-      : time(device.expires_at * 1000, formatMoment(device.expires_at * 1000));
+  const expires = device.expires_at === null ? 'never' : moment(device.expires_at * 1000);
   const rights = device.disabled
     ? badge('no: it is disabled', 'warn')
     : device.expired
@@ -75,14 +84,6 @@ function recordOf({ device }: DeviceStatus): HTMLElement {
     ['May log in', rights],
     ['Expires', expires],
   ]);
-}
-
-function facts(entries: readonly (readonly [name: string, value: Node | string])[]): HTMLElement {
-  return el(
-    'dl',
-    { class: 'facts' },
-    ...entries.map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))),
-  );
 }
 
 const columns = [
@@ -132,7 +133,7 @@ function stateOf({ state }: ConnectionStatus, open: string): HTMLElement {
 }
 
 function momentOf(seconds: number | null): Node | string {
-  return seconds === null ? '–' : time(seconds * 1000, formatMoment(seconds * 1000));
+  return seconds === null ? '–' : moment(seconds * 1000);
 }
 
 function agoOf(seconds: number | null, nowMs: number): Node | string {

@@ -9,14 +9,17 @@ import {
   badge,
   dataTable,
   follow,
+  labelled,
   linkTo,
+  moment,
   sentenceOf,
   time,
+  troubleLine,
   type BadgeKind,
   type Page,
   type View,
 } from '../page.ts';
-import { formatMoment, formatSpan } from '../text.ts';
+import { formatSpan } from '../text.ts';
 
 const stateTexts: Readonly<Record<ListedState, string>> = {
   online: 'online',
@@ -52,7 +55,7 @@ export function openDevices(page: Page, query: URLSearchParams): View {
       results.replaceChildren(...listOf(devices, next, asked));
       if (devices.length === 0) page.say('No device found.');
     } catch (error) {
-      if (!isOver) results.replaceChildren(el('p', { class: 'trouble', role: 'alert' }, sentenceOf(error)));
+      if (!isOver) results.replaceChildren(troubleLine(sentenceOf(error)));
     }
     results.removeAttribute('aria-busy');
   };
@@ -105,10 +108,6 @@ function field(id: string, query: URLSearchParams, type: string): HTMLInputEleme
   return el('input', { id, type, value, maxlength: 255, autocomplete: 'off', spellcheck: 'false' });
 }
 
-function labelled(text: string, control: HTMLElement): HTMLElement {
-  return el('div', {}, el('label', { for: control.id }, text), control);
-}
-
 const columns = [
   { name: 'Device' },
   { name: 'State' },
@@ -146,7 +145,7 @@ function lastSeen({ last_seen_at: seenAt }: ListedDeviceJson): Node | string {
   if (seenAt === null) return 'never';
   const ms = seenAt * 1000;
   const age = Date.now() - ms;
-  return time(ms, age < 86_400_000 ? `${formatSpan(Math.max(0, age))} ago` : formatMoment(ms));
+  return age < 86_400_000 ? time(ms, `${formatSpan(Math.max(0, age))} ago`) : moment(ms);
 }
 
 function mayLogIn({ disabled, expired }: ListedDeviceJson): Node {

@@ -2,7 +2,7 @@
 import type { FiguresJson } from '../../telemetry/figure-history.ts';
 import { el, setText } from '../dom.ts';
 import { Figures, type Values } from '../plots/figures.ts';
-import { poll, Trouble, type Page, type View } from '../page.ts';
+import { facts, poll, Trouble, type Page, type View } from '../page.ts';
 import { Plot, type Line } from '../plots/plots.ts';
 import { formatBytes, formatCount, formatNumber } from '../text.ts';
 
@@ -155,7 +155,7 @@ export function openOverview(page: Page): View {
   const figures = new Figures();
   const drawn = plots();
   const trouble = new Trouble();
-  const places = tiles.map(({ name }) => ({ name, value: el('dd', {}, '–') }));
+  const places = tiles.map(({ name }) => ({ name, value: el('span', {}, '–') }));
   const summary = el('p', { class: 'unseen', role: 'status' });
   let kept: number = spans[1][1];
   let looks = 0;
@@ -190,10 +190,9 @@ export function openOverview(page: Page): View {
     {},
     trouble.element,
     summary,
-    el(
-      'dl',
-      { class: 'tiles' },
-      ...places.map(({ name, value }) => el('div', {}, el('dt', {}, name), value)),
+    facts(
+      places.map(({ name, value }) => [name, value]),
+      'tiles',
     ),
     spanChoice(kept, choose),
     el('div', { class: 'plots' }, ...drawn.map(({ plot }) => plot.element)),

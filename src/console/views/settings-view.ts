@@ -1,7 +1,7 @@
 /** The settings in force, secrets masked, with their sources and what lowered them: those that differ from their defaults first. */
 import type { SettingJson, SettingsJson } from '../../server/config/settings-route.ts';
 import { code, el } from '../dom.ts';
-import { badge, dataTable, sentenceOf, type Page, type View } from '../page.ts';
+import { badge, dataTable, fill, labelled, troubleLine, type Page, type View } from '../page.ts';
 import { plural } from '../text.ts';
 
 export function openSettings(page: Page): View {
@@ -9,7 +9,7 @@ export function openSettings(page: Page): View {
   const search = el('input', { id: 'find', type: 'search', autocomplete: 'off' });
   let settings: readonly SettingJson[] = [];
   let problem: string | null = null;
-  const show = (): void => {
+  const parts = (): HTMLElement[] => {
     const wanted = search.value.trim().toLowerCase();
     const found = settings.filter(({ name, description }) =>
       `${name} ${description}`.toLowerCase().includes(wanted),
@@ -27,25 +27,17 @@ export function openSettings(page: Page): View {
       { name: 'Source' },
       { name: 'Meaning', isWide: true },
     ];
-    list.replaceChildren(
-      ...(problem === null
-        ? []
-        : [el('p', { class: 'trouble', role: 'alert' }, `A restart would fail: ${problem}`)]),
+    return [
+      ...(problem === null ? [] : [troubleLine(`A restart would fail: ${problem}`)]),
       el('p', { role: 'status' }, `${plural(rows.length, 'setting')}.`),
       dataTable('Settings', columns, rows),
-    );
+    ];
   };
-  search.addEventListener('input', show);
-  const look = async (): Promise<void> => {
-    try {
-      ({ settings, file_problem: problem } = await page.client.read<SettingsJson>('/v1/settings'));
-      show();
-    } catch (error) {
-      list.replaceChildren(el('p', { class: 'trouble', role: 'alert' }, sentenceOf(error)));
-    }
-  };
-  void look();
-  const form = el('div', { class: 'search' }, el('div', {}, el('label', { for: 'find' }, 'Find'), search));
+  search.addEventListener('input', () => list.replaceChildren(...parts()));
+  const close = fill(list, async () => {
+    ({ settings, file_problem: problem } = await page.client.read<SettingsJson>('/v1/settings'));
+    return parts();
+  });
   return {
     title: 'Settings',
     content: el(
@@ -56,10 +48,10 @@ export function openSettings(page: Page): View {
         { class: 'faint' },
         'As this server runs with them. They are changed in its settings file, and by a restart.',
       ),
-      form,
+      el('div', { class: 'search' }, labelled('Find', search)),
       list,
     ),
-    close: () => undefined,
+    close,
   };
 }
 
