@@ -2,7 +2,7 @@
  * One live call session as a pure machine: what is kept of it, what happened, what is kept now, what has changed and
  * when its lease ends. No legs, no store, no clock: the wall time comes in, a duration goes out.
  *
- * Invariants, each with a test:
+ * Invariants, to which random walks hold it:
  *  1. States are skipped forwards and never gone back to; what says the present state, or an earlier one, changes nothing.
  *  2. Ringing and attempting share one lease, from the first of them, and nothing makes it longer.
  *  3. A session leaves `issued` once and ends once.

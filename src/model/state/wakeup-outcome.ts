@@ -3,7 +3,7 @@
  * is doubtful because the connection that carried it broke, it is settled. No store, no clock, no other wakeups: time
  * comes in with the event, and what is to be kept goes out as saves, to be done in their order.
  *
- * Invariants, each with a test:
+ * Invariants, to which random walks hold it:
  *  1. A wakeup is settled once; a cause is all that is added afterwards, once.
  *  2. What decides is when something happened, not when somebody noticed: a login after the deadline completes
  *     nothing, also when the deadline was not yet acted upon.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { callEvent } from '../../../../src/model/state/call-session.ts';
-import { liveCallStates, type CallChange } from '../../../../src/model/call.ts';
+import { type CallChange } from '../../../../src/model/call.ts';
 import type { EventDraft } from '../../../../src/model/events.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { testDevice } from '../../../support/fakes.ts';
@@ -26,16 +26,3 @@ test('a call that began in a later state is told as call.started with it', () =>
   const { type, data } = told({ from: 'issued', state: 'connected', reason: null });
   assert.deepEqual([type, 'state' in data && data.state], ['call.started', 'connected']);
 });
-
-for (const state of ['ringing', 'attempting', 'connected'] as const)
-  test(`a call that has become ${state} is told as call.state`, () => {
-    const { type, data } = told({ from: 'establishing', state, reason: null });
-    assert.deepEqual([type, data], ['call.state', { session: 'session-1', state, reason: null }]);
-  });
-
-for (const from of liveCallStates)
-  test(`a session that ends from ${from} is told as call.ended with its reason`, () => {
-    const { type, data } = told({ from, state: 'ended', reason: 'timeout' });
-    const ended = { session: 'session-1', state: 'ended', reason: 'timeout' };
-    assert.deepEqual([type, data], ['call.ended', ended]);
-  });
