@@ -3,7 +3,7 @@
  * now, and what has to be done about it. No sockets, no store, no clock: time comes in with the event, work goes out
  * as effects, to be performed in their order. The record is the state: a session is open while it names one.
  *
- * Invariants, each with a test:
+ * Invariants, to which random walks hold it:
  *  1. An epoch is given once: every login takes the next one.
  *  2. An end that speaks of another session than the open one changes nothing.
  *  3. Every end but a replacement sets lastOfflineAt and is told once; a replacement is told as a login.

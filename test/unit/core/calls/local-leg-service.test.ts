@@ -27,18 +27,6 @@ test('a bridge is told the room and the media of the latest request', async () =
   assert.deepEqual(bridge.leg.told.at(-1), { kind: 'start', sessionId: call, room, request: null, media });
 });
 
-test('a bridge that comes for a session has it at once, and whoever is being asked is not waited for', async () => {
-  const scene = new LegServiceScene();
-  const idle = await scene.openBridge();
-  const { call } = await scene.newCall();
-  const comer = await scene.openBridge(call);
-  assert.deepEqual(legWords(comer.leg), ['start']);
-  idle.open.answerAssignment(true);
-  assert.deepEqual(legWords(idle.leg), ['assign']);
-  assert.deepEqual(legWords(comer.leg), ['start']);
-  assert.deepEqual(scene.service.counts(), { device: 0, bridge: 1, idle_bridge: 1, viewer: 0 });
-});
-
 test('a leg that comes to a call which has moved on is told how far it is, and takes it up again', async () => {
   const scene = new LegServiceScene();
   const { call, token } = await scene.newCall();
@@ -75,15 +63,6 @@ test('a report of an idle bridge is stray, and a frame of one renews nothing', a
   open.alive('media');
   assert.equal(scene.telemetry.count('call report stray'), 1);
   assert.equal(scene.service.counts().idle_bridge, 1);
-});
-
-test('an answer of a bridge that has a call already changes nothing', async () => {
-  const scene = new LegServiceScene();
-  const { call } = await scene.newCall();
-  const { leg, open } = await scene.openBridge(call);
-  open.answerAssignment(true);
-  open.answerAssignment(false);
-  assert.deepEqual([legWords(leg), scene.state(call)], [['start'], 'establishing']);
 });
 
 test('a leg that was closed is told nothing more, and closed once', async () => {
@@ -130,20 +109,6 @@ for (const { name, change } of revocations) {
     assert.deepEqual(scene.service.counts(), { device: 0, bridge: 0, idle_bridge: 1, viewer: 0 });
   });
 }
-
-test('a bridge that is revoked while it is asked is followed by the next; its accept changes nothing', async () => {
-  const scene = new LegServiceScene();
-  const revoked = await scene.openBridge();
-  const next = await scene.openBridge(null, developmentKeys[0]);
-  const { call } = await scene.newCall();
-  scene.addBridge({ revoked: true });
-  scene.service.registryChanged();
-  revoked.open.answerAssignment(true);
-  assert.deepEqual(legWords(revoked.leg), ['assign', 'closed revoked']);
-  next.open.answerAssignment(true);
-  assert.deepEqual(legWords(next.leg), ['assign', 'start']);
-  assert.equal(scene.state(call), 'establishing');
-});
 
 test('a bridge that loses an application is closed in a call of it, and goes on in a call of another', async () => {
   const scene = new LegServiceScene();

@@ -94,18 +94,6 @@ for (const { kind, another, records, port, gets, denied, firstOf } of kinds) {
     scene.overloaded = true;
     assert.equal(scene[kind].login().epoch, 2);
   });
-
-  test('the late end of a replaced connection changes nothing', () => {
-    const scene = new SessionScene();
-    const [first, second] = [scene[kind].login(), scene[kind].login()];
-    first.end('heartbeat_timeout');
-    assert.equal(scene[kind].epoch(), second.epoch);
-    assert.equal(scene.isOnline(), kind === 'signal');
-    second.end('peer_closed');
-    assert.equal(scene.directory.find(testDevice), null);
-    second.end('peer_closed');
-    assert.deepEqual(scene[kind].history(), ['opened 1', 'replaced 2', 'closed 2 peer_closed']);
-  });
 }
 
 test('a full port tells a stranger nothing: a wrong proof is denied, not busy', () => {

@@ -60,102 +60,6 @@ class Scene {
   }
 }
 
-/** The two machines of an actor, seen alike. */
-const kinds = [
-  {
-    kind: 'sleep',
-    connect: () => new FakeConnection(),
-    login: (actor: DeviceActor, connection: FakeConnection | FakeSignalConnection, opening?: Opening) =>
-      connection instanceof FakeConnection && actor.post(sleepLogin(connection, opening)),
-  },
-  {
-    kind: 'signal',
-    connect: () => new FakeSignalConnection(),
-    login: (actor: DeviceActor, connection: FakeConnection | FakeSignalConnection, opening?: Opening) =>
-      connection instanceof FakeSignalConnection && actor.post(signalLogin(connection, opening)),
-  },
-] as const;
-
-for (const { kind, connect, login } of kinds) {
-  test(`${kind}: an actor is made at the first session and gone with the last`, () => {
-    const { directory } = new Scene();
-    const actor = directory.claim(testDevice);
-    assert.equal(login(actor, connect()), true);
-    assert.equal(directory.find(testDevice), actor);
-    actor.post(end(kind));
-    assert.equal(directory.find(testDevice), null);
-    assert.equal(directory.size, 0);
-  });
-
-  test(`${kind}: epochs go on where the kept record left off`, () => {
-    const { directory } = new Scene();
-    for (const next of [1, 2, 3]) {
-      const actor = directory.claim(testDevice);
-      login(actor, connect(), { atMs: next * 1000 });
-      assert.equal(actor.epoch(kind), next);
-      actor.post(end(kind, next * 1000));
-      assert.equal(actor.epoch(kind), 0);
-    }
-  });
-
-  test(`${kind}: a takeover closes the old connection and keeps its last heartbeat`, () => {
-    const actor = new Scene().claim();
-    const [old, young] = [connect(), connect()];
-    login(actor, old);
-    old.lastHeartbeatAt = 150;
-    login(actor, young, { atMs: 200_000, heartbeatAt: actor.heartbeatAt(kind) });
-    assert.deepEqual([old.closes, young.closes], [['replaced'], []]);
-    assert.deepEqual(actor.times(kind), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
-    actor.post(end(kind));
-    assert.equal(actor.epoch(kind), 2, 'the late close of the old one changes nothing');
-    assert.deepEqual(actor.times(kind), { lastLoginAt: 200, lastHeartbeatAt: 150, lastOfflineAt: null });
-  });
-
-  test(`${kind}: the live heartbeat is seen before it is saved, and what was saved after the end`, () => {
-    const actor = new Scene().claim();
-    const connection = connect();
-    login(actor, connection);
-    assert.equal(actor.times(kind).lastHeartbeatAt, null);
-    connection.lastHeartbeatAt = 140;
-    assert.equal(actor.times(kind).lastHeartbeatAt, 140);
-    actor.post(noteHeartbeat(kind, 140));
-    actor.post(end(kind));
-    assert.equal(actor.heartbeatAt(kind), 0, 'there is no connection any more');
-    assert.equal(actor.times(kind).lastHeartbeatAt, 140);
-  });
-}
-
-test('an actor stays while either session is open, whichever ends first', () => {
-  for (const [first, second] of [['sleep', 'signal'] as const, ['signal', 'sleep'] as const]) {
-    const { directory } = new Scene();
-    const actor = directory.claim(testDevice);
-    actor.post(sleepLogin(new FakeConnection()));
-    actor.post(signalLogin(new FakeSignalConnection()));
-    actor.post(end(first));
-    assert.equal(directory.find(testDevice), actor);
-    actor.post(end(second));
-    assert.equal(directory.find(testDevice), null);
-  }
-});
-
-test('signal and sleep never change each other', () => {
-  const { directory, sleepRecords, signalRecords } = new Scene();
-  const actor = directory.claim(testDevice);
-  const [module, controller] = [new FakeConnection(), new FakeSignalConnection()];
-  for (const atMs of [1000, 2000, 3000]) actor.post(sleepLogin(module, { atMs }));
-  actor.post(signalLogin(controller, { atMs: 9000 }));
-  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [3, 1]);
-  assert.deepEqual(actor.times('sleep'), { lastLoginAt: 3, lastHeartbeatAt: null, lastOfflineAt: null });
-  actor.post(end('sleep', 1000));
-  actor.post(end('signal', 3000));
-  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [3, 1]);
-  actor.post(end('sleep', 3000));
-  assert.deepEqual([actor.epoch('sleep'), actor.epoch('signal')], [0, 1]);
-  assert.equal(actor.connection('signal'), controller);
-  assert.equal(sleepRecords.records.get(testDevice)?.epoch, 3);
-  assert.equal(signalRecords.records.get(testDevice)?.epoch, 1);
-});
-
 test('a new session is written down before the connection that it replaces is closed', () => {
   const { directory, sleepRecords } = new Scene();
   const actor = directory.claim(testDevice);
@@ -181,16 +85,6 @@ for (const { mode, carriesCustomData, written } of wakes)
     const connection = new FakeConnection();
     actor.post(sleepLogin(connection, { wakeMode: mode }));
     assert.equal(actor.findWakeable(carriesCustomData), written ? connection : 40902);
-  });
-
-for (const { mode, carriesCustomData, written } of wakes)
-  test(`a ${mode} module ${written ? 'can' : 'cannot'} be woken ${carriesCustomData ? 'with' : 'without'} custom data`, () => {
-    const actor = new Scene().claim();
-    for (const [atMs, earlier] of ['fixed', 'custom', 'none', mode].entries())
-      actor.post(
-        sleepLogin(new FakeConnection(), { wakeMode: earlier as WakeMode, atMs: 1000 * (atMs + 1) }),
-      );
-    assert.equal(typeof actor.findWakeable(carriesCustomData) === 'object', written);
   });
 
 test('a takeover brings its own wake mode', () => {
