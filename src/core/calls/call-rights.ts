@@ -5,20 +5,16 @@
  */
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds } from '../../lib/clock.ts';
 import type { CallChange, CallSession } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import type { Device } from '../../model/registry.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import { checkAccess, secretMark } from '../devices/device-access.ts';
 import { RegistryReview } from '../devices/registry-review.ts';
 
-export interface CallRightsDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface CallRightsDeps extends CoreDeps {
   readonly directory: CallDirectory;
-  readonly log: Log;
 }
 
 export class CallRights implements CallFollower {

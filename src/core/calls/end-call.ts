@@ -16,27 +16,23 @@ import { comeAgain, refusal, type CallEndCode, type Refusal } from '../../model/
 import type { DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax, callEndsKnownMax } from '../../model/limits.ts';
 import type { PeerNotice } from '../../model/peer.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
 import type { EventLog } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
 import type { CallRecords } from '../ports/records.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 import { AnswerMemory, isFinal } from '../messages/answer-memory.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { EndedCall, EndedCalls, NamedCall } from './ended-calls.ts';
 import { isSoonCommitted } from './issue-call-credentials.ts';
 
-export interface CallEndDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface CallEndDeps extends CoreDeps {
   readonly directory: Pick<CallDirectory, 'find' | 'sessionsOf' | 'end'>;
   readonly records: Pick<CallRecords, 'committed'>;
   readonly events: Pick<EventLog, 'recentOf'>;
   readonly ended: EndedCalls;
   readonly answered: AnsweredEnds;
   readonly callLocator: Pick<CallLocator, 'locate' | 'ask'>;
-  readonly log: Log;
 }
 
 type Why = Refusal<CallEndCode>;

@@ -18,18 +18,15 @@ import { generateTokenId, type ApplicationId, type DeviceId, type SessionId } fr
 import { callCommitMsMax, issuancesKnownMax } from '../../model/limits.ts';
 import { encodingOf, type SoundEncoding } from '../../model/media/sound.ts';
 import type { PeerNotice } from '../../model/peer.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { CallCoordinator, CallLocator } from '../ports/call-locator.ts';
 import type { CallRecords } from '../ports/records.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { type CallCredentials, encodePeerId } from '../../protocol/rest/call-credentials.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 import { AnswerMemory, isFinal } from '../messages/answer-memory.ts';
 
-export interface CallCredentialsDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface CallCredentialsDeps extends CoreDeps {
   readonly directory: CallDirectory;
   readonly records: CallRecords;
   readonly bridges: { hasIdleFor(appId: ApplicationId): boolean };
@@ -44,7 +41,6 @@ export interface CallCredentialsDeps {
   readonly addressInPeerId: boolean;
   readonly issued: IssuedCalls;
   readonly telemetry: Telemetry;
-  readonly log: Log;
   readonly callLocator: Pick<CallLocator, 'issuerOf' | 'ask'>;
   /** True while the server is being stopped: no session is begun or renewed. */
   isDraining(): boolean;

@@ -8,11 +8,11 @@
  */
 import type { BridgePool } from './bridge-pool.ts';
 import type { CallDirectory } from './call-directory.ts';
-import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type {
   AdmissionRefusal,
   BridgeAdmission,
@@ -25,8 +25,6 @@ import type {
   PlacedLeg,
 } from '../ports/leg-service.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { admitBridgeLeg, admitDeviceLeg, BridgeKeys, mayServe, type BridgeRights } from './leg-admission.ts';
 import { CallRights } from './call-rights.ts';
@@ -34,10 +32,7 @@ import { ConnectedBridge, type ConnectedBridgesDeps } from './connected-bridge.t
 import { presentState } from './leg-messages.ts';
 import { type ViewerTickets, Viewers } from './viewers.ts';
 
-export interface LegServiceDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
-  readonly log: Log;
+export interface LegServiceDeps extends CoreDeps {
   readonly telemetry: Telemetry;
   readonly directory: CallDirectory;
   /** Follows the directory already. */

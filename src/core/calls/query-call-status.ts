@@ -9,17 +9,13 @@ import { isInCall, type CallSession } from '../../model/call.ts';
 import { refusal, type CallStatusCode, type Refusal } from '../../model/codes.ts';
 import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import { callCommitMsMax } from '../../model/limits.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { CallLocator } from '../ports/call-locator.ts';
 import type { CallRecords } from '../ports/records.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from '../devices/device-access.ts';
 
-export interface CallStatusDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface CallStatusDeps extends CoreDeps {
   readonly records: CallRecords;
-  readonly log: Log;
   readonly callLocator: Pick<CallLocator, 'isInCallElsewhere'>;
 }
 

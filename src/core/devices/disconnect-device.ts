@@ -9,8 +9,7 @@ import type { DeviceDirectory } from './device-directory.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { isInService } from '../../model/registry.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import { RegistryReview } from './registry-review.ts';
 import { secretMark } from './device-access.ts';
 
@@ -58,11 +57,8 @@ function disconnect(actor: DeviceActor, atMs: number, reason: DisconnectReason, 
   return true;
 }
 
-interface DeviceRightsDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+interface DeviceRightsDeps extends CoreDeps {
   readonly directory: DeviceDirectory;
-  readonly log: Log;
 }
 
 /** Reviews every device that is here. */

@@ -4,28 +4,23 @@
  * (50402). Everything up to the sending happens in one turn, so no second request can slip in between. That the device
  * is not here is counted and remembered where the answer is given. Never a payload in a log. Source: signal-wire.md, Sending a message.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { succeed, fail, type Result } from '../../lib/result.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import { comeAgain, refusal, type MessageCode, type Refusal } from '../../model/codes.ts';
 import { generateMessageId } from '../../model/ids.ts';
 import type { MessageReceipt, MessageRefusal, MessageRequest } from '../../model/message.ts';
 import type { DeliveryResult } from '../../model/signal.ts';
-import type { Log } from '../ports/log.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { Peers } from '../ports/peers.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { SignalConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { AnswerMemory } from './answer-memory.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
 
-export interface MessageDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface MessageDeps extends CoreDeps {
   readonly directory: DeviceDirectory;
   readonly memory: AnswerMemory<MessageAnswer>;
   readonly telemetry: Telemetry;
-  readonly log: Log;
   readonly peers: Pick<Peers, 'notify'>;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;

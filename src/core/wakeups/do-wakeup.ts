@@ -3,15 +3,13 @@
  * repeats, session (40412), module (40902), limits (42901), write (50204, 50402). Everything up to the write happens
  * in one turn, so no second request can slip in between. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
-import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed } from '../../lib/result.ts';
 import type { DeviceActor } from '../devices/device-actor.ts';
 import type { DeviceDirectory } from '../devices/device-directory.ts';
 import type { WakeupWatch } from './wakeup-watch.ts';
 import { comeAgain, overload, refusal, type Refusal, type WakeupCode } from '../../model/codes.ts';
 import type { RepeatableWakeup, WakeupReceipt, WakeupRequest } from '../../model/wakeup.ts';
-import type { Log } from '../ports/log.ts';
-import type { RegistryReader } from '../ports/registry-reader.ts';
+import type { CoreDeps } from '../ports/core-deps.ts';
 import type { Peers } from '../ports/peers.ts';
 import type { SleepConnection } from '../ports/device-sessions.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
@@ -21,15 +19,12 @@ import type { WakeupAnswer, WakeupMemory } from './wakeup-memory.ts';
 import type { WatchedWakeup } from './watched-wakeups.ts';
 import { writeEverywhere, type SlotWrite } from './write-everywhere.ts';
 
-export interface WakeupDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface WakeupDeps extends CoreDeps {
   readonly directory: DeviceDirectory;
   readonly memory: WakeupMemory;
   readonly limits: WakeupLimits;
   readonly watch: WakeupWatch;
   readonly telemetry: Telemetry;
-  readonly log: Log;
   readonly peers: Peers;
   /** Null: alone. */
   readonly cluster: ClusterDeps | null;

@@ -106,18 +106,7 @@ export interface WireEvent {
   readonly data: JsonObject;
 }
 
-export interface EventsAnswer {
-  /** In the order of the log. */
-  readonly events: readonly WireEvent[];
-  /** Pass it back as `after`: nothing is missed or repeated. */
-  readonly next: number;
-  /** Of the log when it was read; `next` is less where the answer was full or the search was long. */
-  readonly head: number;
-  /** Pass it back with `last` to look further back; null: there is nothing to look for. */
-  readonly before: number | null;
-  /** Events between where it was to begin and where it does are not kept. */
-  readonly truncated: boolean;
-}
+export type EventsAnswer = ReturnType<typeof answerOf>;
 
 export async function answerEventsRequest(
   source: EventSource,
@@ -149,8 +138,12 @@ function placeOf(
   return { place, isCut: place !== after };
 }
 
-function answerOf(page: EventPage, before: number | null, truncated: boolean): EventsAnswer {
-  const { events, next, head } = page;
+/**
+ * `next` is passed back as `after`, so that nothing is missed or repeated; it is less than `head` where the answer was full or the
+ * search was long. `before` is passed back with `last` to look further back; null: there is nothing to look for. `truncated`:
+ * events between where it was to begin and where it does are not kept.
+ */
+function answerOf({ events, next, head }: EventPage, before: number | null, truncated: boolean) {
   return { events: events.map(wireEvent), next, head, before, truncated };
 }
 

@@ -8,7 +8,8 @@ import type { Clock } from '../../lib/clock.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
 import { ownSignature, submitOwnWakeup, type OwnWakeupDeps } from '../../core/wakeups/submit-wakeup.ts';
 import type { WakeupCode } from '../../model/codes.ts';
-import { generateRequestId, type ApplicationId, type DeviceId } from '../../model/ids.ts';
+import { generateRequestId, type ApplicationId, type DeviceId, type RequestId } from '../../model/ids.ts';
+import type { WakeupReceipt } from '../../model/wakeup.ts';
 import { formatTimestamp } from '../../protocol/rest/shared-fields.ts';
 import { changeRoute, missingEntry, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
 import { deviceIdField } from './device-changes.ts';
@@ -16,14 +17,6 @@ import { deviceIdField } from './device-changes.ts';
 export interface WakeRouteDeps extends OwnWakeupDeps {
   readonly clock: Clock;
   readonly registry: RegistryReader;
-}
-
-export interface WokenJson {
-  readonly device_id: string;
-  /** Whose limits and events it is among. */
-  readonly app_id: string;
-  readonly request_id: string;
-  readonly accepted_at: string;
 }
 
 const wakeBody = z.strictObject({ device_id: deviceIdField, app_id: z.string().min(1).optional() });
@@ -56,13 +49,19 @@ async function wake(
   const signed = ownSignature(clock, `wakeup by an operator ${requestId}`);
   const woken = await submitOwnWakeup(deps, { appId, deviceId, requestId, ...signed });
   if (!woken.ok) return refuseWake(woken.error.code, woken.error.message);
-  const body: WokenJson = {
+  return { status: 200, body: encodeWoken(appId, requestId, woken.value) };
+}
+
+export type WokenJson = ReturnType<typeof encodeWoken>;
+
+/** `appId`: whose limits and events it is among. */
+function encodeWoken(appId: ApplicationId, requestId: RequestId, { deviceId, acceptedAtMs }: WakeupReceipt) {
+  return {
     device_id: deviceId,
     app_id: appId,
     request_id: requestId,
-    accepted_at: formatTimestamp(woken.value.acceptedAtMs),
+    accepted_at: formatTimestamp(acceptedAtMs),
   };
-  return { status: 200, body };
 }
 
 /** Codes that a later try may overcome; the others have to be mended. */

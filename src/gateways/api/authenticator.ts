@@ -2,10 +2,9 @@
  * Authenticates a request by its signature: the cheap checks here, in the order of the table of failures, the expensive one
  * wherever the verifier does it. Source: tgv1-signing.md.
  */
-import { wallSeconds, type Clock } from '../../lib/clock.ts';
+import { wallSeconds } from '../../lib/clock.ts';
 import { isStillValid } from '../../model/registry.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { RegistryReader } from '../../core/ports/registry-reader.ts';
+import type { CoreDeps } from '../../core/ports/core-deps.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import {
   authFailures,
@@ -34,12 +33,9 @@ export type AuthenticationFailure =
   /** The registry cannot be read, or no worker can take the check. */
   | 'unavailable';
 
-export interface AuthenticatorDeps {
-  readonly clock: Clock;
-  readonly registry: RegistryReader;
+export interface AuthenticatorDeps extends CoreDeps {
   readonly signingKeys: SigningKeyCache;
   readonly verifier: SignatureVerifier;
-  readonly log: Log;
 }
 
 export interface AuthenticatorSettings {

@@ -20,20 +20,6 @@ export interface ConsoleServiceDeps {
   readonly log: Log;
 }
 
-/** The session as its page reads it. */
-export interface ConsoleSessionJson {
-  readonly name: string;
-  readonly role: string;
-  /** To be sent back with every request, as `X-Reveille-Csrf`. */
-  readonly csrf: string;
-  readonly expires_at_ms: number;
-}
-
-export interface KnownSessionJson {
-  /** Null: the cookie is of none that lives. */
-  readonly session: ConsoleSessionJson | null;
-}
-
 const loginBody = z.strictObject({ token: z.string().min(1).max(256) });
 
 export class ConsoleService {
@@ -88,10 +74,18 @@ export class ConsoleService {
   }
 }
 
-function encodeKnown(session: ConsoleSession | null): KnownSessionJson {
-  if (session === null) return { session };
-  const { operator, csrf, expiresAtMs } = session;
-  return { session: { ...operator, csrf, expires_at_ms: expiresAtMs } };
+export type KnownSessionJson = ReturnType<typeof encodeKnown>;
+
+/** As its page reads it. Null: the cookie is of none that lives. */
+function encodeKnown(session: ConsoleSession | null) {
+  return { session: session && encodeSession(session) };
+}
+
+export type ConsoleSessionJson = ReturnType<typeof encodeSession>;
+
+/** `csrf`: to be sent back with every request, as `X-Reveille-Csrf`. */
+function encodeSession({ operator, csrf, expiresAtMs }: ConsoleSession) {
+  return { ...operator, csrf, expires_at_ms: expiresAtMs };
 }
 
 /** The page came over TLS if its origin says so: the listener itself has none, a proxy in front of it may. */

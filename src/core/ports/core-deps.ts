@@ -1,0 +1,10 @@
+/** The ports that nearly every use case of the core works with. */
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from './log.ts';
+import type { RegistryReader } from './registry-reader.ts';
+
+export interface CoreDeps {
+  readonly clock: Clock;
+  readonly registry: RegistryReader;
+  readonly log: Log;
+}
