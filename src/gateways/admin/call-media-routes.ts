@@ -94,7 +94,7 @@ const asked = z.strictObject({ session: z.string().min(1) as unknown as z.ZodTyp
 export function callMediaRoutes(deps: CallMediaDeps): AdminRoute[] {
   return [
     readRoute('/v1/calls/media', asked, ({ session }) => describe(deps, session)),
-    changeRoute('/v1/calls/watch', asked, { action: 'call.watch', asked: ['session'] }, async ({ session }) =>
+    changeRoute('/v1/calls/watch', asked, { asked: ['session'] }, async ({ session }) =>
       handOut(deps, session),
     ),
   ];

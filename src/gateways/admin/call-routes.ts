@@ -97,11 +97,11 @@ export function callRoutes(deps: CallDeps): AdminRoute[] {
     changeRoute(
       '/v1/calls/end',
       endBody,
-      { action: 'call.end', asked: ['session'], answered: { device_id: 'device_id', reason: 'reason' } },
+      { asked: ['session'], answered: { device_id: 'device_id', reason: 'reason' } },
       (body) => end(deps, body.session, body.reason),
     ),
     // Issued to operators alone, and audited: a ticket shows a stranger's face.
-    changeRoute('/v1/calls/ticket', ticketBody, { action: 'call.ticket', asked: ['session'] }, async (body) =>
+    changeRoute('/v1/calls/ticket', ticketBody, { asked: ['session'] }, async (body) =>
       issueTicket(deps, body.session),
     ),
   ];

@@ -52,16 +52,13 @@ const setBody = z.looseObject({ device_id: deviceIdField, product_id: productIdF
 
 export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
   return [
-    changeRoute(
-      '/v1/device/add',
-      deviceBody,
-      { action: 'device.add', asked: ['device_id', 'product_id', 'disabled'] },
-      (body) => addDevice(deps, body),
+    changeRoute('/v1/device/add', deviceBody, { asked: ['device_id', 'product_id', 'disabled'] }, (body) =>
+      addDevice(deps, body),
     ),
     changeRoute(
       '/v1/device/disable',
       disableBody,
-      { action: 'device.disable', asked: ['device_id'], answered: { disabled: 'device.disabled' } },
+      { asked: ['device_id'], answered: { disabled: 'device.disabled' } },
       (body) => disableDevice(deps, body),
     ),
     changeRoute(
@@ -73,7 +70,7 @@ export function deviceChangeRoutes(deps: DeviceChangeDeps): AdminRoute[] {
     changeRoute(
       '/v1/device/remove',
       z.strictObject({ device_id: deviceIdField }),
-      { action: 'device.remove', asked: ['device_id'] },
+      { asked: ['device_id'] },
       async (body) => {
         const removed = await deps.writer.remove('device', body.device_id);
         deps.changed();

@@ -37,7 +37,7 @@ export function deviceRoutes(deps: DeviceRoutesDeps): readonly AdminRoute[] {
     changeRoute(
       '/v1/device/kick',
       kickBody,
-      { action: 'device.kick', asked: ['device_id'], answered: { kicked: 'kicked' } },
+      { asked: ['device_id'], answered: { kicked: 'kicked' } },
       (body) => kick(deps, body.device_id),
     ),
   ];

@@ -42,41 +42,29 @@ const webhookNameBody = z.strictObject({ url: z.string(), app_id: z.string().nul
 
 export function entryRoutes(deps: EntryChangeDeps): AdminRoute[] {
   return [
-    changeRoute(
-      '/v1/application/add',
-      entryBody,
-      { action: 'application.add', asked: ['app_id', 'name', 'replace'] },
-      (body) => add(deps, 'application', body),
+    changeRoute('/v1/application/add', entryBody, { asked: ['app_id', 'name', 'replace'] }, (body) =>
+      add(deps, 'application', body),
     ),
     changeRoute(
       '/v1/application/remove',
       z.strictObject({ app_id: z.string().min(1) }),
-      { action: 'application.remove', asked: ['app_id'] },
+      { asked: ['app_id'] },
       ({ app_id: id }) => removeUsed(deps, 'application', id),
     ),
-    changeRoute(
-      '/v1/product/add',
-      entryBody,
-      { action: 'product.add', asked: ['product_id', 'app_ids', 'replace'] },
-      (body) => add(deps, 'product', body),
+    changeRoute('/v1/product/add', entryBody, { asked: ['product_id', 'app_ids', 'replace'] }, (body) =>
+      add(deps, 'product', body),
     ),
     changeRoute(
       '/v1/product/remove',
       z.strictObject({ product_id: z.string().min(1) }),
-      { action: 'product.remove', asked: ['product_id'] },
+      { asked: ['product_id'] },
       ({ product_id: id }) => removeUsed(deps, 'product', id),
     ),
-    changeRoute(
-      '/v1/webhook/add',
-      entryBody,
-      { action: 'webhook.add', asked: ['url', 'app_id', 'replace'] },
-      (body) => add(deps, 'webhook', body, { secret: generateWebhookSecret() }),
+    changeRoute('/v1/webhook/add', entryBody, { asked: ['url', 'app_id', 'replace'] }, (body) =>
+      add(deps, 'webhook', body, { secret: generateWebhookSecret() }),
     ),
-    changeRoute(
-      '/v1/webhook/remove',
-      webhookNameBody,
-      { action: 'webhook.remove', asked: ['url', 'app_id'] },
-      (body) => removeOneWebhook(deps, body),
+    changeRoute('/v1/webhook/remove', webhookNameBody, { asked: ['url', 'app_id'] }, (body) =>
+      removeOneWebhook(deps, body),
     ),
   ];
 }

@@ -43,27 +43,19 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
     changeRoute(
       '/v1/credential/create',
       credentialBody,
-      {
-        action: 'credential.create',
-        asked: ['app_id', 'permissions'],
-        answered: { access_key_id: 'credential.access_key_id' },
-      },
+      { asked: ['app_id', 'permissions'], answered: { access_key_id: 'credential.access_key_id' } },
       (body) => createCredential(deps, body),
     ),
     changeRoute(
       '/v1/credential/rotate',
       rotateBody,
-      {
-        action: 'credential.rotate',
-        asked: ['access_key_id', 'grace_s'],
-        answered: { new_access_key_id: 'credential.access_key_id' },
-      },
+      { asked: ['access_key_id', 'grace_s'], answered: { new_access_key_id: 'credential.access_key_id' } },
       (body) => rotateCredential(deps, body),
     ),
     changeRoute(
       '/v1/credential/revoke',
       credentialName,
-      { action: 'credential.revoke', asked: ['access_key_id'] },
+      { asked: ['access_key_id'] },
       async ({ access_key_id: id }) => {
         const revoked = await deps.writer.update('credential', id, (credential) => ({
           ...credential,
@@ -75,7 +67,7 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
     changeRoute(
       '/v1/credential/remove',
       credentialName,
-      { action: 'credential.remove', asked: ['access_key_id'] },
+      { asked: ['access_key_id'] },
       async ({ access_key_id: id }) => {
         const removed = await deps.writer.remove('credential', id);
         return endedReply(deps, removed, { removed: id });
@@ -149,24 +141,18 @@ const bridgeRevokeBody = z.strictObject({ bridge_id: z.string().min(1), revoked:
  */
 function bridgeRoutes(deps: RegistryChangeDeps): AdminRoute[] {
   return [
-    changeRoute(
-      '/v1/bridge/add',
-      bridgeBody,
-      { action: 'bridge.add', asked: ['bridge_id', 'app_ids'] },
-      (body) => addBridge(deps, body),
+    changeRoute('/v1/bridge/add', bridgeBody, { asked: ['bridge_id', 'app_ids'] }, (body) =>
+      addBridge(deps, body),
     ),
     changeRoute(
       '/v1/bridge/revoke',
       bridgeRevokeBody,
-      { action: 'bridge.revoke', asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
+      { asked: ['bridge_id'], answered: { revoked: 'bridge.revoked' } },
       async ({ bridge_id: id, revoked }) =>
         bridgeReply(deps, await deps.writer.update('bridge', id, (bridge) => ({ ...bridge, revoked }))),
     ),
-    changeRoute(
-      '/v1/bridge/remove',
-      bridgeRemoveBody,
-      { action: 'bridge.remove', asked: ['bridge_id'] },
-      async ({ bridge_id: id }) => bridgeReply(deps, await deps.writer.remove('bridge', id)),
+    changeRoute('/v1/bridge/remove', bridgeRemoveBody, { asked: ['bridge_id'] }, async ({ bridge_id: id }) =>
+      bridgeReply(deps, await deps.writer.remove('bridge', id)),
     ),
   ];
 }

@@ -37,14 +37,11 @@ export function tokenKeyRoutes(live: Keys): AdminRoute[] {
     changeRoute(
       '/v1/token-keys/rotate',
       rotateBody,
-      { action: 'token-key.rotate', answered: { kid: 'keys.0.kid', dropped: 'dropped' } },
+      { answered: { kid: 'keys.0.kid', dropped: 'dropped' } },
       () => orFileError(() => rotate(live)),
     ),
-    changeRoute(
-      '/v1/token-keys/retire',
-      retireBody,
-      { action: 'token-key.retire', asked: ['kid'] },
-      ({ kid }) => orFileError(() => retire(live, kid)),
+    changeRoute('/v1/token-keys/retire', retireBody, { asked: ['kid'] }, ({ kid }) =>
+      orFileError(() => retire(live, kid)),
     ),
   ];
 }
@@ -101,17 +98,11 @@ export function opsTokenRoutes(live: Live): AdminRoute[] {
     readRoute('/v1/ops-tokens', z.strictObject({}), async () => {
       return { status: 200, body: { tokens: encodeOpsTokens(live.stored) } satisfies OpsTokenListing };
     }),
-    changeRoute(
-      '/v1/ops-tokens/create',
-      createBody,
-      { action: 'ops-token.create', asked: ['name', 'role'] },
-      (operator) => orFileError(() => create(live, operator)),
+    changeRoute('/v1/ops-tokens/create', createBody, { asked: ['name', 'role'] }, (operator) =>
+      orFileError(() => create(live, operator)),
     ),
-    changeRoute(
-      '/v1/ops-tokens/revoke',
-      revokeBody,
-      { action: 'ops-token.revoke', asked: ['name'] },
-      ({ name }) => orFileError(() => revoke(live, name)),
+    changeRoute('/v1/ops-tokens/revoke', revokeBody, { asked: ['name'] }, ({ name }) =>
+      orFileError(() => revoke(live, name)),
     ),
   ];
 }

@@ -25,11 +25,7 @@ export function wakeRoute(deps: WakeRouteDeps): AdminRoute {
   return changeRoute(
     '/v1/device/wake',
     wakeBody,
-    {
-      action: 'device.wake',
-      asked: ['device_id'],
-      answered: { app_id: 'app_id', request_id: 'request_id' },
-    },
+    { asked: ['device_id'], answered: { app_id: 'app_id', request_id: 'request_id' } },
     ({ device_id: deviceId, app_id: appId }) => wake(deps, deviceId, appId),
   );
 }

@@ -31,25 +31,21 @@ export function webhookRoutes(thread: Thread): AdminRoute[] {
     changeRoute(
       '/v1/webhook/test',
       nameBody,
-      { action: 'webhook.test', asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
+      { asked: ['url', 'app_id'], answered: { delivered: 'delivered' } },
       async (body) => replyOf(await thread.ask({ kind: 'test', name: nameOf(body) }), (tested) => tested),
     ),
     changeRoute(
       '/v1/webhook/replay',
       replayBody,
-      { action: 'webhook.replay', asked: ['url', 'app_id', 'event_id'], answered: { replayed: 'replayed' } },
+      { asked: ['url', 'app_id', 'event_id'], answered: { replayed: 'replayed' } },
       async (body) => {
         const eventId = body.event_id as EventId | null;
         const replayed = await thread.ask({ kind: 'replay', name: nameOf(body), eventId });
         return replyOf(replayed, (answer) => answer);
       },
     ),
-    changeRoute(
-      '/v1/webhook/enable',
-      nameBody,
-      { action: 'webhook.enable', asked: ['url', 'app_id'] },
-      async (body) =>
-        replyOf(await thread.ask({ kind: 'enable', name: nameOf(body) }), (webhook) => ({ webhook })),
+    changeRoute('/v1/webhook/enable', nameBody, { asked: ['url', 'app_id'] }, async (body) =>
+      replyOf(await thread.ask({ kind: 'enable', name: nameOf(body) }), (webhook) => ({ webhook })),
     ),
   ];
 }

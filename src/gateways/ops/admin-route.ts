@@ -86,17 +86,27 @@ export function readRoute<Schema extends z.ZodType>(
   };
 }
 
+/** `/v1/device/add` is `device.add` in the audit log, `/v1/calls/end` is `call.end`. */
+type ActionOf<Path> = Path extends `/v1/${infer Kinds}/${infer Verb}`
+  ? `${Kinds extends `${infer Kind}s` ? Kind : Kinds}.${Verb}`
+  : never;
+
+/** The ids of a change that the audit log has; `action`: where it is not by the path. */
+type ChangeTerms<Path> = Omit<AuditTerms, 'action'> &
+  (ActionOf<Path> extends AuditAction ? object : Pick<AuditTerms, 'action'>);
+
 /** A change; a body that is not of this schema is 400 and names the field. */
-export function changeRoute<Schema extends z.ZodType>(
-  path: string,
+export function changeRoute<const Path extends string, Schema extends z.ZodType>(
+  path: Path,
   schema: Schema,
-  audit: AuditTerms,
+  terms: ChangeTerms<Path>,
   handle: (body: z.output<Schema>) => Promise<AdminReply>,
 ): ChangeRoute {
+  const action = path.replace('/v1/', '').replace(/s?\//, '.') as AuditAction;
   return {
     method: 'POST',
     path,
-    audit,
+    audit: { action, ...terms },
     handle: async ({ body }) => checked(schema, body, 'body', handle),
   };
 }

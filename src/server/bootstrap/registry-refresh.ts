@@ -91,7 +91,7 @@ export class RegistryRefresh {
       changeRoute(
         '/v1/registry/cancel-import',
         z.strictObject({ import: importIdField }),
-        { action: 'registry.cancel-import', asked: ['import'] },
+        { asked: ['import'] },
         async ({ import: importId }) => {
           const cancelled = this.#cancel(this.#switchOf(importId));
           return { status: 200, body: { cancelled } };
