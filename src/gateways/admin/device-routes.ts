@@ -7,11 +7,17 @@ import { z } from 'zod';
 import { settlesWithin } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ConnectionKind, SharedConnection } from '../../model/cluster.ts';
-import { parseDeviceId, type DeviceId } from '../../model/ids.ts';
+import type { DeviceId } from '../../model/ids.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 import { deviceIdField } from './device-changes.ts';
 import { disconnectEverywhere, type DisconnectDeps } from '../../cluster/ownership/disconnect-everywhere.ts';
-import { changeRoute, missingEntry, refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import {
+  changeRoute,
+  missingEntry,
+  readRoute,
+  type AdminReply,
+  type AdminRoute,
+} from '../ops/admin-route.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
 import type { RegistryReader } from '../../core/ports/registry-reader.ts';
@@ -29,11 +35,12 @@ export interface DeviceRoutesDeps extends DisconnectDeps {
   readonly events: EventLog;
 }
 
+const statusQuery = z.object({ device_id: z.string().default('').pipe(deviceIdField) });
 const kickBody = z.strictObject({ device_id: deviceIdField });
 
 export function deviceRoutes(deps: DeviceRoutesDeps): readonly AdminRoute[] {
   return [
-    { method: 'GET', path: '/v1/device/status', handle: ({ query }) => describe(deps, query) },
+    readRoute('/v1/device/status', statusQuery, (query) => describe(deps, query.device_id)),
     changeRoute(
       '/v1/device/kick',
       kickBody,
@@ -46,9 +53,7 @@ export function deviceRoutes(deps: DeviceRoutesDeps): readonly AdminRoute[] {
 /** How long an answer waits for the commit of what it describes; a store that takes nothing must not hide the rest. */
 const commitMsMax = 2000;
 
-async function describe(deps: DeviceRoutesDeps, query: URLSearchParams): Promise<AdminReply> {
-  const deviceId = parseDeviceId(query.get('device_id') ?? '');
-  if (deviceId === null) return refuse(400, 'device_id: 1-255 bytes of valid UTF-8');
+async function describe(deps: DeviceRoutesDeps, deviceId: DeviceId): Promise<AdminReply> {
   await settlesWithin(deps.clock, commitMsMax, bothCommitted(deps, deviceId));
   const { registry, directory, cluster, events, clock } = deps;
   const device = registry.findDevice(deviceId);

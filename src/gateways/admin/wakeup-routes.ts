@@ -3,52 +3,45 @@
  * with `device_id`, of one device: the accepted ones with packet and outcome, their events, and the refused ones that the
  * processes of the server remember.
  */
+import { z } from 'zod';
 import { formatTimestamp, timestampOrNull } from '../../protocol/rest/shared-fields.ts';
 import { nextTurn } from '../../lib/clock.ts';
-import { fail, succeed, type Result } from '../../lib/result.ts';
 import { findWakeups, type FindWakeupsDeps, type WakeupsFound } from '../../core/wakeups/find-wakeups.ts';
-import {
-  parseDeviceId,
-  parseRequestId,
-  type DeviceId,
-  type EventId,
-  type RequestId,
-} from '../../model/ids.ts';
+import { parseRequestId, type DeviceId, type EventId, type RequestId } from '../../model/ids.ts';
 import { eventsScannedMax, wakeupToOnlineMsMax } from '../../model/limits.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { KnownWakeup, RefusedWakeup } from '../../model/wakeup.ts';
-import { refuse, type AdminReply, type AdminRoute } from '../ops/admin-route.ts';
+import { readRoute, type AdminRoute } from '../ops/admin-route.ts';
+import { deviceIdField } from './device-changes.ts';
 import { findPlace, isWanted, sliceEvents, type EventSource } from './event-pages.ts';
 import { wireEvent } from './event-query.ts';
 
-export interface WakeupsQuery {
-  readonly requestId: RequestId;
-  readonly deviceId: DeviceId | null;
-}
-
-/** Fails with what is wrong, in words. */
-function parseWakeupsQuery(query: URLSearchParams): Result<WakeupsQuery, string> {
-  const requestId = parseRequestId(query.get('request_id') ?? '');
-  if (requestId === null) return fail('request_id: 1-128 printable ASCII characters');
-  const named = query.get('device_id');
-  const deviceId = named === null ? null : parseDeviceId(named);
-  if (named !== null && deviceId === null) return fail('device_id: 1-255 bytes of valid UTF-8');
-  return succeed({ requestId, deviceId });
-}
+const requestIdField = z
+  .string()
+  .default('')
+  .transform((text, context): RequestId => {
+    const parsed = parseRequestId(text);
+    if (parsed === null) context.addIssue('1-128 printable ASCII characters');
+    return parsed ?? z.NEVER;
+  });
+const wakeupsQuery = z.object({ request_id: requestIdField, device_id: deviceIdField.optional() });
 
 export interface WakeupRoutesDeps extends FindWakeupsDeps {
   readonly events: EventSource;
 }
 
 export function wakeupRoutes(deps: WakeupRoutesDeps): readonly AdminRoute[] {
-  const handle: AdminRoute['handle'] = async ({ query }): Promise<AdminReply> => {
-    const asked = parseWakeupsQuery(query);
-    if (!asked.ok) return refuse(400, asked.error);
-    const { requestId, deviceId } = asked.value;
-    const found = await findWakeups(deps, requestId, deviceId);
-    return { status: 200, body: await describeWakeups(deps.events, asked.value, found) };
-  };
-  return [{ method: 'GET', path: '/v1/wakeups', handle }];
+  return [
+    readRoute('/v1/wakeups', wakeupsQuery, async ({ request_id: requestId, device_id: deviceId = null }) => {
+      const found = await findWakeups(deps, requestId, deviceId);
+      return { status: 200, body: await describeWakeups(deps.events, { requestId, deviceId }, found) };
+    }),
+  ];
+}
+
+interface WakeupsQuery {
+  readonly requestId: RequestId;
+  readonly deviceId: DeviceId | null;
 }
 
 async function describeWakeups(
