@@ -22,7 +22,7 @@ import {
   type WakeupRequest,
 } from '../../model/wakeup.ts';
 import type { WakeupRecords } from '../ports/records.ts';
-import { AnswerMemory, type AnsweredBefore } from '../messages/answer-memory.ts';
+import { AnswerMemory } from '../messages/answer-memory.ts';
 
 export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>> &
   RepeatMark & {
@@ -30,42 +30,25 @@ export type WakeupAnswer = Result<WakeupReceipt, Refusal<WakeupCode>> &
     readonly wakeup?: RepeatableWakeup;
   };
 
-export class WakeupMemory {
+export class WakeupMemory extends AnswerMemory<WakeupAnswer> {
   readonly #records: Pick<WakeupRecords, 'isFull' | 'save'>;
   readonly #clock: Clock;
-  readonly #own: AnswerMemory<WakeupAnswer>;
   readonly #elsewhere: AnswerMemory<WakeupAnswer>;
 
   constructor(records: Pick<WakeupRecords, 'isFull' | 'save'>, clock: Clock, signaturesMax: number) {
+    super(clock, signaturesMax, isAccepted);
     this.#records = records;
     this.#clock = clock;
-    this.#own = new AnswerMemory(clock, signaturesMax, isAccepted);
     this.#elsewhere = new AnswerMemory(clock, signaturesMax, isAccepted);
   }
 
   /** False: the answer is 42901, because this memory or the records are full, or a later signature is already forgotten. */
-  hasRoomFor(request: SignedRequest): boolean {
-    return this.#own.hasRoomFor(request) && !this.#records.isFull();
+  override hasRoomFor(request: SignedRequest): boolean {
+    return super.hasRoomFor(request) && !this.#records.isFull();
   }
 
-  /** The answer of the wakeup this one repeats, or null when it is to be done. */
-  repeated(request: SignedRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
-    return this.#own.repeated(request) ?? this.#elsewhere.repeated(request);
-  }
-
-  /** Those that have been accepted, to be kept by the process that succeeds this one. */
-  answered(): Iterable<AnsweredBefore<WakeupAnswer>> {
-    return this.#own.answered();
-  }
-
-  /** The process that this one succeeds has answered it. */
-  keep(request: SignedRequest, answer: WakeupAnswer): void {
-    this.#own.keep(request, answer);
-  }
-
-  /** From now on a repeat joins it; once it is answered it is kept or forgotten by its outcome. */
-  begin(request: SignedRequest, answer: Promise<WakeupAnswer>): void {
-    this.#own.begin(request, answer);
+  override repeated(request: SignedRequest): WakeupAnswer | Promise<WakeupAnswer> | null {
+    return super.repeated(request) ?? this.#elsewhere.repeated(request);
   }
 
   /** Another member has accepted it: a repeat of it here is answered like it. */

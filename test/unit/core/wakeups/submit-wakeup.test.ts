@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DeviceId, RequestId, SessionId } from '../../../../src/model/ids.ts';
+import type { RequestId } from '../../../../src/model/ids.ts';
 import { submitWakeup } from '../../../../src/core/wakeups/submit-wakeup.ts';
-import { FakeConnection, otherApp, testApp, testDevice } from '../../../support/fakes.ts';
+import { otherApp, testApp, testDevice } from '../../../support/fakes.ts';
 import { WakeupScene } from '../../../support/wakeup-scene.ts';
 
 const mine = { requestId: 'mine-1' as RequestId };
@@ -128,34 +128,6 @@ test('one X-Request-ID twice on a device is two wakeups: two packets, each with 
   ]);
 });
 
-test('an alarm that uses its X-Request-ID again later wakes the device again', async () => {
-  const scene = new WakeupScene().sleep();
-  for (let hour = 0; hour < 5; hour++) {
-    assert.equal(await scene.wake({ ...mine, customData: Buffer.from([0, hour]) }), 0);
-    scene.clock.advance(3_600_000);
-  }
-  assert.equal(scene.connection.wakes.length, 5);
-});
-
-test('one X-Request-ID on two devices wakes both', async () => {
-  const scene = new WakeupScene().sleep();
-  const gate = 'GATE01' as DeviceId;
-  const connection = new FakeConnection();
-  scene.registry.addDevice({ deviceId: gate });
-  const login = {
-    kind: 'login',
-    sessionId: 'g' as SessionId,
-    atMs: scene.clock.wallMs(),
-    heartbeatAt: 0,
-  } as const;
-  scene.directory
-    .claim(gate)
-    .post({ to: 'sleep', event: login, connection, wakeMode: 'custom', secretMark: 0 });
-  assert.deepEqual([await scene.wake(mine), await scene.wake({ ...mine, deviceId: gate })], [0, 0]);
-  assert.deepEqual([scene.connection.wakes.length, connection.wakes.length], [1, 1]);
-  assert.equal(scene.record('mine-1')?.deviceId, gate);
-});
-
 test('a repeat by signature while the first is under way joins it', async () => {
   const scene = new WakeupScene().sleep();
   scene.connection.immediately = null;
@@ -184,14 +156,6 @@ test('a repeat by signature answers the same data under whatever request id it c
   const { requestId: repeatOf } = request;
   assert.deepEqual(await submitWakeup(scene.deps, { ...request, ...mine }), { ...first, repeatOf });
   assert.equal(scene.connection.wakes.length, 1);
-});
-
-test('the same X-Request-ID of another application is another wakeup', async () => {
-  const scene = new WakeupScene().sleep();
-  scene.shareProduct();
-  assert.equal(await scene.wake(mine), 0);
-  assert.equal(await scene.wake({ ...mine, appId: otherApp }), 0);
-  assert.equal(scene.connection.wakes.length, 2);
 });
 
 test('a full signature memory answers 42901 and forgets nothing; it empties as dates leave the window', async () => {
@@ -294,21 +258,6 @@ for (const result of ['refused', 'busy'] as const) {
   });
 }
 
-test('a device whose signal is online when it is woken completes the wakeup at once', async () => {
-  const scene = new WakeupScene().sleep();
-  scene.comeOnline();
-  scene.clock.advance(5000);
-  const atMs = scene.clock.wallMs();
-  assert.equal(await scene.wake(mine), 0);
-  const { status, isAwaited, completedAtMs, wokeAfterMs, alreadyOnline } = scene.record('mine-1') ?? {};
-  assert.deepEqual(
-    [status, isAwaited, completedAtMs, wokeAfterMs, alreadyOnline],
-    ['completed', false, atMs, 0, true],
-  );
-  assert.deepEqual(scene.told(), ['accepted mine-1', 'completed mine-1']);
-  assert.equal(scene.telemetry.count('wakeup to online'), 0);
-});
-
 test('online is what the device was before the write, also when it has gone by the time the write lands', async () => {
   const scene = new WakeupScene().sleep();
   scene.comeOnline();
@@ -318,19 +267,6 @@ test('online is what the device was before the write, also when it has gone by t
   scene.connection.settle('written');
   await answer;
   assert.equal(scene.record('mine-1')?.alreadyOnline, true);
-});
-
-test('a login between the write and its callback completes the wakeup after 0 ms, and is not "already online"', async () => {
-  const scene = new WakeupScene().sleep();
-  scene.connection.immediately = null;
-  const answer = scene.wake(mine);
-  scene.clock.advance(3);
-  scene.comeOnline();
-  scene.connection.settle('written');
-  assert.equal(await answer, 0);
-  const { status, wokeAfterMs, alreadyOnline } = scene.record('mine-1') ?? {};
-  assert.deepEqual([status, wokeAfterMs, alreadyOnline], ['completed', 0, false]);
-  assert.deepEqual(scene.told(), ['accepted mine-1', 'completed mine-1']);
 });
 
 test('the sleep session that carried it is the one of the write, whoever has replaced it since', async () => {
