@@ -72,7 +72,10 @@ export class RegistryReview<Item> {
       }
       return 'more';
     } catch (error) {
-      this.#log.error({ err: error }, 'who may still be here after a change of the registry cannot be read');
+      this.#log.error(
+        { err: error },
+        'cannot re-check sessions and calls after a registry change: registry unreadable',
+      );
       return 'over';
     }
   }

@@ -14,7 +14,7 @@ import { maskSecrets } from '../../storage/registry/registry-export.ts';
 import { generateSecret, type RegistryWriter } from '../../storage/registry/registry-write.ts';
 import {
   changeRoute,
-  missingEntry,
+  entryReply,
   refuse,
   refuseEntry,
   type AdminReply,
@@ -121,7 +121,8 @@ async function setDevice(
 
 /** `isSecretFresh`: it was made just now, and no other answer has it. */
 function deviceReply(outcome: Result<Device, MissingEntry>, isSecretFresh: boolean): AdminReply {
-  if (!outcome.ok) return missingEntry(outcome.error);
-  const device = writeEntry('device', outcome.value);
-  return { status: 200, body: { device: isSecretFresh ? device : maskSecrets(device) } };
+  return entryReply(outcome, (changed) => {
+    const device = writeEntry('device', changed);
+    return { device: isSecretFresh ? device : maskSecrets(device) };
+  });
 }

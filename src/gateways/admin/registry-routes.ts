@@ -11,7 +11,7 @@ import { parseEntry, writeEntry } from '../../storage/registry/registry-entry.ts
 import { generateBridgeKey, type RegistryWriter } from '../../storage/registry/registry-write.ts';
 import {
   changeRoute,
-  missingEntry,
+  entryReply,
   refuseEntry,
   type AdminReply,
   type AdminRoute,
@@ -61,7 +61,7 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
           ...credential,
           revoked: true,
         }));
-        return endedReply(deps, revoked, { revoked: id });
+        return credentialReply(deps, revoked, () => ({ revoked: id }));
       },
     ),
     changeRoute(
@@ -70,7 +70,7 @@ export function registryRoutes(deps: RegistryChangeDeps): AdminRoute[] {
       { asked: ['access_key_id'] },
       async ({ access_key_id: id }) => {
         const removed = await deps.writer.remove('credential', id);
-        return endedReply(deps, removed, { removed: id });
+        return credentialReply(deps, removed, () => ({ removed: id }));
       },
     ),
   ];
@@ -107,27 +107,21 @@ async function rotateCredential(
 ): Promise<AdminReply> {
   const oldNotAfter = Math.min(wallSeconds(deps.clock) + body.grace_s, unixSecondsMax);
   const rotated = await deps.writer.rotateCredential(body.access_key_id, oldNotAfter);
-  return credentialReply(deps, rotated, { replaced: body.access_key_id, replaced_not_after: oldNotAfter });
-}
-
-/** It is refused from now on. */
-function endedReply(
-  { forgetDerivedKeys }: RegistryChangeDeps,
-  outcome: Result<Credential, MissingEntry>,
-  body: object,
-): AdminReply {
-  forgetDerivedKeys();
-  return outcome.ok ? { status: 200, body } : missingEntry(outcome.error);
+  const replaced = { replaced: body.access_key_id, replaced_not_after: oldNotAfter };
+  return credentialReply(deps, rotated, (fresh) => ({ ...encodeCredential(fresh), ...replaced }));
 }
 
 function credentialReply(
-  deps: RegistryChangeDeps,
+  { forgetDerivedKeys }: RegistryChangeDeps,
   outcome: Result<Credential, MissingEntry>,
-  more: object = {},
+  bodyOf: (credential: Credential) => object = encodeCredential,
 ): AdminReply {
-  deps.forgetDerivedKeys();
-  if (!outcome.ok) return missingEntry(outcome.error);
-  return { status: 200, body: { credential: writeEntry('credential', outcome.value), ...more } };
+  forgetDerivedKeys();
+  return entryReply(outcome, bodyOf);
+}
+
+function encodeCredential(credential: Credential): object {
+  return { credential: writeEntry('credential', credential) };
 }
 
 const bridgeBody = z.strictObject({ bridge_id: z.string(), app_ids: z.array(z.string()).min(1) });
@@ -162,13 +156,11 @@ async function addBridge(deps: RegistryChangeDeps, body: z.output<typeof bridgeB
   const parsed = parseEntry('bridge', { ...body, key_sha256: keySha256 });
   if (!parsed.ok) return refuseEntry(parsed.error);
   const added = await deps.writer.put('bridge', parsed.value);
-  if (!added.ok) return missingEntry(added.error);
-  deps.changed();
-  return { status: 200, body: { bridge: writeEntry('bridge', added.value), key } };
+  if (added.ok) deps.changed();
+  return entryReply(added, (bridge) => ({ bridge: writeEntry('bridge', bridge), key }));
 }
 
 function bridgeReply(deps: RegistryChangeDeps, changed: Result<Bridge, MissingEntry>): AdminReply {
-  if (!changed.ok) return missingEntry(changed.error);
-  deps.changed();
-  return { status: 200, body: { bridge: writeEntry('bridge', changed.value) } };
+  if (changed.ok) deps.changed();
+  return entryReply(changed, (bridge) => ({ bridge: writeEntry('bridge', bridge) }));
 }

@@ -11,6 +11,7 @@ import type {
   Operator,
 } from '../../model/audit.ts';
 import type { z } from 'zod';
+import type { Result } from '../../lib/result.ts';
 import { maskUrlsIn } from '../../model/registry.ts';
 import { StoreOpenError } from '../../storage/lmdb/store-format.ts';
 import type { FieldError } from '../../storage/registry/entry-reader.ts';
@@ -139,6 +140,14 @@ export function refuseEntry({ field, reason }: FieldError): AdminReply {
 export function missingEntry({ kind, id }: MissingEntry): AdminReply {
   const shown = kind === 'webhook' ? maskUrlsIn(id) : id;
   return refuse(404, `no ${kind} ${JSON.stringify(shown)} in the registry`);
+}
+
+/** `bodyOf`: the answer where the entry is there. */
+export function entryReply<Entry>(
+  outcome: Result<Entry, MissingEntry>,
+  bodyOf: (entry: Entry) => object,
+): AdminReply {
+  return outcome.ok ? { status: 200, body: bodyOf(outcome.value) } : missingEntry(outcome.error);
 }
 
 /** Answers 500 with the reason when the file behind a change cannot be used: the operator has to mend it. */

@@ -175,7 +175,7 @@ test('a registry that cannot be read after a change closes nobody, and says so',
     scene.log.lines.map(({ message }) => message),
     [
       'cannot read which bridges are revoked',
-      'who may still be here after a change of the registry cannot be read',
+      'cannot re-check sessions and calls after a registry change: registry unreadable',
     ],
   );
   assert.equal(scene.service.openBridgeLeg(admission, new FakeCallLeg()), null, 'and nobody is opened');
