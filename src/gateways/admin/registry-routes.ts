@@ -112,11 +112,11 @@ async function rotateCredential(
 }
 
 function credentialReply(
-  { forgetDerivedKeys }: RegistryChangeDeps,
+  deps: RegistryChangeDeps,
   outcome: Result<Credential, MissingEntry>,
   bodyOf: (credential: Credential) => object = encodeCredential,
 ): AdminReply {
-  forgetDerivedKeys();
+  deps.forgetDerivedKeys();
   return entryReply(outcome, bodyOf);
 }
 

@@ -181,7 +181,7 @@ test('changes made here are noted in their order with the bytes of their rows, o
   const cancel = mirror.follow(() => (told += 1));
   await writer.update('device', deviceId, (device) => ({ ...device, disabled: true }));
   await writer.putDevice({ ...sample, deviceId: 'NEW' as DeviceId });
-  await writer.update('credential', 'AKTEST' as AccessKeyId, (credential) => ({
+  await writer.update('credential', 'AKTEST', (credential) => ({
     ...credential,
     revoked: true,
   }));
@@ -224,7 +224,7 @@ test('places are not given again, and what was changed again meanwhile is not sh
 test('what others changed after it takes its place, also when it came before the change counted as shared', async (t) => {
   const { mirror, writer, registry, applied } = await sampleNode(t);
   await writer.putDevice({ ...sample, secret: 'ours' });
-  await writer.update('bridge', 'bridge-1' as never, (bridge) => ({ ...bridge, revoked: true }));
+  await writer.update('bridge', 'bridge-1', (bridge) => ({ ...bridge, revoked: true }));
   const places = placedAt(11, mirror.unshared(10));
   await mirror.apply(
     standingAt(12, rowOf({ ...sample, secret: 'ours' }), rowOf({ ...sample, disabled: true })),

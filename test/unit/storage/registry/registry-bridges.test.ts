@@ -93,7 +93,7 @@ test('a bridge is revoked at once, keeps everything else, and can be let in agai
     { ok: true, value: sample },
   );
   assert.deepEqual(registry.findBridges(sampleKey), [sample]);
-  const missing = await writer.update('bridge', 'gone' as BridgeId, (bridge) => ({
+  const missing = await writer.update('bridge', 'gone', (bridge) => ({
     ...bridge,
     revoked: true,
   }));

@@ -47,7 +47,7 @@ test('a device is disabled and keeps everything else', async (t) => {
   const before = registry.findDevice(id);
   assert.ok((await writer.update('device', id, (device) => ({ ...device, disabled: true }))).ok);
   assert.deepEqual(registry.findDevice(id), { ...before, disabled: true });
-  const missing = await writer.update('device', 'GONE' as DeviceId, (device) => ({
+  const missing = await writer.update('device', 'GONE', (device) => ({
     ...device,
     disabled: true,
   }));
@@ -126,8 +126,8 @@ test('the devices of an application are counted through every change, import and
   for (let i = 0; i < 5; i++) await writer.putDevice({ ...device, deviceId: `NEW${i}` as DeviceId });
   check(before + 5);
   await writer.putDevice({ ...device, deviceId: 'NEW0' as DeviceId, secret: 'another' });
-  await writer.remove('device', 'NEW1' as DeviceId);
-  await writer.remove('device', 'NEW1' as DeviceId);
+  await writer.remove('device', 'NEW1');
+  await writer.remove('device', 'NEW1');
   check(before + 4);
   load(sampleRegistry, true);
   registry.purge();
