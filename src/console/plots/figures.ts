@@ -101,7 +101,7 @@ interface Bucket {
 }
 
 /** Linear within its bucket, as Prometheus has it; beyond the last bound it is the last bound. Null: nothing was counted. */
-export function quantileOf(buckets: readonly Bucket[], quantile: number): number | null {
+function quantileOf(buckets: readonly Bucket[], quantile: number): number | null {
   const total = buckets.at(-1)?.count ?? 0;
   if (total <= 0) return null;
   const wanted = quantile * total;

@@ -1,7 +1,7 @@
 /** What the plots of the console are made of. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Figures, quantileOf } from '../../../src/console/plots/figures.ts';
+import { Figures } from '../../../src/console/plots/figures.ts';
 
 const everyMs = 5000;
 
@@ -65,12 +65,10 @@ test('the time to wake is that of the wakeups of the last minute, and none where
 });
 
 test('a quantile is linear within its bucket, and beyond the last bound that bound', () => {
-  const buckets = [
-    { bound: 1, count: 0 },
-    { bound: 2, count: 8 },
-    { bound: Infinity, count: 10 },
-  ];
-  assert.equal(quantileOf(buckets, 0.4), 1.5);
-  assert.equal(quantileOf(buckets, 0.99), 2);
-  assert.equal(quantileOf([{ bound: 1, count: 0 }], 0.5), null);
+  const figures = figuresOf({
+    'woke_within.1': [0, 0],
+    'woke_within.2': [0, 8],
+    'woke_within.+Inf': [0, 10],
+  });
+  assert.deepEqual([figures.wokeAfter(0.4)[1], figures.wokeAfter(0.99)[1]], [1.5, 2]);
 });
