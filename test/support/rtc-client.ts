@@ -17,11 +17,9 @@ import {
 } from 'werift';
 import type { Clock } from '../../src/lib/clock.ts';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import type { RtcPeer, RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
-import { PeerSet } from '../../src/media/webrtc/peer-set.ts';
+import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../../src/media/webrtc/rtc-peer.ts';
+import { openRtcPeers } from '../../src/media/webrtc/peer-set.ts';
 import type { RtcTransportSettings } from '../../src/media/webrtc/udp-ports.ts';
-import { openRtcEngine } from '../../src/media/webrtc/rtc-engine.ts';
-import { rtcConnectingPerAddressMax } from '../../src/model/media/rtc-limits.ts';
 import { findFreePort } from './free-port.ts';
 import type { KeptOwner } from './kept-rtc-owner.ts';
 
@@ -31,21 +29,16 @@ export async function openPeers(
   peersMax = 10,
   clock: Clock = new SystemClock(),
   range?: RtcTransportSettings['ports'],
-): Promise<PeerSet> {
+): Promise<RtcPeers> {
   const port = await findFreePort('127.0.0.1');
-  const transport = { host: '127.0.0.1', ports: range ?? { first: port, last: port } };
-  const settings = {
-    findTransport: () => transport,
-    advertise: [],
-    peersMax,
-    connectingPerAddressMax: rtcConnectingPerAddressMax,
-  };
-  const peers = new PeerSet(settings, clock, await openRtcEngine());
+  const settings = { ports: range ?? null, advertise: [], peersMax };
+  const legs = { host: '127.0.0.1', handshakesPerAddressMax: 1 };
+  const peers = await openRtcPeers(settings, legs, () => port, clock);
   t.after(() => peers.close());
   return peers;
 }
 
-export function openPeer(peers: PeerSet, owner: RtcPeerOwner): RtcPeer {
+export function openPeer(peers: RtcPeers, owner: RtcPeerOwner): RtcPeer {
   const opened = peers.open('127.0.0.1', owner);
   if (!opened.ok) throw new Error(opened.error);
   return opened.value;

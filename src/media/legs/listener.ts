@@ -6,7 +6,6 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { BoundedServer } from '../../lib/connections/bounded-server.ts';
 import { Crowd } from '../../lib/connections/crowd.ts';
-import type { TlsFiles } from '../../lib/tls-files.ts';
 import {
   handshakeSocketsReserved,
   legRequestBytesMax,
@@ -14,30 +13,19 @@ import {
   legSilenceMsMax,
   legsOfOwnerPart,
 } from '../../model/limits.ts';
+import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
 import type { LegOwner, MediaListenerContext, LegRelay } from './listener-context.ts';
-import { RtcEndpoint, type RtcSettings } from './rtc-endpoint.ts';
+import { RtcEndpoint } from './rtc-endpoint.ts';
 import type { RtcPeers, RtcTrouble } from '../webrtc/rtc-peer.ts';
 import { answerOf, refusalOfFault } from './refusal.ts';
 import { UpgradeRequest } from './upgrade-request.ts';
 
-export interface MediaLegsSettings {
-  readonly host: string;
-  /** 0: a free one. */
-  readonly port: number;
-  /** Legs, idle bridges and viewers at once; the process's limit of open files may lower it. */
-  readonly legsMax: number;
-  /** Connections that have not been let in yet. */
-  readonly handshakesMax: number;
-  /** Those of one address; 0: off, as it must be behind a proxy. */
-  readonly handshakesPerAddressMax: number;
-  readonly rtc: RtcSettings;
-  /** Paths of PEM files; null: plain WebSockets and HTTP. */
-  readonly tls: TlsFiles | null;
-}
+/** The host and port that it listens at, its limits, and its certificate. */
+export type MediaLegsSettings = MediaProcessSettings['legs'];
 
 /** A leg is pinged at one heartbeat, and must have answered by the next. */
 const heartbeatMs = legSilenceMsMax / 2;

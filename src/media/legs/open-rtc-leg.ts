@@ -1,5 +1,5 @@
 /**
- * The open part of a leg by WebRTC, of a device or a viewer: its connection, its side of the call and its place in the relay,
+ * A leg by WebRTC, of a device or a viewer, as far as both are alike: its connection, its side of the call and its place in the relay,
  * which it gives up together, once. Source: calls-and-media.md, Legs.
  */
 import { decodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-header.ts';
@@ -23,59 +23,55 @@ interface Opened<Side> {
   readonly joined: JoinedLeg;
 }
 
-export class OpenRtcLeg<Side extends OpenViewer> {
-  readonly #leg: LegConnection;
-  readonly #deps: RtcLegDeps<unknown>;
-  #opened: Opened<Side> | null = null;
-  #isClosed = false;
-
-  constructor(leg: LegConnection, deps: RtcLegDeps<unknown>) {
-    this.#leg = leg;
-    this.#deps = deps;
-  }
-
-  /** It was open, or was closed before it could be; it is not opened any more. */
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
+export abstract class OpenRtcLeg<Admission, Side extends OpenViewer> implements LegConnection {
+  protected readonly deps: RtcLegDeps<Admission>;
   /** Null: not yet, or no more. */
-  get now(): Opened<Side> | null {
-    return this.#opened;
+  protected opened: Opened<Side> | null = null;
+  /** It was open, or was closed before it could be; it is not opened any more. */
+  protected isClosed = false;
+
+  constructor(deps: RtcLegDeps<Admission>) {
+    this.deps = deps;
   }
 
-  begin(opened: Opened<Side>): void {
-    this.#opened = opened;
-    this.#deps.context.rtcLegs.add(this.#deps.owner, this.#leg);
-  }
+  abstract heartbeat(): void;
 
   /** Its side of the call knows already. */
   close(): void {
     this.#leave()?.peer.close();
   }
 
+  drop(): void {
+    this.close();
+  }
+
+  gone(why: string, trouble?: RtcTrouble): void {
+    if (trouble !== undefined) this.deps.context.report(trouble, why);
+    this.end();
+  }
+
   /** From here, or by its client. */
-  end(): void {
+  protected end(): void {
     const left = this.#leave();
     left?.peer.close();
     left?.side.gone();
   }
 
-  gone(why: string, trouble: RtcTrouble | undefined): void {
-    if (trouble !== undefined) this.#deps.context.report(trouble, why);
-    this.end();
+  protected begin(opened: Opened<Side>): void {
+    this.opened = opened;
+    this.deps.context.rtcLegs.add(this.deps.owner, this);
   }
 
   /** Null: it was not open, or has left before. */
   #leave(): Opened<Side> | null {
-    const opened = this.#opened;
-    this.#isClosed = true;
-    this.#opened = null;
+    const { opened } = this;
+    this.isClosed = true;
+    this.opened = null;
     if (opened === null) return null;
     opened.joined.leave();
-    this.#deps.context.rtcLegs.delete(this.#deps.owner, this.#leg);
-    this.#deps.context.rtcLegLeft();
-    this.#deps.ended();
+    this.deps.context.rtcLegs.delete(this.deps.owner, this);
+    this.deps.context.rtcLegLeft();
+    this.deps.ended();
     return opened;
   }
 }

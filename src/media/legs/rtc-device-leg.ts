@@ -9,16 +9,16 @@ import { encodeFrameHeader, type FrameHeader } from '../../protocol/media/frame-
 import { rtcCommands } from '../../protocol/media/rtc-commands.ts';
 import type { CallLeg, DeviceAdmission, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
-import type { RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
-import type { LegConnection } from './listener-context.ts';
+import type { RtcPeer } from '../webrtc/rtc-peer.ts';
 import type { RtcLeg } from './rtc-endpoint.ts';
 import { OpenRtcLeg, readHeader, type RtcLegDeps } from './open-rtc-leg.ts';
 import { FrameRateWish } from './frame-rate-wish.ts';
 
-export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
+export class RtcDeviceLeg
+  extends OpenRtcLeg<DeviceAdmission, OpenDeviceLeg>
+  implements RtcLeg, CallLeg, LegOutput
+{
   readonly takes = 'frames';
-  readonly #deps: RtcLegDeps<DeviceAdmission>;
-  readonly #open: OpenRtcLeg<OpenDeviceLeg>;
   readonly #frameRate: FrameRateWish;
   #peer: RtcPeer | null = null;
   #isConnected = false;
@@ -26,10 +26,9 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   #state: CallState = 'establishing';
 
   constructor(deps: RtcLegDeps<DeviceAdmission>) {
-    this.#deps = deps;
-    this.#open = new OpenRtcLeg(this, deps);
+    super(deps);
     this.#frameRate = new FrameRateWish(deps.context.clock, (maxFps) =>
-      this.#open.now?.joined.wantMaxFps(maxFps),
+      this.opened?.joined.wantMaxFps(maxFps),
     );
   }
 
@@ -40,18 +39,18 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
 
   /** Takes the place of the device's former leg. */
   enter(peer: RtcPeer): LegRefusal | null {
-    const { admission, service, context } = this.#deps;
-    if (this.#open.isClosed) return 'unavailable';
+    const { admission, service, context } = this.deps;
+    if (this.isClosed) return 'unavailable';
     this.#peer = peer;
     const side = service.openDeviceLeg(admission, this);
-    if (side === null || this.#open.isClosed) return 'session_ended';
+    if (side === null || this.isClosed) return 'session_ended';
     const joined = context.relay.joinDevice(admission.sessionId, admission.media, this, admission.appId);
     if (!joined.ok) {
-      this.#open.close();
+      this.close();
       side.gone();
       return joined.error;
     }
-    this.#open.begin({ peer, side, joined: joined.value });
+    this.begin({ peer, side, joined: joined.value });
     return null;
   }
 
@@ -61,22 +60,14 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
     if (message.state === 'connected' || message.state === 'ended') this.#tellState();
   }
 
-  close(): void {
-    this.#open.close();
-  }
-
-  drop(): void {
-    this.close();
-  }
-
   hangUp(): void {
-    this.#open.now?.side.report({ kind: 'end', reason: 'hangup_device' });
-    this.#open.end();
+    this.opened?.side.report({ kind: 'end', reason: 'hangup_device' });
+    this.end();
   }
 
   /** Consent is asked for below: who is still here has given it. */
   heartbeat(): void {
-    if (this.#isConnected) this.#open.now?.side.alive('ping');
+    if (this.#isConnected) this.opened?.side.alive('ping');
   }
 
   send(header: Uint8Array, payload: Uint8Array, sent: () => void): void {
@@ -101,7 +92,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   endCall(): void {
-    this.#open.now?.side.report({ kind: 'end', reason: 'error' });
+    this.opened?.side.report({ kind: 'end', reason: 'error' });
   }
 
   connected(): void {
@@ -123,27 +114,23 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   keyFrameWanted(): void {
-    this.#open.now?.joined.wantKeyFrame();
+    this.opened?.joined.wantKeyFrame();
   }
 
   bitrate(bitsPerSecond: number): void {
     this.#frameRate.allow(bitsPerSecond);
   }
 
-  gone(why: string, trouble?: RtcTrouble): void {
-    this.#open.gone(why, trouble);
-  }
-
   /** It takes nothing, and its bridge has what it sends. */
   #isHeard({ agreed }: RtcPeer): boolean {
     if (agreed.audioDown !== null || agreed.videoDown || agreed.pictures) return false;
-    const { admission, context } = this.#deps;
+    const { admission, context } = this.deps;
     return context.relay.view(admission.sessionId)?.hasBridge === true;
   }
 
   /** Media flows: the call is connected, whether or not somebody says so. */
   #flowed(): void {
-    const opened = this.#open.now;
+    const { opened } = this;
     if (this.#state === 'connected' || opened === null) return;
     this.#state = 'connected';
     opened.side.report({ kind: 'progress', state: 'connected' });
@@ -156,7 +143,7 @@ export class RtcDeviceLeg implements RtcLeg, CallLeg, LegConnection, LegOutput {
   }
 
   #receive(header: FrameHeader, payload: Uint8Array<ArrayBuffer>): void {
-    const opened = this.#open.now;
+    const { opened } = this;
     if (opened === null) return;
     opened.side.alive('media');
     opened.joined.frame(header, payload, encodeFrameHeader(header));

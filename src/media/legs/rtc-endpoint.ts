@@ -9,6 +9,7 @@ import { addressKey } from '../../lib/connections/address-key.ts';
 import { Crowd } from '../../lib/connections/crowd.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import { rtcOfferBytesMax, rtcOffersWaitingMax } from '../../model/media/rtc-limits.ts';
+import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { RtcPeer, RtcPeerOwner, RtcPeers } from '../webrtc/rtc-peer.ts';
 import { problemOf, tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
 import { fragmentType, isViewerPath, offerType, type RtcChange, type RtcPreflight } from './rtc-request.ts';
@@ -18,12 +19,7 @@ import { pathOf } from './leg-request.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
 /** For browsers and clients of others. */
-export interface RtcSettings {
-  /** Of the pages that may ask; `*`: of all. */
-  readonly corsOrigins: readonly string[];
-  /** Servers by which clients find a way here, as Link has them. */
-  readonly iceServers: readonly string[];
-}
+type RtcSettings = MediaProcessSettings['legs']['rtc'];
 
 /** The leg behind a session. */
 export interface RtcLeg extends RtcPeerOwner {

@@ -8,14 +8,11 @@ import type { SoundShape } from '../../model/media/sound.ts';
 import { viewerCommands } from '../../protocol/media/rtc-commands.ts';
 import type { CallLeg, OpenViewer, ViewerAdmission } from '../../core/ports/leg-service.ts';
 import type { LegOutput } from '../relay/send-queue.ts';
-import type { PictureChannel, RtcPeer, RtcTrouble } from '../webrtc/rtc-peer.ts';
-import type { LegConnection } from './listener-context.ts';
+import type { PictureChannel, RtcPeer } from '../webrtc/rtc-peer.ts';
 import type { RtcLeg } from './rtc-endpoint.ts';
-import { OpenRtcLeg, readHeader, type RtcLegDeps } from './open-rtc-leg.ts';
+import { OpenRtcLeg, readHeader } from './open-rtc-leg.ts';
 
-export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
-  readonly #deps: RtcLegDeps<ViewerAdmission>;
-  readonly #open: OpenRtcLeg<OpenViewer>;
+export class RtcViewerLeg extends OpenRtcLeg<ViewerAdmission, OpenViewer> implements RtcLeg, CallLeg {
   #isConnected = false;
   #hears = false;
   #isSendingVideo = false;
@@ -32,16 +29,11 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
     return this.#hears;
   }
 
-  constructor(deps: RtcLegDeps<ViewerAdmission>) {
-    this.#deps = deps;
-    this.#open = new OpenRtcLeg(this, deps);
-  }
-
   enter(peer: RtcPeer): LegRefusal | null {
-    const { admission, service, context } = this.#deps;
-    if (this.#open.isClosed) return 'unavailable';
+    const { admission, service, context } = this.deps;
+    if (this.isClosed) return 'unavailable';
     const side = service.openViewer(admission, this);
-    if (side === null || this.#open.isClosed) return 'viewers';
+    if (side === null || this.isClosed) return 'viewers';
     const joined = context.relay.watchLive(admission.sessionId, {
       source: new ViewedStream(this, peer, 'source'),
       output: new ViewedStream(this, peer, 'pictures'),
@@ -50,7 +42,7 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
         sendPicture: (jpeg, sent) => peer.sendPicture(jpeg, () => queueMicrotask(sent), 'camera'),
       },
     });
-    this.#open.begin({ peer, side, joined });
+    this.begin({ peer, side, joined });
     return null;
   }
 
@@ -73,16 +65,8 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   /** The end is told by the close; the page asks for the rest. */
   notify(): void {}
 
-  close(): void {
-    this.#open.close();
-  }
-
-  drop(): void {
-    this.close();
-  }
-
   hangUp(): void {
-    this.#open.end();
+    this.end();
   }
 
   /** Consent is asked for below. */
@@ -91,7 +75,7 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   /** Nothing could be shown before. */
   connected(): void {
     this.#isConnected = true;
-    this.#open.now?.joined.wantKeyFrame();
+    this.opened?.joined.wantKeyFrame();
   }
 
   video(): void {}
@@ -104,14 +88,10 @@ export class RtcViewerLeg implements RtcLeg, CallLeg, LegConnection {
   }
 
   keyFrameWanted(): void {
-    this.#open.now?.joined.wantKeyFrame();
+    this.opened?.joined.wantKeyFrame();
   }
 
   bitrate(): void {}
-
-  gone(why: string, trouble?: RtcTrouble): void {
-    this.#open.gone(why, trouble);
-  }
 }
 
 /** Source or output at one viewer: H.264 and sound by RTP, JPEGs by the channel. Sound comes with the source. */

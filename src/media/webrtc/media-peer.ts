@@ -163,7 +163,7 @@ export class MediaPeer implements RtcPeer {
     this.#connection = connection;
     const streams = new MediaStreams(agreement, {
       clock,
-      owner: guarded(owner, () => this.#stage === 'open'),
+      owner,
       sourceName,
       feedback,
       send: (packet) => connection.send(packet),
@@ -236,21 +236,3 @@ export class MediaPeer implements RtcPeer {
 
 const noRestart =
   'ICE is not restarted here: a connection that is lost is made anew, by another offer with the same token';
-
-/** One packet may bring several frames: none reaches an owner that has closed the peer meanwhile. */
-function guarded(owner: RtcPeerOwner, isOpen: () => boolean): RtcPeerOwner {
-  const ifOpen =
-    <Values extends unknown[]>(run: (...values: Values) => void) =>
-    (...values: Values): void => {
-      if (isOpen()) run(...values);
-    };
-  return {
-    connected: ifOpen(() => owner.connected()),
-    video: ifOpen((...values) => owner.video(...values)),
-    audio: ifOpen((...values) => owner.audio(...values)),
-    command: ifOpen((command) => owner.command(command)),
-    keyFrameWanted: ifOpen(() => owner.keyFrameWanted()),
-    bitrate: ifOpen((bitsPerSecond) => owner.bitrate(bitsPerSecond)),
-    gone: ifOpen((...values) => owner.gone(...values)),
-  };
-}

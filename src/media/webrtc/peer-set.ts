@@ -22,7 +22,7 @@ import { openRtcEngine, type RtcEngine } from './rtc-engine.ts';
 import type { RtcOpenRefusal, RtcPeer, RtcPeerOwner, RtcPeers } from './rtc-peer.ts';
 import { UdpPorts, type RtcTransportSettings } from './udp-ports.ts';
 
-export interface PeerSetSettings {
+interface PeerSetSettings {
   readonly findTransport: () => RtcTransportSettings;
   readonly advertise: readonly string[];
   readonly peersMax: number;
@@ -63,7 +63,7 @@ async function findBindAddress(host: string): Promise<string | null> {
   );
 }
 
-export class PeerSet implements RtcPeers {
+class PeerSet implements RtcPeers {
   readonly #settings: PeerSetSettings;
   readonly #clock: Clock;
   /** The error: why there is none. */

@@ -70,7 +70,7 @@ export interface RtcAgreement {
   readonly pictures: boolean;
 }
 
-/** None of it is called any more once `gone` was, or the peer was closed. */
+/** Once `gone` was called, or the peer was closed, only frames that the packet at hand still brings are called for. */
 export interface RtcPeerOwner {
   /** ICE and DTLS are done: what is sent from now on arrives. */
   connected(): void;

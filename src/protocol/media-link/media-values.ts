@@ -94,10 +94,13 @@ export const mediaProcessSettings = z.strictObject({
     host: line,
     /** 0: a free one. */
     port,
+    /** Legs, idle bridges and viewers at once; the process's limit of open files may lower it. */
     legsMax: whole,
+    /** Connections that have not been let in yet. */
     handshakesMax: whole,
+    /** Those of one address; 0: off, as it must be behind a proxy. */
     handshakesPerAddressMax: whole,
-    /** Of the WebRTC resources: origins of pages that may use them, and Link headers of their answers. */
+    /** Of the WebRTC resources: origins of pages that may use them, `*` for all, and Link headers of their answers. */
     rtc: z.strictObject({ corsOrigins: z.array(line).readonly(), iceServers: z.array(line).readonly() }),
     /** Paths of PEM files; null: plain WebSockets and HTTP. */
     tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
