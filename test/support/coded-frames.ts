@@ -2,12 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Engine } from '../../src/media/codec/engine.ts';
 import { FrameTranscoder } from '../../src/media/codec/frame-transcoder.ts';
-import {
-  freeCodecContext,
-  freePacket,
-  makeCodecContext,
-  makePacket,
-} from '../../src/media/codec/native-census.ts';
+import { freeNatives, makePacket, openCodec } from '../../src/media/codec/native-census.ts';
 import { PlanarSource } from '../../src/media/codec/frame-source.ts';
 import { describeFrame } from '../../src/media/geometry/source-frame.ts';
 import type { Size } from '../../src/model/call.ts';
@@ -90,18 +85,17 @@ export function h265Film(
 ): SourceFrame[] {
   const { av, constants } = engine;
   const codec = av.Codec.findEncoderByName(constants.FF_ENCODER_LIBX265);
-  assert(codec !== null);
-  const context = makeCodecContext(engine, codec);
+  const context = openCodec(engine, codec, 'encoder of H.265', (opening) => {
+    Object.assign(opening, { ...size, pixelFormat: constants.AV_PIX_FMT_YUV420P });
+    opening.timeBase = new av.Rational(1, 15);
+    opening.setOption('preset', 'ultrafast');
+    opening.setOption('tune', 'zerolatency');
+    const keys = `keyint=${keyEvery}:min-keyint=${keyEvery}:scenecut=0:repeat-headers=1`;
+    opening.setOption('x265-params', `${keys}:bframes=0:pools=none:frame-threads=1:log-level=none${more}`);
+  });
   const planes = new PlanarSource(engine);
   const packet = makePacket(engine);
   try {
-    Object.assign(context, { ...size, pixelFormat: constants.AV_PIX_FMT_YUV420P, threadCount: 1 });
-    context.timeBase = new av.Rational(1, 15);
-    context.setOption('preset', 'ultrafast');
-    context.setOption('tune', 'zerolatency');
-    const keys = `keyint=${keyEvery}:min-keyint=${keyEvery}:scenecut=0:repeat-headers=1`;
-    context.setOption('x265-params', `${keys}:bframes=0:pools=none:frame-threads=1:log-level=none${more}`);
-    assert.equal(context.open2Sync(codec, null), 0);
     return Array.from({ length: count }, (_, index) => {
       const planar = planarFrame(size, index);
       assert.equal(planes.take(planar), 'decoded');
@@ -112,8 +106,7 @@ export function h265Film(
       return sourceFrame('h265', packet.data);
     });
   } finally {
-    freeCodecContext(context);
-    freePacket(packet);
+    freeNatives(context, packet);
     planes.close();
   }
 }

@@ -6,15 +6,7 @@ import type { AVCodecID } from 'node-av/constants';
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
 import type { Engine } from './engine.ts';
-import {
-  freeCodecContext,
-  freeFrame,
-  freePacket,
-  makeCodecContext,
-  makeFrame,
-  makePacket,
-  openCodecContext,
-} from './native-census.ts';
+import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 /** `waiting`: nothing came out yet, and nothing is wrong; `broken`: nothing came out. */
 export type Decoding = 'decoded' | 'waiting' | 'broken';
@@ -32,29 +24,24 @@ export class Decoder {
   #spare: Frame;
   #isDamaged = false;
 
-  /** Throws what the engine throws where it has no such decoder. `sourceMax` bounds the memory that a picture takes; `halvings`: of JPEGs, how often their sides are halved. */
-  static open(engine: Engine, format: DecodedFormat, sourceMax: Size, halvings = 0): Decoder {
+  /** Throws where the engine has no such decoder. `sourceMax` bounds the memory that a picture takes; `halvings`: of JPEGs, how often their sides are halved. */
+  constructor(engine: Engine, format: DecodedFormat, sourceMax: Size, halvings = 0) {
+    const { constants } = engine;
     const codec = engine.av.Codec.findDecoder(codecId(engine, format));
-    if (codec === null) throw new Error(`FFmpeg has no decoder of ${format}`);
-    const context = makeCodecContext(engine, codec);
-    context.threadCount = 1;
-    context.setFlags(engine.constants.AV_CODEC_FLAG_LOW_DELAY);
-    // Without it a picture that refers to a missing one is decoded, and kept.
-    if (format === 'h265') context.setFlags(engine.constants.AV_CODEC_FLAG_OUTPUT_CORRUPT);
-    // H.264 minds data left over behind a picture only where it is told to; it shows the picture all the same.
-    if (format !== 'h265') context.setOption('err_detect', format === 'mjpeg' ? 'explode' : 'aggressive');
-    context.setOption('max_pixels', String((sourceMax.width + paddingMax) * (sourceMax.height + paddingMax)));
-    if (halvings > 0) context.setOption('lowres', halvings);
-    // Of the transforms back that FFmpeg has in SIMD here the fastest; elsewhere it would be the slowest.
-    else if (format === 'mjpeg' && process.arch === 'x64') context.setOption('idct', 'xvid');
-    openCodecContext(context, codec, `its decoder of ${format}`);
-    return new Decoder(engine, context);
-  }
-
-  private constructor(engine: Engine, context: CodecContext) {
-    this.#context = context;
-    this.#again = engine.constants.AVERROR_EAGAIN;
-    this.#corrupt = engine.constants.AV_FRAME_FLAG_CORRUPT;
+    this.#context = openCodec(engine, codec, `decoder of ${format}`, (context) => {
+      context.setFlags(constants.AV_CODEC_FLAG_LOW_DELAY);
+      // Without it a picture that refers to a missing one is decoded, and kept.
+      if (format === 'h265') context.setFlags(constants.AV_CODEC_FLAG_OUTPUT_CORRUPT);
+      // H.264 minds data left over behind a picture only where it is told to; it shows the picture all the same.
+      if (format !== 'h265') context.setOption('err_detect', format === 'mjpeg' ? 'explode' : 'aggressive');
+      const pixelsMax = (sourceMax.width + paddingMax) * (sourceMax.height + paddingMax);
+      context.setOption('max_pixels', String(pixelsMax));
+      if (halvings > 0) context.setOption('lowres', halvings);
+      // Of the transforms back that FFmpeg has in SIMD here the fastest; elsewhere it would be the slowest.
+      else if (format === 'mjpeg' && process.arch === 'x64') context.setOption('idct', 'xvid');
+    });
+    this.#again = constants.AVERROR_EAGAIN;
+    this.#corrupt = constants.AV_FRAME_FLAG_CORRUPT;
     this.#packet = makePacket(engine);
     this.#frame = makeFrame(engine);
     this.#spare = makeFrame(engine);
@@ -94,10 +81,7 @@ export class Decoder {
   }
 
   close(): void {
-    freeCodecContext(this.#context);
-    freePacket(this.#packet);
-    freeFrame(this.#frame);
-    freeFrame(this.#spare);
+    freeNatives(this.#context, this.#packet, this.#frame, this.#spare);
   }
 
   #isPaintedOver(frame: Frame): boolean {

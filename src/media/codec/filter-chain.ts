@@ -7,7 +7,7 @@ import type { FilterContext, FilterGraph, Frame } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
 import type { Reduction } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
-import { freeFrame, freeGraph, makeFrame, makeGraph } from './native-census.ts';
+import { freeNatives, makeFrame, makeGraph } from './native-census.ts';
 
 /** What a chain is built for; a picture that differs in any of it needs another one. */
 export interface PictureTraits {
@@ -64,7 +64,7 @@ export class FilterChain {
       if (status < 0) throw new Error(`FFmpeg does not configure its filters: ${status}`);
       return new FilterChain(engine, graph, entry, exit);
     } catch (error) {
-      freeGraph(graph);
+      freeNatives(graph);
       throw error;
     }
   }
@@ -85,8 +85,7 @@ export class FilterChain {
   }
 
   close(): void {
-    freeFrame(this.#filtered);
-    freeGraph(this.#graph);
+    freeNatives(this.#filtered, this.#graph);
   }
 }
 

@@ -14,7 +14,7 @@ import type {
 import { type Reduction, reductionFor } from '../geometry/picture-plan.ts';
 import { i420Bytes, startsAnew, syntaxes, type CodedFormat } from '../geometry/source-frame.ts';
 import type { Engine } from './engine.ts';
-import { freeFrame, makeFrame } from './native-census.ts';
+import { freeNatives, makeFrame } from './native-census.ts';
 import type { Size } from '../../model/call.ts';
 import { Decoder } from './decoder.ts';
 import { H264Frames } from '../geometry/h264-stream.ts';
@@ -77,8 +77,7 @@ export class PlanarSource implements FrameSource {
   }
 
   close(): void {
-    freeFrame(this.#view);
-    freeFrame(this.frame);
+    freeNatives(this.#view, this.frame);
   }
 }
 
@@ -102,7 +101,7 @@ export class JpegSource implements FrameSource {
   constructor(engine: Engine, sourceMax: Size) {
     this.#engine = engine;
     this.#sourceMax = sourceMax;
-    this.#whole = Decoder.open(engine, 'mjpeg', sourceMax);
+    this.#whole = new Decoder(engine, 'mjpeg', sourceMax);
   }
 
   get frame(): Frame {
@@ -145,7 +144,7 @@ export class JpegSource implements FrameSource {
   /** False: also where there is no such decoder for now. */
   #decodeSmaller(payload: Uint8Array<ArrayBuffer>): boolean {
     try {
-      this.#quarter ??= Decoder.open(this.#engine, 'mjpeg', this.#sourceMax, quarterOfSides);
+      this.#quarter ??= new Decoder(this.#engine, 'mjpeg', this.#sourceMax, quarterOfSides);
     } catch {
       return false;
     }
@@ -200,7 +199,7 @@ export class CodedSource implements FrameSource {
     this.#format = format;
     this.#sourceMax = sourceMax;
     this.#sets = new ParameterSets(syntaxes[format]);
-    this.#decoder = Decoder.open(engine, format, sourceMax);
+    this.#decoder = new Decoder(engine, format, sourceMax);
   }
 
   get frame(): Frame {
@@ -249,7 +248,7 @@ export class CodedSource implements FrameSource {
   #replaceDecoder(): void {
     const old = this.#decoder;
     try {
-      this.#decoder = Decoder.open(this.#engine, this.#format, this.#sourceMax);
+      this.#decoder = new Decoder(this.#engine, this.#format, this.#sourceMax);
     } catch {
       return;
     }

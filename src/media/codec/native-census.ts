@@ -16,90 +16,72 @@ import { assert } from '../../lib/assert.ts';
 import type { SampleShape } from '../../model/media/sound.ts';
 import { channelLayoutOf, type Engine } from './engine.ts';
 
-const packets = new Set<Packet>();
-const frames = new Set<Frame>();
-const codecContexts = new Set<CodecContext>();
-const graphs = new Set<FilterGraph>();
-const resamplers = new Set<SoftwareResampleContext>();
-const inputs = new Set<FormatContext>();
+type NativeKind = 'packets' | 'frames' | 'codecContexts' | 'graphs' | 'resamplers' | 'inputs';
+type Native = CodecContext | FilterGraph | FormatContext | Frame | Packet | SoftwareResampleContext;
 
-/** Native objects that are alive in this thread, by their kind. */
-export interface NativeCensus {
-  readonly packets: number;
-  readonly frames: number;
-  readonly codecContexts: number;
-  readonly graphs: number;
-  readonly resamplers: number;
-  /** Files that are read. */
-  readonly inputs: number;
-}
+/** Native objects that are alive in this thread, by their kind. `inputs`: files that are read. */
+export type NativeCensus = Readonly<Record<NativeKind, number>>;
+
+/** The objects that are alive, each with the call that frees it. */
+const live = new Map<Native, { readonly kind: NativeKind; readonly free: () => void }>();
 
 export function liveNatives(): NativeCensus {
-  return {
-    packets: packets.size,
-    frames: frames.size,
-    codecContexts: codecContexts.size,
-    graphs: graphs.size,
-    resamplers: resamplers.size,
-    inputs: inputs.size,
-  };
+  const census = { packets: 0, frames: 0, codecContexts: 0, graphs: 0, resamplers: 0, inputs: 0 };
+  for (const { kind } of live.values()) census[kind] += 1;
+  return census;
+}
+
+export function freeNatives(...natives: readonly Native[]): void {
+  for (const native of natives) {
+    const known = live.get(native);
+    assert(known !== undefined, 'a native object is freed once');
+    live.delete(native);
+    known.free();
+  }
 }
 
 export function makePacket({ av }: Engine): Packet {
   const packet = new av.Packet();
   packet.alloc();
-  packets.add(packet);
+  live.set(packet, { kind: 'packets', free: () => packet.free() });
   return packet;
-}
-
-export function freePacket(packet: Packet): void {
-  assert(packets.delete(packet), 'a packet is freed once');
-  packet.free();
 }
 
 export function makeFrame({ av }: Engine): Frame {
   const frame = new av.Frame();
   frame.alloc();
-  frames.add(frame);
+  live.set(frame, { kind: 'frames', free: () => frame.free() });
   return frame;
 }
 
-export function freeFrame(frame: Frame): void {
-  assert(frames.delete(frame), 'a frame is freed once');
-  frame.free();
-}
-
-export function makeCodecContext({ av }: Engine, codec: Codec): CodecContext {
+/**
+ * A context of one thread, open. `what`: the codec, for the sentence that is thrown where there is none (null), or it does not
+ * open with what `set` set.
+ */
+export function openCodec(
+  { av }: Engine,
+  codec: Codec | null,
+  what: string,
+  set: (context: CodecContext) => void,
+): CodecContext {
+  if (codec === null) throw new Error(`FFmpeg has no ${what}`);
   const context = new av.CodecContext();
   context.allocContext3(codec);
-  codecContexts.add(context);
-  return context;
-}
-
-/** Freed where it does not open: throws then, with what it is in the sentence. */
-export function openCodecContext(context: CodecContext, codec: Codec, what: string): void {
+  live.set(context, { kind: 'codecContexts', free: () => context.freeContext() });
+  context.threadCount = 1;
+  set(context);
   const status = context.open2Sync(codec, null);
-  if (status >= 0) return;
-  freeCodecContext(context);
-  throw new Error(`FFmpeg does not open ${what}: ${status}`);
+  if (status >= 0) return context;
+  freeNatives(context);
+  throw new Error(`FFmpeg does not open its ${what}: ${status}`);
 }
 
-export function freeCodecContext(context: CodecContext): void {
-  assert(codecContexts.delete(context), 'a codec context is freed once');
-  context.freeContext();
-}
-
+/** Freed with the filters in it. */
 export function makeGraph({ av }: Engine): FilterGraph {
   const graph = new av.FilterGraph();
   graph.alloc();
-  graphs.add(graph);
+  live.set(graph, { kind: 'graphs', free: () => graph.free() });
   return graph;
-}
-
-/** With the filters in it. */
-export function freeGraph(graph: FilterGraph): void {
-  assert(graphs.delete(graph), 'a filter graph is freed once');
-  graph.free();
 }
 
 /** Of interleaved samples of 16 bits. Throws where the engine does not take the rates. */
@@ -112,29 +94,19 @@ export function makeResampler(
   const layout = channelLayoutOf(engine, channels);
   const format = engine.constants.AV_SAMPLE_FMT_S16;
   let status = resampler.allocSetOpts2(layout, format, toRate, layout, format, rate);
-  resamplers.add(resampler);
+  live.set(resampler, { kind: 'resamplers', free: () => resampler.free() });
   if (status >= 0) status = resampler.init();
   if (status >= 0) return resampler;
-  freeResampler(resampler);
+  freeNatives(resampler);
   throw new Error(`FFmpeg does not resample ${rate} Hz to ${toRate} Hz: ${status}`);
-}
-
-export function freeResampler(resampler: SoftwareResampleContext): void {
-  assert(resamplers.delete(resampler), 'a resampler is freed once');
-  resampler.free();
 }
 
 /** Null: there is no such file, or nothing that FFmpeg can read is in it. */
 export function openInput({ av }: Engine, path: string): FormatContext | null {
   const input = new av.FormatContext();
   if (input.openInputSync(`file:${path}`, null, null) < 0) return null;
-  inputs.add(input);
+  live.set(input, { kind: 'inputs', free: () => void input.closeInputSync() });
   if (input.findStreamInfoSync(null) >= 0) return input;
-  closeInput(input);
+  freeNatives(input);
   return null;
-}
-
-export function closeInput(input: FormatContext): void {
-  assert(inputs.delete(input), 'an input is closed once');
-  input.closeInputSync();
 }

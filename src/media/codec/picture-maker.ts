@@ -2,7 +2,7 @@
  * Makes the pictures of one shape: a scaler and an encoder, made anew whenever the source changes, before the frame that
  * changed is used. A failure costs that frame, and the next one tries again. Source: calls-and-media.md, Resolution.
  */
-import type { Frame, CodecContext, Packet } from 'node-av/lib';
+import type { Frame } from 'node-av/lib';
 import type { FrameDrop, Picture, PictureFormat, PictureShape } from '../../model/media/picture.ts';
 import { planPicture, type PicturePlan, reducePlan } from '../geometry/picture-plan.ts';
 import type { Engine } from './engine.ts';
@@ -15,15 +15,7 @@ import {
 } from './filter-chain.ts';
 import type { Size } from '../../model/call.ts';
 import { picturePixelsMax } from '../../model/limits.ts';
-import { quantiserOf } from '../geometry/jpeg.ts';
-import {
-  freeCodecContext,
-  freePacket,
-  makeCodecContext,
-  makePacket,
-  openCodecContext,
-} from './native-census.ts';
-import { H264Encoder, type CodedPicture, type VideoEncoder } from './video-encoder.ts';
+import { isLarge, openH264Encoder, openJpegEncoder, type VideoEncoder } from './video-encoder.ts';
 
 export interface PictureSettings {
   /** Of JPEGs, 1 to 100, libjpeg's scale. */
@@ -102,8 +94,8 @@ export class PictureMaker {
   #openEncoder(size: Size): VideoEncoder {
     const { quality, maxFps } = this.#settings;
     return this.#format === 'mjpeg'
-      ? JpegEncoder.open(this.#engine, size, quality)
-      : H264Encoder.open(this.#engine, size, maxFps);
+      ? openJpegEncoder(this.#engine, size, quality)
+      : openH264Encoder(this.#engine, size, maxFps);
   }
 }
 
@@ -117,7 +109,7 @@ const colours = {
  * Takes the wanted part of a source picture, scales it once and gives it the colours of its format. A chain of filters does it, since libswscale alone crops only what was copied before. Throws what the engine
  * throws.
  */
-export function buildScaler(
+function buildScaler(
   engine: Engine,
   source: PictureTraits,
   { crop, output }: PicturePlan,
@@ -146,70 +138,4 @@ function methodOf(crop: Size, output: Size): string {
   if (crop.width === output.width && crop.height === output.height) return 'bicubic';
   const isHalf = 2 * output.width <= crop.width && 2 * output.height <= crop.height;
   return isHalf && isLarge(output) ? 'area+accurate_rnd' : 'bicubic+accurate_rnd';
-}
-
-/** Makes JPEGs of one size and quality: baseline, 4:2:0, full range, with a JFIF header that says so. */
-export class JpegEncoder implements VideoEncoder {
-  readonly size: Size;
-  readonly #context: CodecContext;
-  readonly #packet: Packet;
-  readonly #frameQuality: number;
-  #pictures = 0n;
-
-  /** `quality`: 1 to 100, libjpeg's scale. Throws what the engine throws. */
-  static open(engine: Engine, size: Size, quality: number): JpegEncoder {
-    const { constants, av } = engine;
-    const codec = av.Codec.findEncoder(constants.AV_CODEC_ID_MJPEG);
-    if (codec === null) throw new Error('FFmpeg has no encoder of JPEGs');
-    const context = makeCodecContext(engine, codec);
-    const frameQuality = quantiserOf(quality) * constants.FF_QP2LAMBDA;
-    context.width = size.width;
-    context.height = size.height;
-    context.pixelFormat = constants.AV_PIX_FMT_YUVJ420P;
-    context.colorRange = constants.AVCOL_RANGE_JPEG;
-    context.timeBase = new av.Rational(1, 1000);
-    context.threadCount = 1;
-    // Square pixels are what makes the encoder write a JFIF header; BITEXACT leaves out a line about the encoder.
-    context.sampleAspectRatio = new av.Rational(1, 1);
-    context.setFlags(constants.AV_CODEC_FLAG_QSCALE, constants.AV_CODEC_FLAG_BITEXACT);
-    context.globalQuality = frameQuality;
-    context.qMin = 1;
-    // Tables of its own make a small picture smaller by a tenth and more; a large one only takes them longer.
-    context.setOption('huffman', isLarge(size) ? 'default' : 'optimal');
-    openCodecContext(context, codec, 'its encoder of JPEGs');
-    return new JpegEncoder(engine, context, size, frameQuality);
-  }
-
-  private constructor(engine: Engine, context: CodecContext, size: Size, frameQuality: number) {
-    this.size = size;
-    this.#context = context;
-    this.#packet = makePacket(engine);
-    this.#frameQuality = frameQuality;
-  }
-
-  /** `picture`: full range. */
-  encode(picture: Frame): CodedPicture | null {
-    picture.quality = this.#frameQuality;
-    picture.pts = this.#pictures++;
-    if (this.#context.sendFrameSync(picture) < 0) return null;
-    if (this.#context.receivePacketSync(this.#packet) < 0) return null;
-    const jpeg = this.#packet.data;
-    this.#packet.unref();
-    return jpeg === null ? null : { bytes: new Uint8Array(jpeg), isKey: true };
-  }
-
-  close(): void {
-    freeCodecContext(this.#context);
-    freePacket(this.#packet);
-  }
-}
-
-/**
- * Pixels: above it time is saved, below it bytes and sharpness. A large picture costs the worker most of its time; a
- * small one has few bytes, and each counts. Source: docs/reference/benchmarks.md, Pictures.
- */
-const smallAreaMax = 50_000;
-
-function isLarge({ width, height }: Size): boolean {
-  return width * height > smallAreaMax;
 }

@@ -10,15 +10,7 @@ import { decodeAlaw } from '../sound/alaw.ts';
 import { type AmrBand, parseAmr } from '../sound/amr-frames.ts';
 import type { SoundSource, SourceFormat } from '../sound/sound-source.ts';
 import { channelLayoutOf, type Engine } from './engine.ts';
-import {
-  freeCodecContext,
-  freeFrame,
-  freePacket,
-  makeCodecContext,
-  makeFrame,
-  makePacket,
-  openCodecContext,
-} from './native-census.ts';
+import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 export interface SoundDecoder {
   /** Null: it is broken, or too long. */
@@ -76,13 +68,10 @@ class CodedSound implements SoundDecoder {
   constructor(engine: Engine, decoder: FFDecoderCodec, { rate, channels }: SampleShape) {
     const { av, constants } = engine;
     const codec = av.Codec.findDecoderByName(decoder);
-    if (codec === null) throw new Error('FFmpeg has no such decoder');
-    const context = makeCodecContext(engine, codec);
-    context.threadCount = 1;
-    context.sampleRate = rate;
-    context.channelLayout = channelLayoutOf(engine, channels);
-    openCodecContext(context, codec, 'a decoder of sound');
-    this.#context = context;
+    this.#context = openCodec(engine, codec, 'decoder of such sound', (context) => {
+      context.sampleRate = rate;
+      context.channelLayout = channelLayoutOf(engine, channels);
+    });
     this.#packet = makePacket(engine);
     this.#frame = makeFrame(engine);
     this.#float = constants.AV_SAMPLE_FMT_FLTP;
@@ -103,9 +92,7 @@ class CodedSound implements SoundDecoder {
   }
 
   close(): void {
-    freeCodecContext(this.#context);
-    freePacket(this.#packet);
-    freeFrame(this.#frame);
+    freeNatives(this.#context, this.#packet, this.#frame);
   }
 }
 

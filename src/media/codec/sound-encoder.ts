@@ -15,15 +15,7 @@ import { encodeAlaw } from '../sound/alaw.ts';
 import { amrRates } from '../sound/sound-source.ts';
 import { hasAmrLibrary, openAmrStream } from './amr-library.ts';
 import { channelLayoutOf, type Engine } from './engine.ts';
-import {
-  freeCodecContext,
-  freeFrame,
-  freePacket,
-  makeCodecContext,
-  makeFrame,
-  makePacket,
-  openCodecContext,
-} from './native-census.ts';
+import { freeNatives, makeFrame, makePacket, openCodec } from './native-census.ts';
 
 export interface SoundEncoder {
   /** `samples`: 20 ms of them, interleaved. The packet has a buffer of its own. Null: it failed. */
@@ -90,14 +82,23 @@ class CodedSoundEncoder implements SoundEncoder {
   readonly #frame: Frame;
   #moments = 0n;
 
-  constructor(engine: Engine, encoding: Encoding, shape: SampleShape) {
-    this.#context = openContext(engine, encoding, shape);
+  constructor(engine: Engine, { encoder, bitRate, options }: Encoding, { rate, channels }: SampleShape) {
+    const { av, constants } = engine;
+    const codec = av.Codec.findEncoderByName(encoder);
+    this.#context = openCodec(engine, codec, 'encoder of such sound', (context) => {
+      context.sampleRate = rate;
+      context.sampleFormat = constants.AV_SAMPLE_FMT_S16;
+      context.channelLayout = channelLayoutOf(engine, channels);
+      context.timeBase = new av.Rational(1, rate);
+      context.bitRate = BigInt(bitRate);
+      for (const [name, value] of Object.entries(options)) context.setOption(name, value);
+    });
     this.#packet = makePacket(engine);
     this.#frame = makeFrame(engine);
     this.#frame.format = this.#context.sampleFormat;
-    this.#frame.sampleRate = shape.rate;
+    this.#frame.sampleRate = rate;
     this.#frame.channelLayout = this.#context.channelLayout;
-    this.#frame.nbSamples = (shape.rate * soundBlockMs) / 1000;
+    this.#frame.nbSamples = (rate * soundBlockMs) / 1000;
     this.#frame.getBuffer(0);
   }
 
@@ -114,30 +115,8 @@ class CodedSoundEncoder implements SoundEncoder {
   }
 
   close(): void {
-    freeCodecContext(this.#context);
-    freePacket(this.#packet);
-    freeFrame(this.#frame);
+    freeNatives(this.#context, this.#packet, this.#frame);
   }
-}
-
-function openContext(
-  engine: Engine,
-  { encoder, bitRate, options }: Encoding,
-  { rate, channels }: SampleShape,
-): CodecContext {
-  const { av, constants } = engine;
-  const codec = av.Codec.findEncoderByName(encoder);
-  if (codec === null) throw new Error('FFmpeg has no such encoder');
-  const context = makeCodecContext(engine, codec);
-  context.sampleRate = rate;
-  context.sampleFormat = constants.AV_SAMPLE_FMT_S16;
-  context.channelLayout = channelLayoutOf(engine, channels);
-  context.timeBase = new av.Rational(1, rate);
-  context.bitRate = BigInt(bitRate);
-  context.threadCount = 1;
-  for (const [name, value] of Object.entries(options)) context.setOption(name, value);
-  openCodecContext(context, codec, 'an encoder of sound');
-  return context;
 }
 
 /** Null: no such rate. */

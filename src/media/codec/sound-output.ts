@@ -8,7 +8,7 @@ import { soundBlockMs } from '../../model/media/sound-limits.ts';
 import { withChannels } from '../sound/channels.ts';
 import type { SoundBlock } from '../sound/sound-timeline.ts';
 import type { Engine } from './engine.ts';
-import { freeResampler, makeResampler } from './native-census.ts';
+import { freeNatives, makeResampler } from './native-census.ts';
 import { openSoundEncoder, type SoundEncoder } from './sound-encoder.ts';
 
 export class SoundOutput {
@@ -91,6 +91,6 @@ class Resampler {
   }
 
   close(): void {
-    freeResampler(this.#context);
+    freeNatives(this.#context);
   }
 }

@@ -1,17 +1,13 @@
 /**
- * Makes H.264 as players of calls take it, and as a phone's encoder does: constrained baseline, no delay, parameter sets in
- * front of every key frame. libx264, whose options are set by name. Source: calls-and-media.md, The media process.
+ * Encoders of pictures. JPEGs: baseline, 4:2:0, full range, with a JFIF header that says so. H.264 as players of calls take it,
+ * and as a phone's encoder makes it: constrained baseline, no delay, parameter sets in front of every key frame; by libx264,
+ * whose options are set by name. Source: calls-and-media.md, The media process.
  */
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { Size } from '../../model/call.ts';
+import { quantiserOf } from '../geometry/jpeg.ts';
 import type { Engine } from './engine.ts';
-import {
-  freeCodecContext,
-  freePacket,
-  makeCodecContext,
-  makePacket,
-  openCodecContext,
-} from './native-census.ts';
+import { freeNatives, makePacket, openCodec } from './native-census.ts';
 
 export interface CodedPicture {
   /** A JPEG, or an Annex B access unit, in a buffer of its own, of its size. */
@@ -20,83 +16,110 @@ export interface CodedPicture {
 }
 
 /** The encoder of pictures of one size. */
-export interface VideoEncoder {
-  readonly size: Size;
-  /** `picture`: of this size, 4:2:0. Null: it failed. */
-  encode(picture: Frame, isKeyWanted: boolean): CodedPicture | null;
-  close(): void;
-}
-
-export class H264Encoder implements VideoEncoder {
+export class VideoEncoder {
   readonly size: Size;
   readonly #context: CodecContext;
   readonly #packet: Packet;
-  readonly #engine: Engine;
+  readonly #prepare: (picture: Frame, isKeyWanted: boolean) => void;
   #pictures = 0n;
 
-  /** `size`: even sides. `maxFps`: whole. Throws what the engine throws where it has no such encoder, or of another size. */
-  static open(engine: Engine, size: Size, maxFps: number): H264Encoder {
-    return new H264Encoder(engine, size, openContext(engine, size, maxFps));
-  }
-
-  private constructor(engine: Engine, size: Size, context: CodecContext) {
-    this.#engine = engine;
+  /** `prepare`: what a picture is told for the encoder. */
+  constructor(
+    engine: Engine,
+    size: Size,
+    context: CodecContext,
+    prepare: (picture: Frame, isKeyWanted: boolean) => void,
+  ) {
     this.size = size;
     this.#context = context;
     this.#packet = makePacket(engine);
+    this.#prepare = prepare;
   }
 
-  /** `picture`: limited range. */
+  /** `picture`: of this size, 4:2:0, in the range of the format: full of JPEGs, limited of H.264. Null: it failed. */
   encode(picture: Frame, isKeyWanted: boolean): CodedPicture | null {
-    const { AV_PICTURE_TYPE_I, AV_PICTURE_TYPE_NONE } = this.#engine.constants;
+    this.#prepare(picture, isKeyWanted);
     picture.pts = this.#pictures++;
-    picture.pictType = isKeyWanted ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
     if (this.#context.sendFrameSync(picture) < 0) return null;
     if (this.#context.receivePacketSync(this.#packet) < 0) return null;
-    const bytes = this.#packet.data;
-    const { isKeyframe } = this.#packet;
+    const { data, isKeyframe } = this.#packet;
     this.#packet.unref();
-    return bytes === null ? null : { bytes: new Uint8Array(bytes), isKey: isKeyframe };
+    return data === null ? null : { bytes: new Uint8Array(data), isKey: isKeyframe };
   }
 
   close(): void {
-    freeCodecContext(this.#context);
-    freePacket(this.#packet);
+    freeNatives(this.#context, this.#packet);
   }
+}
+
+/**
+ * Pixels: above it time is saved, below it bytes and sharpness. A large picture costs the worker most of its time; a
+ * small one has few bytes, and each counts. Source: docs/reference/benchmarks.md, Pictures.
+ */
+const smallAreaMax = 50_000;
+
+export function isLarge({ width, height }: Size): boolean {
+  return width * height > smallAreaMax;
+}
+
+/** `quality`: 1 to 100, libjpeg's scale. Throws what the engine throws. */
+export function openJpegEncoder(engine: Engine, size: Size, quality: number): VideoEncoder {
+  const { constants, av } = engine;
+  const frameQuality = quantiserOf(quality) * constants.FF_QP2LAMBDA;
+  const codec = av.Codec.findEncoder(constants.AV_CODEC_ID_MJPEG);
+  const opened = openCodec(engine, codec, 'encoder of JPEGs', (context) => {
+    context.width = size.width;
+    context.height = size.height;
+    context.pixelFormat = constants.AV_PIX_FMT_YUVJ420P;
+    context.colorRange = constants.AVCOL_RANGE_JPEG;
+    context.timeBase = new av.Rational(1, 1000);
+    // Square pixels are what makes the encoder write a JFIF header; BITEXACT leaves out a line about the encoder.
+    context.sampleAspectRatio = new av.Rational(1, 1);
+    context.setFlags(constants.AV_CODEC_FLAG_QSCALE, constants.AV_CODEC_FLAG_BITEXACT);
+    context.globalQuality = frameQuality;
+    context.qMin = 1;
+    // Tables of its own make a small picture smaller by a tenth and more; a large one only takes them longer.
+    context.setOption('huffman', isLarge(size) ? 'default' : 'optimal');
+  });
+  return new VideoEncoder(engine, size, opened, (picture) => (picture.quality = frameQuality));
 }
 
 /** x264's constant rate factor, and bits of a pixel at the highest frame rate, beyond which quality gives way. */
 const rateFactor = 23;
-export const h264BitsPerPixelMax = 0.2;
+const bitsPerPixelMax = 0.2;
 /** Of the highest rate, what one picture may take at once. */
 const burstSeconds = 1;
 /** At the highest frame rate, without a key frame. */
 const keySecondsMax = 10;
 
-/** Quality is even, up to a rate that follows from the size; a source that is slower than `maxFps` has less of it. */
-function openContext(engine: Engine, size: Size, maxFps: number): CodecContext {
+/**
+ * Quality is even, up to a rate that follows from the size; a source that is slower than `maxFps` has less of it. `size`: even
+ * sides. `maxFps`: whole. Throws where the engine has no such encoder, or of another size.
+ */
+export function openH264Encoder(engine: Engine, size: Size, maxFps: number): VideoEncoder {
   const { av, constants } = engine;
   const codec = av.Codec.findEncoderByName(constants.FF_ENCODER_LIBX264);
-  if (codec === null) throw new Error('FFmpeg has no encoder of H.264 here');
-  const context = makeCodecContext(engine, codec);
-  const bitsPerSecond = Math.ceil(size.width * size.height * maxFps * h264BitsPerPixelMax);
-  context.width = size.width;
-  context.height = size.height;
-  context.pixelFormat = constants.AV_PIX_FMT_YUV420P;
-  context.colorRange = constants.AVCOL_RANGE_MPEG;
-  context.colorSpace = constants.AVCOL_SPC_SMPTE170M;
-  context.timeBase = new av.Rational(1, maxFps);
-  context.framerate = new av.Rational(maxFps, 1);
-  context.threadCount = 1;
-  context.rcMaxRate = BigInt(bitsPerSecond);
-  context.rcBufferSize = bitsPerSecond * burstSeconds;
-  context.gopSize = maxFps * keySecondsMax;
-  context.maxBFrames = 0;
-  context.setOption('preset', 'ultrafast');
-  context.setOption('tune', 'zerolatency');
-  context.setOption('profile', 'baseline');
-  context.setOption('crf', String(rateFactor));
-  context.setOption('forced-idr', '1');
-  openCodecContext(context, codec, 'its encoder of H.264');
-  return context;
+  const opened = openCodec(engine, codec, 'encoder of H.264', (context) => {
+    const bitsPerSecond = Math.ceil(size.width * size.height * maxFps * bitsPerPixelMax);
+    context.width = size.width;
+    context.height = size.height;
+    context.pixelFormat = constants.AV_PIX_FMT_YUV420P;
+    context.colorRange = constants.AVCOL_RANGE_MPEG;
+    context.colorSpace = constants.AVCOL_SPC_SMPTE170M;
+    context.timeBase = new av.Rational(1, maxFps);
+    context.framerate = new av.Rational(maxFps, 1);
+    context.rcMaxRate = BigInt(bitsPerSecond);
+    context.rcBufferSize = bitsPerSecond * burstSeconds;
+    context.gopSize = maxFps * keySecondsMax;
+    context.maxBFrames = 0;
+    context.setOption('preset', 'ultrafast');
+    context.setOption('tune', 'zerolatency');
+    context.setOption('profile', 'baseline');
+    context.setOption('crf', String(rateFactor));
+    context.setOption('forced-idr', '1');
+  });
+  const { AV_PICTURE_TYPE_I, AV_PICTURE_TYPE_NONE } = constants;
+  return new VideoEncoder(engine, size, opened, (picture, isKeyWanted) => {
+    picture.pictType = isKeyWanted ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
+  });
 }

@@ -10,16 +10,7 @@ import { fillCrop } from '../geometry/picture-plan.ts';
 import { i420Bytes } from '../geometry/source-frame.ts';
 import type { Engine } from './engine.ts';
 import { FilterChain, haveSameTraits, traitsOf, type PictureTraits } from './filter-chain.ts';
-import {
-  freeFrame,
-  makeFrame,
-  closeInput,
-  freeCodecContext,
-  freePacket,
-  makeCodecContext,
-  makePacket,
-  openInput,
-} from './native-census.ts';
+import { freeNatives, makeFrame, makePacket, openCodec, openInput } from './native-census.ts';
 
 export class VideoFile {
   /** Its own rate. */
@@ -72,8 +63,7 @@ export class VideoFile {
   close(): void {
     this.#reader?.close();
     this.#scaler?.chain.close();
-    freeFrame(this.#shown);
-    freeFrame(this.#ahead);
+    freeNatives(this.#shown, this.#ahead);
   }
 
   /** The moment of what was read; at the end of the film it goes on with its beginning. */
@@ -168,7 +158,7 @@ class FilmReader {
     const context = stream === undefined ? null : openDecoder(engine, stream);
     if (stream !== undefined && context !== null)
       return succeed(new FilmReader(engine, input, stream, context));
-    closeInput(input);
+    freeNatives(input);
     return fail(stream === undefined ? 'it has no video' : 'FFmpeg has no decoder for its video');
   }
 
@@ -200,9 +190,7 @@ class FilmReader {
   }
 
   close(): void {
-    freePacket(this.#packet);
-    freeCodecContext(this.#context);
-    closeInput(this.#input);
+    freeNatives(this.#packet, this.#context, this.#input);
   }
 
   /** With the next packet of the video; behind the last one, the decoder is told to give what it holds back. */
@@ -230,15 +218,15 @@ class FilmReader {
   }
 }
 
-/** Null: there is none. */
+/** Null: there is none that opens. */
 function openDecoder(engine: Engine, stream: Stream): CodecContext | null {
   const codec = engine.av.Codec.findDecoder(stream.codecpar.codecId);
-  if (codec === null) return null;
-  const context = makeCodecContext(engine, codec);
-  context.parametersToContext(stream.codecpar);
-  context.pktTimebase = stream.timeBase;
-  context.threadCount = 1;
-  if (context.open2Sync(codec, null) >= 0) return context;
-  freeCodecContext(context);
-  return null;
+  try {
+    return openCodec(engine, codec, 'decoder of the film', (context) => {
+      context.parametersToContext(stream.codecpar);
+      context.pktTimebase = stream.timeBase;
+    });
+  } catch {
+    return null;
+  }
 }

@@ -31,7 +31,7 @@ function planeMeans(engine: Engine, frame: SourceFrame, shape = fitScreen): numb
   const transcoder = makeTranscoder(engine);
   const { bytes: jpeg } = onlyPicture(transcoder, frame, shape);
   transcoder.close();
-  const decoder = Decoder.open(engine, 'mjpeg', size);
+  const decoder = new Decoder(engine, 'mjpeg', size);
   assert.equal(decoder.decode(jpeg), 'decoded');
   const { width, height, linesize, data } = decoder.frame;
   const means = (data ?? []).map((plane, index) => {

@@ -1,26 +1,21 @@
 import assert from 'node:assert/strict';
 import {
-  freeCodecContext,
-  freeFrame,
-  freeGraph,
-  freePacket,
-  freeResampler,
+  freeNatives,
   liveNatives,
-  makeCodecContext,
   makeFrame,
   makeGraph,
   makePacket,
   makeResampler,
+  openCodec,
 } from '../../../../src/media/codec/native-census.ts';
 import { engineTest } from '../../../support/engine-test.ts';
 
 engineTest('native objects are counted by kind from their making to their freeing', (engine) => {
   const before = liveNatives();
   const codec = engine.av.Codec.findDecoder(engine.constants.AV_CODEC_ID_MJPEG);
-  assert(codec !== null);
   const packet = makePacket(engine);
   const frames = [makeFrame(engine), makeFrame(engine)];
-  const context = makeCodecContext(engine, codec);
+  const context = openCodec(engine, codec, 'decoder', () => undefined);
   const graph = makeGraph(engine);
   const resampler = makeResampler(engine, { rate: 8000, channels: 1 }, 16_000);
   const { packets, frames: liveFrames, codecContexts, graphs, resamplers } = before;
@@ -32,18 +27,14 @@ engineTest('native objects are counted by kind from their making to their freein
     graphs: graphs + 1,
     resamplers: resamplers + 1,
   });
-  freePacket(packet);
-  for (const frame of frames) freeFrame(frame);
-  freeCodecContext(context);
-  freeGraph(graph);
-  freeResampler(resampler);
+  freeNatives(packet, ...frames, context, graph, resampler);
   assert.deepEqual(liveNatives(), before);
 });
 
 engineTest('freeing a native object twice is a mistake that does not reach it', (engine) => {
   const frame = makeFrame(engine);
-  freeFrame(frame);
-  assert.throws(() => freeFrame(frame), /a frame is freed once/);
+  freeNatives(frame);
+  assert.throws(() => freeNatives(frame), /is freed once/);
 });
 
 engineTest('a resampler of rates that there are not is not made, and not counted', (engine) => {

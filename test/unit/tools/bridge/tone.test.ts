@@ -45,5 +45,5 @@ test('without FFmpeg there is a tone as A-law and PCM, and why there is no other
 engineTest('a tone that nobody can encode is none, and the reason is a sentence', (engine) => {
   const tone = openTone(engine, { format: 'amr', rate: 16_000, channels: 1 });
   assert.ok(!tone.ok);
-  assert.equal(tone.error, 'FFmpeg has no such encoder');
+  assert.equal(tone.error, 'FFmpeg has no encoder of such sound');
 });
