@@ -1,7 +1,9 @@
 /**
- * Two limits of rate: tokens that refill over time, and a budget for one turn of the event loop, since the front end hands
- * over all that one socket has sent without returning to the loop.
+ * Limits of rate: tokens that refill over time, the rates of one sender, and a budget for one turn of the event loop, since the
+ * front end hands over all that one socket has sent without returning to the loop.
  */
+
+import { assert } from './assert.ts';
 
 export interface TokenBucket {
   tokens: number;
@@ -40,6 +42,38 @@ export function acquireTokens(bucket: TokenBucket, rate: Rate, nowMs: number, to
   const waitMs = waitForToken(bucket, rate, nowMs, tokens);
   if (waitMs === 0) takeToken(bucket, tokens);
   return waitMs;
+}
+
+/** The rates of one sender, of each kind that it sends and of bytes: a flood costs it the connection, and others nothing. */
+export class Allowance<Kind extends string> {
+  readonly #sender: string;
+  readonly #rates: Readonly<Record<Kind | 'bytes', Rate>>;
+  readonly #buckets = new Map<Kind | 'bytes', TokenBucket>();
+
+  /** `sender`: with its article. */
+  constructor(sender: string, rates: Readonly<Record<Kind | 'bytes', Rate>>, nowMs: number) {
+    this.#sender = sender;
+    this.#rates = rates;
+    for (const kind of Object.keys(rates) as Kind[]) this.#buckets.set(kind, fullBucket(rates[kind], nowMs));
+  }
+
+  /** One message that is of all these kinds. Null: it is allowed; else a sentence that names the limit. */
+  acquire(kinds: readonly Kind[], bytes: number, nowMs: number): string | null {
+    for (const kind of [...kinds, 'bytes'] as const) {
+      const { perSecond, burst } = this.#rates[kind];
+      if (waitForToken(this.#bucketOf(kind), this.#rates[kind], nowMs) > 0)
+        return `${this.#sender} sends ${perSecond} ${kind} a second at most, and ${burst} at once`;
+    }
+    for (const kind of kinds) takeToken(this.#bucketOf(kind));
+    takeToken(this.#bucketOf('bytes'), bytes);
+    return null;
+  }
+
+  #bucketOf(kind: Kind | 'bytes'): TokenBucket {
+    const bucket = this.#buckets.get(kind);
+    assert(bucket !== undefined, 'each kind has a rate');
+    return bucket;
+  }
 }
 
 export class TurnBudget {

@@ -3,6 +3,8 @@
  * move is a setting (server/settings). Each name says what is bounded and in which unit.
  */
 
+import type { Rate } from '../lib/token-bucket.ts';
+
 /** Source: API doc, Limits. */
 export const deviceIdBytesMax = 255;
 export const requestIdBytesMax = 128;
@@ -163,12 +165,11 @@ export const legFaultsMax = 100;
  * takes ten texts in all; the bytes of texts are within the rates of texts and of bytes. Bytes are those off the wire:
  * 15 of the largest frames a second are half of them.
  */
-export const legMessagesPerSecondMax = 250;
-export const legMessagesBurstMax = 1000;
-export const legTextsPerSecondMax = 5;
-export const legTextsBurstMax = 150;
-export const legBytesPerSecondMax = 32 * 1024 * 1024;
-export const legBytesBurstMax = 64 * 1024 * 1024;
+export const legRatesMax = {
+  messages: { perSecond: 250, burst: 1000 },
+  texts: { perSecond: 5, burst: 150 },
+  bytes: { perSecond: 32 * 1024 * 1024, burst: 64 * 1024 * 1024 },
+} as const satisfies Record<string, Rate>;
 /** A leg that sends nothing for so long, not even the pong that it is asked for, is gone. */
 export const legSilenceMsMax = 16_000;
 /** A leg that was told to go, and stays, is cut after it. */

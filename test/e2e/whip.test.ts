@@ -7,14 +7,14 @@ import { afterEach, beforeEach, test } from 'node:test';
 import type { SessionId } from '../../src/model/ids.ts';
 import { legRequestMsMax, legSilenceMsMax } from '../../src/model/limits.ts';
 import {
-  rtcAddressOffersBurstMax,
-  rtcAddressRequestsBurstMax,
-  rtcAllOffersBurstMax,
+  rtcAddressOfferRateMax,
+  rtcAddressRequestRateMax,
+  rtcAllOfferRateMax,
   rtcFragmentBytesMax,
   rtcOfferBytesMax,
-  rtcOffersBurstMax,
+  rtcOfferRateMax,
   rtcOffersWaitingMax,
-  rtcPatchesBurstMax,
+  rtcPatchRateMax,
 } from '../../src/model/media/rtc-limits.ts';
 import { decodeFrameHeader, encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { FakeRelay } from '../support/fake-relay.ts';
@@ -259,7 +259,7 @@ test('a page of any origin may ask, unless the settings list those that may', as
 });
 
 test('offers of one call beyond its rate are answered 429, and those of another call are not', async () => {
-  for (let i = 0; i < rtcOffersBurstMax; i += 1) assert.equal((await postOffer()).status, '201 Created');
+  for (let i = 0; i < rtcOfferRateMax.burst; i += 1) assert.equal((await postOffer()).status, '201 Created');
   const refused = await postOffer();
   assertProblem(refused, 429, /come again later/);
   assert.equal(refused.headers.get('retry-after'), '1');
@@ -285,7 +285,7 @@ const goodOffer = `${plainRequest(`POST ${endpoint}`, { ...bearer, ...sdp, 'Cont
 
 test('offers of one address beyond its rate are answered 429, refused ones count, and others go on', async () => {
   const session = await connectSession();
-  for (let i = 0; i < rtcAddressOffersBurstMax - 1; i += 1)
+  for (let i = 0; i < rtcAddressOfferRateMax.burst - 1; i += 1)
     assert.equal(await statusFrom('127.0.0.1', badOffer), '401 Unauthorized');
   const refused = await postOffer();
   assertProblem(refused, 429, /from this address: come again later/);
@@ -300,7 +300,7 @@ test('offers of one address beyond its rate are answered 429, refused ones count
 test('requests of one address beyond its rate are answered 429, whatever they ask', async () => {
   const { path, peer, leg } = await connectSession();
   const gone = plainRequest('DELETE /media/v1/whip/gone', { 'Content-Length': '0' });
-  for (let i = 0; i < rtcAddressRequestsBurstMax - 1; i += 1)
+  for (let i = 0; i < rtcAddressRequestRateMax.burst - 1; i += 1)
     assert.equal(await statusFrom('127.0.0.1', gone), '404 Not Found');
   for (const [method, target] of [
     ['DELETE', path],
@@ -316,7 +316,7 @@ test('requests of one address beyond its rate are answered 429, whatever they as
 
 test('behind a proxy, where all have one address, requests are not limited by it', async () => {
   await scene.listen({ handshakesPerAddressMax: 0 });
-  for (let i = 0; i < rtcAddressOffersBurstMax; i += 1) await statusFrom('127.0.0.1', badOffer);
+  for (let i = 0; i < rtcAddressOfferRateMax.burst; i += 1) await statusFrom('127.0.0.1', badOffer);
   assert.equal((await postOffer()).status, '201 Created');
 });
 
@@ -362,21 +362,21 @@ test('offers that come together are answered one in a turn of the loop, and othe
 
 test('offers of good tokens in all beyond their rate are answered 503, to come again', async () => {
   await scene.listen({ handshakesPerAddressMax: 0 });
-  for (let i = 0; i < rtcAllOffersBurstMax; i += 1)
+  for (let i = 0; i < rtcAllOfferRateMax.burst; i += 1)
     await postOffer({ Authorization: `Bearer ${tokenOfAnother(`call-${i}`)}` });
   const refused = await postOffer();
   assertProblem(refused, 503, /come again/);
   assert.equal(refused.headers.get('retry-after'), '2');
-  assert.equal(scene.rtcPeers.opened.length, rtcAllOffersBurstMax);
+  assert.equal(scene.rtcPeers.opened.length, rtcAllOfferRateMax.burst);
   scene.clock.advance(1000);
   assert.equal((await postOffer()).status, '201 Created');
 });
 
 test('fragments beyond the rate of a session are answered 429, and its media go on', async () => {
   const session = await connectSession();
-  for (let i = 0; i < rtcPatchesBurstMax; i += 1) await patch(session);
+  for (let i = 0; i < rtcPatchRateMax.burst; i += 1) await patch(session);
   assertProblem(await patch(session), 429, /come again later/);
-  assert.equal(session.peer.fragments.length, rtcPatchesBurstMax);
+  assert.equal(session.peer.fragments.length, rtcPatchRateMax.burst);
   assert.equal(session.peer.isClosed, false);
 });
 

@@ -8,39 +8,27 @@ import type { Clock } from '../../lib/clock.ts';
 import { addressKey } from '../../lib/connections/address-key.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import {
-  rtcAddressOffersBurstMax,
-  rtcAddressOffersPerSecondMax,
-  rtcAddressRequestsBurstMax,
-  rtcAddressRequestsPerSecondMax,
-  rtcAllOffersBurstMax,
-  rtcAllOffersPerSecondMax,
-  rtcOffersBurstMax,
-  rtcOffersPerSecondMax,
+  rtcAddressOfferRateMax,
+  rtcAddressRequestRateMax,
+  rtcAllOfferRateMax,
+  rtcOfferRateMax,
   rtcRatesKeptMax,
 } from '../../model/media/rtc-limits.ts';
-
-const addressRequests: Rate = {
-  perSecond: rtcAddressRequestsPerSecondMax,
-  burst: rtcAddressRequestsBurstMax,
-};
-const addressOffers: Rate = { perSecond: rtcAddressOffersPerSecondMax, burst: rtcAddressOffersBurstMax };
-const callOffers: Rate = { perSecond: rtcOffersPerSecondMax, burst: rtcOffersBurstMax };
-const allOffers: Rate = { perSecond: rtcAllOffersPerSecondMax, burst: rtcAllOffersBurstMax };
 
 /** Each method returns the milliseconds until one more may come; 0: it may now, and is counted. */
 export class RtcRates {
   readonly #clock: Clock;
   readonly #isPerAddress: boolean;
-  readonly #requestsOf = new KeyedRate(addressRequests);
-  readonly #addressOffersOf = new KeyedRate(addressOffers);
-  readonly #callOffersOf = new KeyedRate(callOffers);
+  readonly #requestsOf = new KeyedRate(rtcAddressRequestRateMax);
+  readonly #addressOffersOf = new KeyedRate(rtcAddressOfferRateMax);
+  readonly #callOffersOf = new KeyedRate(rtcOfferRateMax);
   readonly #offers: TokenBucket;
 
   /** `isPerAddress`: false behind a proxy, where all clients have one address. */
   constructor(clock: Clock, isPerAddress: boolean) {
     this.#clock = clock;
     this.#isPerAddress = isPerAddress;
-    this.#offers = fullBucket(allOffers, clock.monotonicMs());
+    this.#offers = fullBucket(rtcAllOfferRateMax, clock.monotonicMs());
   }
 
   countRequest(address: string, isOffer: boolean): number {
@@ -56,7 +44,7 @@ export class RtcRates {
   }
 
   countOffer(): number {
-    return acquireTokens(this.#offers, allOffers, this.#clock.monotonicMs());
+    return acquireTokens(this.#offers, rtcAllOfferRateMax, this.#clock.monotonicMs());
   }
 }
 

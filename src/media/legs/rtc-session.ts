@@ -5,18 +5,12 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import {
-  rtcFragmentBytesMax,
-  rtcPatchesBurstMax,
-  rtcPatchesPerSecondMax,
-  rtcPatchesWaitingMax,
-} from '../../model/media/rtc-limits.ts';
+import { fullBucket, takeToken, waitForToken, type TokenBucket } from '../../lib/token-bucket.ts';
+import { rtcFragmentBytesMax, rtcPatchRateMax, rtcPatchesWaitingMax } from '../../model/media/rtc-limits.ts';
 import type { RtcPeer } from '../webrtc/rtc-peer.ts';
 import { tooLarge, tooOften, type HttpRefusal } from './refusal.ts';
 import type { UpgradeRequest } from './upgrade-request.ts';
 
-const patchRate: Rate = { perSecond: rtcPatchesPerSecondMax, burst: rtcPatchesBurstMax };
 const etagBytes = 9;
 
 export interface RtcSessionDeps {
@@ -43,7 +37,7 @@ export class RtcSession {
     this.#peer = peer;
     this.hangUp = hangUp;
     this.#credentialHash = credential === null ? null : hash(credential);
-    this.#patches = fullBucket(patchRate, clock.monotonicMs());
+    this.#patches = fullBucket(rtcPatchRateMax, clock.monotonicMs());
   }
 
   isOpenedBy(bearer: string | null): boolean {
@@ -53,7 +47,7 @@ export class RtcSession {
 
   /** Takes the candidates in the body. */
   async patch(request: UpgradeRequest): Promise<Result<null, HttpRefusal>> {
-    const waitMs = waitForToken(this.#patches, patchRate, this.#clock.monotonicMs());
+    const waitMs = waitForToken(this.#patches, rtcPatchRateMax, this.#clock.monotonicMs());
     if (waitMs > 0 || this.#patchesWaiting >= rtcPatchesWaitingMax) return fail(tooOften(waitMs));
     takeToken(this.#patches);
     const wrong = this.#faultOfCondition(request.request.headers['if-match']);

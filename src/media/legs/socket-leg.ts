@@ -4,8 +4,9 @@
  * calls-and-media.md, Legs.
  */
 import { fail, type Result } from '../../lib/result.ts';
+import { Allowance } from '../../lib/token-bucket.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../model/call.ts';
-import { legFaultsMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
+import { legFaultsMax, legRatesMax, mediaFrameHeaderBytes, mediaTextBytesMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
 import {
   type BridgeText,
@@ -23,13 +24,10 @@ import { decodeFrameHeader, framePayload } from '../../protocol/media/frame-head
 import type { CallLeg, OpenBridgeLeg, OpenDeviceLeg } from '../../core/ports/leg-service.ts';
 import type { JoinedLeg } from '../relay/send-queue.ts';
 import { type FrameSocket, type SocketOwner, LegOutbox } from './web-socket.ts';
-import { LegAllowance } from './leg-allowance.ts';
 import type { IdleLeg, LegConnection, LegOwner, MediaListenerContext } from './listener-context.ts';
 import { refusalOf } from './refusal.ts';
 
 type Stage = 'opening' | 'open' | 'closed';
-type Offer = Extract<LegMessage, { readonly kind: 'assign' }>;
-type Start = Extract<LegMessage, { readonly kind: 'start' }>;
 
 /** An open leg and the side of the call it is on, which decides how its texts are read. */
 export type LegSide =
@@ -41,7 +39,9 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   readonly #outbox: LegOutbox;
   readonly #context: MediaListenerContext;
   readonly #owner: LegOwner;
-  readonly #allowance: LegAllowance;
+  readonly #allowance: Allowance<'messages' | 'texts'>;
+  /** Off the wire, headers and fragments included, at the last message. */
+  #bytesRead = 0;
   #stage: Stage = 'opening';
   /** Set while the leg is open. */
   #side: LegSide | null = null;
@@ -58,7 +58,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     this.#socket = socket;
     this.#outbox = new LegOutbox(socket, () => this.#side?.leg.report({ kind: 'end', reason: 'error' }));
     this.#context = context;
-    this.#allowance = new LegAllowance(context.clock.monotonicMs());
+    this.#allowance = new Allowance('a leg', legRatesMax, context.clock.monotonicMs());
   }
 
   /**
@@ -102,10 +102,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   received(bytes: Buffer, isBinary: boolean): void {
     const side = this.#chargedSide(!isBinary);
     if (side === null) return;
-    if (!isBinary && bytes.length > mediaTextBytesMax) {
-      this.#disconnect(side, faultCloses.tooLarge);
-      return;
-    }
+    if (!isBinary && bytes.length > mediaTextBytesMax) return this.#disconnect(side, faultCloses.tooLarge);
     const fault = isBinary ? this.#takeFrame(side, bytes) : this.#takeText(side, bytes);
     if (fault !== null) this.#complain(side, fault);
   }
@@ -123,7 +120,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
 
   failed(): void {
     const side = this.#side;
-    if (this.#leave()) this.#context.leaving.add(this);
+    this.#leave();
     side?.leg.gone();
   }
 
@@ -140,10 +137,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
    */
   heartbeat(): void {
     const progress = this.#socket.bytesRead + this.#outbox.framesSent;
-    if (progress === this.#progress) {
-      this.#socket.terminate();
-      return;
-    }
+    if (progress === this.#progress) return this.#socket.terminate();
     this.#progress = progress;
     this.#socket.ping();
   }
@@ -164,7 +158,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   }
 
   /** The bridge does not learn of a call that nobody could carry. Behind the caller's turn: the pool is still asking. */
-  #offer(message: Offer): void {
+  #offer(message: Extract<LegMessage, { readonly kind: 'assign' }>): void {
     const refusal = this.#context.relay.refusalOf(message.sessionId, message.media, 'frames');
     if (refusal === null) return this.#send(message);
     queueMicrotask(() => {
@@ -173,7 +167,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
   }
 
   /** The bridge learns of the start before anything the relay has for it, and not at all if nobody can carry the call. */
-  #start(message: Start): void {
+  #start(message: Extract<LegMessage, { readonly kind: 'start' }>): void {
     const { sessionId, media } = message;
     const { relay, idleBridges } = this.#context;
     idleBridges.delete(this.#owner, this);
@@ -188,8 +182,14 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
 
   /** Charges the leg for one more message. Null: the leg is closed, or is closed now for having sent too much. */
   #chargedSide(isText: boolean): LegSide | null {
-    const { clock } = this.#context;
-    const fault = this.#allowance.take(isText, this.#socket.bytesRead, clock.monotonicMs());
+    const { bytesRead } = this.#socket;
+    const nowMs = this.#context.clock.monotonicMs();
+    const fault = this.#allowance.acquire(
+      isText ? ['messages', 'texts'] : ['messages'],
+      bytesRead - this.#bytesRead,
+      nowMs,
+    );
+    this.#bytesRead = bytesRead;
     if (fault !== null) this.#cutOff(fault);
     return this.#side;
   }
@@ -200,7 +200,6 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     const { code, reason } = faultCloses.tooMuch;
     if (this.#leave()) {
       this.#context.report('flood', fault);
-      this.#context.leaving.add(this);
       this.#outbox.say(encodeLegError(fault));
     }
     this.#socket.closeUnread(code, reason);
@@ -258,7 +257,6 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
 
   #dismiss({ code, reason }: LegClose): boolean {
     if (!this.#leave()) return false;
-    this.#context.leaving.add(this);
     this.#socket.close(code, reason);
     return true;
   }
@@ -270,6 +268,7 @@ export class SocketLeg implements CallLeg, SocketOwner, LegConnection, IdleLeg {
     this.#side = null;
     this.#joined?.leave();
     this.#joined = null;
+    this.#context.leaving.add(this);
     this.#context.legs.delete(this.#owner, this);
     this.#context.idleBridges.delete(this.#owner, this);
     return true;

@@ -3,29 +3,14 @@
  * of video that are sent again, of one client and of all. What is beyond a limit is passed over, and nobody is closed for
  * it: a client repeats what still matters. The rates are in model/media/rtc-limits.ts.
  */
+import { acquireTokens, fullBucket, takeToken, TurnBudget, waitForToken } from '../../lib/token-bucket.ts';
 import {
-  acquireTokens,
-  fullBucket,
-  takeToken,
-  TurnBudget,
-  waitForToken,
-  type Rate,
-} from '../../lib/token-bucket.ts';
-import {
-  rtcFeedbackBurstMax,
-  rtcFeedbackPerSecondMax,
+  rtcFeedbackRateMax,
   rtcFeedbackPerTurnMax,
   rtcResendBytesBurstMax,
-  rtcResendBytesOfAllBurstMax,
-  rtcResendBytesOfAllPerSecondMax,
+  rtcResendByteRateOfAllMax,
   rtcResendShare,
 } from '../../model/media/rtc-limits.ts';
-
-const packets: Rate = { perSecond: rtcFeedbackPerSecondMax, burst: rtcFeedbackBurstMax };
-const resendsOfAll: Rate = {
-  perSecond: rtcResendBytesOfAllPerSecondMax,
-  burst: rtcResendBytesOfAllBurstMax,
-};
 
 /** The limits of all clients of this process together. */
 export class SharedFeedback {
@@ -33,7 +18,7 @@ export class SharedFeedback {
   readonly #resends;
 
   constructor(nowMs: number) {
-    this.#resends = fullBucket(resendsOfAll, nowMs);
+    this.#resends = fullBucket(rtcResendByteRateOfAllMax, nowMs);
   }
 
   /** False: this turn of the loop has read enough. */
@@ -42,7 +27,7 @@ export class SharedFeedback {
   }
 
   acquireResend(bytes: number, nowMs: number): boolean {
-    return acquireTokens(this.#resends, resendsOfAll, nowMs, bytes) === 0;
+    return acquireTokens(this.#resends, rtcResendByteRateOfAllMax, nowMs, bytes) === 0;
   }
 }
 
@@ -55,12 +40,13 @@ export class FeedbackAllowance {
 
   constructor(shared: SharedFeedback, nowMs: number) {
     this.#shared = shared;
-    this.#packets = fullBucket(packets, nowMs);
+    this.#packets = fullBucket(rtcFeedbackRateMax, nowMs);
   }
 
   /** False: a packet is passed over unread. */
   acquirePacket(nowMs: number): boolean {
-    if (waitForToken(this.#packets, packets, nowMs) > 0 || !this.#shared.acquirePacket()) return false;
+    if (waitForToken(this.#packets, rtcFeedbackRateMax, nowMs) > 0 || !this.#shared.acquirePacket())
+      return false;
     takeToken(this.#packets);
     return true;
   }

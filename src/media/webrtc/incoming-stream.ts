@@ -2,13 +2,8 @@
  * One stream of a client: the packets of one source at a time, in order, and the feedback about them. Another source
  * replaces the first once that is silent or has said BYE. Source: RFC 3550, 6.6 and 8.
  */
-import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import {
-  rtcReorderMsMax,
-  rtcSourcesBurstMax,
-  rtcSourceSilenceMs,
-  rtcSourcesPerSecondMax,
-} from '../../model/media/rtc-limits.ts';
+import { acquireTokens, fullBucket, type TokenBucket } from '../../lib/token-bucket.ts';
+import { rtcReorderMsMax, rtcSourceRateMax, rtcSourceSilenceMs } from '../../model/media/rtc-limits.ts';
 import {
   encodeBitrateMax,
   encodeNack,
@@ -50,8 +45,6 @@ export interface IncomingStreamDeps {
   /** Called for each source. `isJoinedLate`: packets of it were dropped before. */
   readonly makeSink: (isJoinedLate: boolean) => PacketSink;
 }
-
-const sourceRate: Rate = { perSecond: rtcSourcesPerSecondMax, burst: rtcSourcesBurstMax };
 
 export class IncomingStream {
   readonly #deps: IncomingStreamDeps;
@@ -130,8 +123,9 @@ export class IncomingStream {
     // Padding alone begins no source.
     if (payload.length === 0) return null;
     const isFree = source === null || source.hasLeft || nowMs - source.lastMs >= rtcSourceSilenceMs;
-    this.#sources ??= fullBucket(sourceRate, nowMs);
-    if (isFree && acquireTokens(this.#sources, sourceRate, nowMs) === 0) return this.#begin(ssrc, nowMs);
+    this.#sources ??= fullBucket(rtcSourceRateMax, nowMs);
+    if (isFree && acquireTokens(this.#sources, rtcSourceRateMax, nowMs) === 0)
+      return this.#begin(ssrc, nowMs);
     this.#rejected = ssrc;
     return null;
   }

@@ -5,7 +5,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
 import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
-import { rtcChannelsMax, rtcFragmentBytesMax, rtcOfferBytesMax } from '../../model/media/rtc-limits.ts';
+import { Allowance } from '../../lib/token-bucket.ts';
+import {
+  rtcChannelsMax,
+  rtcClientRatesMax,
+  rtcFragmentBytesMax,
+  rtcOfferBytesMax,
+  rtcSourcesMax,
+} from '../../model/media/rtc-limits.ts';
 import { sourceOf } from '../../protocol/rtp/rtp-packet.ts';
 import { readIceFragment } from '../../protocol/sdp/ice-fragment.ts';
 import { writeAnswer } from '../../protocol/sdp/media-answer.ts';
@@ -13,7 +20,6 @@ import { readOffer } from '../../protocol/sdp/media-offer.ts';
 import type { IceCredentials } from '../../protocol/sdp/offered-transport.ts';
 import { agree, soundShapeOf, type AgreedOffer, type Agreement } from './agreement.ts';
 import { advertised } from './candidates.ts';
-import { ClientAllowance } from './client-allowance.ts';
 import type { SharedFeedback } from './feedback-allowance.ts';
 import { MediaStreams } from './media-streams.ts';
 import { PeerChannels } from './peer-channels.ts';
@@ -51,9 +57,14 @@ const nothingAgreed: RtcAgreement = {
   pictures: false,
 };
 
+const packetKinds = ['packets'] as const;
+const messageKinds = ['messages'] as const;
+
 export class MediaPeer implements RtcPeer {
   readonly #deps: MediaPeerDeps;
-  readonly #allowance: ClientAllowance;
+  readonly #allowance: Allowance<'packets' | 'messages'>;
+  /** SSRCs of the client's packets. */
+  readonly #sources = new Set<number>();
   #stage: 'open' | 'ended' = 'open';
   #ice: IceCredentials | null = null;
   #agreed = nothingAgreed;
@@ -64,7 +75,7 @@ export class MediaPeer implements RtcPeer {
 
   constructor(deps: MediaPeerDeps) {
     this.#deps = deps;
-    this.#allowance = new ClientAllowance(deps.clock.monotonicMs());
+    this.#allowance = new Allowance('a client', rtcClientRatesMax, deps.clock.monotonicMs());
   }
 
   get agreed(): RtcAgreement {
@@ -211,19 +222,23 @@ export class MediaPeer implements RtcPeer {
       (label) => connection.openChannel(label),
       {
         command: (command) => this.#deps.owner.command(command),
-        takesMessage: (bytes) => this.#acquire('message', bytes),
+        takesMessage: (bytes) => this.#acquire(messageKinds, bytes),
         tooManyChannels: () => this.end(`a client opens ${rtcChannelsMax} data channels at most`, 'flood'),
       },
     );
   }
 
   #takePacket(bytes: Buffer): void {
-    if (this.#acquire('packet', bytes.length, sourceOf(bytes))) this.#streams?.take(bytes);
+    const source = sourceOf(bytes);
+    if (source !== undefined) this.#sources.add(source);
+    if (this.#sources.size > rtcSourcesMax)
+      this.end(`a client has ${rtcSourcesMax} sources at most`, 'flood');
+    else if (this.#acquire(packetKinds, bytes.length)) this.#streams?.take(bytes);
   }
 
   /** False: it was one too many, and the peer has ended. */
-  #acquire(kind: 'packet' | 'message', bytes: number, source?: number): boolean {
-    const fault = this.#allowance.acquire(kind, bytes, this.#deps.clock.monotonicMs(), source);
+  #acquire(kinds: typeof packetKinds | typeof messageKinds, bytes: number): boolean {
+    const fault = this.#allowance.acquire(kinds, bytes, this.#deps.clock.monotonicMs());
     if (fault !== null) this.end(fault, 'flood');
     return fault === null;
   }

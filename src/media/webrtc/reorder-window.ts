@@ -3,10 +3,9 @@
  * have been waited for long enough. Duplicates and what comes too late are dropped. Packets that are missing are named, so
  * that they can be asked for again.
  */
-import { acquireTokens, fullBucket, type Rate } from '../../lib/token-bucket.ts';
+import { acquireTokens, fullBucket } from '../../lib/token-bucket.ts';
 import {
-  rtcMissingBurstMax,
-  rtcMissingPerSecondMax,
+  rtcMissingRateMax,
   rtcNackMsMin,
   rtcNacksMax,
   rtcReorderPacketsMax,
@@ -24,7 +23,6 @@ interface Missing {
 
 /** A packet that is merely out of order needs no asking for. */
 const patienceMs = 20;
-const missingRate: Rate = { perSecond: rtcMissingPerSecondMax, burst: rtcMissingBurstMax };
 
 export class ReorderWindow {
   readonly #waitMsMax: number;
@@ -34,7 +32,7 @@ export class ReorderWindow {
   #end = 0;
   readonly #held = new Map<number, RtpPacket>();
   readonly #missing = new Map<number, Missing>();
-  readonly #mayMiss = fullBucket(missingRate, 0);
+  readonly #mayMiss = fullBucket(rtcMissingRateMax, 0);
   /** A packet far from all others, which came last. */
   #jumped: RtpPacket | null = null;
 
@@ -97,7 +95,7 @@ export class ReorderWindow {
   /** False: more packets are missing than may be waited for. */
   #acquireGap(sequence: number, nowMs: number): boolean {
     const gap = Math.max(0, sequenceDistance(this.#end, sequence));
-    return acquireTokens(this.#mayMiss, missingRate, nowMs, gap) === 0;
+    return acquireTokens(this.#mayMiss, rtcMissingRateMax, nowMs, gap) === 0;
   }
 
   /** Those that were passed over by one higher than all before. Newest last, by the map's order. */

@@ -3,10 +3,8 @@
  * ahead of it packets that are sent again.
  */
 import { assert } from '../../lib/assert.ts';
-import { fullBucket, takeToken, waitForToken, type Rate } from '../../lib/token-bucket.ts';
-import { rtcPaceBytesBurst, rtcPaceBytesPerSecond, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
-
-const rate: Rate = { perSecond: rtcPaceBytesPerSecond, burst: rtcPaceBytesBurst };
+import { fullBucket, takeToken, waitForToken } from '../../lib/token-bucket.ts';
+import { rtcPaceRate, rtcPacketsKept } from '../../model/media/rtc-limits.ts';
 
 export class VideoPacer {
   readonly #send: (packet: Buffer) => void;
@@ -18,7 +16,7 @@ export class VideoPacer {
 
   constructor(send: (packet: Buffer) => void, nowMs: number) {
     this.#send = send;
-    this.#bucket = fullBucket(rate, nowMs);
+    this.#bucket = fullBucket(rtcPaceRate, nowMs);
   }
 
   /** `sent`: when the last packet has left. */
@@ -36,7 +34,10 @@ export class VideoPacer {
   }
 
   tick(nowMs: number): void {
-    while (this.#again.length + this.#waiting.length > 0 && waitForToken(this.#bucket, rate, nowMs) === 0) {
+    while (
+      this.#again.length + this.#waiting.length > 0 &&
+      waitForToken(this.#bucket, rtcPaceRate, nowMs) === 0
+    ) {
       const packet = this.#again.shift() ?? this.#waiting.shift();
       if (packet === undefined) break;
       takeToken(this.#bucket, packet.length);

@@ -1,5 +1,7 @@
 /** Limits of WebRTC legs, each with what happens beyond it. Source: RFC 9725; calls-and-media.md, Legs. */
 
+import type { Rate } from '../../lib/token-bucket.ts';
+
 /** Bodies of WebRTC requests: an offer in SDP, and a fragment with candidates; beyond either 413. */
 export const rtcOfferBytesMax = 64 * 1024;
 export const rtcFragmentBytesMax = 16 * 1024;
@@ -9,24 +11,19 @@ export const rtcFragmentBytesMax = 16 * 1024;
  */
 export const rtcOffersWaitingMax = 256;
 /** Offers of one call; beyond it 429. A device that lost its network offers anew once every few seconds. */
-export const rtcOffersPerSecondMax = 1;
-export const rtcOffersBurstMax = 5;
+export const rtcOfferRateMax: Rate = { perSecond: 1, burst: 5 };
 /**
  * Requests of one address (IPv6: one /64; not behind a proxy), good or bad, and offers among them, by POST; beyond either
  * 429. Devices behind one address offer at the same time only after an outage.
  */
-export const rtcAddressRequestsPerSecondMax = 200;
-export const rtcAddressRequestsBurstMax = 1000;
-export const rtcAddressOffersPerSecondMax = 50;
-export const rtcAddressOffersBurstMax = 250;
+export const rtcAddressRequestRateMax: Rate = { perSecond: 200, burst: 1000 };
+export const rtcAddressOfferRateMax: Rate = { perSecond: 50, burst: 250 };
 /** Offers in all that have a good credential; beyond it 503. */
-export const rtcAllOffersPerSecondMax = 100;
-export const rtcAllOffersBurstMax = 500;
+export const rtcAllOfferRateMax: Rate = { perSecond: 100, burst: 500 };
 /** Calls, and addresses, whose rates are kept; the one that came longest ago is forgotten. */
 export const rtcRatesKeptMax = 10_000;
 /** Fragments of one session: by rate, beyond it 429, and at once. A client sends each candidate by itself at worst. */
-export const rtcPatchesPerSecondMax = 10;
-export const rtcPatchesBurstMax = 40;
+export const rtcPatchRateMax: Rate = { perSecond: 10, burst: 40 };
 export const rtcPatchesWaitingMax = 8;
 /** A bridge is not asked sooner again for another frame rate. */
 export const rtcFrameRateAskMsMin = 2000;
@@ -65,12 +62,11 @@ export const rtcLeadingBytesMax = 64 * 1024;
  * What one client may send, by rates with a burst; beyond any of them it is closed. A call's 2.5 Mbit/s of video and its
  * sound are 300 packets a second; the burst is what a network that stood still for some seconds hands over at once.
  */
-export const rtcPacketsPerSecondMax = 1500;
-export const rtcPacketsBurstMax = 3000;
-export const rtcBytesPerSecondMax = 1024 * 1024;
-export const rtcBytesBurstMax = 4 * 1024 * 1024;
-export const rtcMessagesPerSecondMax = 20;
-export const rtcMessagesBurstMax = 100;
+export const rtcClientRatesMax = {
+  packets: { perSecond: 1500, burst: 3000 },
+  messages: { perSecond: 20, burst: 100 },
+  bytes: { perSecond: 1024 * 1024, burst: 4 * 1024 * 1024 },
+} as const satisfies Record<string, Rate>;
 /** What a client is asked to keep its video below. */
 export const rtcVideoBitrateMax = 2_500_000;
 /** Data channels that one client opens; with one more it is closed. */
@@ -82,15 +78,13 @@ export const rtcChannelsMax = 8;
 export const rtcReorderPacketsMax = 512;
 export const rtcReorderMsMax = { video: 300, audio: 60 } as const;
 /** Packets of one stream that are waited for, by rate; a gap beyond it begins the stream again. */
-export const rtcMissingPerSecondMax = 1000;
-export const rtcMissingBurstMax = 1024;
+export const rtcMissingRateMax: Rate = { perSecond: 1000, burst: 1024 };
 /**
  * A stream has one source at a time. Packets of another source are dropped until the first has been silent for this long
  * or has said BYE; also beyond this rate of changes.
  */
 export const rtcSourceSilenceMs = 1000;
-export const rtcSourcesPerSecondMax = 1;
-export const rtcSourcesBurstMax = 4;
+export const rtcSourceRateMax: Rate = { perSecond: 1, burst: 4 };
 /** Sources of one client, of all streams; with one more it is closed. The library keeps and searches the keys of each. */
 export const rtcSourcesMax = 256;
 /** A missing packet is asked for again not sooner than this, and only so often. */
@@ -109,14 +103,12 @@ export const rtcResendMsMin = 20;
  */
 export const rtcResendShare = 0.25;
 export const rtcResendBytesBurstMax = 128 * 1024;
-export const rtcResendBytesOfAllPerSecondMax = 8 * 1024 * 1024;
-export const rtcResendBytesOfAllBurstMax = 2 * 1024 * 1024;
+export const rtcResendByteRateOfAllMax: Rate = { perSecond: 8 * 1024 * 1024, burst: 2 * 1024 * 1024 };
 /**
  * Packets of RTCP that are read, of one client by rate and of all within one turn of the event loop, and messages in one of
  * them; what is beyond is passed over. Clients send 5 to 100 a second, each of 2 to 8 messages.
  */
-export const rtcFeedbackPerSecondMax = 200;
-export const rtcFeedbackBurstMax = 200;
+export const rtcFeedbackRateMax: Rate = { perSecond: 200, burst: 200 };
 export const rtcFeedbackPerTurnMax = 256;
 export const rtcFeedbackMessagesMax = 16;
 /** Timestamps that stray so far from the time they come begin a new time line. */
@@ -130,7 +122,6 @@ export const rtcTickMs = 20;
 export const rtcReportMs = 1000;
 export const rtcCompatibleReportMs = 4000;
 /** Video leaves no faster than this, so that a large picture is no burst that a router drops. */
-export const rtcPaceBytesPerSecond = 1024 * 1024;
-export const rtcPaceBytesBurst = 32 * 1024;
+export const rtcPaceRate: Rate = { perSecond: 1024 * 1024, burst: 32 * 1024 };
 /** What may wait in a data channel when the next picture is taken. */
 export const rtcChannelBacklogBytes = 16 * 1024;

@@ -5,7 +5,7 @@ import type { Result } from '../../../../src/lib/result.ts';
 import type { LegCloseReason, LegMessage, LegRefusal } from '../../../../src/model/call.ts';
 import type { ReservationRefusal } from '../../../../src/model/media/picture.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
-import { legFaultsMax, legMessagesBurstMax, legTextsBurstMax } from '../../../../src/model/limits.ts';
+import { legFaultsMax, legRatesMax } from '../../../../src/model/limits.ts';
 import type { LegConnection } from '../../../../src/media/legs/listener-context.ts';
 import { SocketLeg } from '../../../../src/media/legs/socket-leg.ts';
 import type { JoinedLeg, LegOutput } from '../../../../src/media/relay/send-queue.ts';
@@ -378,9 +378,9 @@ const tooManyMessages =
 
 test('a leg that says more than it may is told so and closed, and none of the rest is heard', () => {
   enter();
-  for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.received(accept, false);
+  for (let n = 0; n < 2 * legRatesMax.texts.burst; n += 1) leg.received(accept, false);
   assert.deepEqual(socket.said, [tooManyTexts, '4429 too_much, unread']);
-  assert.deepEqual([opened.answers.length, opened.goneTimes], [legTextsBurstMax, 1]);
+  assert.deepEqual([opened.answers.length, opened.goneTimes], [legRatesMax.texts.burst, 1]);
   assert.deepEqual([legs.size, leaving.size, socket.isCut], [0, 1, false]);
   assert.deepEqual(context.troubles, ['flood: a leg sends 5 texts a second at most, and 150 at once']);
   goOn();
@@ -395,14 +395,14 @@ const small: readonly (readonly [string, () => void])[] = [
 for (const [what, send] of small)
   test(`a leg that floods with ${what} is closed`, () => {
     enter();
-    for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) send();
+    for (let n = 0; n < 2 * legRatesMax.messages.burst; n += 1) send();
     assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, unread']);
-    assert.ok(opened.signs.length <= legMessagesBurstMax);
+    assert.ok(opened.signs.length <= legRatesMax.messages.burst);
   });
 
 test('empty messages count: each is malformed, and the hundredth closes', () => {
   enter();
-  for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.received(Buffer.alloc(0), true);
+  for (let n = 0; n < 2 * legRatesMax.messages.burst; n += 1) leg.received(Buffer.alloc(0), true);
   assert.equal(socket.said.filter((said) => said.includes('"error"')).length, legFaultsMax);
   assert.equal(socket.said[legFaultsMax], '4400 malformed');
   assert.ok(socket.isUnread, 'and who goes on is not read any more');
@@ -411,7 +411,7 @@ test('empty messages count: each is malformed, and the hundredth closes', () => 
 test('a leg that was told to go and floods is not read any more', () => {
   enter();
   leg.close('ended');
-  for (let n = 0; n < 2 * legMessagesBurstMax; n += 1) leg.pinged();
+  for (let n = 0; n < 2 * legRatesMax.messages.burst; n += 1) leg.pinged();
   assert.deepEqual(socket.said, ['1000 ended', '4429 too_much, unread']);
   assert.deepEqual([opened.goneTimes, context.troubles], [0, []]);
 });
@@ -484,9 +484,9 @@ for (const when of ['open', 'coming in'])
 test('a bridge is not charged for what is refused in its place', async () => {
   enter();
   context.relay.refusal = 'load';
-  for (let n = 0; n < 2 * legTextsBurstMax; n += 1) leg.notify(assign);
+  for (let n = 0; n < 2 * legRatesMax.texts.burst; n += 1) leg.notify(assign);
   await Promise.resolve();
-  assert.deepEqual([opened.uncarried.length, socket.said], [2 * legTextsBurstMax, []]);
+  assert.deepEqual([opened.uncarried.length, socket.said], [2 * legRatesMax.texts.burst, []]);
 });
 
 test("what a bridge takes of the device is the relay's to know, once the call has started", () => {

@@ -6,13 +6,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyFrameAskMsMin } from '../../../../src/model/limits.ts';
 import {
-  rtcFeedbackBurstMax,
-  rtcFeedbackPerSecondMax,
+  rtcFeedbackRateMax,
   rtcFeedbackPerTurnMax,
-  rtcMissingBurstMax,
-  rtcPacketsPerSecondMax,
+  rtcMissingRateMax,
+  rtcClientRatesMax,
   rtcResendBytesBurstMax,
-  rtcResendBytesOfAllBurstMax,
+  rtcResendByteRateOfAllMax,
   rtcResendMsMin,
   rtcResendShare,
 } from '../../../../src/model/media/rtc-limits.ts';
@@ -82,7 +81,7 @@ class Peer {
 const bytesOf = (packets: readonly Buffer[]): number => packets.reduce((sum, { length }) => sum + length, 0);
 const picture = Buffer.concat([Buffer.from([0, 0, 0, 1, 0x65]), Buffer.alloc(10_000, 0xaa)]);
 const seconds = 10;
-const perTick = rtcPacketsPerSecondMax / 50;
+const perTick = rtcClientRatesMax.packets.perSecond / 50;
 const nothing = (): void => undefined;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -111,8 +110,11 @@ async function flood(make: (attacker: Peer, index: number) => Buffer) {
   }
   assert.equal(other.sound.length, seconds * 50);
   assert.equal(otherResent, seconds, 'another client is sent again what it missed');
-  const readMax = rtcFeedbackBurstMax + (seconds + 1) * rtcFeedbackPerSecondMax + seconds;
-  assert(shared.read > rtcFeedbackBurstMax && shared.read <= readMax, `${shared.read} packets were read`);
+  const readMax = rtcFeedbackRateMax.burst + (seconds + 1) * rtcFeedbackRateMax.perSecond + seconds;
+  assert(
+    shared.read > rtcFeedbackRateMax.burst && shared.read <= readMax,
+    `${shared.read} packets were read`,
+  );
   return { attacker, other, firstBytes };
 }
 
@@ -146,7 +148,9 @@ test('a flood of bitrates is told no oftener than packets of feedback are read',
   const { attacker } = await flood(({ streams }, index) =>
     encodeBitrateMax(1, streams.ssrcs.video, index % 2 === 0 ? 100_000 : 1_000_000),
   );
-  assert(attacker.owner.told.length <= rtcFeedbackBurstMax + (seconds + 1) * rtcFeedbackPerSecondMax);
+  assert(
+    attacker.owner.told.length <= rtcFeedbackRateMax.burst + (seconds + 1) * rtcFeedbackRateMax.perSecond,
+  );
 });
 
 test('a client that lost a picture again before that is due is heard when it is', () => {
@@ -179,7 +183,7 @@ test('all clients together are sent so much again, and read so much of in a turn
     const allowance = new FeedbackAllowance(shared, 0);
     while (allowance.acquireResend(1024, 0)) bytes += 1024;
   }
-  assert.equal(bytes, rtcResendBytesOfAllBurstMax);
+  assert.equal(bytes, rtcResendByteRateOfAllMax.burst);
   let read = 0;
   for (let client = 0; client < 10; client += 1) {
     const allowance = new FeedbackAllowance(shared, 0);
@@ -202,5 +206,5 @@ test('gaps in a stream cost no more than the packets that may be missing', () =>
     // Each packet that is waited for is asked for once.
     missing += window.ask(1000).length;
   }
-  assert(missing > 0 && missing <= rtcMissingBurstMax, `${missing} packets`);
+  assert(missing > 0 && missing <= rtcMissingRateMax.burst, `${missing} packets`);
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { keyFrameAskMsMin } from '../../../../src/model/limits.ts';
 import {
-  rtcSourcesBurstMax,
+  rtcSourceRateMax,
   rtcSourceSilenceMs,
   rtcUnitSilenceMs,
 } from '../../../../src/model/media/rtc-limits.ts';
@@ -122,7 +122,7 @@ test('a source for each packet begins a stream as often as the limit allows, and
   assert.equal(scene.video.length, 0);
   assert(scene.pictureLosses <= 1);
   // Feedback beyond its rate is not read.
-  scene.pass(rtcSourceSilenceMs * rtcSourcesBurstMax);
+  scene.pass(rtcSourceSilenceMs * rtcSourceRateMax.burst);
   scene.send('6588', { ssrc: 9, sequence: 1, timestamp: 1, marker: true });
   scene.send('4199', { ssrc: 9, sequence: 2, timestamp: 2, marker: true });
   scene.pass(rtcUnitSilenceMs);
@@ -140,7 +140,10 @@ test('sources that are silent by turns replace each other once a second at most'
   const changes = sources.delivered.filter(
     (ssrc, index) => index > 0 && ssrc !== sources.delivered[index - 1],
   );
-  assert(changes.length >= 4 && changes.length <= rtcSourcesBurstMax + 4, `${changes.length} changes in 4 s`);
+  assert(
+    changes.length >= 4 && changes.length <= rtcSourceRateMax.burst + 4,
+    `${changes.length} changes in 4 s`,
+  );
 });
 
 test('of sound one source is delivered as well, and another one behind a BYE or a second of silence', () => {
