@@ -11,7 +11,7 @@ import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia, callRoom } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService, FakeOpenLeg } from '../support/fake-leg-service.ts';
-import { FakeRelay, type FakeJoinedLeg } from '../support/fake-relay.ts';
+import type { FakeJoinedLeg } from '../support/fake-relay.ts';
 import type { FakeTelemetry } from '../support/fakes.ts';
 import { until } from '../support/event-loop.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
@@ -19,15 +19,15 @@ import { bridgePath, downlinkPath, legUpgrade, type MediaPeer, plainRequest } fr
 import type { PictureRequest } from '../support/picture-stream.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
-let scene: MediaListenerScene<FakeRelay>;
+let scene: MediaListenerScene;
 let clock: DrivenClock;
 let service: FakeLegService;
-let relay: FakeRelay;
+let relay: MediaListenerScene['relay'];
 let telemetry: FakeTelemetry;
 let listener: MediaListener;
 
 beforeEach(async () => {
-  scene = new MediaListenerScene(new FakeRelay());
+  scene = new MediaListenerScene();
   await scene.listen();
   ({ clock, service, relay, telemetry, listener } = scene);
 });

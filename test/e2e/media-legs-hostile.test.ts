@@ -8,7 +8,6 @@ import { generateTokenId } from '../../src/model/ids.ts';
 import { legSilenceMsMax } from '../../src/model/limits.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type { FakeOpenLeg } from '../support/fake-leg-service.ts';
-import { FakeRelay } from '../support/fake-relay.ts';
 import { until } from '../support/event-loop.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
 import { downlinkPath, legUpgrade, type MediaPeer, plainRequest, readHead } from '../support/media-peer.ts';
@@ -18,7 +17,7 @@ import { encodeFrame, opcodes } from '../support/signal-peer.ts';
 const goodLegs = 30;
 const hostilesOfAKind = 20;
 
-const scene = new MediaListenerScene(new FakeRelay());
+const scene = new MediaListenerScene();
 const { clock, service, relay, telemetry } = scene;
 const timers: NodeJS.Timeout[] = [];
 

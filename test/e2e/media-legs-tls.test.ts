@@ -10,7 +10,6 @@ import { legRequestMsMax } from '../../src/model/limits.ts';
 import type { MediaLegsSettings, MediaListener } from '../../src/media/legs/listener.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService } from '../support/fake-leg-service.ts';
-import { FakeRelay } from '../support/fake-relay.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
 import { downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
 import { RawPeer } from '../support/raw-peer.ts';
@@ -19,7 +18,7 @@ import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.
 
 let directory: string;
 let certificate: TestCertificate;
-let scene: MediaListenerScene<FakeRelay>;
+let scene: MediaListenerScene;
 let clock: DrivenClock;
 let service: FakeLegService;
 let listener: MediaListener;
@@ -31,7 +30,7 @@ before(() => {
 after(() => rmSync(directory, { recursive: true }));
 
 beforeEach(() => {
-  scene = new MediaListenerScene(new FakeRelay());
+  scene = new MediaListenerScene();
   ({ clock, service } = scene);
 });
 afterEach(() => scene.close());

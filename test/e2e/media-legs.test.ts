@@ -18,7 +18,6 @@ import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
 import { callMedia } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService } from '../support/fake-leg-service.ts';
-import { FakeRelay } from '../support/fake-relay.ts';
 import type { FakeTelemetry } from '../support/fakes.ts';
 import { until } from '../support/event-loop.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
@@ -35,13 +34,13 @@ import {
 import { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
-let scene: MediaListenerScene<FakeRelay>;
+let scene: MediaListenerScene;
 let clock: DrivenClock;
 let service: FakeLegService;
 let telemetry: FakeTelemetry;
 
 beforeEach(async () => {
-  scene = new MediaListenerScene(new FakeRelay());
+  scene = new MediaListenerScene();
   ({ clock, service, telemetry } = scene);
   await scene.listen();
 });

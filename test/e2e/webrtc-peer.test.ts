@@ -53,10 +53,10 @@ test('pictures, sound and commands go both ways, and the library holds nothing b
   client.sendVideo(0, 4000, Buffer.from('4199', 'hex'));
   client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
   client.send('commands', Buffer.from('01200000', 'hex'));
-  await owner.until('video 000000016588 key');
-  await owner.until('video 000000014199');
-  await owner.until('audio opus f80102');
-  await owner.until('command 0x2001');
+  await owner.untilTold('video 000000016588 key');
+  await owner.untilTold('video 000000014199');
+  await owner.untilTold('audio opus f80102');
+  await owner.untilTold('command 0x2001');
   await new Promise<void>((resolve) => peer.sendPicture(Buffer.from('ffd8ffd9', 'hex'), resolve));
   await client.until('pictures ffd8ffd9');
 
@@ -79,7 +79,7 @@ test('20 pictures of four slices, each with a marker, come as 20 access units, t
   for (const index of expected.keys())
     for (const [slice, payload] of slices(index).entries())
       client.sendVideo(index * 4 + slice, index * 6000, Buffer.from(payload, 'hex'));
-  await owner.until(expected.at(-1) ?? '');
+  await owner.untilTold(expected.at(-1) ?? '');
   assert.deepEqual(
     owner.told.filter((line) => line.startsWith('video ')),
     expected,
@@ -123,9 +123,9 @@ test('a client of data channels alone is answered, and when it closes the peer i
   client.setRemoteDescription(answer.value, 'answer');
   await opened;
   commands.sendMessageBinary(Buffer.from('01200000', 'hex'));
-  await owner.until('command 0x2001');
+  await owner.untilTold('command 0x2001');
   client.close();
-  await owner.until('gone: the client has ended the connection, or does not answer');
+  await owner.untilTold('gone: the client has ended the connection, or does not answer');
   assert.deepEqual([peers.count, liveConnections()], [0, 0]);
 });
 
@@ -156,11 +156,11 @@ for (const role of ['actpass', 'active', 'passive'])
     const answer = await peer.answer(rewritten(await client.offer(), role));
     assert(answer.ok, answer.ok ? '' : answer.error.sentence);
     await client.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
-    await owner.until('connected');
+    await owner.untilTold('connected');
     peer.sendAudio(Buffer.from('f8aa', 'hex'), 0);
     await client.until('audio f8aa');
     client.sendVideo(1, 1000, Buffer.from('6588', 'hex'));
-    await owner.until('video 000000016588 key');
+    await owner.untilTold('video 000000016588 key');
   });
 
 for (const hash of ['sha-384', 'sha-512'])
@@ -178,7 +178,7 @@ for (const hash of ['sha-384', 'sha-512'])
     const answer = await peer.answer(offer.replaceAll(/^a=fingerprint:.*$/gm, fingerprint));
     assert(answer.ok, answer.ok ? '' : answer.error.sentence);
     await client.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
-    await owner.until('connected');
+    await owner.untilTold('connected');
   });
 
 test('a client that asks for what it missed is sent it again, and one that lost a picture is heard', async (t) => {
@@ -199,7 +199,7 @@ test('a client that asks for what it missed is sent it again, and one that lost 
       feedback: new PictureLossIndication({ senderSsrc: 1, mediaSsrc: ssrc }),
     }),
   ]);
-  await owner.until('key frame wanted');
+  await owner.untilTold('key frame wanted');
   await client.until('video 6588');
   assert.equal(client.packets.at(-1)?.packet.header.sequenceNumber, first?.packet.header.sequenceNumber);
 });
@@ -231,7 +231,7 @@ test('a client that floods is closed with the reason', async (t) => {
   const client = await RtcClient.open(t);
   await client.connect(openPeer(peers, owner), owner);
   for (let i = 0; i < 200; i += 1) client.send('commands', Buffer.from('01200000', 'hex'));
-  await owner.until('gone: a client sends 20 messages a second at most, and 100 at once');
+  await owner.untilTold('gone: a client sends 20 messages a second at most, and 100 at once');
   assert.equal(liveConnections(), 0);
 });
 
@@ -250,9 +250,9 @@ test('a client of more sources than the limit is closed with the reason, and one
   for (let ssrc = 1; ssrc <= rtcSourcesMax - 2; ssrc += 1) await send(ssrc);
   // Its reports have a source as well.
   client.sendAudio(9, 100, Buffer.from('f80102', 'hex'));
-  await owner.until('audio opus f80102');
+  await owner.untilTold('audio opus f80102');
   for (let ssrc = rtcSourcesMax; ssrc <= rtcSourcesMax + 3; ssrc += 1) await send(ssrc);
-  await owner.until(`gone: a client has ${rtcSourcesMax} sources at most`);
+  await owner.untilTold(`gone: a client has ${rtcSourcesMax} sources at most`);
   assert.equal(liveConnections(), 0);
 });
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, test } from 'node:test';
 import { encodeFrameHeader, type FrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { FakeRelay, type FakeJoinedLeg } from '../support/fake-relay.ts';
+import type { FakeJoinedLeg } from '../support/fake-relay.ts';
 import type { FakeOpenLeg } from '../support/fake-leg-service.ts';
 import type { FakeRtcPeer } from '../support/fake-rtc-peers.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
@@ -16,9 +16,9 @@ const offer = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\n';
 const page = { Origin: 'https://ops.example' };
 const sdp = { 'Content-Type': 'application/sdp' };
 
-let scene: MediaListenerScene<FakeRelay>;
+let scene: MediaListenerScene;
 beforeEach(async () => {
-  scene = new MediaListenerScene(new FakeRelay());
+  scene = new MediaListenerScene();
   await scene.listen();
 });
 afterEach(() => scene.close());

@@ -17,7 +17,6 @@ import {
   rtcPatchRateMax,
 } from '../../src/model/media/rtc-limits.ts';
 import { decodeFrameHeader, encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { FakeRelay } from '../support/fake-relay.ts';
 import type { FakeOpenLeg } from '../support/fake-leg-service.ts';
 import type { FakeRtcPeer } from '../support/fake-rtc-peers.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
@@ -28,10 +27,10 @@ const endpoint = '/media/v1/whip';
 const offer = 'v=0\r\no=- 1 1 IN IP4 127.0.0.1\r\n';
 const fragment = 'a=ice-ufrag:ufrag\r\na=ice-pwd:pwd\r\n';
 
-let scene: MediaListenerScene<FakeRelay>;
+let scene: MediaListenerScene;
 
 beforeEach(async () => {
-  scene = new MediaListenerScene(new FakeRelay());
+  scene = new MediaListenerScene();
   await scene.listen();
 });
 afterEach(() => scene.close());

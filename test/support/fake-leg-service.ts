@@ -2,7 +2,6 @@
  * The server behind a media listener, as small as it can be: it knows who may come in, keeps what the legs say, and
  * lets a test hold its answers back and wait for what happens.
  */
-import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { AliveSign, CallReport, LegRefusal } from '../../src/model/call.ts';
 import {
@@ -26,6 +25,7 @@ import type {
   CallLeg,
 } from '../../src/core/ports/leg-service.ts';
 import { callMedia } from './call-scene.ts';
+import { Happenings } from './happenings.ts';
 
 /** A leg as the server sees it, and what it said. */
 export class FakeOpenLeg implements OpenBridgeLeg {
@@ -70,7 +70,7 @@ export class FakeOpenLeg implements OpenBridgeLeg {
   }
 }
 
-export class FakeLegService implements LegService {
+export class FakeLegService extends Happenings implements LegService {
   /** What was said is not known before it resolves. */
   hearing: Promise<void> = Promise.resolve();
 
@@ -90,9 +90,9 @@ export class FakeLegService implements LegService {
   onOpening: (leg: CallLeg) => void = () => undefined;
   /** What answers wait for; null: nothing. */
   held: Promise<void> | null = null;
-  readonly #happenings = new EventEmitter().setMaxListeners(0);
 
   constructor() {
+    super();
     const deviceId = 'TESTDEVICE01' as DeviceId;
     const { sessionId } = this;
     const appId = 'app-1' as ApplicationId;
@@ -155,16 +155,8 @@ export class FakeLegService implements LegService {
   }
 
   /** The newest leg, which is there or comes. */
-  async leg(count = 1): Promise<FakeOpenLeg> {
-    await this.until(() => this.legs.length >= count);
-    const leg = this.legs[count - 1];
-    if (leg === undefined) throw new Error('no leg');
-    return leg;
-  }
-
-  /** Resolves when it is so, looked at whenever something happens here. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await once(this.#happenings, 'happened');
+  leg(count = 1): Promise<FakeOpenLeg> {
+    return this.nth(this.legs, count);
   }
 
   async #answer<Admission extends object>(
@@ -172,7 +164,7 @@ export class FakeLegService implements LegService {
     judge: () => Admission | LegRefusal,
   ): Promise<Result<Admission, AdmissionRefusal>> {
     this.asked.push(shown);
-    this.#happened();
+    this.happened();
     await this.held;
     const refusal = this.refusals.get(shown);
     if (refusal !== undefined) return fail(refusal);
@@ -183,13 +175,9 @@ export class FakeLegService implements LegService {
   #open(kind: FakeOpenLeg['kind'], leg: CallLeg): FakeOpenLeg | null {
     this.onOpening(leg);
     if (this.isOver) return null;
-    const opened = new FakeOpenLeg(kind, leg, () => this.#happened());
+    const opened = new FakeOpenLeg(kind, leg, this.happened);
     this.legs.push(opened);
-    this.#happened();
+    this.happened();
     return opened;
-  }
-
-  #happened(): void {
-    this.#happenings.emit('happened');
   }
 }

@@ -1,10 +1,10 @@
 /** A relay that carries nothing: it keeps what legs bring, and is spoken through by a test. */
-import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
 import type { MediaView, ReservationRefusal } from '../../src/model/media/picture.ts';
 import type { UplinkWish } from '../../src/model/media/sound.ts';
+import { Happenings } from './happenings.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { FrameHeader } from '../../src/protocol/media/frame-header.ts';
 import type {
@@ -92,7 +92,7 @@ export class FakeJoinedLeg implements JoinedLeg {
   }
 }
 
-export class FakeRelay implements LegRelay {
+export class FakeRelay extends Happenings implements LegRelay {
   readonly joined: FakeJoinedLeg[] = [];
   /** What it says of a call before anybody joins. */
   refusal: ReservationRefusal | null = null;
@@ -100,7 +100,6 @@ export class FakeRelay implements LegRelay {
   joinRefusal: ReservationRefusal | null = null;
   /** Told of everybody who joins, before he knows. */
   onJoining: (joining: FakeJoinedLeg) => void = () => undefined;
-  readonly #happenings = new EventEmitter().setMaxListeners(0);
 
   /** Only whether there is a bridge is told, by somebody who joined as one. */
   view(): MediaView | null {
@@ -137,16 +136,8 @@ export class FakeRelay implements LegRelay {
   }
 
   /** The one that joined as the so-manieth, who is there or comes. */
-  async leg(count = 1): Promise<FakeJoinedLeg> {
-    await this.until(() => this.joined.length >= count);
-    const leg = this.joined[count - 1];
-    if (leg === undefined) throw new Error('no leg');
-    return leg;
-  }
-
-  /** Resolves when it is so, looked at whenever something happens here. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await once(this.#happenings, 'happened');
+  leg(count = 1): Promise<FakeJoinedLeg> {
+    return this.nth(this.joined, count);
   }
 
   #join(
@@ -165,10 +156,10 @@ export class FakeRelay implements LegRelay {
     media: CallMedia | null,
     out: JoinedOutput,
   ): JoinedLeg {
-    const leg = new FakeJoinedLeg(kind, sessionId, media, out, () => this.#happenings.emit('happened'));
+    const leg = new FakeJoinedLeg(kind, sessionId, media, out, this.happened);
     this.joined.push(leg);
     this.onJoining(leg);
-    this.#happenings.emit('happened');
+    this.happened();
     return leg;
   }
 }

@@ -1,5 +1,4 @@
 /** WebRTC connections that a test makes connect, send and go: they keep what they were given. */
-import { EventEmitter, once } from 'node:events';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   PictureChannel,
@@ -10,6 +9,8 @@ import type {
   RtcPeerOwner,
   RtcPeers,
 } from '../../src/media/webrtc/rtc-peer.ts';
+
+import { Happenings } from './happenings.ts';
 
 const everything: RtcAgreement = {
   audioDown: { format: 'opus', rate: 48_000, channels: 2 },
@@ -86,7 +87,7 @@ export class FakeRtcPeer implements RtcPeer {
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
-    this.#peers.closed();
+    this.#peers.happened();
   }
 
   #send(what: string): void {
@@ -94,7 +95,7 @@ export class FakeRtcPeer implements RtcPeer {
   }
 }
 
-export class FakeRtcPeers implements RtcPeers {
+export class FakeRtcPeers extends Happenings implements RtcPeers {
   missing: string | null = null;
   /** Why none is opened; null: one is. */
   refusal: RtcOpenRefusal | null = null;
@@ -104,7 +105,6 @@ export class FakeRtcPeers implements RtcPeers {
   /** What answers wait for. */
   held: Promise<void> = Promise.resolve();
   readonly opened: FakeRtcPeer[] = [];
-  readonly #happenings = new EventEmitter().setMaxListeners(0);
 
   get count(): number {
     return this.opened.filter(({ isClosed }) => !isClosed).length;
@@ -114,7 +114,7 @@ export class FakeRtcPeers implements RtcPeers {
     if (this.refusal !== null) return fail(this.refusal);
     const peer = new FakeRtcPeer(this, address, owner);
     this.opened.push(peer);
-    this.#happenings.emit('happened');
+    this.happened();
     return succeed(peer);
   }
 
@@ -125,20 +125,8 @@ export class FakeRtcPeers implements RtcPeers {
     }
   }
 
-  closed(): void {
-    this.#happenings.emit('happened');
-  }
-
   /** The one that was opened as the so-manieth, which is there or comes. */
-  async peer(count = 1): Promise<FakeRtcPeer> {
-    await this.until(() => this.opened.length >= count);
-    const peer = this.opened[count - 1];
-    if (peer === undefined) throw new Error('no peer');
-    return peer;
-  }
-
-  /** Resolves when it is so, looked at whenever something happens here. */
-  async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await once(this.#happenings, 'happened');
+  peer(count = 1): Promise<FakeRtcPeer> {
+    return this.nth(this.opened, count);
   }
 }

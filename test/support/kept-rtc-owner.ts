@@ -1,12 +1,11 @@
 /** The owner of a WebRTC peer that keeps what it was told, each as one line. */
-import { EventEmitter, once } from 'node:events';
+import { Happenings } from './happenings.ts';
 import type { RtcPeerOwner } from '../../src/media/webrtc/rtc-peer.ts';
 
-export class KeptOwner implements RtcPeerOwner {
+export class KeptOwner extends Happenings implements RtcPeerOwner {
   readonly told: string[] = [];
   /** Of the last that came. */
   readonly timesMs = { video: 0, audio: 0 };
-  readonly #events = new EventEmitter();
 
   connected(): void {
     this.#tell('connected');
@@ -39,12 +38,12 @@ export class KeptOwner implements RtcPeerOwner {
   }
 
   /** Resolves when it was told this, at once if it was before. */
-  async until(line: string): Promise<void> {
-    while (!this.told.includes(line)) await once(this.#events, 'told');
+  untilTold(line: string): Promise<void> {
+    return this.until(() => this.told.includes(line));
   }
 
   #tell(line: string): void {
     this.told.push(line);
-    this.#events.emit('told');
+    this.happened();
   }
 }

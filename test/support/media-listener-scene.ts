@@ -1,11 +1,11 @@
 /** A media listener on real sockets, with a leg service and a relay of test size behind it, and the peers that came. */
 import assert from 'node:assert/strict';
 import { MediaListener, type MediaLegsSettings } from '../../src/media/legs/listener.ts';
-import type { LegRelay } from '../../src/media/legs/listener-context.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import { callMedia, callRoom } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
 import { FakeLegService } from './fake-leg-service.ts';
+import { FakeRelay } from './fake-relay.ts';
 import { FakeRtcPeers } from './fake-rtc-peers.ts';
 import { FakeLog, FakeTelemetry } from './fakes.ts';
 import { mediaLegsDefaults } from './listener-defaults.ts';
@@ -13,24 +13,17 @@ import { answerTo, bridgePath, MediaPeer, type HttpAnswer, type MediaPeerOptions
 import { PictureStream, type PictureRequest } from './picture-stream.ts';
 import { RawPeer } from './raw-peer.ts';
 
-export class MediaListenerScene<Relay extends LegRelay> {
-  readonly clock: DrivenClock;
+export class MediaListenerScene {
+  readonly clock = new DrivenClock();
   readonly service = new FakeLegService();
-  readonly telemetry: FakeTelemetry;
+  readonly telemetry = new FakeTelemetry();
   readonly log = new FakeLog();
-  readonly relay: Relay;
+  readonly relay = new FakeRelay();
   readonly rtcPeers = new FakeRtcPeers();
   /** Descriptors that the connections of the next listener may hold. */
   socketsMax = 1000;
-  listener: MediaListener;
+  listener = this.newListener();
   readonly #peers: (() => void)[] = [];
-
-  constructor(relay: Relay, clock = new DrivenClock(), telemetry = new FakeTelemetry()) {
-    this.relay = relay;
-    this.clock = clock;
-    this.telemetry = telemetry;
-    this.listener = this.newListener();
-  }
 
   newListener(settings: Partial<MediaLegsSettings> = {}): MediaListener {
     const { clock, service, relay, rtcPeers, telemetry, log, socketsMax } = this;

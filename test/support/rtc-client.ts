@@ -122,7 +122,7 @@ export class RtcClient {
     const answer = await peer.answer(await this.offer());
     if (!answer.ok) throw new Error(answer.error.sentence);
     await this.connection.setRemoteDescription({ type: 'answer', sdp: answer.value });
-    await owner.until('connected');
+    await owner.untilTold('connected');
   }
 
   sendVideo(sequence: number, timestamp: number, payload: Buffer, marker = true): void {

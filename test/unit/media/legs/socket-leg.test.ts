@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import type { Crowd } from '../../../../src/lib/connections/crowd.ts';
 import type { Result } from '../../../../src/lib/result.ts';
-import type { LegCloseReason, LegMessage, LegRefusal } from '../../../../src/model/call.ts';
+import type { LegMessage, LegRefusal } from '../../../../src/model/call.ts';
 import type { ReservationRefusal } from '../../../../src/model/media/picture.ts';
 import { generateSessionId } from '../../../../src/model/ids.ts';
 import { legFaultsMax, legRatesMax } from '../../../../src/model/limits.ts';
@@ -20,7 +20,6 @@ const sessionId = generateSessionId();
 const assign: LegMessage = { kind: 'assign', sessionId, media: callMedia };
 const start: LegMessage = { kind: 'start', sessionId, room: callRoom, request: null, media: callMedia };
 const state: LegMessage = { kind: 'state', sessionId, state: 'ringing', reason: null };
-const assignText = `{"type":"assign","session":"${sessionId}"}`;
 const accept = Buffer.from('{"type":"accept"}');
 const nonsense = Buffer.from('nonsense');
 const frame = Buffer.from('01010001028001e000000000ff', 'hex');
@@ -76,71 +75,12 @@ function goOn(): void {
   leg.drop();
 }
 
-const closes: readonly (readonly [LegCloseReason, string])[] = [
-  ['ended', '1000 ended'],
-  ['replaced', '4409 replaced'],
-  ['revoked', '4401 revoked'],
-  ['drain', '4503 draining'],
-];
-for (const [reason, close] of closes)
-  test(`a leg that the server closes as ${reason} is told ${close}, and says nothing of it`, () => {
-    enter();
-    leg.close(reason);
-    assert.deepEqual([legs.size, leaving.size], [0, 1]);
-    goOn();
-    assert.deepEqual(socket.said, [close]);
-    assert.deepEqual([opened.goneTimes, opened.signs, opened.reports, opened.answers], [0, [], [], []]);
-    assert.deepEqual([legs.size, leaving.size], [0, 0]);
-  });
-
-test('a leg whose peer is gone says so once, whatever comes after it', () => {
-  enter();
-  assert.equal(legs.size, 1);
-  leg.gone();
-  goOn();
-  assert.deepEqual([opened.goneTimes, opened.signs, socket.said], [1, [], []]);
-  assert.deepEqual([legs.size, leaving.size], [0, 0]);
-});
-
 test('a leg whose socket closes itself for what came is gone at once, and leaves when it is closed', () => {
   enter();
   leg.failed();
   assert.deepEqual([opened.goneTimes, legs.size, leaving.size], [1, 0, 1]);
   goOn();
   assert.deepEqual([opened.goneTimes, opened.signs, socket.said, leaving.size], [1, [], [], 0]);
-});
-
-test('a leg is asked at every heartbeat, and is cut when nothing has come since the last', () => {
-  enter();
-  leg.heartbeat();
-  socket.bytesRead = 6;
-  leg.heartbeat();
-  assert.deepEqual([socket.said, socket.isCut], [['ping', 'ping'], false]);
-  leg.heartbeat();
-  assert.deepEqual([socket.said.length, socket.isCut, opened.goneTimes], [2, true, 0]);
-  leg.gone();
-  assert.deepEqual([opened.goneTimes, opened.signs], [1, []]);
-});
-
-test('a leg that is dropped is cut, and tells nobody', () => {
-  enter();
-  leg.drop();
-  goOn();
-  assert.deepEqual([opened.goneTimes, socket.said, socket.isCut, legs.size], [0, [], true, 0]);
-});
-
-test('a leg that comes too late is closed as ended', () => {
-  assert.equal(
-    leg.enter(() => null),
-    'session_ended',
-  );
-  goOn();
-  assert.deepEqual([socket.said, legs.size], [['1000 ended'], 0]);
-});
-
-test('what the server says while it lets a leg in is said', () => {
-  enterTold(assign);
-  assert.deepEqual(socket.said, [assignText]);
 });
 
 test('a leg that the server closes while it lets it in is closed, and says nothing', () => {
@@ -152,95 +92,6 @@ test('a leg that the server closes while it lets it in is closed, and says nothi
   assert.deepEqual([socket.said, opened.goneTimes, legs.size], [['4409 replaced'], 0, 0]);
 });
 
-test('a leg that is told something behind 256 KiB it has not read is cut and gone', () => {
-  enter();
-  socket.bufferedAmount = 256 * 1024;
-  leg.notify(assign);
-  socket.bufferedAmount += 1;
-  leg.notify(assign);
-  assert.deepEqual([socket.said, socket.isCut], [[assignText], true]);
-  leg.gone();
-  goOn();
-  assert.equal(opened.goneTimes, 1);
-});
-
-test('a leg that pings and does not read is cut and gone', () => {
-  enter();
-  socket.bufferedAmount = 256 * 1024;
-  leg.pinged();
-  assert.deepEqual([opened.signs, socket.isCut], [['ping'], false]);
-  socket.bufferedAmount += 1;
-  leg.pinged();
-  leg.gone();
-  assert.deepEqual([opened.signs, socket.isCut, opened.goneTimes], [['ping'], true, 1]);
-});
-
-test('frames and pings are signs of life, and what is not understood is none', () => {
-  enter();
-  leg.received(frame, true);
-  leg.pinged();
-  leg.received(accept, true);
-  leg.received(nonsense, false);
-  assert.deepEqual(opened.signs, ['media', 'ping']);
-  assert.equal(socket.said.length, 2);
-});
-
-test('the hundredth message that is not understood is answered, and is the last', () => {
-  enter();
-  for (let i = 1; i < legFaultsMax; i++) leg.received(nonsense, i % 2 === 0);
-  leg.received(accept, false);
-  assert.deepEqual([opened.answers, opened.goneTimes], [[true], 0]);
-  leg.received(nonsense, true);
-  assert.deepEqual([opened.goneTimes, legs.size, leaving.size], [1, 0, 1]);
-  goOn();
-  assert.equal(socket.said.length, legFaultsMax + 1);
-  assert.equal(socket.said.at(-1), '4400 malformed');
-  assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
-});
-
-test('a leg that cannot be told what is wrong is cut, be it the hundredth time', () => {
-  enter();
-  for (let i = 1; i < legFaultsMax; i++) leg.received(nonsense, false);
-  socket.bufferedAmount = 256 * 1024 + 1;
-  leg.received(nonsense, false);
-  goOn();
-  assert.deepEqual([opened.goneTimes, socket.isCut, socket.said.length], [1, true, legFaultsMax - 1]);
-});
-
-test('a text of 16 KiB is read, and one more byte is 1009', () => {
-  enter();
-  const text = Buffer.alloc(16 * 1024 + 1, ' ');
-  accept.copy(text);
-  leg.received(text.subarray(0, 16 * 1024), false);
-  assert.deepEqual(opened.answers, [true]);
-  leg.received(text, false);
-  assert.equal(opened.goneTimes, 1);
-  goOn();
-  assert.deepEqual([socket.said, opened.goneTimes], [['1009 too_large'], 1]);
-});
-
-test("a frame is the relay's from the time when the leg is carried, and goes nowhere before", () => {
-  enter();
-  leg.received(frame, true);
-  const joined = carried();
-  leg.received(frame, true);
-  assert.deepEqual(opened.signs, ['media', 'media']);
-  assert.deepEqual(joined.frames, [
-    {
-      header: {
-        kind: 'video',
-        format: 'h264',
-        isKeyFrame: true,
-        width: 640,
-        height: 480,
-        timestampMs: 0,
-      },
-      payload: Uint8Array.of(0xff),
-      headerBytes: new Uint8Array(frame.subarray(0, 12)),
-    },
-  ]);
-});
-
 test('the header of a frame stays when its payload is moved to another thread', () => {
   enter();
   const joined = carried();
@@ -248,18 +99,6 @@ test('the header of a frame stays when its payload is moved to another thread', 
   const [{ payload, headerBytes } = assert.fail('no frame')] = joined.frames;
   structuredClone(payload, { transfer: [payload.buffer] });
   assert.deepEqual([payload.length, Buffer.from(headerBytes).equals(frame.subarray(0, 12))], [0, true]);
-});
-
-test('what the relay has for the leg goes out as one message, and is over when it has gone', () => {
-  enter();
-  const { frameOutput } = carried();
-  let sentTimes = 0;
-  frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => (sentTimes += 1));
-  assert.deepEqual([socket.said, sentTimes], [[frame.toString('hex')], 0]);
-  socket.sending[0]?.();
-  assert.equal(sentTimes, 1);
-  frameOutput.askKeyFrame();
-  assert.equal(socket.said.at(-1), '{"type":"key_frame_wanted"}');
 });
 
 test('a bridge reads why its uplink is not made, and stays', () => {
@@ -299,21 +138,6 @@ test('when the frame has gone out, all that waits is what the leg was told', () 
   assert.equal(socket.isCut, true);
 });
 
-test('a reader whose pong is late is not cut while frames go out to it, and is when they do not', () => {
-  enter();
-  const { frameOutput } = carried();
-  for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
-    leg.heartbeat();
-    frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => undefined);
-    socket.sending.pop()?.();
-  }
-  frameOutput.send(frame.subarray(0, 12), frame.subarray(12), () => undefined);
-  leg.heartbeat();
-  assert.equal(socket.isCut, false);
-  leg.heartbeat();
-  assert.equal(socket.isCut, true);
-});
-
 const leavings: readonly (readonly [string, () => void])[] = [
   ['the server closes', () => leg.close('ended')],
   ['breaks a rule', () => leg.received(Buffer.alloc(16 * 1024 + 1, ' '), false)],
@@ -346,21 +170,6 @@ test('a leg that is carried anew has left where it was', () => {
   );
 });
 
-const noRoom: readonly (readonly [ReservationRefusal, RegExp])[] = [
-  ['load', /^no worker has time left/],
-  ['engine', /no decoder/],
-];
-for (const [refusal, sentence] of noRoom)
-  test(`an open leg that cannot be carried for ${refusal} is told why, closed as 4503 media_full, and gone`, () => {
-    assert.equal(enter(), null);
-    context.relay.joinRefusal = refusal;
-    assert.equal(leg.carry(join), false);
-    goOn();
-    const [text = '', close] = socket.said;
-    assert.match((JSON.parse(text) as { readonly message: string }).message, sentence);
-    assert.deepEqual([close, socket.said.length, opened.goneTimes], ['4503 media_full', 2, 1]);
-  });
-
 test('a leg that cannot be carried while it opens is no login, and the server knows it as gone', () => {
   context.relay.joinRefusal = 'load';
   const refusal = leg.enter((opening) => {
@@ -373,9 +182,6 @@ test('a leg that cannot be carried while it opens is no login, and the server kn
 });
 
 const tooManyTexts = '{"type":"error","message":"a leg sends 5 texts a second at most, and 150 at once"}';
-const tooManyMessages =
-  '{"type":"error","message":"a leg sends 250 messages a second at most, and 1000 at once"}';
-
 test('a leg that says more than it may is told so and closed, and none of the rest is heard', () => {
   enter();
   for (let n = 0; n < 2 * legRatesMax.texts.burst; n += 1) leg.received(accept, false);
@@ -386,19 +192,6 @@ test('a leg that says more than it may is told so and closed, and none of the re
   goOn();
   assert.deepEqual([opened.goneTimes, leaving.size], [1, 0]);
 });
-
-const small: readonly (readonly [string, () => void])[] = [
-  ['frames', () => leg.received(frame, true)],
-  ['pings', () => leg.pinged()],
-  ['pongs', () => leg.ponged()],
-];
-for (const [what, send] of small)
-  test(`a leg that floods with ${what} is closed`, () => {
-    enter();
-    for (let n = 0; n < 2 * legRatesMax.messages.burst; n += 1) send();
-    assert.deepEqual(socket.said, [tooManyMessages, '4429 too_much, unread']);
-    assert.ok(opened.signs.length <= legRatesMax.messages.burst);
-  });
 
 test('empty messages count: each is malformed, and the hundredth closes', () => {
   enter();
