@@ -29,14 +29,3 @@ function luma(x: number, y: number, { width, height }: Size, index: number): num
   const stripe = (y + index) % 16 < 2 ? 24 : 0;
   return 40 + stripe + Math.round((150 * (x + y)) / (width + height));
 }
-
-/** One colour all over. Samples, 0 to 255. */
-export function plainPicture(size: Size, y: number, u: number, v: number): Uint8Array<ArrayBuffer> {
-  const planes = new Uint8Array(i420Bytes(size));
-  const lumas = size.width * size.height;
-  const chromas = (planes.length - lumas) / 2;
-  return planes
-    .fill(y, 0, lumas)
-    .fill(u, lumas, lumas + chromas)
-    .fill(v, lumas + chromas);
-}

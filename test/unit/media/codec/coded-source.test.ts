@@ -261,55 +261,6 @@ function isSet(unit: Buffer, format: string): boolean {
   return format === 'h264' ? [7, 8].includes(first & 0x1f) : [32, 33, 34].includes(first >> 1);
 }
 
-const arrangements: readonly (readonly [
-  string,
-  (sets: Buffer[], rest: Buffer[], key: number) => Buffer[][],
-])[] = [
-  ['in reverse', (sets, rest) => [[...sets.toReversed(), ...rest]]],
-  [
-    'in another order each time',
-    (sets, rest, key) => [[...(key % 2 === 0 ? sets : sets.toReversed()), ...rest]],
-  ],
-  ['twice', (sets, rest) => [[...sets, ...sets, ...rest]]],
-  ['in a message of their own, in reverse', (sets, rest) => [sets.toReversed(), rest]],
-  ['at the start only', (sets, rest, key) => [key === 0 ? [...sets, ...rest] : rest]],
-  [
-    'of pictures at the start only',
-    (sets, rest, key) => [[...(key === 0 ? sets : sets.slice(0, -1)), ...rest]],
-  ],
-  [
-    'of sequences at the start only',
-    (sets, rest, key) => [[...(key === 0 ? sets : sets.slice(-1)), ...rest]],
-  ],
-  [
-    'behind the slices, for the next key frame',
-    (sets, rest, key) => [[...(key === 0 ? sets : []), ...rest, ...sets]],
-  ],
-];
-
-for (const format of ['h264', 'h265'] as const)
-  for (const [name, arrange] of arrangements)
-    transcoderTest(`${format} with its parameter sets ${name} is shown whole`, (transcoder, engine) => {
-      const film = format === 'h264' ? h264Film(engine, size, 9, [0, 3, 6]) : h265Film(engine, size, 9, 3);
-      const plain = makeTranscoder(engine);
-      const pictures = film.map((frame) => takeFrame(plain, frame, [fitScreen]).pictures[0]);
-      plain.close();
-      const messages = rearranged(film, 3, (units, key) => {
-        const sets = units.filter((unit) => isSet(unit, format));
-        return arrange(
-          sets,
-          units.filter((unit) => !sets.includes(unit)),
-          key,
-        );
-      });
-      const results = messages.map((message) => takeFrame(transcoder, message, [fitScreen]));
-      assert.deepEqual(
-        results.flatMap(({ pictures: [picture] }) => (picture === undefined ? [] : [picture])),
-        pictures,
-      );
-      assert.equal(results.at(-1)?.keyFrameWanted, false);
-    });
-
 transcoderTest(
   'sets that one key frame alone has are known to the decoder that follows damage',
   (transcoder, engine) => {

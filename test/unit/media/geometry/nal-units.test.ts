@@ -10,12 +10,7 @@ import { BitWriter } from '../../../support/bit-writer.ts';
 import type { FrameContent } from '../../../../src/model/media/picture.ts';
 import { h264 } from '../../../../src/media/geometry/h264-stream.ts';
 import { h265 } from '../../../../src/media/geometry/h265-stream.ts';
-import {
-  h264ParameterSet,
-  h265ParameterSet,
-  type H264Fields,
-  type H265Fields,
-} from '../../../support/parameter-sets.ts';
+import { h264ParameterSet, h265ParameterSet } from '../../../support/parameter-sets.ts';
 
 function startsOf(bytes: Uint8Array): number[] {
   const starts: number[] = [];
@@ -136,118 +131,6 @@ const interSlice = Buffer.from('00000141888404', 'hex');
 const delimiter = Buffer.from('0000000109f0', 'hex');
 const small = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
 
-const sixteen = Array<number>(16).fill(0);
-const sixtyFour = Array<number>(64).fill(0);
-
-const h264Sizes: [name: string, fields: H264Fields, size: string | null][] = [
-  ['40 by 30 macroblocks', { macroblocks: [40, 30] }, '640x480'],
-  ['one macroblock', { macroblocks: [1, 1] }, '16x16'],
-  ['cropped on all sides', { macroblocks: [40, 30], crop: [1, 2, 3, 4] }, '634x466'],
-  ['74x100', { macroblocks: [5, 7], crop: [0, 3, 0, 6] }, '74x100'],
-  ['1080 of 1088 rows', { profile: 100, macroblocks: [120, 68], crop: [0, 0, 0, 4] }, '1920x1080'],
-  ['fields', { profile: 77, macroblocks: [120, 34], hasFields: true, crop: [0, 0, 0, 2] }, '1920x1080'],
-  ['4:2:2', { profile: 122, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 0, 1, 0] }, '30x31'],
-  [
-    '4:2:2 in fields',
-    { profile: 122, chromaFormat: 2, macroblocks: [2, 1], hasFields: true, crop: [0, 1, 0, 1] },
-    '30x30',
-  ],
-  ['4:4:4', { profile: 244, chromaFormat: 3, macroblocks: [2, 2], crop: [1, 0, 0, 1] }, '31x31'],
-  [
-    '4:4:4 in separate planes',
-    { profile: 244, chromaFormat: 3, hasSeparatePlanes: true, macroblocks: [2, 2], crop: [1, 0, 0, 1] },
-    '31x31',
-  ],
-  ['no colour', { profile: 100, chromaFormat: 0, macroblocks: [2, 2], crop: [1, 0, 0, 1] }, '31x31'],
-  [
-    'no colour in fields',
-    { profile: 100, chromaFormat: 0, macroblocks: [2, 1], hasFields: true, crop: [1, 0, 0, 1] },
-    '31x30',
-  ],
-  [
-    'scaling lists, some whole, some cut short, some not there',
-    {
-      profile: 100,
-      scaling: [sixteen, null, [5, -13], [-8], null, sixteen, sixtyFour, [0, 0, -8]],
-      macroblocks: [40, 30],
-    },
-    '640x480',
-  ],
-  [
-    'twelve scaling lists of 4:4:4',
-    {
-      profile: 244,
-      chromaFormat: 3,
-      scaling: [...Array<number[]>(6).fill(sixteen), ...Array<number[]>(6).fill(sixtyFour)],
-      macroblocks: [40, 30],
-    },
-    '640x480',
-  ],
-  ['picture order 0', { pictureOrder: 0, macroblocks: [40, 30] }, '640x480'],
-  [
-    'picture order 1 with a cycle',
-    { pictureOrder: 1, cycle: [1, -2, 300], macroblocks: [40, 30] },
-    '640x480',
-  ],
-  [
-    'picture order 1 with the longest cycle',
-    { pictureOrder: 1, cycle: Array<number>(255).fill(-1), macroblocks: [40, 30] },
-    '640x480',
-  ],
-  ['larger than anything', { macroblocks: [2 ** 31, 2 ** 31] }, `${2 ** 35}x${2 ** 35}`],
-  ['all columns cropped away', { macroblocks: [2, 2], crop: [8, 8, 0, 0] }, null],
-  ['all rows cropped away', { macroblocks: [2, 2], crop: [0, 0, 100, 100] }, null],
-  ['a chroma format that there is not', { profile: 100, chromaFormat: 4, macroblocks: [2, 2] }, null],
-];
-const h265Sizes: [name: string, fields: H265Fields, size: string | null][] = [
-  ['640x480', { coded: [640, 480] }, '640x480'],
-  ['74x100', { coded: [80, 104], crop: [0, 3, 0, 2] }, '74x100'],
-  ['one cropped on all sides', { coded: [640, 480], crop: [1, 2, 3, 4] }, '634x466'],
-  ['4:2:2', { coded: [32, 32], chromaFormat: 2, crop: [1, 0, 1, 0] }, '30x31'],
-  ['4:4:4', { coded: [32, 32], chromaFormat: 3, crop: [1, 0, 0, 1] }, '31x31'],
-  ['one without colour', { coded: [32, 32], chromaFormat: 0, crop: [1, 0, 0, 1] }, '31x31'],
-  ['two layers of time', { coded: [640, 480], subLayers: [[false, false]] }, '640x480'],
-  ['two with a profile of its own', { coded: [640, 480], subLayers: [[true, false]] }, '640x480'],
-  ['two with a level of its own', { coded: [640, 480], subLayers: [[false, true]] }, '640x480'],
-  [
-    'seven, of all kinds',
-    {
-      coded: [640, 480],
-      subLayers: [
-        [true, true],
-        [false, true],
-        [true, false],
-        [false, false],
-        [true, true],
-        [false, true],
-      ],
-    },
-    '640x480',
-  ],
-  ['larger than anything', { coded: [2 ** 32 - 2, 2 ** 32 - 2] }, `${2 ** 32 - 2}x${2 ** 32 - 2}`],
-  ['no column', { coded: [0, 480] }, null],
-  ['no row', { coded: [640, 0] }, null],
-  ['one all cropped away', { coded: [32, 32], crop: [8, 8, 0, 0] }, null],
-  ['a chroma format that there is not', { coded: [32, 32], chromaFormat: 4 }, null],
-];
-const sizes = [
-  ...h264Sizes.map(([name, fields, size]) => ({
-    name,
-    described: describeH264(h264ParameterSet(fields)),
-    size,
-  })),
-  ...h265Sizes.map(([name, fields, size]) => ({
-    name,
-    described: describeH265(h265ParameterSet(fields)),
-    size,
-  })),
-];
-for (const { name, described, size } of sizes)
-  test(`the size of ${name} is ${size ?? 'not known'}`, () => {
-    assert.equal(described.size && `${described.size.width}x${described.size.height}`, size);
-    assert.equal(described.hasKey, false);
-  });
-
 for (const profile of [44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244])
   test(`the parameter sets of profile ${profile} tell the chroma format`, () => {
     const set = h264ParameterSet({ profile, chromaFormat: 2, macroblocks: [2, 2], crop: [1, 1, 1, 1] });
@@ -297,28 +180,6 @@ test('of several parameter sets the largest counts, and a broken one does not', 
       size: { width: 640, height: 480 },
     });
 });
-
-const cutSets = [
-  {
-    set: h264ParameterSet({ profile: 100, macroblocks: [40, 30], crop: [0, 0, 0, 255] }),
-    slice: idr,
-    describe: describeH264,
-  },
-  {
-    set: h265ParameterSet({ coded: [640, 480], crop: [0, 0, 0, 63] }),
-    slice: unit(19),
-    describe: describeH265,
-  },
-];
-for (const { set, slice, describe } of cutSets)
-  test('a parameter set cut short anywhere before the end of its cropping tells no size', () => {
-    // The last byte has nothing but what is left out of the test's parameter sets.
-    for (let length = 0; length < set.length - 1; length += 1) {
-      assert.equal(describe(set.subarray(0, length)).size, null, `${length} bytes`);
-      const cut = Buffer.concat([set.subarray(0, length), slice]);
-      assert.equal(describe(cut).size, null, `${length} bytes and a slice behind`);
-    }
-  });
 
 test('a frame of nothing but parameter sets is read no further than the 32nd', () => {
   const large = h264ParameterSet({ macroblocks: [40, 30] });

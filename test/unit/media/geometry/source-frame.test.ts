@@ -6,47 +6,7 @@ import { h264ParameterSet, h265ParameterSet } from '../../../support/parameter-s
 import { sizeOf } from '../../../support/picture-sizes.ts';
 
 const h264Set = h264ParameterSet({ macroblocks: [5, 7], crop: [0, 3, 0, 6] });
-const h264Inter = Buffer.from('000001419a38', 'hex');
-const h264Idr = Buffer.from('00000165888404', 'hex');
 const h265Set = h265ParameterSet({ coded: [80, 104], crop: [0, 3, 0, 2] });
-const h265Inter = Buffer.from('0000010201d009', 'hex');
-const h265Cra = Buffer.from('0000012a01ac08', 'hex');
-const jpeg = Buffer.from('ffd8ffc00011080064004a03012200021101031101', 'hex');
-
-/** Its header says 640x480, which no payload here does. */
-function frame(
-  format: SourceFrame['format'],
-  payload: readonly Uint8Array[],
-  isKeyFrame: boolean,
-): SourceFrame {
-  return { format, isKeyFrame, width: 640, height: 480, payload: Uint8Array.from(Buffer.concat(payload)) };
-}
-
-const own = { width: 74, height: 100 };
-const descriptions: [name: string, frame: SourceFrame, size: typeof own | null, isKey: boolean][] = [
-  ['H.264 with an IDR picture', frame('h264', [h264Set, h264Idr], true), own, true],
-  ['H.264 with an IDR picture that is not marked', frame('h264', [h264Set, h264Idr], false), own, true],
-  ['H.264 with an IDR picture alone', frame('h264', [h264Idr], false), null, true],
-  ['H.264 that is marked and has parameter sets', frame('h264', [h264Set, h264Inter], true), own, true],
-  ['H.264 that has parameter sets and is not marked', frame('h264', [h264Set, h264Inter], false), own, false],
-  ['H.264 that is marked and has none', frame('h264', [h264Inter], true), null, false],
-  ['H.264 of no sense', frame('h264', [jpeg], true), null, false],
-  ['H.265 with a random access point', frame('h265', [h265Set, h265Cra], true), own, true],
-  ['H.265 with a random access point alone, not marked', frame('h265', [h265Cra], false), null, true],
-  ['H.265 that is marked and has parameter sets', frame('h265', [h265Set, h265Inter], true), own, true],
-  ['H.265 that has parameter sets and is not marked', frame('h265', [h265Set, h265Inter], false), own, false],
-  ['H.265 that is marked and has none', frame('h265', [h265Inter], true), null, false],
-  ['a JPEG', frame('mjpeg', [jpeg], true), own, true],
-  ['a JPEG that is not marked', frame('mjpeg', [jpeg], false), own, true],
-  ['a JPEG of no sense', frame('mjpeg', [h264Set], false), null, true],
-  ['I420, whose header alone tells', frame('i420', [jpeg], false), { width: 640, height: 480 }, true],
-];
-for (const [name, source, size, isKey] of descriptions)
-  test(`${name}: size ${size === null ? 'not known' : `${size.width}x${size.height}`}, ${isKey ? 'a' : 'no'} key frame`, () => {
-    const described = describeFrame(source);
-    assert.deepEqual([described.size, described.isKey], [size, isKey]);
-  });
-
 /** Bytes that count how often one of them is read. */
 function countedBytes(bytes: Uint8Array): { bytes: Uint8Array<ArrayBuffer>; reads: () => number } {
   let reads = 0;
