@@ -6,6 +6,43 @@ import type { SoundTranscoder, Transcoder } from '../../core/ports/transcoders.t
 import type { FrameCost, SessionLoad } from './transcoder-load.ts';
 import type { TranscoderThread } from './transcoder-thread.ts';
 
+/** One task of it is under way at a time. */
+class ThreadSession {
+  protected readonly number: number;
+  protected readonly thread: TranscoderThread;
+  readonly #load: SessionLoad;
+  #state: 'idle' | 'working' | 'closed' = 'idle';
+
+  /** `number`: one that no other session has had. It is counted on the thread from now on, with `load`. */
+  constructor(number: number, thread: TranscoderThread, load: SessionLoad) {
+    this.number = number;
+    this.thread = thread;
+    this.#load = load;
+    thread.addSession(load);
+  }
+
+  close(): void {
+    assert(this.#state !== 'closed', 'a session is closed once');
+    this.#state = 'closed';
+    void this.thread.closeSession(this.number, this.#load);
+  }
+
+  protected async run<Result extends FrameResult | SoundResult>(
+    perform: () => Promise<Result>,
+  ): Promise<Result> {
+    assert(this.#state === 'idle', 'a session has one task under way, and none after its end');
+    this.#state = 'working';
+    const result = await perform();
+    if (this.#isWorking) this.#state = 'idle';
+    this.#load.add(result.workMs);
+    return result;
+  }
+
+  get #isWorking(): boolean {
+    return this.#state === 'working';
+  }
+}
+
 interface FrameSessionOptions {
   readonly load: SessionLoad;
   readonly cost: FrameCost;
@@ -13,27 +50,19 @@ interface FrameSessionOptions {
   readonly loadMax: number;
 }
 
-/** Its frames go to its thread one at a time, and their cost is counted. */
-export class FrameSession implements Transcoder {
-  readonly #number: number;
-  readonly #thread: TranscoderThread;
-  readonly #load: SessionLoad;
+/** Its frames go to its thread, and their cost is counted. */
+export class FrameSession extends ThreadSession implements Transcoder {
   readonly #cost: FrameCost;
   readonly #loadMax: number;
-  #state: 'idle' | 'working' | 'closed' = 'idle';
 
-  /** `number`: one that no other session has had. It is counted on the thread from now on, with `load`. */
   constructor(number: number, thread: TranscoderThread, { load, cost, loadMax }: FrameSessionOptions) {
+    super(number, thread, load);
     this.#loadMax = loadMax;
-    this.#number = number;
-    this.#thread = thread;
-    this.#load = load;
     this.#cost = cost;
-    thread.addSession(load);
   }
 
   get hasTimeToSpare(): boolean {
-    return this.#thread.load <= this.#loadMax;
+    return this.thread.load <= this.#loadMax;
   }
 
   async take(
@@ -42,70 +71,20 @@ export class FrameSession implements Transcoder {
     description: FrameDescription,
     isKeyWanted = false,
   ): Promise<FrameResult> {
-    assert(this.#state === 'idle', 'a session has one frame under way, and none after its end');
-    this.#state = 'working';
-    const result = await this.#thread.take({
-      session: this.#number,
-      frame,
-      shapes,
-      description,
-      isKeyWanted,
-    });
-    this.#count(result);
-    return result;
-  }
-
-  close(): void {
-    assert(this.#state !== 'closed', 'a session is closed once');
-    this.#state = 'closed';
-    void this.#thread.closeSession(this.#number, this.#load);
-  }
-
-  #count({ source, pictures, workMs }: FrameResult): void {
-    if (this.#state === 'working') this.#state = 'idle';
-    this.#load.add(workMs);
+    const task = { session: this.number, frame, shapes, description, isKeyWanted };
+    const result = await this.run(() => this.thread.take(task));
+    const { source, pictures, workMs } = result;
     if (source !== null && pictures.some((picture) => typeof picture !== 'string'))
       this.#cost.add(source, workMs);
+    return result;
   }
 }
 
 /** One direction of a call's sound. */
-export class SoundSession implements SoundTranscoder {
-  readonly #number: number;
-  readonly #thread: TranscoderThread;
-  readonly #load: SessionLoad;
-  #state: 'idle' | 'working' | 'closed' = 'idle';
-
-  /** As of frames. */
-  constructor(number: number, thread: TranscoderThread, load: SessionLoad) {
-    this.#number = number;
-    this.#thread = thread;
-    this.#load = load;
-    thread.addSession(load);
-  }
-
-  async take(
-    packet: SoundPacket,
-    assumed: SampleShape,
-    targets: readonly SoundShape[],
-  ): Promise<SoundResult> {
-    assert(this.#state === 'idle', 'a session has one packet under way, and none after its end');
-    this.#state = 'working';
+export class SoundSession extends ThreadSession implements SoundTranscoder {
+  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
     // What is sent to a thread takes its whole buffer with it.
     const alone = { ...packet, payload: packet.payload.slice() };
-    const result = await this.#thread.takeSound({ session: this.#number, packet: alone, assumed, targets });
-    if (this.#isWorking) this.#state = 'idle';
-    this.#load.add(result.workMs);
-    return result;
-  }
-
-  close(): void {
-    assert(this.#state !== 'closed', 'a session is closed once');
-    this.#state = 'closed';
-    void this.#thread.closeSession(this.#number, this.#load);
-  }
-
-  get #isWorking(): boolean {
-    return this.#state === 'working';
+    return this.run(() => this.thread.takeSound({ session: this.number, packet: alone, assumed, targets }));
   }
 }

@@ -40,30 +40,32 @@ async function startEngine(): Promise<Result<EngineDescription, string>> {
   return succeed({ version: engine.value.version, soundEncoders: encodableSound(engine.value) });
 }
 
-/** A transcoder that throws is not used again: the session's next frame makes a new one. */
-async function takeFrame({
-  session,
-  frame,
-  shapes,
-  description,
-  isKeyWanted,
-}: FrameTask): Promise<FrameResult> {
-  const engine = await opening;
-  if (!engine.ok) throw new Error(engine.error);
-  try {
-    return transcoderOf(session, engine.value).take(frame, shapes, description, isKeyWanted);
-  } catch (error) {
-    dropSession(session);
-    throw error;
-  }
+function takeFrame({ session, frame, shapes, description, isKeyWanted }: FrameTask): Promise<FrameResult> {
+  return performBy(transcoders, session, {
+    make: (engine) => new FrameTranscoder(engine, settings),
+    perform: (transcoder) => transcoder.take(frame, shapes, description, isKeyWanted),
+  });
 }
 
-/** As `takeFrame`. */
-async function takeSound({ session, packet, assumed, targets }: SoundTask): Promise<SoundResult> {
+function takeSound({ session, packet, assumed, targets }: SoundTask): Promise<SoundResult> {
+  return performBy(soundTranscoders, session, {
+    make: (engine) => new PacketTranscoder(engine),
+    perform: (transcoder) => transcoder.take(packet, assumed, targets),
+  });
+}
+
+/** A transcoder that throws is not used again: the session's next task makes a new one. */
+async function performBy<Kind, Answer>(
+  known: Map<number, Kind>,
+  session: number,
+  { make, perform }: { make: (engine: Engine) => Kind; perform: (transcoder: Kind) => Answer },
+): Promise<Answer> {
   const engine = await opening;
   if (!engine.ok) throw new Error(engine.error);
   try {
-    return soundTranscoderOf(session, engine.value).take(packet, assumed, targets);
+    const transcoder = known.get(session) ?? make(engine.value);
+    known.set(session, transcoder);
+    return perform(transcoder);
   } catch (error) {
     dropSession(session);
     throw error;
@@ -83,22 +85,6 @@ async function closeAll(): Promise<void> {
 async function countNatives(): Promise<NativeCensus> {
   await opening;
   return liveNatives();
-}
-
-function transcoderOf(session: number, engine: Engine): FrameTranscoder {
-  const known = transcoders.get(session);
-  if (known !== undefined) return known;
-  const transcoder = new FrameTranscoder(engine, settings);
-  transcoders.set(session, transcoder);
-  return transcoder;
-}
-
-function soundTranscoderOf(session: number, engine: Engine): PacketTranscoder {
-  const known = soundTranscoders.get(session);
-  if (known !== undefined) return known;
-  const transcoder = new PacketTranscoder(engine);
-  soundTranscoders.set(session, transcoder);
-  return transcoder;
 }
 
 function dropSession(session: number): void {

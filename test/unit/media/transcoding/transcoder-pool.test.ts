@@ -106,7 +106,7 @@ test('a second frame of a session that still has one is a mistake, and so is one
   const session = scene.session();
   const held = hold(session);
   await scene.gate.untilHeld(1);
-  await assert.rejects(take(session), /one frame under way/);
+  await assert.rejects(take(session), /one task under way/);
   scene.gate.order('go');
   assert.equal(told(await held), '1.1');
 
