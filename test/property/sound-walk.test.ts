@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { audioFrameFormats, type AudioFrameFormat, type SoundShape } from '../../src/model/media/sound.ts';
 import { audioOnlyMedia } from '../support/call-scene.ts';
-import { madeOf } from '../support/fake-sound-transcoder.ts';
+import { madeOf } from '../support/fake-transcoders.ts';
 import { RelayScene, type FakeLeg } from '../support/relay-scene.ts';
 
 type Side = 'bridge' | 'device';

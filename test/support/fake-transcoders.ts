@@ -3,7 +3,6 @@
  * away, as it would be. A picture is text that says of which payload it was made, and how.
  */
 import assert from 'node:assert/strict';
-import { FakeSoundTranscoder } from './fake-sound-transcoder.ts';
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type {
   ReservationRefusal,
@@ -14,7 +13,14 @@ import type {
   SourceFrame,
 } from '../../src/model/media/picture.ts';
 import type { WorkerLoad } from '../../src/model/media/media-capacity.ts';
-import { soundEncodings, type SoundEncoding } from '../../src/model/media/sound.ts';
+import {
+  soundEncodings,
+  type SampleShape,
+  type SoundEncoding,
+  type SoundPacket,
+  type SoundResult,
+  type SoundShape,
+} from '../../src/model/media/sound.ts';
 import type {
   SoundTranscoder,
   Transcoder,
@@ -32,29 +38,14 @@ interface PictureOrder extends Omit<TakenFrame, 'shapes'> {
   readonly shape: PictureShape;
 }
 
-export class FakeTranscoder implements Transcoder {
-  readonly taken: TakenFrame[] = [];
+/** What is taken lies with it until the test answers. */
+class HeldTask<Taken, Answer> {
+  readonly taken: Taken[] = [];
   isClosed = false;
-  hasTimeToSpare = true;
-  /** Its first picture of H.264 builds on nothing. */
-  #hasCoded = false;
-  #answer: ((result: FrameResult) => void) | null = null;
+  #answer: ((answer: Answer) => void) | null = null;
 
   get isWorking(): boolean {
     return this.#answer !== null;
-  }
-
-  take(
-    frame: SourceFrame,
-    shapes: readonly PictureShape[],
-    _description: FrameDescription,
-    isKeyWanted = false,
-  ): Promise<FrameResult> {
-    assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
-    assert.ok(!this.isWorking, 'one frame at a time');
-    const payload = structuredClone(frame.payload, { transfer: [frame.payload.buffer] });
-    this.taken.push({ frame: { ...frame, payload }, shapes, isKeyWanted });
-    return new Promise((resolve) => (this.#answer = resolve));
   }
 
   close(): void {
@@ -62,27 +53,85 @@ export class FakeTranscoder implements Transcoder {
     this.isClosed = true;
   }
 
-  /** The frame that it has: decoded, with every picture that was asked for, but for what is said here. */
-  async answer(result: Partial<FrameResult> = {}): Promise<void> {
+  protected hold(taken: Taken): Promise<Answer> {
+    assert.ok(!this.isClosed, 'nothing is asked of a transcoder that is closed');
+    assert.ok(!this.isWorking, 'one task at a time');
+    this.taken.push(taken);
+    return new Promise((resolve) => (this.#answer = resolve));
+  }
+
+  protected async release(answerTo: (taken: Taken) => Answer): Promise<void> {
     const [answer, taken] = [this.#answer, this.taken.at(-1)];
-    assert.ok(answer !== null && taken !== undefined, 'no frame is being worked on');
+    assert.ok(answer !== null && taken !== undefined, 'nothing is being worked on');
     this.#answer = null;
-    const pictures = taken.shapes.map((shape) => {
-      const isKeyWanted = taken.isKeyWanted || !this.#hasCoded;
-      this.#hasCoded ||= shape.format === 'h264';
-      return fakePicture({ ...taken, shape, isKeyWanted });
-    });
-    const done: FrameResult = {
-      source: { width: 640, height: 480 },
-      pictures: typeof result.drop === 'string' ? [] : pictures,
-      drop: null,
-      keyFrameWanted: false,
-      rebuilds: 0,
-      workMs: 2,
-    };
-    answer({ ...done, ...result });
+    answer(answerTo(taken));
     await afterThat();
   }
+}
+
+export class FakeTranscoder extends HeldTask<TakenFrame, FrameResult> implements Transcoder {
+  hasTimeToSpare = true;
+  /** Its first picture of H.264 builds on nothing. */
+  #hasCoded = false;
+
+  take(
+    frame: SourceFrame,
+    shapes: readonly PictureShape[],
+    _description: FrameDescription,
+    isKeyWanted = false,
+  ): Promise<FrameResult> {
+    const payload = structuredClone(frame.payload, { transfer: [frame.payload.buffer] });
+    return this.hold({ frame: { ...frame, payload }, shapes, isKeyWanted });
+  }
+
+  /** The frame that it has: decoded, with every picture that was asked for, but for what is said here. */
+  answer(result: Partial<FrameResult> = {}): Promise<void> {
+    return this.release((taken) => {
+      const pictures = taken.shapes.map((shape) => {
+        const isKeyWanted = taken.isKeyWanted || !this.#hasCoded;
+        this.#hasCoded ||= shape.format === 'h264';
+        return fakePicture({ ...taken, shape, isKeyWanted });
+      });
+      return {
+        source: { width: 640, height: 480 },
+        pictures: typeof result.drop === 'string' ? [] : pictures,
+        drop: null,
+        keyFrameWanted: false,
+        rebuilds: 0,
+        workMs: 2,
+        ...result,
+      };
+    });
+  }
+}
+
+interface TakenSound {
+  readonly packet: SoundPacket;
+  readonly assumed: SampleShape;
+  readonly targets: readonly SoundShape[];
+}
+
+/** What is made of a packet is text that says of which payload it was made, and as what. */
+export class FakeSoundTranscoder extends HeldTask<TakenSound, SoundResult> implements SoundTranscoder {
+  take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
+    return this.hold({ packet, assumed, targets });
+  }
+
+  /** The packet that it has: one made for each target, but for what is said here. */
+  answer(result: Partial<SoundResult> = {}): Promise<void> {
+    return this.release(({ packet, targets }) => {
+      const packets =
+        typeof result.drop === 'string' ? [] : targets.map((target) => [madeOf(packet, target)]);
+      return { packets, drop: null, rebuilds: 0, workMs: 1, ...result };
+    });
+  }
+}
+
+/** `atMs`: left out: as of its source. */
+export function madeOf({ payload, timestampMs }: SoundPacket, target: SoundShape, atMs = timestampMs) {
+  const { format, rate, channels } = target;
+  const text = `${format} ${rate}/${channels} of ${Buffer.from(payload).toString()}`;
+  return { timestampMs: atMs, payload: new TextEncoder().encode(text) };
 }
 
 export class FakeTranscoders implements Transcoders {

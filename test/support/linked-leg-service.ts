@@ -1,8 +1,9 @@
 /** The leg service of a scene, and who asks it over a link: both ends of one, on the scene's clock. */
+import type { Duplex } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
-import { ServerEnd } from '../../src/media/link/server-end.ts';
+import { ServerEnd, type ServerEndDeps } from '../../src/media/link/server-end.ts';
 import { LoopProgress } from '../../src/telemetry/loop-progress.ts';
 import type { LegServiceScene } from './leg-service-scene.ts';
 import { DuplexPair, type DuplexPairOptions } from './duplex-pair.ts';
@@ -46,6 +47,28 @@ export class FakeMediaProcess implements MediaProcess {
   }
 }
 
+/** A server's end of a link, for the leg service of a scene, but for what is said. */
+export function openServerEnd(
+  stream: Duplex,
+  { clock, service, keys }: Pick<LegServiceScene, 'clock' | 'service' | 'keys'>,
+  change: Partial<ServerEndDeps> & Pick<ServerEndDeps, 'onEnd'>,
+): ServerEnd {
+  return new ServerEnd(stream, {
+    process: 0,
+    elsewhere: () => null,
+    onHello: () => undefined,
+    onCounts: () => undefined,
+    clock,
+    service,
+    telemetry: new FakeTelemetry(),
+    progress: new LoopProgress(change.clock ?? clock),
+    log: new FakeLog(),
+    keys,
+    settings: null,
+    ...change,
+  });
+}
+
 export class LinkedLegService {
   readonly pair: DuplexPair;
   readonly server: ServerEnd;
@@ -66,23 +89,13 @@ export class LinkedLegService {
   ) {
     this.#scene = scene;
     this.pair = new DuplexPair(options);
-    const { clock, service, keys } = scene;
     const { telemetry, log } = this;
-    this.server = new ServerEnd(this.pair.here, {
-      process: 0,
-      elsewhere: () => null,
-      onHello: () => undefined,
-      onCounts: () => undefined,
-      clock,
-      service,
-      telemetry,
-      progress: new LoopProgress(clock),
-      log,
-      keys,
-      settings,
-      onEnd: (fault) => this.serverEnds.push(fault),
+    const onEnd = (fault: string | null): void => void this.serverEnds.push(fault);
+    this.server = openServerEnd(this.pair.here, scene, { telemetry, log, settings, onEnd });
+    this.media = new MediaEnd(this.pair.there, {
+      clock: scene.clock,
+      onEnd: (fault) => this.mediaEnds.push(fault),
     });
-    this.media = new MediaEnd(this.pair.there, { clock, onEnd: (fault) => this.mediaEnds.push(fault) });
   }
 
   /** Both have said hello, and the media process listens. */

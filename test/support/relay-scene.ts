@@ -25,8 +25,7 @@ import type {
 import { Relay } from '../../src/media/relay/relay.ts';
 import { callMedia } from './call-scene.ts';
 import { DrivenClock } from './driven-clock.ts';
-import { FakeTranscoders, type FakeTranscoder } from './fake-transcoders.ts';
-import type { FakeSoundTranscoder } from './fake-sound-transcoder.ts';
+import { FakeTranscoders, type FakeTranscoder, type FakeSoundTranscoder } from './fake-transcoders.ts';
 import { FakeTelemetry } from './fakes.ts';
 
 /** 160×100, fitted. */

@@ -14,17 +14,20 @@ import { mediaFrameResults, type MediaView } from '../../../../src/model/media/p
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { declineLink } from '../../../../src/media/link/link.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-values.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
 import { admitted, bridgeKey, LegServiceScene, refusal } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
-import { FakeCallLeg, FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
-import { FakeMediaProcess, LinkedLegService, mediaCounts } from '../../../support/linked-leg-service.ts';
+import { FakeCallLeg } from '../../../support/fakes.ts';
+import {
+  FakeMediaProcess,
+  LinkedLegService,
+  mediaCounts,
+  openServerEnd,
+} from '../../../support/linked-leg-service.ts';
 
 const call = 'session-1' as SessionId;
 const listening = { address: { host: '127.0.0.1', port: 8083 }, advertise: null };
@@ -436,7 +439,8 @@ test('a peer whose heartbeats waited while this process stood still is not given
 });
 
 test('a spare media process waits for its server as long as it takes, and does not heartbeat', async () => {
-  const { clock, service, keys } = new LegServiceScene();
+  const scene = new LegServiceScene();
+  const { clock } = scene;
   const pair = new DuplexPair();
   const media = new MediaEnd(pair.there, {
     clock,
@@ -448,22 +452,8 @@ test('a spare media process waits for its server as long as it takes, and does n
     await setImmediate();
   }
   assert.equal(pair.writes, 1, 'its hello');
-  const [log, telemetry] = [new FakeLog(), new FakeTelemetry()];
   const onEnd = (): void => assert.fail('the link ended');
-  const server = new ServerEnd(pair.here, {
-    process: 0,
-    elsewhere: () => null,
-    onHello: () => undefined,
-    onCounts: () => undefined,
-    clock,
-    service,
-    telemetry,
-    progress: new LoopProgress(clock),
-    log,
-    keys,
-    settings,
-    onEnd,
-  });
+  const server = openServerEnd(pair.here, scene, { settings, onEnd });
   assert.deepEqual(await media.started(), settings);
   media.ready({ host: '127.0.0.1', port: 8083 }, new FakeMediaProcess());
   assert.deepEqual(await server.listening, listening);

@@ -3,13 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { linkHeartbeatMs, linkSilenceMsMax } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
-import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
+import { openServerEnd } from '../../../support/linked-leg-service.ts';
 import { nextTurn } from '../../../../src/lib/clock.ts';
 
 /** Time passes, and no timer runs. */
@@ -31,23 +30,9 @@ class ProgressScene {
   constructor(busy: 'server' | 'media') {
     const [here, there] = busy === 'server' ? [this.stalled, this.driven] : [this.driven, this.stalled];
     const pair = new DuplexPair();
-    const { service, keys } = new LegServiceScene();
     const progress = new LoopProgress(here);
     const onEnd = (fault: string | null): void => void this.ends.push(String(fault));
-    void new ServerEnd(pair.here, {
-      process: 0,
-      elsewhere: () => null,
-      onHello: () => undefined,
-      onCounts: () => undefined,
-      clock: here,
-      service,
-      telemetry: new FakeTelemetry(),
-      progress,
-      log: new FakeLog(),
-      keys,
-      settings: null,
-      onEnd,
-    });
+    openServerEnd(pair.here, new LegServiceScene(), { clock: here, progress, onEnd });
     const { telemetry } = new MediaEnd(pair.there, { clock: there, onEnd });
     this.work = busy === 'server' ? progress.advance : () => telemetry.mediaFrames('encoded', 1);
   }

@@ -13,11 +13,9 @@ import {
 } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import { connectPsk, listenPsk } from '../../../../src/media/link/psk-transport.ts';
-import { ServerEnd } from '../../../../src/media/link/server-end.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeMediaProcess } from '../../../support/linked-leg-service.ts';
+import { FakeMediaProcess, openServerEnd } from '../../../support/linked-leg-service.ts';
 
 const host = '127.0.0.1';
 const key = Buffer.alloc(32, 1);
@@ -80,25 +78,11 @@ for (const bytes of [32, 33, 4096])
 
 test('both ends of the link work on it', async (t) => {
   const door = await Door.open(t);
-  const { service, telemetry, log, keys } = new LegServiceScene();
   const ends: (string | null)[] = [];
   const onEnd = (fault: string | null): number => ends.push(fault);
   const stream = await connectPsk({ host, port: door.port, key }, clock);
   const media = new MediaEnd(stream, { clock, onEnd });
-  const server = new ServerEnd(await door.link(), {
-    process: 0,
-    elsewhere: () => null,
-    onHello: () => undefined,
-    onCounts: () => undefined,
-    clock,
-    service,
-    telemetry,
-    progress: new LoopProgress(clock),
-    log,
-    keys,
-    settings: null,
-    onEnd,
-  });
+  const server = openServerEnd(await door.link(), new LegServiceScene(), { clock, onEnd });
   assert.equal(await media.started(), null);
   media.ready({ host, port: 8083 }, new FakeMediaProcess());
   assert.deepEqual((await server.listening).address, { host, port: 8083 });

@@ -9,14 +9,14 @@ import {
   type MediaMessage,
   type ServerMessage,
 } from '../../../../src/protocol/media-link/link-message.ts';
-import { ServerEnd } from '../../../../src/media/link/server-end.ts';
+import type { ServerEnd } from '../../../../src/media/link/server-end.ts';
 import type { LegService } from '../../../../src/core/ports/leg-service.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
 import { linkFrame, LinkFrames } from '../../../support/link-frames.ts';
 import { progress } from '../../../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { FakeLegService } from '../../../support/fake-leg-service.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
+import { openServerEnd } from '../../../support/linked-leg-service.ts';
 
 /** A media process that says what a test wants, and a server that hears it. */
 class Stranger {
@@ -27,20 +27,9 @@ class Stranger {
   readonly #pair = new DuplexPair();
 
   constructor(service?: LegService) {
-    const { clock, telemetry, log, keys } = this.scene;
     const onEnd = (fault: string | null): number => this.ends.push(fault);
-    this.server = new ServerEnd(this.#pair.here, {
-      process: 0,
-      elsewhere: () => null,
-      onHello: () => undefined,
-      onCounts: () => undefined,
-      clock,
-      telemetry,
-      progress: new LoopProgress(clock),
-      log,
-      keys,
+    this.server = openServerEnd(this.#pair.here, this.scene, {
       service: service ?? this.scene.service,
-      settings: null,
       onEnd,
     });
     const reader = new LinkFrames(readServerMessage);

@@ -31,15 +31,6 @@ test('frames are taken one at a time, in their order', async () => {
   );
 });
 
-test('behind a busy transcoder two frames that stand alone wait, the newest', async () => {
-  const { scene, bridge } = busyScene();
-  for (let n = 1; n <= 4; n++) bridge.video('mjpeg', `${n}`, true, n * 100);
-  assert.deepEqual(scene.counts, { slow_leg: 2 });
-  await scene.transcoder.answer();
-  await scene.transcoder.answer();
-  assert.deepEqual(textsTaken(scene), ['key', '3', '4']);
-});
-
 test('behind a busy transcoder thirty coded frames wait; then all go, up to a key frame that is asked for', async () => {
   const { scene, bridge } = busyScene();
   for (let n = 1; n <= 32; n++) bridge.video('h264', `${n}`, false, n * 100);

@@ -5,7 +5,7 @@ import { audioBytesWaitingMax } from '../../../../src/model/limits.ts';
 import { soundBurstMs, soundRetryMsMin } from '../../../../src/model/media/sound-limits.ts';
 import type { SoundShape } from '../../../../src/model/media/sound.ts';
 import { audioOnlyMedia } from '../../../support/call-scene.ts';
-import { madeOf } from '../../../support/fake-sound-transcoder.ts';
+import { madeOf } from '../../../support/fake-transcoders.ts';
 import { RelayScene, type FakeLeg } from '../../../support/relay-scene.ts';
 
 /** A-law, 8 kHz, one channel. */
@@ -288,19 +288,6 @@ test('a flood of sound is kept to the newest 500 ms before the transcoder, and i
   assert.equal(device.texts[0], 'alaw 8000/1 of 0');
   assert.deepEqual([got[0], got.at(-1), got.length], ['alaw 8000/1 of 1500', 'alaw 8000/1 of 2000', 26]);
   assert.deepEqual(scene.counts, { transcoded: 27, slow_leg: 74 });
-});
-
-test('of tiny packets no more than a hundred wait, and of timestamps that jump none that is stale', async () => {
-  const scene = new RelayScene(alawMedia);
-  const bridge = scene.bridge();
-  scene.device();
-  bridge.audio('under way', 0, 'pcm');
-  for (let n = 0; n < 250; n += 1) bridge.audio('', 0, 'pcm');
-  assert.deepEqual(scene.counts, { slow_leg: 150 });
-  bridge.audio('far ahead', 2 ** 31, 'pcm');
-  assert.deepEqual(scene.counts, { slow_leg: 250 });
-  await scene.soundTranscoder.answer();
-  assert.equal(scene.soundTranscoder.taken.at(-1)?.packet.timestampMs, 2 ** 31);
 });
 
 test('sound that takes too much of its worker is dropped beyond its share, and goes on when that is there again', async () => {

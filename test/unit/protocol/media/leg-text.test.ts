@@ -1,13 +1,7 @@
 /** What legs are told, byte for byte. Source: calls-and-media.md, Legs. */
 import { test } from 'node:test';
 import assert from 'node:assert/strict';
-import {
-  type CallMedia,
-  type CallRoom,
-  type LegMessage,
-  callEndReasons,
-  type CallReport,
-} from '../../../../src/model/call.ts';
+import { type CallMedia, type CallRoom, type LegMessage } from '../../../../src/model/call.ts';
 import { asItComes, type UplinkWish } from '../../../../src/model/media/sound.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import {
@@ -120,17 +114,6 @@ test('the close codes of the page, and the words that go with them', () => {
   );
 });
 
-test('a bridge answers whether it takes the call it is offered', () => {
-  for (const [type, accepted] of [
-    ['accept', true],
-    ['refuse', false],
-  ] as const)
-    assert.deepEqual(parseBridgeText(Buffer.from(JSON.stringify({ type, more: 1 }))), {
-      ok: true,
-      value: { kind: 'answer', accepted },
-    });
-});
-
 const wishes: readonly (readonly [object, UplinkWish])[] = [
   [{}, asItComes],
   [{ audio: null, video: null, more: 1 }, asItComes],
@@ -149,111 +132,19 @@ for (const [fields, wish] of wishes)
     assert.deepEqual(parseBridgeText(text), { ok: true, value: { kind: 'uplink', wish } });
   });
 
-function stateText(fields: object): Buffer {
-  return Buffer.from(JSON.stringify({ type: 'state', ...fields }));
-}
-
-const reports: readonly (readonly [object, CallReport])[] = [
-  [{ state: 'ringing' }, { kind: 'progress', state: 'ringing' }],
-  [
-    { state: 'attempting', reason: null },
-    { kind: 'progress', state: 'attempting' },
-  ],
-  [
-    { state: 'connected', reason: 7, session: 'x' },
-    { kind: 'progress', state: 'connected' },
-  ],
-  [{ state: 'ended' }, { kind: 'end', reason: 'hangup_phone' }],
-  [
-    { state: 'ended', reason: null },
-    { kind: 'end', reason: 'hangup_phone' },
-  ],
-  [
-    { state: 'ended', reason: 'no such reason' },
-    { kind: 'end', reason: 'error' },
-  ],
-  [
-    { state: 'ended', reason: 3 },
-    { kind: 'end', reason: 'error' },
-  ],
-  [
-    { state: 'ended', reason: '' },
-    { kind: 'end', reason: 'error' },
-  ],
-  ...callEndReasons.map(
-    (reason) =>
-      [
-        { state: 'ended', reason },
-        { kind: 'end', reason },
-      ] as const,
-  ),
-];
-for (const [fields, report] of reports)
-  test(`a bridge that says ${JSON.stringify(fields)} reports ${JSON.stringify(report)}`, () => {
-    const about = 'session' in fields ? fields.session : null;
-    assert.deepEqual(parseBridgeText(stateText(fields)), {
-      ok: true,
-      value: { kind: 'report', report, about },
-    });
-  });
-
 test('either leg says that it cannot go on without a key frame', () => {
   const text = Buffer.from('{"type":"key_frame_wanted","more":1}');
   const said = { ok: true, value: { kind: 'key_frame_wanted' } };
   assert.deepEqual([parseBridgeText(text), parseDeviceText(text)], [said, said]);
 });
 
-const good: readonly (readonly [string, CallReport])[] = [
-  ['{"type":"accept"}', { kind: 'progress', state: 'attempting' }],
-  ['{"type":"reject"}', { kind: 'end', reason: 'rejected' }],
-  ['{"type":"hangup"}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":0}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":1}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":2}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":3}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":4}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":5}', { kind: 'end', reason: 'busy' }],
-  ['{"type":"hangup","reason":6}', { kind: 'end', reason: 'timeout' }],
-  ['{"type":"hangup","reason":7}', { kind: 'end', reason: 'rejected' }],
-  ['{"type":"hangup","reason":8}', { kind: 'end', reason: 'error' }],
-  ['{"type":"hangup","reason":1.0}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":9}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":-1}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":0.5}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":1e300}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":"5"}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":"length"}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":null}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":[5]}', { kind: 'end', reason: 'hangup_device' }],
-  ['{"type":"hangup","reason":true}', { kind: 'end', reason: 'hangup_device' }],
-  [
-    ' {"more":{"type":"reject"}, "type" : "accept" , "reason":9}\n',
-    { kind: 'progress', state: 'attempting' },
-  ],
-  ['{"type":"reject","type":"accept"}', { kind: 'progress', state: 'attempting' }],
-];
-for (const [text, report] of good)
-  test(`a device that says ${text.trim()} reports ${JSON.stringify(report)}`, () => {
-    assert.deepEqual(parseDeviceText(Buffer.from(text)), { ok: true, value: report });
-  });
-
 const stateSentence = /^the state is ringing, attempting, connected or ended$/;
 const bridgeTypes = /^the type of a bridge is accept, refuse, state, uplink or key_frame_wanted$/;
 const form = /^a text message is a JSON object with a type: /;
 const badBridge: readonly (readonly [string, RegExp])[] = [
-  ['', form],
   ['[]', form],
-  ['{"type":"state","state":"ended"', form],
-  ['{}', bridgeTypes],
   ['{"type":"hangup"}', bridgeTypes],
-  ['{"type":"reject"}', bridgeTypes],
-  ['{"type":"assign"}', bridgeTypes],
-  ['{"type":"state"}', stateSentence],
-  ['{"type":"state","state":"issued"}', stateSentence],
   ['{"type":"state","state":"establishing"}', stateSentence],
-  ['{"type":"state","state":"Ringing"}', stateSentence],
-  ['{"type":"state","state":["ringing"]}', stateSentence],
-  ['{"type":"state","state":null}', stateSentence],
 ];
 const soundSentence = /^the audio of an uplink has a format, a rate and channels, or is null: as it comes\. /;
 const badUplink: readonly (readonly [string, RegExp])[] = [
@@ -277,23 +168,8 @@ const badUplink: readonly (readonly [string, RegExp])[] = [
 ];
 const deviceTypes = /^the type of a device is accept, reject, hangup or key_frame_wanted$/;
 const badDevice: readonly (readonly [string, RegExp])[] = [
-  ['', form],
-  ['accept', form],
   ['{"type":"accept"', form],
-  ['null', form],
-  ['["accept"]', form],
-  ['"accept"', form],
-  ['\ufeff{"type":"accept"}', form],
-  ['{"type":"accept","x":"\\ud800"}', form],
-  ['{}', deviceTypes],
-  ['{"type":null}', deviceTypes],
-  ['{"type":["accept"]}', deviceTypes],
-  ['{"type":"ACCEPT"}', deviceTypes],
-  ['{"type":"accept "}', deviceTypes],
-  ['{"type":"state","state":"connected"}', deviceTypes],
   ['{"type":"refuse"}', deviceTypes],
-  ['{"type":"__proto__"}', deviceTypes],
-  ['{"__proto__":{"type":"accept"}}', deviceTypes],
 ];
 const bad = [
   ...[...badBridge, ...badUplink].map(([text, sentence]) => ({
@@ -310,11 +186,3 @@ for (const { who, text, sentence, parse } of bad)
     assert(!parsed.ok);
     assert.match(parsed.error, sentence);
   });
-
-test('bytes that are no UTF-8 are told to be none', () => {
-  const text = Buffer.from('{"type":"accept","x":"\xff"}', 'latin1');
-  assert.deepEqual(parseDeviceText(text), {
-    ok: false,
-    error: 'a text message is a JSON object with a type: not valid UTF-8',
-  });
-});
