@@ -2,7 +2,8 @@
 import { fail, succeed, type Result } from '../../src/lib/result.ts';
 import type { CallMedia } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import type { MediaView, ReservationRefusal } from '../../src/model/media/picture.ts';
+import type { ReservationRefusal } from '../../src/model/media/picture.ts';
+import type { MediaView } from '../../src/protocol/media-link/media-values.ts';
 import type { UplinkWish } from '../../src/model/media/sound.ts';
 import { Happenings } from './happenings.ts';
 import type { LegRelay } from '../../src/media/legs/listener-context.ts';

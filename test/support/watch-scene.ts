@@ -1,7 +1,8 @@
 /** One call as those see it who show it to people: what is asked of the server, and what it answers. */
 import type { CallSession } from '../../src/model/call.ts';
 import type { SessionId } from '../../src/model/ids.ts';
-import { mediaFrameResults, type MediaView } from '../../src/model/media/picture.ts';
+import { mediaFrameResults } from '../../src/model/media/picture.ts';
+import type { MediaView } from '../../src/protocol/media-link/media-values.ts';
 import { ViewerTickets, WatchKeys } from '../../src/core/calls/viewers.ts';
 import type { CallMediaDeps } from '../../src/gateways/admin/call-media-routes.ts';
 import type { CallPageDeps } from '../../src/gateways/console/call-page.ts';

@@ -100,7 +100,8 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
     log,
     server,
     key,
-    openTranscoders: (workers) => TranscoderPool.open({ ...workers, clock, log, onWedged: die }),
+    openTranscoders: ({ workers: threads, ...limits }) =>
+      TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die }),
     onListening: (address) =>
       logging.announce({ listeners: { media: formatListenAddress(address) } }, 'ready'),
   });

@@ -8,7 +8,6 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkTallyMs } from '../../model/limits.ts';
-import type { MediaView } from '../../model/media/picture.ts';
 import {
   linkVersion,
   readServerMessage,
@@ -19,6 +18,7 @@ import type {
   MediaAddress,
   MediaProcessCounts,
   MediaProcessSettings,
+  MediaView,
 } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';

@@ -9,7 +9,6 @@ import { OpenAsks } from '../../lib/open-asks.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkViewMsMax, linkViewsMax } from '../../model/limits.ts';
-import type { MediaView } from '../../model/media/picture.ts';
 import {
   linkVersion,
   readMediaMessage,
@@ -20,6 +19,7 @@ import type {
   MediaAddress,
   MediaProcessCounts,
   MediaProcessSettings,
+  MediaView,
 } from '../../protocol/media-link/media-values.ts';
 import type { LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
 import type { Log } from '../../core/ports/log.ts';

@@ -60,7 +60,8 @@ try {
     clock,
     log,
     end,
-    openTranscoders: (workers) => TranscoderPool.open({ ...workers, clock, log, onWedged: die }),
+    openTranscoders: ({ workers: threads, ...limits }) =>
+      TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die }),
   });
 } catch (error) {
   const sentence = messageOf(error);

@@ -13,21 +13,13 @@ import type { Log } from '../../core/ports/log.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
 import { Relay } from '../relay/relay.ts';
 import { openRtcPeers } from '../webrtc/peer-set.ts';
-import type { RtcPeers } from '../webrtc/rtc-peer.ts';
 
 export interface MediaServerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly end: MediaEnd;
   /** Starts the workers; a test has none. */
-  readonly openTranscoders: (settings: TranscoderWorkersSettings) => Promise<Transcoders>;
-}
-
-export interface TranscoderWorkersSettings extends Pick<
-  MediaProcessSettings,
-  'loadMax' | 'quality' | 'maxFps' | 'sourceMax'
-> {
-  readonly threads: number;
+  readonly openTranscoders: (settings: MediaProcessSettings) => Promise<Transcoders>;
 }
 
 export interface RunningMediaServer {
@@ -47,10 +39,9 @@ export async function startMediaServer(
   { clock, log, end, openTranscoders }: MediaServerDeps,
 ): Promise<RunningMediaServer> {
   const { service, telemetry } = end;
-  const { workers: threads, loadMax, quality, maxFps, sourceMax } = settings;
-  const transcoders = await openTranscoders({ threads, loadMax, quality, maxFps, sourceMax });
+  const { legs, webrtc, maxFps } = settings;
+  const transcoders = await openTranscoders(settings);
   const relay = new Relay({ clock, transcoders, telemetry, maxFps });
-  const { legs, webrtc } = settings;
   try {
     const socketsMax = boundSessions(Infinity, readOpenFilesLimit(), descriptorsReserved);
     const rtcPeers = await openRtcPeers(webrtc, legs, () => listener.address.port, clock);
@@ -58,7 +49,25 @@ export async function startMediaServer(
     const deps = { clock, service, telemetry, log, relay, rtcPeers, socketsMax };
     const listener = new MediaListener(legs, deps);
     await listener.listen();
-    const server = serving(listener, rtcPeers, transcoders, { clock });
+    const server: RunningMediaServer = {
+      address: listener.address,
+      reloadTls() {
+        try {
+          listener.reloadTls();
+          return null;
+        } catch (error) {
+          return messageOf(error);
+        }
+      },
+      async drain() {
+        await settlesWithin(clock, mediaDrainMsMax, listener.drain());
+      },
+      async close() {
+        listener.close();
+        rtcPeers.close();
+        await transcoders.close();
+      },
+    };
     end.ready(server.address, {
       ...server,
       advertise: settings.advertise,
@@ -78,31 +87,4 @@ export async function startMediaServer(
     await transcoders.close();
     throw error;
   }
-}
-
-function serving(
-  listener: MediaListener,
-  rtcPeers: RtcPeers,
-  transcoders: Transcoders,
-  { clock }: Pick<MediaServerDeps, 'clock'>,
-): RunningMediaServer {
-  return {
-    address: listener.address,
-    reloadTls() {
-      try {
-        listener.reloadTls();
-        return null;
-      } catch (error) {
-        return messageOf(error);
-      }
-    },
-    async drain() {
-      await settlesWithin(clock, mediaDrainMsMax, listener.drain());
-    },
-    async close() {
-      listener.close();
-      rtcPeers.close();
-      await transcoders.close();
-    },
-  };
 }

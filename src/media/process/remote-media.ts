@@ -3,7 +3,7 @@
  * as the link lasts, and connects again. Its settings and its log are its own. Source: calls-and-media.md, The media process.
  */
 import type { Duplex } from 'node:stream';
-import type { Cancel, Clock } from '../../lib/clock.ts';
+import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import { Restarts } from '../../lib/restarts.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
@@ -50,7 +50,7 @@ export class RemoteMedia {
       const waitMs = this.#restarts.died(this.#hasServed);
       if (fault !== null && !this.#isStopping)
         this.#deps.log.warn({ fault, retry_ms: waitMs }, 'not linked to the server; it is tried again');
-      await this.#pause(waitMs);
+      await settlesWithin(this.#deps.clock, waitMs, this.#whenStopped);
     }
   }
 
@@ -122,15 +122,6 @@ export class RemoteMedia {
       await end.end();
       throw new CannotServe(cause);
     }
-  }
-
-  async #pause(waitMs: number): Promise<void> {
-    let cancel: Cancel = () => undefined;
-    const due = new Promise<void>((resolve) => {
-      cancel = this.#deps.clock.after(waitMs, resolve);
-    });
-    await Promise.race([due, this.#whenStopped]);
-    cancel();
   }
 }
 

@@ -6,7 +6,8 @@
 import type { Result } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
-import type { ReservationRefusal, MediaView } from '../../model/media/picture.ts';
+import type { ReservationRefusal } from '../../model/media/picture.ts';
+import type { MediaView } from '../../protocol/media-link/media-values.ts';
 import type { DeviceOutput, JoinedLeg, LegOutput, LiveOutput, PictureOutput } from './send-queue.ts';
 import { OverdueFrames } from './overdue-frames.ts';
 import { type RelayDeps, Room } from './room.ts';

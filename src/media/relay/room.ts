@@ -5,7 +5,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Result, fail, succeed } from '../../lib/result.ts';
 import type { CallMedia } from '../../model/call.ts';
-import type { ReservationRefusal, MediaView, MediaFrameResult } from '../../model/media/picture.ts';
+import type { ReservationRefusal, MediaFrameResult } from '../../model/media/picture.ts';
+import type { MediaView } from '../../protocol/media-link/media-values.ts';
 import type { SoundShape } from '../../model/media/sound.ts';
 import {
   type DeviceOutput,
@@ -220,8 +221,7 @@ export class Room {
     if (!this.#needsPictures() && !down.isPictured) down.reservation.release();
     if (this.#device === null || !up.isPictured) up.reservation.release();
     if (down.receivers.length > 0 || this.#bridge !== null) return;
-    this.#downlink.sound.close();
-    this.#uplink.sound.close();
+    for (const { sound } of [this.#downlink, this.#uplink]) sound.close();
     this.#emptied();
   }
 

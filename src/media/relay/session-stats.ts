@@ -2,12 +2,11 @@
 import type { Clock } from '../../lib/clock.ts';
 import type { Size } from '../../model/call.ts';
 import {
-  type StreamView,
   type VideoFrameFormat,
   mediaFrameResults,
   type MediaFrameResult,
-  type MediaView,
 } from '../../model/media/picture.ts';
+import type { StreamView, MediaView } from '../../protocol/media-link/media-values.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { frameTimesKeptMax } from '../../model/limits.ts';
 

@@ -9,7 +9,7 @@ import type { RtpPacket } from '../../protocol/rtp/rtp-packet.ts';
 import type { OfferedCodec } from '../../protocol/sdp/media-offer.ts';
 import { AccessUnits, type AccessUnitsOwner } from './access-units.ts';
 import type { Agreement } from './agreement.ts';
-import { IncomingStream, SoundSink } from './incoming-stream.ts';
+import { IncomingStream, SoundSink, type PacketSink } from './incoming-stream.ts';
 import { KeyFramePace } from './key-frame-pace.ts';
 import type { RtcPeerOwner } from './rtc-peer.ts';
 
@@ -71,7 +71,7 @@ export class IncomingStreams {
     return this.#video?.bitrateMax(rtcVideoBitrateMax) ?? null;
   }
 
-  #openVideo({ payloadType, clockRate }: OfferedCodec): IncomingStream {
+  #openVideo(codec: OfferedCodec): IncomingStream {
     const owner: AccessUnitsOwner = {
       video: (accessUnit, isKey, timestampMs) => {
         if (isKey) this.#keyFrames.satisfy();
@@ -79,21 +79,26 @@ export class IncomingStreams {
       },
       pictureLost: () => this.#keyFrames.want(),
     };
-    const makeSink = (isJoinedLate: boolean) => new AccessUnits(clockRate, owner, isJoinedLate);
-    const ownSsrc = this.#deps.ssrcs.video;
-    const stream = new IncomingStream({ kind: 'video', clockRate, ownSsrc, makeSink });
-    this.#streams.set(payloadType, stream);
-    return stream;
+    return this.#open(
+      'video',
+      codec,
+      (isJoinedLate) => new AccessUnits(codec.clockRate, owner, isJoinedLate),
+    );
   }
 
-  #openAudio({ name, payloadType, clockRate }: OfferedCodec): IncomingStream {
-    const format: AudioFrameFormat = name === 'opus' ? 'opus' : 'alaw';
-    const makeSink = () =>
-      new SoundSink(clockRate, (payload, timestampMs) =>
-        this.#deps.owner.audio(format, payload, timestampMs),
-      );
-    const ownSsrc = this.#deps.ssrcs.audio;
-    const stream = new IncomingStream({ kind: 'audio', clockRate, ownSsrc, makeSink });
+  #openAudio(codec: OfferedCodec): IncomingStream {
+    const format: AudioFrameFormat = codec.name === 'opus' ? 'opus' : 'alaw';
+    const deliver = (payload: Uint8Array<ArrayBuffer>, timestampMs: number): void =>
+      this.#deps.owner.audio(format, payload, timestampMs);
+    return this.#open('audio', codec, () => new SoundSink(codec.clockRate, deliver));
+  }
+
+  #open(
+    kind: 'audio' | 'video',
+    { payloadType, clockRate }: OfferedCodec,
+    makeSink: (isJoinedLate: boolean) => PacketSink,
+  ): IncomingStream {
+    const stream = new IncomingStream({ kind, clockRate, ownSsrc: this.#deps.ssrcs[kind], makeSink });
     this.#streams.set(payloadType, stream);
     return stream;
   }

@@ -117,32 +117,3 @@ export type MediaFrameResult = (typeof mediaFrameResults)[number];
 /** Why a call cannot be carried: the workers have no time left for it, or there is no decoder on this machine. */
 export const reservationRefusals = ['load', 'engine'] as const;
 export type ReservationRefusal = (typeof reservationRefusals)[number];
-
-/** One direction of a picture, as operators look at it. Rates are of the last seconds. */
-export interface StreamView {
-  readonly format: VideoFrameFormat;
-  /** Null: not known yet. */
-  readonly size: Size | null;
-  readonly framesPerSecond: number;
-  readonly bytesPerSecond: number;
-}
-
-/** A running session in the media process. */
-export interface MediaView {
-  readonly mode: ResolutionMode;
-  readonly hasDevice: boolean;
-  readonly hasBridge: boolean;
-  readonly viewers: number;
-  /** What the bridge sends, and what the device is sent; null: nothing has come. */
-  readonly source: StreamView | null;
-  readonly output: StreamView | null;
-  /** Video of the device; null: none has come. */
-  readonly camera: StreamView | null;
-  /** Frames and packets of both directions, since the session is there. */
-  readonly frames: Readonly<Record<MediaFrameResult, number>>;
-  readonly rebuilds: number;
-  readonly keyFramesAsked: number;
-  /** Milliseconds from a frame's coming to its picture, and of the worker alone; of the last frames; null: none yet. */
-  readonly frameMs: { readonly p50: number; readonly p99: number } | null;
-  readonly workMs: { readonly p50: number; readonly p99: number } | null;
-}

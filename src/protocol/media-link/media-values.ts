@@ -173,29 +173,37 @@ export const mediaProcessCounts = z.strictObject({
 });
 export type MediaProcessCounts = z.infer<typeof mediaProcessCounts>;
 
+/** One direction of a picture, as operators look at it. Rates are of the last seconds. */
 const streamView = z.strictObject({
   format: z.enum(videoFrameFormats),
-  /** From the stream's header, unchecked. */
+  /** From the stream's header, unchecked; null: not known yet. */
   size: z.strictObject({ width: whole, height: whole }).nullable(),
   framesPerSecond: figure,
   bytesPerSecond: figure,
 });
+export type StreamView = Readonly<z.infer<typeof streamView>>;
 const quantiles = z.strictObject({ p50: figure, p99: figure }).nullable();
 
+/** A running session in the media process. */
 export const mediaView = z.strictObject({
   mode: z.enum(resolutionModes),
   hasDevice: z.boolean(),
   hasBridge: z.boolean(),
   viewers: whole,
+  /** What the bridge sends, and what the device is sent; null: nothing has come. */
   source: streamView.nullable(),
   output: streamView.nullable(),
+  /** Video of the device; null: none has come. */
   camera: streamView.nullable(),
+  /** Frames and packets of both directions, since the session is there. */
   frames: z.record(z.enum(mediaFrameResults), whole),
   rebuilds: whole,
   keyFramesAsked: whole,
+  /** Milliseconds from a frame's coming to its picture, and of the worker alone; of the last frames; null: none yet. */
   frameMs: quantiles,
   workMs: quantiles,
 });
+export type MediaView = Readonly<z.infer<typeof mediaView>>;
 
 /** Far above what a quarter of a second has. */
 const many = whole.max(1_000_000);

@@ -8,8 +8,11 @@ import type { Cancel } from '../../lib/clock.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { mediaStartMsMax } from '../../model/limits.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
-import type { MediaView } from '../../model/media/picture.ts';
-import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
+import type {
+  MediaAddress,
+  MediaProcessSettings,
+  MediaView,
+} from '../../protocol/media-link/media-values.ts';
 import { type MediaListening, ServerEnd, type ServerEndDeps } from '../../media/link/server-end.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 

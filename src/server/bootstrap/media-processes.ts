@@ -4,10 +4,9 @@
  */
 import type { SessionId } from '../../model/ids.ts';
 import type { MediaCapacity } from '../../model/media/media-capacity.ts';
-import type { MediaView } from '../../model/media/picture.ts';
 import type { BridgePool } from '../../core/calls/bridge-pool.ts';
 import type { MediaPlacement } from '../../core/calls/media-placement.ts';
-import type { MediaAddress } from '../../protocol/media-link/media-values.ts';
+import type { MediaAddress, MediaView } from '../../protocol/media-link/media-values.ts';
 import { mediaOrigin, mediaUrl } from '../config/derived-settings.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { MediaConnection, type MediaConnectionDeps } from './media-connection.ts';

@@ -65,9 +65,9 @@ await startMediaServer(settings, {
   clock,
   log,
   end,
-  openTranscoders: async (workers) => {
+  openTranscoders: async ({ workers: threads, ...limits }) => {
     const leaks = isCanary && { workerFile: leakingWorker };
-    pool = await TranscoderPool.open({ ...workers, clock, log, onWedged: die, ...leaks });
+    pool = await TranscoderPool.open({ ...limits, threads, clock, log, onWedged: die, ...leaks });
     return pool;
   },
 });

@@ -10,11 +10,11 @@ import {
   mediaStartMsMax,
 } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
-import { mediaFrameResults, type MediaView } from '../../../../src/model/media/picture.ts';
+import { mediaFrameResults } from '../../../../src/model/media/picture.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
 import { declineLink } from '../../../../src/media/link/link.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import type { MediaProcessSettings } from '../../../../src/protocol/media-link/media-values.ts';
+import type { MediaProcessSettings, MediaView } from '../../../../src/protocol/media-link/media-values.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
 import { formerKey, newKey } from '../../../support/call-tokens.ts';
 import { progress } from '../../../support/call-scene.ts';
