@@ -11,7 +11,7 @@ import type { MediaLegsSettings, MediaListener } from '../../src/media/legs/list
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService } from '../support/fake-leg-service.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
-import { downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
+import { downlinkPath, type MediaPeer, plainRequest } from '../support/media-peer.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { until } from '../support/event-loop.ts';
 import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
@@ -100,28 +100,6 @@ test('a person watches over TLS until the call ends', { skip }, async () => {
   socket.destroy();
 });
 
-test('a leg that answers pings stays over TLS, and one that does not is gone', { skip }, async () => {
-  await listen();
-  const [answering, dead] = [await connect(), await connect()];
-  const opened = await service.leg(2);
-  dead.socket.pause();
-  for (let heartbeat = 0; heartbeat < 2; heartbeat++) {
-    const asked = once(answering.socket, 'ping');
-    clock.advance(8000);
-    await asked;
-    await answering.ping();
-  }
-  await service.until(() => opened.goneTimes === 1);
-  await answering.ping();
-  assert.equal(listener.legCount, 1);
-});
-
-test('a peer that speaks no TLS is closed', { skip }, async () => {
-  await listen();
-  assert.equal((await scene.ask(legUpgrade())).status, '');
-  assert.equal(scene.telemetry.counts.size, 0);
-});
-
 test(
   'a reload serves the new certificate to newcomers, and those who are here live on',
   { skip },
@@ -140,44 +118,6 @@ test(
     assert.equal(listener.legCount, 1);
   },
 );
-
-test('who asked under one certificate is let in under another', { skip }, async () => {
-  await listen();
-  const release = service.hold();
-  const connecting = connect('first');
-  await service.until(() => service.asked.length === 1);
-  certificate.use('second');
-  listener.reloadTls();
-  release();
-  await (await connecting).ping();
-  assert.deepEqual((await service.leg()).signs, ['ping']);
-});
-
-const badFiles: readonly (readonly [string, () => void])[] = [
-  ['no certificate', () => certificate.spoil()],
-  ['a file that is gone', () => rmSync(certificate.certFile)],
-];
-for (const [name, spoil] of badFiles)
-  test(`${name} is refused at the start, and changes nothing at a reload`, { skip }, async () => {
-    await listen();
-    const device = await connect();
-    spoil();
-    assert.throws(() => listener.reloadTls());
-    assert.throws(() => scene.newListener(tls()));
-    assert.equal(await certificateShown(), 'first');
-    await device.ping();
-  });
-
-test('a close ends the legs of every certificate there was', { skip }, async () => {
-  await listen();
-  const older = await connect('first');
-  certificate.use('second');
-  listener.reloadTls();
-  const newer = await connect('second');
-  listener.close();
-  assert.deepEqual(await Promise.all([older.closed, newer.closed]), ['1006', '1006']);
-  assert.equal(listener.socketCount, 0);
-});
 
 test('the handshake of TLS and the request have 10 s together', { skip }, async () => {
   await listen();

@@ -31,7 +31,7 @@ import {
   readHead,
   type HttpAnswer,
 } from '../support/media-peer.ts';
-import { RawPeer } from '../support/raw-peer.ts';
+import type { RawPeer } from '../support/raw-peer.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
 let scene: MediaListenerScene;
@@ -629,33 +629,6 @@ test('a connection beyond those that may not have asked yet is closed, and legs 
   assert.equal(scene.listener.legCount, legs.length);
 });
 
-const crowdAddresses = ['127.0.4.1', '127.0.4.2', '127.0.4.3'];
-
-const unprovedKinds: readonly (readonly [string, string])[] = [
-  ['say nothing', ''],
-  ['send half a request', legUpgrade().slice(0, -2)],
-];
-
-for (const [kind, bytes] of unprovedKinds)
-  test(`connections that ${kind} yield to a newcomer, and legs do not`, async () => {
-    await scene.listen({ handshakesMax: 12, handshakesPerAddressMax: 4 });
-    const leg = await scene.connect();
-    const crowd: RawPeer[] = [];
-    for (const address of crowdAddresses)
-      for (let i = 0; i < 4; i++) {
-        const peer = await RawPeer.connect(scene.port, address);
-        peer.send(bytes);
-        crowd.push(peer);
-      }
-    await until(() => scene.listener.socketCount === 13);
-    await scene.connectBridge();
-    await crowd[0]?.gone;
-    await leg.ping();
-    assert.equal(scene.listener.legCount, 2);
-    assert.equal(scene.listener.socketCount, 13);
-    for (const { socket } of crowd) socket.destroy();
-  });
-
 test('a full listener is busy, whoever comes, and has room again after an end', async () => {
   await scene.listen({ legsMax: 2 });
   const device = await scene.connect();
@@ -796,24 +769,6 @@ test('a close of the listener leaves no socket, tells of none, and frees the por
   assert.equal(clock.pendingTimers, 1, 'the wait for the answer that nobody waits for any more');
   clock.advance(5000);
   await assert.rejects(scene.connect(), { code: 'ECONNREFUSED' });
-});
-
-test('a port that another server has is not shared', async () => {
-  const second = scene.newListener({ port: scene.port });
-  await assert.rejects(second.listen(), /in use/);
-  second.close();
-});
-
-test('who has not asked within 10 s is cut, also who sends its request byte by byte', async () => {
-  const [silent, dripping] = await Promise.all([scene.rawPeer(), scene.rawPeer()]);
-  await until(() => scene.listener.socketCount === 2);
-  const request = legUpgrade({ 'X-Long': 'x'.repeat(500) });
-  for (const byte of request.slice(0, -1)) {
-    dripping.send(byte);
-    clock.advance(legRequestMsMax / (request.length - 1));
-  }
-  await Promise.all([silent.gone, dripping.gone]);
-  assert.deepEqual(service.asked, []);
 });
 
 test('who has asked in time stays, however long the server takes to answer', async () => {
