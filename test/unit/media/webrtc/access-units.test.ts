@@ -16,7 +16,6 @@ import {
 import { IncomingScene } from '../../../support/incoming-scene.ts';
 
 const intervalTicks = 6000;
-const intervalMs = 66;
 const startCode = '00000001';
 const unitOf = (...nals: string[]): string => `video ${nals.map((nal) => startCode + nal).join('')}`;
 
@@ -29,37 +28,6 @@ const slicesOf = (index: number): string[] =>
 function pictureOf(index: number): string[] {
   return index === 0 ? keySlices : slicesOf(index);
 }
-
-/** A stream of pictures whose slices are sent by a rule of markers; the pictures that are expected. */
-function sendPictures(
-  scene: IncomingScene,
-  count: number,
-  isMarked: (index: number, slice: number) => boolean,
-): string[] {
-  const expected: string[] = [];
-  for (let index = 0; index < count; index += 1) {
-    for (const [slice, nal] of pictureOf(index).entries())
-      scene.send(nal, { timestamp: index * intervalTicks, marker: isMarked(index, slice) });
-    expected.push(unitOf(...pictureOf(index)) + (index === 0 ? ' key' : ''));
-    scene.pass(intervalMs);
-  }
-  scene.pass(rtcUnitSilenceMs);
-  return expected;
-}
-
-for (const [what, isMarked] of [
-  ['a marker on each slice', () => true],
-  ['no marker at all', () => false],
-  ['a marker on the last slice', (_, slice) => slice === 3],
-  ['a marker on the first slice alone', (_, slice) => slice === 0],
-  ['a marker that is missing now and then', (index, slice) => slice === 3 && index % 3 !== 0],
-] as readonly (readonly [string, (index: number, slice: number) => boolean])[])
-  test(`20 pictures of four slices with ${what} are 20 access units`, () => {
-    const scene = new IncomingScene();
-    const expected = sendPictures(scene, 20, isMarked);
-    assert.deepEqual(scene.video, expected);
-    assert.equal(scene.pictureLosses, 0);
-  });
 
 test('timestamps that wrap, jump and go back divide the units, and nothing else does', () => {
   const scene = new IncomingScene();
@@ -210,29 +178,6 @@ test('what is kept without a picture is bounded: the newest stays', () => {
   const bytes = unit.length / 2;
   assert(bytes > half && bytes <= rtcLeadingBytesMax + 1000, `${bytes} bytes`);
   assert(unit.includes('0a0a') && !unit.includes('0101'));
-});
-
-test('fragments and aggregates of one picture are one unit, whatever is marked', () => {
-  for (const isMarked of [() => true, () => false, (index: number) => index === 3]) {
-    const scene = new IncomingScene();
-    const packets = ['7800046742e01f000468ce3c80', '7c8588', '7c05aa', '7c45bb', '78000365420100036524ff'];
-    for (const [index, payload] of packets.entries()) scene.send(payload, { marker: isMarked(index) });
-    scene.pass(rtcUnitSilenceMs);
-    assert.deepEqual(scene.video, [`${unitOf(sps, pps, '6588aabb', '654201', '6524ff')} key`]);
-  }
-});
-
-test('packets out of order across the end of a picture, and packets twice, make the same units', () => {
-  const scene = new IncomingScene();
-  const packets = [0, 1, 2].flatMap((index) =>
-    pictureOf(index).map((nal) => scene.packet(nal, { timestamp: index * intervalTicks, marker: true })),
-  );
-  for (const at of [0, 2, 1, 4, 3, 5, 3, 8, 7, 6, 7, 9, 11, 10, 0]) scene.push(packets[at]);
-  scene.pass(rtcUnitSilenceMs);
-  assert.deepEqual(
-    scene.video.map((line) => line.replace(' key', '')),
-    [0, 1, 2].map((index) => unitOf(...pictureOf(index))),
-  );
 });
 
 test('a packet lost behind a marker that is not the last takes its picture with it', () => {
