@@ -14,9 +14,7 @@ import { Happenings } from './happenings.ts';
 
 const everything: RtcAgreement = {
   audioDown: { format: 'opus', rate: 48_000, channels: 2 },
-  audioUp: { format: 'opus', rate: 48_000, channels: 2 },
   videoDown: true,
-  videoUp: true,
   pictures: true,
 };
 

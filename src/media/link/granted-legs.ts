@@ -5,10 +5,9 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { succeed, type Result } from '../../lib/result.ts';
-import type { AliveSign, CallReport, LegCloseReason, LegMessage } from '../../model/call.ts';
+import type { LegCloseReason, LegMessage } from '../../model/call.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkGrantMsMax, linkGrantsMax, linkLegsMax, linkQuestionsMax } from '../../model/limits.ts';
-import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { AdmittedLeg, MediaMessage, ServerMessage } from '../../protocol/media-link/link-message.ts';
 import type {
   AdmissionRefusal,
@@ -35,11 +34,7 @@ export interface GrantedLegsDeps {
 }
 
 /** About an open leg. */
-type LegWord =
-  | { readonly kind: 'report'; readonly report: CallReport; readonly about: string | null }
-  | { readonly kind: 'answer'; readonly accepted: boolean }
-  | { readonly kind: 'uncarried'; readonly why: ReservationRefusal }
-  | { readonly kind: 'alive'; readonly by: AliveSign };
+type LegWord = Extract<MediaMessage, { readonly kind: 'report' | 'answer' | 'uncarried' | 'alive' }>;
 
 type AdmissionQuestion = Extract<
   MediaMessage,
@@ -110,8 +105,8 @@ export class GrantedLegs {
   }
 
   /** The same. */
-  received(number: number, word: LegWord): string | null {
-    const leg = this.#legs.get(number);
+  received(word: LegWord): string | null {
+    const leg = this.#legs.get(word.leg);
     if (leg === undefined) return null;
     if (leg.kind === 'viewer') return 'let one who only watches speak';
     if (word.kind === 'alive') leg.open.alive(word.by);

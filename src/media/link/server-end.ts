@@ -192,7 +192,7 @@ export class ServerEnd {
         this.#legs.gone(message.leg);
         break;
       default:
-        return this.#legs.received(message.leg, message);
+        return this.#legs.received(message);
     }
     return null;
   }

@@ -51,9 +51,7 @@ export interface MediaPeerDeps {
 
 const nothingAgreed: RtcAgreement = {
   audioDown: null,
-  audioUp: null,
   videoDown: false,
-  videoUp: false,
   pictures: false,
 };
 
@@ -191,9 +189,7 @@ export class MediaPeer implements RtcPeer {
     this.#ice = agreement.transport.ice;
     this.#agreed = {
       audioDown: soundShapeOf(agreement.audioDown),
-      audioUp: soundShapeOf(agreement.audioUp),
       videoDown: agreement.videoDown !== null,
-      videoUp: agreement.videoUp !== null,
       pictures: agreement.channels !== null,
     };
     return writeAnswer({

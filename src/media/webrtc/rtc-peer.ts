@@ -54,7 +54,7 @@ export interface RtcPeer {
   sendCommand(command: number): void;
   /** Of the client's encoder. */
   askKeyFrame(): void;
-  /** What offer and answer let both sides send; nothing before the answer. */
+  /** Media that offer and answer let this server send; nothing before the answer. */
   readonly agreed: RtcAgreement;
   /** The client is told; the owner is not. */
   close(): void;
@@ -63,9 +63,7 @@ export interface RtcPeer {
 export interface RtcAgreement {
   /** To the client; null: it takes no sound. */
   readonly audioDown: SoundShape | null;
-  readonly audioUp: SoundShape | null;
   readonly videoDown: boolean;
-  readonly videoUp: boolean;
   /** There are data channels: pictures and commands. */
   readonly pictures: boolean;
 }
