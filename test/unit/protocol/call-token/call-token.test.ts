@@ -184,20 +184,6 @@ for (const claims of wrongClaims)
     assert.deepEqual(await checkCallToken(keys, token), fail('malformed'));
   });
 
-test('every spelling of a signature but one is refused', async () => {
-  const good = craftToken(goodHeader, goodPayload);
-  const spellings = Array.from(
-    'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
-    (last) => good.slice(0, -1) + last,
-  );
-  const same = spellings.filter((token) =>
-    Buffer.from(token.slice(-43), 'base64url').equals(Buffer.from(mac64, 'base64url')),
-  );
-  assert.equal(same.length, 4, 'one that decoders take for the same');
-  for (const token of spellings)
-    assert.equal((await checkCallToken(keys, token)).ok, token === good, token.slice(-1));
-});
-
 test('keys without the one that signed refuse, with any other they have', async () => {
   const others: readonly TokenKey[] = [{ ...strangeKey, kid: newKey.kid }];
   const token = signCallToken(keys, sampleClaims);
