@@ -1,7 +1,7 @@
 /** What became of a wakeup, from the bytes at the module to the controller's login, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, test } from 'node:test';
-import { wakeupResetGraceMs, wakeupResetMsMax, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
+import { wakeupResetGraceMs, wakeupToOnlineMsMax } from '../../src/model/limits.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import { ApiClient, type ApiAnswer, type ApiCall } from '../support/api-client.ts';
 import { checkLog, type ToldEvent } from '../support/event-log-check.ts';
@@ -119,18 +119,6 @@ test('a wakeup is completed by the login that follows it, and whoever waits is t
   await leave(module, controller);
 });
 
-test('a wait that is over before the login says accepted, and the outcome is there later', async () => {
-  const module = await server.module(device);
-  const requestId = await wake();
-  const waiting = outcome(requestId, 5);
-  await underWay();
-  server.clock.advance(5000);
-  assert.equal((await waiting)['status'], 'accepted');
-  const controller = await server.controller(device);
-  assert.deepEqual([(await outcome(requestId))['status']], ['completed']);
-  await leave(module, controller);
-});
-
 test('what the controller reports of its wake is in a later answer, and only once', async () => {
   const module = await server.module(device);
   const [first, second] = [await wake(), await wake()];
@@ -150,51 +138,6 @@ async function answered(controller: Awaited<ReturnType<DrivenServer['controller'
   controller.heartbeat();
   while (controller.heartbeatAcks === acks) await nextTurn();
 }
-
-test('a device that is online when it is woken completes it at once', async () => {
-  const reader = await EventReader.fromNow(server.api);
-  const [module, controller] = [await server.module(device), await server.controller(device)];
-  const requestId = await wake();
-  await module.nextPacket();
-  const { status, already_online, woke_after_ms, completed_at, accepted_at } = await outcome(requestId, 30);
-  assert.deepEqual([status, already_online, woke_after_ms], ['completed', true, 0]);
-  assert.equal(completed_at, accepted_at);
-  assert.equal((await endOf(reader, 'device.wakeup.completed')).data['woke_after_ms'], 0);
-  controller.reportWake('remote', requestId);
-  await answered(controller);
-  assert.equal((await outcome(requestId))['cause'], 'remote');
-  await leave(module, controller);
-});
-
-test('one login completes every wakeup that waits for the device, each by its own time', async () => {
-  const reader = await EventReader.fromNow(server.api);
-  const module = await server.module(device);
-  const first = await wake();
-  server.clock.advance(1500);
-  const second = await wake();
-  const waiting = [outcome(first, 5), outcome(second, 5), outcome(second, 5)];
-  await underWay();
-  server.clock.advance(700);
-  const controller = await server.controller(device);
-  assert.deepEqual(
-    (await Promise.all(waiting)).map((answer) => [answer['request_id'], answer['woke_after_ms']]),
-    [
-      [first, 2200],
-      [second, 700],
-      [second, 700],
-    ],
-  );
-  const told = await reader.take(6);
-  const completed = told.filter(({ type }) => type === 'device.wakeup.completed');
-  assert.deepEqual(
-    completed.map(({ data }) => data['request_id']),
-    [first, second],
-  );
-  const again = await server.controller(device);
-  assert.equal((await outcome(first))['woke_after_ms'], 2200, 'a later login changes nothing');
-  await controller.closed;
-  await leave(module, again);
-});
 
 /** The module is gone, and the server has told so. */
 async function reset(module: SleepingModule, reader: EventReader): Promise<void> {
@@ -227,124 +170,6 @@ test('a wakeup whose sleep session is reset has failed when no login came for fi
   const late = await server.controller(device);
   assert.equal((await outcome(requestId))['status'], 'failed', 'a login that comes later changes nothing');
   await leave(late);
-});
-
-test('a login within five seconds of the reset completes the wakeup', async () => {
-  const reader = await EventReader.fromNow(server.api);
-  const module = await server.module(device);
-  const requestId = await wake();
-  await reset(module, reader);
-  server.clock.advance(wakeupResetGraceMs - 1);
-  const controller = await server.controller(device);
-  const { status, woke_after_ms } = await outcome(requestId);
-  assert.deepEqual([status, woke_after_ms], ['completed', wakeupResetGraceMs - 1]);
-  await leave(controller);
-});
-
-for (const [name, end] of [
-  [
-    'a reset later than ten seconds after the write',
-    async (module: SleepingModule, reader: EventReader) => {
-      server.clock.advance(wakeupResetMsMax);
-      await reset(module, reader);
-    },
-  ],
-  [
-    'a module that hangs up',
-    async (module: SleepingModule, reader: EventReader) => {
-      await module.close();
-      assert.equal((await endOf(reader, 'device.sleep.offline')).data['reason'], 'peer_closed');
-    },
-  ],
-  [
-    'a reset of the next session',
-    async (module: SleepingModule, reader: EventReader) => {
-      const next = await server.module(device);
-      await module.closed;
-      await reset(next, reader);
-    },
-  ],
-] as const)
-  test(`${name} fails no wakeup: it expires after sixty seconds`, async () => {
-    const reader = await EventReader.fromNow(server.api);
-    const module = await server.module(device);
-    const writtenMs = server.clock.monotonicMs();
-    const requestId = await wake();
-    await end(module, reader);
-    server.clock.advance(writtenMs + wakeupToOnlineMsMax - 1 - server.clock.monotonicMs());
-    assert.equal((await outcome(requestId))['status'], 'accepted');
-    const waiting = outcome(requestId, 5);
-    await underWay();
-    server.clock.advance(1000);
-    assert.equal((await waiting)['status'], 'expired');
-    assert.deepEqual((await endOf(reader, 'device.wakeup.expired')).data, { request_id: requestId });
-    const controller = await server.controller(device);
-    assert.equal((await outcome(requestId))['status'], 'expired');
-    await leave(controller);
-  });
-
-test('a login in the last moment completes, also when the deadline is noticed late', async () => {
-  const module = await server.module(device);
-  const requestId = await wake();
-  server.clock.advance(wakeupToOnlineMsMax - 1);
-  const controller = await server.controller(device);
-  server.clock.advance(1000);
-  const { status, woke_after_ms } = await outcome(requestId);
-  assert.deepEqual([status, woke_after_ms], ['completed', wakeupToOnlineMsMax - 1]);
-  await leave(module, controller);
-});
-
-test('a step of the wall clock changes no outcome and no duration', async () => {
-  const module = await server.module(device);
-  const requestId = await wake();
-  server.clock.advance(1000);
-  server.clock.stepWall(-60_000);
-  const second = await wake();
-  server.clock.stepWall(240_000);
-  server.clock.advance(1000);
-  const controller = await server.controller(device);
-  assert.equal((await outcome(requestId))['woke_after_ms'], 2000);
-  assert.equal((await outcome(second))['woke_after_ms'], 1000);
-  server.clock.stepWall(-180_000);
-  await leave(module, controller);
-});
-
-test("another application's wakeup is like one that never was", async () => {
-  const module = await server.module('FOREIGN01');
-  const credential = server.credentials.other;
-  const answer = await server.api.wake(
-    { device_id: 'FOREIGN01' },
-    { spoil: { 'X-Request-ID': 'of-the-other' }, credential },
-  );
-  assert.equal(answer.status, 202);
-  for (const [requestId, call] of [
-    ['of-the-other', {}],
-    ['never-was', {}],
-    ['wake-1', { credential }],
-  ] as const) {
-    const { status, json } = await ask(requestId, 30, server, call);
-    assert.deepEqual([status, json.code, 'data' in json], [404, 40413, false]);
-  }
-  assert.equal((await ask('of-the-other', 0, server, { credential })).json.data?.['status'], 'accepted');
-  await module.close();
-});
-
-test('an id of every printable character finds its wakeup, and a repeated signature changes nothing', async () => {
-  const printable = Array.from({ length: 95 }, (_, i) => String.fromCharCode(0x20 + i)).join('');
-  const requestId = `x${printable}${'y'.repeat(32)}`;
-  const module = await server.module(device);
-  const atMs = server.clock.wallMs();
-  const send = (): Promise<ApiAnswer> =>
-    server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': requestId }, atMs });
-  const accepted = await send();
-  assert.equal(accepted.status, 202, accepted.text);
-  server.clock.advance(1000);
-  const controller = await server.controller(device);
-  const completed = await outcome(encodeURIComponent(requestId), 5);
-  assert.deepEqual([completed['request_id'], completed['woke_after_ms']], [requestId, 1000]);
-  assert.deepEqual((await send()).json.data, accepted.json.data);
-  assert.deepEqual(await outcome(encodeURIComponent(requestId)), completed);
-  await leave(module, controller);
 });
 
 test('a caller that hangs up while it waits harms nobody', async () => {
@@ -407,26 +232,5 @@ test('an orderly restart in the middle of a wait answers who waits, and the outc
       [expires, 'device.wakeup.expired'],
     ],
   );
-  await second.stop();
-});
-
-test('a wakeup that ran out while no server was there is expired by the next start, also by the id of its repeat', async () => {
-  const first = await startDrivenServer();
-  const { clock, dataDirectory } = first;
-  await first.module(device);
-  const requestId = await wake(device, first);
-  const call = { spoil: { 'X-Request-ID': 'the-repeat' } };
-  const repeat = await first.api.wake({ device_id: device, number: made }, call);
-  assert.equal(repeat.headers['x-tg-repeat-of'], requestId);
-  await first.halt();
-  clock.advance(wakeupToOnlineMsMax);
-  const second = await startDrivenServer({ clock, dataDirectory });
-  for (const id of [requestId, 'the-repeat'])
-    assert.equal((await outcome(id, 0, second))['status'], 'expired', id);
-  const controller = await second.controller(device);
-  assert.equal((await outcome(requestId, 0, second))['status'], 'expired');
-  const told = await new EventReader(second.api).rest();
-  assert.equal(told.filter(({ type }) => type === 'device.wakeup.expired').length, 1);
-  await controller.close();
   await second.stop();
 });

@@ -1,7 +1,6 @@
 /** A wakeup from the signed request to the bytes at the device, over real sockets. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
@@ -35,48 +34,6 @@ test('custom data stands in the last two bytes in the order written', async () =
   const module = await server.module('SLEEPING02');
   assert.equal((await server.api.wake({ device_id: 'SLEEPING02', custom_data: '0x12aB' })).status, 202);
   assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c12ab', 'hex'));
-  await module.close();
-});
-
-test('one X-Request-ID on two devices, and twice on one: three packets', async () => {
-  const [door, gate] = [await server.module('TESTDEVICE01'), await server.module('SLEEPING02')];
-  const spoil = { 'X-Request-ID': 'ring-2' };
-  const wake = (id: string, custom: string): Promise<ApiAnswer> =>
-    server.api.wake({ device_id: id, custom_data: custom }, { spoil });
-  const answers = [
-    await wake('TESTDEVICE01', '0x0001'),
-    await wake('SLEEPING02', '0x0002'),
-    await wake('TESTDEVICE01', '0x0003'),
-  ];
-  for (const { status, json, text } of answers)
-    assert.deepEqual([status, json['request_id']], [202, 'ring-2'], text);
-  assert.deepEqual(await door.nextPacket(), Buffer.from('983b16f8f39c0001', 'hex'));
-  assert.deepEqual(await door.nextPacket(), Buffer.from('983b16f8f39c0003', 'hex'));
-  assert.deepEqual(await gate.nextPacket(), Buffer.from('983b16f8f39c0002', 'hex'));
-  const outcome = async (more = ''): Promise<unknown> => {
-    const query = `request_id=ring-2${more}`;
-    const { json } = await server.api.call({ path: '/v1/device/wakeup-request', query });
-    return [json.code, json.data?.['device_id'], json.data?.['accepted_at']];
-  };
-  const accepted = answers.map(({ json }) => [0, json.data?.['device_id'], json.data?.['accepted_at']]);
-  assert.deepEqual(await outcome(), accepted[2], 'the latest');
-  assert.deepEqual(await outcome('&device_id=TESTDEVICE01'), accepted[2]);
-  assert.deepEqual(await outcome('&device_id=SLEEPING02'), accepted[1]);
-  assert.deepEqual(await outcome('&device_id=SLEEPING01'), [40413, undefined, undefined]);
-  await Promise.all([door.close(), gate.close()]);
-});
-
-test('the very same signed request sent again writes nothing, under its own request id', async () => {
-  const module = await server.module('a b c+');
-  const atMs = Date.now();
-  const first = await server.api.wake({ device_id: 'a b c+' }, { atMs });
-  const again = await server.api.wake({ device_id: 'a b c+' }, { atMs });
-  assert.deepEqual(again.json.data, first.json.data);
-  assert.notEqual(again.json['request_id'], first.json['request_id']);
-  const other = await server.api.wake({ device_id: 'a b c+', custom_data: '0x0003' }, { atMs });
-  assert.equal(other.status, 202);
-  await module.nextPacket();
-  assert.deepEqual(await module.nextPacket(), Buffer.from('983b16f8f39c0003', 'hex'));
   await module.close();
 });
 
@@ -117,42 +74,6 @@ test('two wakeups alike within one second are one write, and the outcome is foun
   await module.close();
 });
 
-test('two wakeups alike within one second whose X-Request-ID is signed are two writes', async () => {
-  const module = await server.module('TESTDEVICE01');
-  const path = '/v1/device/wakeup-request';
-  const body = Buffer.from('{"device_id":"TESTDEVICE01"}');
-  const credential = server.credentials.all;
-  const terms = {
-    credential,
-    method: 'POST',
-    path,
-    rawQuery: '',
-    body,
-    headerSet: 'long',
-    atMs: Date.now(),
-  } as const;
-  for (const id of ['door-1', 'door-2']) {
-    const signed = signRequest({ ...terms, furtherHeaders: { 'x-request-id': id } });
-    const answer = await server.api.send('POST', path, signed, body);
-    assert.deepEqual([answer.status, answer.headers['x-tg-repeat-of']], [202, undefined], answer.text);
-    await module.nextPacket();
-  }
-  await module.close();
-});
-
-test('the fourth wake of a device at once is 429 with Retry-After', async () => {
-  const id = 'L'.repeat(255);
-  const module = await server.module(id);
-  const codes: unknown[] = [];
-  for (let i = 0; i < 4; i++)
-    codes.push((await server.api.wake({ device_id: id, custom_data: `0x000${i}` })).json.code);
-  assert.deepEqual(codes, [0, 0, 0, 42901]);
-  const refused = await server.api.wake({ device_id: id, custom_data: '0x0009' });
-  assert.equal(refused.status, 429);
-  assert.equal(refused.headers['retry-after'], '1');
-  await module.close();
-});
-
 test('connectivity tells login, heartbeat and end of the sleep connection, and signal stays untouched', async () => {
   const startS = Math.floor(Date.now() / 1000);
   const sleepOf = async (): Promise<Record<string, number | null>> => {
@@ -181,14 +102,4 @@ test('connectivity tells login, heartbeat and end of the sleep connection, and s
   while (ended['last_offline_at'] === offlineBefore && Number(offlineBefore) < startS)
     ended = await sleepOf();
   assert.ok(Number(ended['last_offline_at']) >= startS);
-});
-
-test('a login elsewhere takes over: the old connection is closed, the wake goes to the new one', async () => {
-  const old = await server.module('TESTDEVICE01');
-  const young = await server.module('TESTDEVICE01');
-  await old.closed;
-  const answer = await server.api.wake({ device_id: 'TESTDEVICE01', custom_data: '0x0077' });
-  assert.equal(answer.status, 202, answer.text);
-  assert.deepEqual(await young.nextPacket(), Buffer.from('983b16f8f39c0077', 'hex'));
-  await young.close();
 });
