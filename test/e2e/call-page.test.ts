@@ -64,18 +64,6 @@ test('a page follows its call to the end, and shows both of its pictures', async
   assert.deepEqual(await notify(key), { end_reason: 'hangup_device' });
 });
 
-test('the page is the same for everybody: it uses up no ticket, names no call, and may load media', async () => {
-  const { session } = await issueCall(server, { msg_room_id: 'looked-at' });
-  const { url } = await opsOf(server).change<{ readonly url: string }>('/v1/calls/watch', { session });
-  const page = await fetch(url);
-  const policy = page.headers.get('content-security-policy') ?? '';
-  assert.ok(policy.includes(`img-src http://127.0.0.1:${server.ports.media};`), policy);
-  assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
-  assert.equal(await page.text(), await (await fetch(`http://127.0.0.1:${server.ports.ops}/watch`)).text());
-  assert.match(await openCallPage(url), /^[\w-]{43}$/);
-  await assert.rejects(openCallPage(url), /401/);
-});
-
 test('the key of a page opens nothing else, and the token of administration is no key', async () => {
   const { session } = await issueCall(server, { msg_room_id: 'keyed' });
   const key = await openPage(session);

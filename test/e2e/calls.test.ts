@@ -1,19 +1,26 @@
-/** Calls at the real server, over real sockets: backend, device and bridge. Source: calls-and-media.md. */
+/** Calls at the real server, over real sockets: backend, device and bridge, over restarts and crashes. Source: calls-and-media.md. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
-import { LegRefused } from '../../src/tools/simulator/media-leg.ts';
+import { DeviceLeg, LegRefused } from '../../src/tools/simulator/media-leg.ts';
 import {
+  askCredentials,
   connectBridge,
   connectDevice,
+  endCall,
   isInCall,
   issueCall,
   mediaUrl,
   msgSessionKey,
   msgSessionToken,
 } from '../support/call-actions.ts';
-import { metricsOf, opsOf } from '../support/driven-server.ts';
+import { metricsOf, opsOf, startDrivenServer } from '../support/driven-server.ts';
 import { EventReader } from '../support/event-reader.ts';
-import { startTestServer, testBridgeKeys, type TestServer } from '../support/test-server.ts';
+import { withMedia } from '../support/server-process.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { noOpenssl as skip, TestCertificate } from '../support/test-certificate.ts';
+import { startTestSite } from '../support/test-site.ts';
+import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 let server: TestServer;
 before(async () => {
@@ -100,38 +107,6 @@ test('a call goes from issued credentials to a hangup, and everybody is told the
   );
 });
 
-test('issued credentials alone are no call, and a device that connects makes them one', async () => {
-  const { session, token } = await issueCall(server, aRoom());
-  assert.equal(await isInCall(server), false);
-  const device = await connectDevice(server, token);
-  assert.equal(await isInCall(server), true);
-  device.hangup();
-  assert.equal((await device.closed).code, 1000);
-  assert.equal(await isInCall(server), false);
-  assert.equal(await refusalOf(connectDevice(server, token)), 401, `the token of ${session} is revoked`);
-});
-
-test('a bridge takes a session by its name if it is of its application, and of no other', async () => {
-  const { session } = await issueCall(server, aRoom());
-  assert.equal(await refusalOf(connectBridge(server, { key: testBridgeKeys.other, session })), 404);
-  assert.equal(await refusalOf(connectBridge(server, { session: 'no-such-session' })), 404);
-  assert.equal(await refusalOf(connectBridge(server, { key: testBridgeKeys.revoked, session })), 401);
-  assert.equal(await refusalOf(connectBridge(server, { key: 'guessed', session })), 401);
-  const bridge = await connectBridge(server, { session });
-  await bridge.next('start');
-  const second = await connectBridge(server, { session });
-  assert.equal((await bridge.closed).code, 4409);
-  await second.next('start');
-  await endSession(session);
-  assert.deepEqual(await second.next('state'), {
-    type: 'state',
-    session,
-    state: 'ended',
-    reason: 'cancelled',
-  });
-  assert.equal((await second.closed).code, 1000);
-});
-
 /** The media process tells its counts four times a second. The runner's limit ends a wait for what never comes. */
 async function scrapedUntil(wanted: RegExp): Promise<void> {
   for (;;) {
@@ -151,30 +126,190 @@ test('a token that is not good is refused with 401, and counted by why', async (
   await endSession(session);
 });
 
-test('a person watches by a link that is good once', async () => {
+/** Reason and time of a call that is said to have ended; fails on any other answer. */
+async function ended(fields: object): Promise<{ readonly reason: string; readonly ended_at: string }> {
+  const { status, json, text } = await endCall(server, fields);
+  assert.deepEqual([status, json.code, json.data?.['state']], [200, 0, 'ended'], text);
+  return json.data as { readonly reason: string; readonly ended_at: string };
+}
+
+test('a backend ends a ringing call: both legs are told and closed, the token is revoked, one event', async () => {
+  const reader = await EventReader.fromNow(server.api);
   const { session, token } = await issueCall(server, aRoom());
   const device = await connectDevice(server, token);
-  const answer = await opsOf(server).change('/v1/calls/ticket', { session });
-  const { url } = answer as { readonly url: string };
-  assert.ok(url.startsWith(mediaUrl(server, 'http')), url);
-  const watching = await fetch(url);
-  assert.equal(watching.status, 200);
-  assert.match(watching.headers.get('content-type') ?? '', /^multipart\/x-mixed-replace/);
-  assert.equal((await fetch(url)).status, 401);
-  device.hangup();
-  await watching.arrayBuffer();
+  const bridge = await connectBridge(server, { session });
+  bridge.report('ringing');
+  await device.next('state');
+  const { reason, ended_at: endedAt } = await ended({ session, reason: 'rejected' });
+  assert.equal(reason, 'rejected');
+  const told = { type: 'state', session, state: 'ended', reason: 'rejected' };
+  assert.deepEqual([await device.next('state'), await bridge.next('state')], [told, told]);
+  assert.deepEqual([(await device.closed).code, (await bridge.closed).code], [1000, 1000]);
+  assert.equal(await isInCall(server), false);
+  await assert.rejects(
+    connectDevice(server, token),
+    (error) => error instanceof LegRefused && error.status === 401,
+  );
+  assert.equal((await ended({ session })).ended_at, endedAt);
+  const marker = await issueCall(server, aRoom());
+  await ended({ session: marker.session });
+  const events = await reader.until(({ data }) => data['session'] === marker.session);
+  const ends = events.filter(({ type, data }) => type === 'call.ended' && data['session'] === session);
+  assert.deepEqual(
+    ends.map(({ at, data }) => [at.replace('Z', '+00:00'), data['reason']]),
+    [[endedAt, 'rejected']],
+  );
 });
 
-test('a bridge that is revoked loses its call at once', async () => {
-  const ops = opsOf(server);
-  const added = (await ops.change('/v1/bridge/add', { bridge_id: 'bridge-9', app_ids: ['2818153'] })) as {
-    readonly key: string;
-  };
-  const { session } = await issueCall(server, aRoom());
-  const bridge = await connectBridge(server, { key: added.key, session });
-  await bridge.next('start');
-  await ops.change('/v1/bridge/revoke', { bridge_id: 'bridge-9' });
-  assert.equal((await bridge.closed).code, 4401);
-  assert.equal(await refusalOf(connectBridge(server, { key: added.key })), 401);
-  await endSession(session);
+test('a device that is online turns a call down without joining it, and the bridge is told', async () => {
+  const controller = await server.controller('TESTDEVICE01');
+  for (const reason of ['rejected', 'busy'] as const) {
+    const { session, token } = await issueCall(server, aRoom());
+    const bridge = await connectBridge(server, { session });
+    bridge.report('ringing');
+    controller.rejectCall('no-such-session', reason);
+    controller.rejectCall(session, reason);
+    const told = { type: 'state', session, state: 'ended', reason };
+    assert.deepEqual(await bridge.next('state'), told);
+    assert.equal((await bridge.closed).code, 1000);
+    assert.equal((await ended({ session })).reason, reason);
+    await assert.rejects(
+      connectDevice(server, token),
+      (error) => error instanceof LegRefused && error.status === 401,
+    );
+  }
+  const metrics = await metricsOf(server);
+  assert.match(metrics, /reveille_call_rejections_total\{result="taken"\} 2/);
+  assert.match(metrics, /reveille_call_rejections_total\{result="stray"\} 2/);
+  await controller.close();
 });
+
+/** A lease that is over is noticed within two ticks of the wheel. */
+const noticedMs = 1000;
+
+test('a connected call lives by pings, and ends 60 s after the last', async (t) => {
+  const driven = await startDrivenServer();
+  t.after(() => driven.stop());
+  const { session, token } = await issueCall(driven);
+  const device = await connectDevice(driven, token);
+  const bridge = await connectBridge(driven, { session });
+  bridge.report('connected');
+  await device.next('state');
+  for (let minute = 0; minute < 3; minute += 1) {
+    driven.clock.advance(59_000);
+    await device.ping();
+  }
+  assert.equal(await isInCall(driven), true);
+  driven.clock.advance(60_000 + noticedMs);
+  assert.equal((await bridge.next('state'))['reason'], 'lost');
+});
+
+test('an orderly restart takes the call up again: legs come back with what they have', async (t) => {
+  const first = await startTestServer();
+  const { session, token } = await issueCall(first);
+  const [device, bridge] = [await connectDevice(first, token), await connectBridge(first, { session })];
+  bridge.report('connected');
+  await device.next('state');
+  await first.halt();
+  assert.deepEqual([(await device.closed).code, (await bridge.closed).code], [4503, 4503]);
+  const second = await startTestServer({ dataDirectory: first.dataDirectory });
+  t.after(() => second.stop());
+  assert.equal(await isInCall(second), true);
+  const back = await connectDevice(second, token);
+  assert.equal((await back.next('state'))['state'], 'connected');
+  const bridgeBack = await connectBridge(second, { session });
+  await bridgeBack.next('start');
+  bridgeBack.report('ended');
+  assert.equal((await back.next('state'))['reason'], 'hangup_phone');
+  assert.equal(await isInCall(second), false);
+});
+
+test('after kill -9 a call that was told of is there, its token works, and it ends once', async (t) => {
+  const site = await startTestSite(t, ...withMedia);
+  const { session, token } = await issueCall(site);
+  const device = await connectDevice(site, token);
+  assert.equal(await isInCall(site), true);
+  await site.kill();
+  await device.closed;
+
+  await site.start();
+  assert.equal(await isInCall(site), true);
+  const back = await connectDevice(site, token);
+  const bridge = await connectBridge(site, { session });
+  bridge.report('ended', 'rejected');
+  await back.closed;
+  assert.equal(await isInCall(site), false);
+  const events = await new EventReader(site.api).until(({ type }) => type === 'call.ended');
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ['call.started', 'call.ended'],
+  );
+  assert.equal(await site.stop(), 0);
+});
+
+test('settings say that credentials wait for an idle bridge, which is asked late, and that formats may not be mixed', async (t) => {
+  const overrides = ['calls.require_bridge=true', 'calls.assign=device', 'calls.mixed_formats=refuse'];
+  const server = await startTestServer({ overrides });
+  t.after(() => server.stop());
+  const refused = await askCredentials(server);
+  assert.deepEqual([refused.status, refused.json.code], [200, 50301], refused.text);
+  const bridge = await connectBridge(server);
+  const mixed = await askCredentials(server, { up_video_mt: 'h264', down_video_mt: 'mjpeg' });
+  assert.deepEqual([mixed.status, mixed.json.code], [200, 40003], mixed.text);
+  assert.match(String(mixed.json['msg']), /^up_video_mt and down_video_mt must be the same/);
+  const { session, token } = await issueCall(server, { up_video_mt: 'mjpeg', down_video_mt: 'mjpeg' });
+  await bridge.ping();
+  assert.equal(await isInCall(server), false);
+  const assigned = bridge.acceptAssignment();
+  await connectDevice(server, token);
+  assert.equal((await assigned).assign.session, session);
+});
+
+interface ToldAddresses {
+  readonly welcome: string | null;
+  readonly issuance: string | undefined;
+  readonly peerId: string | null;
+  readonly token: string;
+}
+
+async function toldBy(server: TestServer): Promise<ToldAddresses> {
+  const controller = await server.controller('TESTDEVICE01');
+  const { json, text } = await askCredentials(server);
+  assert.equal(json.code, 0, text);
+  await controller.close();
+  const { peer_id: peerId, token, media_url: issuance } = json.data as Record<string, string | undefined>;
+  return {
+    welcome: controller.welcome.mediaUrl,
+    issuance,
+    peerId: new URL(peerId ?? '').searchParams.get('x_media'),
+    token: token ?? '',
+  };
+}
+
+test('the welcome and the credentials name the media listener, and a leg connects by nothing else', async () => {
+  const told = await toldBy(server);
+  const url = mediaUrl(server);
+  assert.deepEqual([told.welcome, told.issuance, told.peerId], [url, url, null]);
+  const leg = await DeviceLeg.connect({ url: told.issuance ?? '', token: told.token });
+  leg.hangup();
+  await leg.closed;
+});
+
+test(
+  'a media listener with a certificate is told as wss, and a leg connects by that',
+  { skip },
+  async (t) => {
+    const certificate = new TestCertificate(temporaryDirectory(t));
+    certificate.use('first');
+    const { certFile, keyFile } = certificate;
+    const tls = [`media.tls_cert_file=${certFile}`, `media.tls_key_file=${keyFile}`];
+    const server = await startTestServer({ overrides: [...tls, 'calls.address_in_peer_id=true'] });
+    t.after(() => server.stop());
+    const { token, ...told } = await toldBy(server);
+    const url = mediaUrl(server, 'wss');
+    assert.deepEqual(told, { welcome: url, issuance: url, peerId: url });
+    const leg = await DeviceLeg.connect({ url, token, tls: { ca: readFileSync(certFile) } });
+    leg.hangup();
+    await leg.closed;
+  },
+);
