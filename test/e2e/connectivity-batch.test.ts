@@ -1,7 +1,7 @@
 /** Batches of connectivity queries over real HTTP: what is wrong with one, whose it is, and how it counts. */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { batchDevicesMax, bodyBytesMax } from '../../src/model/limits.ts';
+import { batchDevicesMax } from '../../src/model/limits.ts';
 import type { ApiAnswer, ApiCall } from '../support/api-client.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
@@ -86,13 +86,6 @@ test('as many devices as there may be are answered, a repeated one each time', a
   const entries = entriesOf(await ask(Array(batchDevicesMax).fill('TESTDEVICE01')));
   assert.equal(entries.length, batchDevicesMax);
   assert.ok(entries.every(({ code }) => code === 0));
-});
-
-test('a body beyond 64 KiB is 413 and a credential without the permission 40301, whatever is asked', async () => {
-  const ids = Array(batchDevicesMax).fill('L'.repeat(bodyBytesMax / batchDevicesMax));
-  assert.equal((await ask(ids)).status, 413);
-  const { status, json } = await ask([], { credential: server.credentials.waker });
-  assert.deepEqual([status, json.code], [200, 40301]);
 });
 
 test('a batch counts as many queries as it has ids, and owes those beyond the burst; one that is wrong counts as one', async () => {

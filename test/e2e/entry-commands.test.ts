@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { Command } from 'commander';
 import type { AuditLine } from '../../src/model/audit.ts';
 import { addBridgeCommand } from '../../src/cli/admin/bridge-command.ts';
@@ -20,15 +20,20 @@ import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 const url = 'https://backend.example/new';
 
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server.stop());
+
 interface RegistryScene extends CommandScene {
   readonly server: TestServer;
   /** The entry as an operator reads it. Rejects when there is none. */
   readonly found: (kind: 'device' | 'product' | 'webhook', id: string) => Promise<Record<string, unknown>>;
 }
 
+/** Every test begins with the registry of the sample. */
 async function registryScene(t: Ending): Promise<RegistryScene> {
-  const server = await startTestServer();
-  t.after(() => server.stop());
   const addAll = (program: Command): void => {
     for (const add of [addApplicationCommand, addProductCommand, addDeviceCommand]) add(program);
     for (const add of [addCredentialCommand, addWebhookCommand, addRegistryCommand]) add(program);

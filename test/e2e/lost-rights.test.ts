@@ -7,7 +7,7 @@ import type { DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import type { SignalController } from '../../src/tools/simulator/signal-controller.ts';
 import type { SleepingModule } from '../../src/tools/simulator/sleeping-module.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
-import { askCredentials, callBody, connectDevice, issuance, issueCall } from '../support/call-actions.ts';
+import { connectDevice, issueCall } from '../support/call-actions.ts';
 import { clearDevices, opsOf } from '../support/driven-server.ts';
 import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
 
@@ -108,11 +108,6 @@ async function losesAll({ module, controller, leg }: Present, change: () => Prom
 
 const ways: readonly { readonly name: string; readonly change: () => Promise<unknown> }[] = [
   { name: 'an import disables it', change: () => importInto(registryWith({ disabled: true })) },
-  {
-    name: 'an import gives it another secret',
-    change: () => importInto(registryWith({ secret: 'another secret of it' })),
-  },
-  { name: 'an import says that it has expired', change: () => importInto(registryWith({ expires_at: 1 })) },
   { name: 'an import with --replace does not have it', change: () => importInto(registryWith(null), true) },
   {
     name: 'the registry file gives it another secret, at SIGHUP',
@@ -129,19 +124,6 @@ const ways: readonly { readonly name: string; readonly change: () => Promise<unk
     name: 'an operator gives it another secret',
     change: () => opsOf(server).change('/v1/device/set', { device_id: device, secret: true }),
   },
-  {
-    name: 'an operator puts it anew, with another secret',
-    change: () =>
-      opsOf(server).change('/v1/device/add', {
-        device_id: device,
-        product_id: 'doorbell',
-        secret: 'another secret of it',
-      }),
-  },
-  {
-    name: 'an operator disables it',
-    change: () => opsOf(server).change('/v1/device/disable', { device_id: device, disabled: true }),
-  },
 ];
 for (const { name, change } of ways)
   test(`a device loses its sessions, its call and its leg when ${name}; another keeps its own`, async () => {
@@ -155,17 +137,6 @@ for (const { name, change } of ways)
     await other.leg.closed;
     await clearDevices(server, [bystander]);
   });
-
-test('a device that is moved to a product of another application keeps its sessions, and its call ends', async () => {
-  const { module, controller, leg } = await comeInto(device);
-  await importInto(registryWith({ product_id: 'foreign' }));
-  assert.equal((await leg.closed).code, 1000);
-  await restore();
-  await wake(device);
-  await module.nextPacket();
-  await controller.close();
-  await clearDevices(server, [device]);
-});
 
 interface CredentialEntry {
   readonly access_key_id: string;
@@ -221,13 +192,6 @@ const lost: readonly {
   readonly code: 40105 | 40301;
 }[] = [
   { name: 'was revoked', change: (reader) => reader.revoke(), code: 40105 },
-  { name: 'is not there any more', change: () => importInto(unchanged, true), code: 40105 },
-  { name: 'has expired', change: (reader) => reader.become({ not_after: 1 }), code: 40105 },
-  {
-    name: 'has another secret',
-    change: (reader) => reader.become({ secret_key: 'another secret of it' }),
-    code: 40105,
-  },
   {
     name: 'lost the permission',
     change: (reader) => reader.become({ permissions: ['connectivity:read'] }),
@@ -243,14 +207,6 @@ for (const { name, change, code } of lost)
     assert.equal(answer.json.data, undefined);
   });
 
-test('a reader whose credential holds is told, whatever else has changed', async () => {
-  const reader = await Reader.come();
-  const answer = await reader.waitThrough(() => restore());
-  assert.equal(answer.json.code, 0, answer.text);
-  const { events } = answer.json.data as { readonly events: readonly unknown[] };
-  assert.equal(events.length, 1);
-});
-
 test('who waits for an outcome with a credential that was revoked meanwhile is not told it', async () => {
   const [reader, module] = [await Reader.come(), await server.module(device)];
   const woken = await server.api.wake({ device_id: device }, { spoil: { 'X-Request-ID': 'the-wakeup' } });
@@ -262,28 +218,4 @@ test('who waits for an outcome with a credential that was revoked meanwhile is n
   const { status, json, text } = await waiting;
   assert.deepEqual([status, json.code, json.data], [401, 40105, undefined], text);
   await module.close();
-});
-
-test('a replayed issuance is answered like the first while the call lives, and never opens another', async () => {
-  const signed = {
-    ...issuance,
-    body: JSON.stringify(callBody({ msg_room_id: 'replayed' })),
-    atMs: Date.now(),
-  };
-  const first = await server.api.call(signed);
-  assert.equal(first.json.code, 0, first.text);
-  const again = await server.api.call(signed);
-  assert.deepEqual(again.json, first.json);
-  const leg = await connectDevice(server, String(first.json.data?.['token']));
-  assert.deepEqual((await server.api.call(signed)).json, first.json);
-  leg.hangup();
-  await leg.closed;
-  const late = await server.api.call(signed);
-  assert.deepEqual([late.status, late.json.code], [200, 40903], late.text);
-  assert.match(String(late.json['msg']), /its call has ended: sign a new request/);
-  assert.equal(
-    (await askCredentials(server, { msg_room_id: 'replayed' })).json.code,
-    0,
-    'a new one opens one',
-  );
 });

@@ -48,26 +48,6 @@ test('a message reaches the controller as it was sent, and its acknowledgement t
   await controller.close();
 });
 
-test('the very same signed request joins the first while it waits, and is answered like it afterwards', async () => {
-  const controller = await server.controller(device);
-  const call = { atMs: Date.now() };
-  const repeated = another();
-  const answers = [send(repeated, call), send(repeated, call)];
-  const message = await controller.nextMessage();
-  controller.acknowledge(message.id);
-  const [first, second] = await Promise.all(answers);
-  const third = await send(repeated, call);
-  assert.equal(first?.status, 200, first?.text);
-  assert.deepEqual([second?.json.data, third.json.data], [first.json.data, first.json.data]);
-  const sent = another();
-  const other = send(sent);
-  const next = await controller.nextMessage();
-  assert.deepEqual(next.payload, sent.payload, 'nothing in between');
-  controller.acknowledge(next.id);
-  assert.equal((await other).status, 200);
-  await controller.close();
-});
-
 test('a sleeping device is woken for its message: one request, and what waking took', async () => {
   const module = await server.module('SLEEPING01');
   const sent = { ...another(), device_id: 'SLEEPING01', wake: true };
@@ -87,23 +67,6 @@ test('a sleeping device is woken for its message: one request, and what waking t
   assert.equal(outcome.json.data?.['status'], 'completed');
   await controller.close();
   await module.close();
-});
-
-test('a device that does not come in time is 50402, with the wakeup to ask about', async () => {
-  const module = await server.module('SLEEPING02');
-  const { status, json } = await send({ ...another(), device_id: 'SLEEPING02', wake: true, wait: 0 });
-  assert.deepEqual([status, json.code], [504, 50402]);
-  assert.match(JSON.stringify(json.data), /^\{"wakeup":\{"request_id":"[^"]+","status":"accepted",/);
-  await module.close();
-});
-
-test('a credential that may not wake sends no message that does, and is told what it lacks', async () => {
-  const { status, json } = await send(
-    { ...another(), wake: true },
-    { credential: server.credentials.sender },
-  );
-  assert.deepEqual([status, json.code], [403, 40301]);
-  assert.match(String(json['message']), /wakeup:write/);
 });
 
 test('nothing of a payload is in the log', () => {
