@@ -8,14 +8,13 @@ import { mediaMessageBytesMax } from '../../src/model/limits.ts';
 import type { ReservationRefusal } from '../../src/model/media/picture.ts';
 import type { MediaListener } from '../../src/media/legs/listener.ts';
 import { encodeFrameHeader } from '../../src/protocol/media/frame-header.ts';
-import { callMedia, callRoom } from '../support/call-scene.ts';
 import type { DrivenClock } from '../support/driven-clock.ts';
 import type { FakeLegService, FakeOpenLeg } from '../support/fake-leg-service.ts';
 import type { FakeJoinedLeg } from '../support/fake-relay.ts';
 import type { FakeTelemetry } from '../support/fakes.ts';
 import { until } from '../support/event-loop.ts';
 import { MediaListenerScene } from '../support/media-listener-scene.ts';
-import { bridgePath, downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
+import { downlinkPath, legUpgrade, type MediaPeer, plainRequest } from '../support/media-peer.ts';
 import type { PictureRequest } from '../support/picture-stream.ts';
 import { encodeFrame, opcodes, SignalPeer } from '../support/signal-peer.ts';
 
@@ -97,24 +96,6 @@ test('a frame in fragments is one frame', async () => {
   assert.ok(payloadOf(1000).equals(joined.frames[0]?.payload ?? Buffer.alloc(0)));
 });
 
-test('frames of a bridge that has no call go nowhere, and are no fault', async () => {
-  const bridge = await scene.connectBridge();
-  const opened = await service.leg();
-  for (let i = 0; i < 200; i++) bridge.send(Buffer.concat([header, payloadOf(160)]));
-  await bridge.ping();
-  assert.deepEqual([opened.signs.length, opened.goneTimes, relay.joined], [201, 0, []]);
-});
-
-test('a message whose header is wrong is a fault, and does not come to the relay', async () => {
-  const { peer, joined } = await carriedLeg();
-  peer.send(Buffer.from([3, ...header.subarray(1), 0xff]));
-  assert.deepEqual(await peer.nextMessage(), {
-    type: 'error',
-    message: 'the kind, byte 0, is 1 for video or 2 for audio',
-  });
-  assert.deepEqual(joined.frames, []);
-});
-
 test('what the relay sends is one message each, unfragmented, whatever its length', async () => {
   const raw = await scene.rawPeer(legUpgrade());
   await new SignalPeer(raw).readHead();
@@ -126,34 +107,6 @@ test('what the relay sends is one message each, unfragmented, whatever its lengt
     const wire = Buffer.concat([Buffer.from(head, 'hex'), header, payload]);
     assert.equal(await raw.read(wire.length), wire.toString('latin1'));
   }
-});
-
-test('a frame is said to be sent once, and never within the sending, be the leg gone', async () => {
-  const { peer, opened, joined } = await carriedLeg();
-  let sentTimes = 0;
-  const send = (): Promise<void> =>
-    new Promise((resolve) => {
-      const before = sentTimes;
-      joined.frameOutput.send(header, payloadOf(10), () => {
-        sentTimes += 1;
-        resolve();
-      });
-      assert.equal(sentTimes, before);
-    });
-  await send();
-  peer.socket.terminate();
-  await service.until(() => opened.goneTimes === 1);
-  assert.equal(joined.leftTimes, 1);
-  await send();
-  assert.equal(sentTimes, 2);
-});
-
-test('what is said of the call goes beside the frames, and key frames are asked for', async () => {
-  const { peer, opened, joined } = await carriedLeg('bridge');
-  joined.frameOutput.askKeyFrame();
-  opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
-  assert.equal(await peer.nextText(), '{"type":"key_frame_wanted"}');
-  assert.match((await peer.nextText()) ?? '', /"state":"ringing"/);
 });
 
 /** More than any kernel keeps for a peer that does not read. */
@@ -182,20 +135,6 @@ test('a leg that stands still for a while has its frames and its words when it r
   await peer.framesCome(framesBeyondBuffers);
   for (let words = 0; words < 1000; words++) assert.notEqual(await peer.nextText(), null);
   assert.ok(peer.frames.every((frame) => frame.length === mediaMessageBytesMax));
-});
-
-test('a slow reader whose pongs come late stays; one that reads nothing for two heartbeats is cut', async () => {
-  const { peer, opened, joined } = await carriedLeg();
-  peer.socket.pause();
-  for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
-    await new Promise<void>((sent) => joined.frameOutput.send(header, payloadOf(100), sent));
-    clock.advance(8000);
-    await new Promise((turned) => setImmediate(turned));
-  }
-  assert.equal(opened.goneTimes, 0);
-  clock.advance(8000);
-  await service.until(() => opened.goneTimes === 1);
-  assert.equal(joined.leftTimes, 1);
 });
 
 const jpegs = [
@@ -326,32 +265,11 @@ for (const [refusal, sentence] of refusals)
       assert.deepEqual([listener.legCount, service.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
     });
 
-test('a device that finds the last place taken when it is in is told so, and closed as media_full', async () => {
-  relay.joinRefusal = 'load';
-  const device = await scene.connect();
-  assert.match((await device.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
-  assert.equal(await device.closed, '4503 media_full');
-  assert.equal((await service.leg()).goneTimes, 1);
-  assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
-});
-
 test('a device without WebSocket that finds the last place taken is answered 503, and the server knows', async () => {
   relay.joinRefusal = 'load';
   const request = plainRequest(`GET ${downlinkPath}`, { Authorization: 'Bearer good-token' });
   assert.equal((await scene.ask(request)).status, '503 Service Unavailable');
   assert.equal((await service.leg()).goneTimes, 1);
-});
-
-test('a bridge that comes for a session which cannot be carried is closed as media_full', async () => {
-  relay.refusal = 'load';
-  const { sessionId } = service;
-  service.onOpening = (leg) =>
-    leg.notify({ kind: 'start', sessionId, room: callRoom, media: callMedia, request: null });
-  const bridge = await scene.connectBridge(`${bridgePath}?session=${sessionId}`);
-  assert.match((await bridge.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
-  assert.equal(await bridge.closed, '4503 media_full');
-  assert.equal((await service.leg()).goneTimes, 1);
-  assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
 });
 
 test('a reader of pictures who takes nothing of one for two heartbeats is cut; one who takes some stays', async () => {

@@ -1,6 +1,5 @@
 /** HTTP at the ops listener as bytes: however a request is cut, what RFC 9110 and 9112 ask of a server, and what is bounded. */
 import assert from 'node:assert/strict';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { after, before, test } from 'node:test';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
 import {
@@ -65,34 +64,6 @@ function headerOf({ head }: Answer, name: string): string | undefined {
 }
 
 const last = 'Connection: close';
-
-test('a request is read however its head is cut into segments', async () => {
-  const bytes = request('GET /livez', last);
-  for (let at = 1; at < bytes.length; at += 8) {
-    const cuts = Array.from({ length: 8 }, (_, i) => Math.min(at + i, bytes.length - 1));
-    const peers = await Promise.all(cuts.map(() => connect()));
-    peers.forEach((peer, i) => peer.send(bytes.slice(0, cuts[i])));
-    await settle();
-    peers.forEach((peer, i) => peer.send(bytes.slice(cuts[i])));
-    for (const [i, peer] of peers.entries())
-      assert.equal((await answersOf(peer))[0]?.status, 200, `cut at ${cuts[i]}`);
-  }
-});
-
-test('a request is read one byte at a time', async () => {
-  const peer = await connect();
-  for (const byte of request('GET /readyz', last)) {
-    peer.send(byte);
-    await new Promise((turned) => setImmediate(turned));
-  }
-  assert.equal((await answersOf(peer))[0]?.status, 200);
-});
-
-test('names of headers and the scheme of a token are read in any case', async () => {
-  const bearer = authorization.replace('Authorization: Bearer', 'authorization: BEARER');
-  const answer = await ask(request('GET /v1/registry/counts', bearer, 'connection: close'));
-  assert.equal(answer.status, 200, answer.body);
-});
 
 test('a target in absolute form is served, and its authority takes the place of Host', async () => {
   const counts = '/v1/registry/counts';
@@ -194,30 +165,6 @@ test('requests that wait for their answers are bounded: the answer to the last e
   );
 });
 
-test('a flood of requests is parsed no further than the limit, and its connection is closed', async () => {
-  const progress: unknown[] = [];
-  const count = (): void => void progress.push(null);
-  subscribe('http.server.request.start', count);
-  const flood = await connect();
-  flood.send('GET /livez HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(20_000));
-  await flood.gone;
-  unsubscribe('http.server.request.start', count);
-  flood.socket.destroy();
-  assert.ok(progress.length > opsRequestsWaitingMax, 'requests are counted');
-  assert.ok(progress.length < 200, `${progress.length} requests were parsed`);
-});
-
-test('one connection serves any number of requests that follow the answers', async () => {
-  const peer = await connect();
-  const bytes = request('GET /livez');
-  for (let asked = 0; asked < 5 * opsRequestsWaitingMax; asked++) {
-    peer.send(bytes);
-    assert.match(await peer.read(12), /^HTTP\/1\.1 200/);
-    while (!(await peer.read(1)).endsWith('}'));
-  }
-  peer.socket.destroy();
-});
-
 test('a body that is not whole in time ends its connection, also behind an answered request', async () => {
   const halfLogin = `${request('POST /console/login', json, 'Content-Length: 100')}{`;
   const [first, second] = [await connect(), await connect()];
@@ -246,15 +193,6 @@ test('an upload of an operator has the time that it needs', async () => {
 test('a refusal of a body that is not read ends the connection', async () => {
   const answer = await ask(request('POST /v1/nowhere', authorization, json, 'Content-Length: 1000000'));
   assert.deepEqual([answer.status, headerOf(answer, 'Connection')], [404, 'close']);
-});
-
-test('a file of the console that the browser has is not sent again', async () => {
-  const etag = headerOf(await ask(request('GET /console', last)), 'ETag') ?? assert.fail();
-  for (const known of [etag, `W/${etag}`]) {
-    const again = await ask(request('GET /console', `If-None-Match: ${known}`, last));
-    assert.deepEqual([again.status, again.body, headerOf(again, 'ETag')], [304, '', etag]);
-  }
-  assert.equal((await ask(request('GET /console', 'If-None-Match: "other"', last))).status, 200);
 });
 
 test('a connection that has shown a token is kept when silent ones fill the listener', async (t) => {

@@ -261,23 +261,6 @@ test('a route gets the query and the parsed body, and its status and body are th
   assert.equal((await ask('/v1/echo', { method: 'POST', headers: { authorization } })).text, '{"got":null}');
 });
 
-test('a HEAD is answered without a body, and leaves the connection in order', async () => {
-  const socket = connect(port, '127.0.0.1');
-  const head = (path: string): string => `HEAD ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
-  socket.write(head('/livez') + head('/v1/echo'));
-  let text = '';
-  while (text.split('HTTP/1.1 ').length < 3) text += String((await once(socket, 'data'))[0]);
-  socket.destroy();
-  assert.deepEqual(text.match(/HTTP\/1\.1 \d{3}/g), ['HTTP/1.1 200', 'HTTP/1.1 401']);
-  assert.equal(text.includes('{'), false);
-});
-
-test('a known path with another method is 405 with Allow', async () => {
-  const answer = await ask('/v1/echo', { method: 'DELETE', headers: { authorization } });
-  assert.equal(answer.status, 405);
-  assert.equal(answer.headers.allow, 'POST, GET, HEAD');
-});
-
 test('a page needs no token, though a known host and an own origin', async () => {
   const answer = await ask('/page');
   assert.deepEqual([answer.status, answer.text], [200, '<p>page']);

@@ -108,37 +108,3 @@ test('a retry comes after a restart too, from the copy in the store', async (t) 
   await delivery.counted('delivered', 2);
   assert.equal(receiver.received.length, 3);
 });
-
-test('an endpoint that hangs delays nobody else', async (t) => {
-  const hanging = await WebhookReceiver.start(t);
-  hanging.answer(() => undefined);
-  const healthy = await WebhookReceiver.start(t);
-  const delivery = new Delivery(t, [hanging.url, healthy.url]);
-  delivery.happen(...Array.from({ length: 500 }, (_, i) => `device-${i}`));
-  await delivery.counted('delivered', 500);
-  assert.equal(healthy.received.length, 500);
-  assert.equal(delivery.telemetry.count('webhook failed'), 0);
-  assert.ok(hanging.connections <= 32);
-  delivery.clock.advance(15 * seconds);
-  await delivery.counted('failed', 32);
-});
-
-test('redirects, broken answers and huge ones are what the attempt says they are', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answerInTurn(
-    status(302, { location: 'http://127.0.0.1:1/' }),
-    (response) =>
-      void response.writeHead(200, { 'content-length': '9' }).write('x', () => response.destroy()),
-    (response) => void response.writeHead(200).end(Buffer.alloc(1024 * 1024)),
-    ok,
-  );
-  const delivery = new Delivery(t, [receiver.url]);
-  delivery.happen('device');
-  await delivery.counted('failed', 1);
-  delivery.clock.advance(5 * seconds);
-  await delivery.counted('failed', 2);
-  delivery.clock.advance(30 * seconds);
-  await delivery.counted('delivered', 1);
-  delivery.happen('device');
-  await delivery.counted('delivered', 2);
-});

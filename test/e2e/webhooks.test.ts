@@ -9,13 +9,12 @@ import { Webhooks, type WebhooksDeps } from '../../src/server/bootstrap/webhook-
 import { openStore, type Store } from '../../src/storage/lmdb/open-store.ts';
 import { RegistryStore } from '../../src/storage/registry/registry-store.ts';
 import { RegistryWriter } from '../../src/storage/registry/registry-write.ts';
-import { LmdbDeliveryStore, WebhookTables } from '../../src/storage/webhooks/lmdb-delivery-store.ts';
 import { askRoute } from '../support/ask-route.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { closedAfter, temporaryStore, type Ending } from '../support/temporary-store.ts';
 import { draftOf, openJournal, type TestJournal } from '../support/test-journal.ts';
-import { ok, receiverSecret, status, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
+import { receiverSecret, WebhookReceiver, type Received } from '../support/webhook-receiver.ts';
 
 const appId = '2818153' as ApplicationId;
 /** Beside it is the thread's module. */
@@ -149,15 +148,6 @@ test('a thread that dies is started again, and loses nothing', async (t) => {
   assert.equal(workers.length, 2);
 });
 
-test('a thread is ready once it has committed where its webhooks begin', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  const context = await WebhooksScene.start(t, receiver.url);
-  const tables = new WebhookTables(context.store.directory, 'read-only');
-  t.after(() => tables.environment.close());
-  const cursors = Array.from(new LmdbDeliveryStore(tables).hooks().values(), ({ cursor }) => cursor);
-  assert.deepEqual(cursors, [context.events.head]);
-});
-
 test('a webhook that is added while the server runs is told of what happens from then on', async (t) => {
   const receiver = await WebhookReceiver.start(t);
   const other = await WebhookReceiver.start(t);
@@ -168,67 +158,4 @@ test('a webhook that is added while the server runs is told of what happens from
   context.webhooks.registryChanged();
   context.happen(2);
   assert.deepEqual(seqsOf(await other.until(1)), [2]);
-});
-
-test('the first webhook of a running server is told of what happens from then on', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  const context = await WebhooksScene.start(t, null);
-  context.happen(1);
-  await context.journal.allCommitted();
-  await context.register(receiver.url);
-  context.webhooks.registryChanged();
-  context.happen(2);
-  assert.deepEqual(seqsOf(await receiver.until(1)), [2]);
-});
-
-test('a receiver that answers 410 is told no more until it is enabled', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answerInTurn(status(410), ok);
-  const context = await WebhooksScene.start(t, receiver.url);
-  context.happen(1);
-  await receiver.until(1);
-  while ((await context.listed())['state'] !== 'off');
-  context.happen(2, 'another');
-  await context.journal.allCommitted();
-  const later = await context.restart(t);
-  assert.equal((await later.listed())['state'], 'off');
-  assert.equal(receiver.received.length, 1);
-  const { status: code } = await later.ask('POST', '/v1/webhook/enable', { url: receiver.url });
-  assert.equal(code, 200);
-  assert.deepEqual((await receiver.until(2))[1]?.event?.['device_id'], 'another');
-});
-
-test('an operator can test a webhook', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  receiver.answerInTurn(ok, status(500));
-  const context = await WebhooksScene.start(t, receiver.url);
-  const first = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
-  assert.deepEqual([first.status, (first.body as { delivered: boolean }).delivered], [200, true]);
-  assert.equal(receiver.received[0]?.event?.['type'], 'webhook.test');
-  const second = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
-  assert.equal((second.body as { reason: string }).reason, 'answered 500');
-  const unknown = await context.ask('POST', '/v1/webhook/test', { url: 'http://127.0.0.1:1/' });
-  assert.equal(unknown.status, 404);
-});
-
-test('without the setting a local receiver is not sent to', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  const context = await WebhooksScene.start(t, receiver.url, (task) =>
-    startModuleWorker('webhook-worker', workerRoom, { ...task, allowLocal: false }),
-  );
-  const { body } = await context.ask('POST', '/v1/webhook/test', { url: receiver.url });
-  assert.match(
-    (body as { reason: string }).reason,
-    /127\.0\.0\.1 is a special address.*webhooks\.allow_local/,
-  );
-  assert.equal(receiver.connections, 0);
-});
-
-test('a store that is not there is a failed start', async (t) => {
-  const receiver = await WebhookReceiver.start(t);
-  const context = new WebhooksScene(temporaryStore(t), (task) =>
-    startModuleWorker('webhook-worker', workerRoom, { ...task, directory: '/nowhere' }),
-  );
-  await assert.rejects(context.webhooks.start());
-  assert.equal(receiver.connections, 0);
 });
