@@ -73,7 +73,6 @@ export const suites: Readonly<Record<string, Suite>> = {
       'e2e/sleep-sockets.test.ts',
       'e2e/signal-gateway.test.ts',
       'e2e/wakeup.test.ts',
-      'e2e/durability.test.ts',
       'e2e/upgrade.test.ts',
       'e2e/media-path.test.ts',
       'e2e/webrtc-peer.test.ts',

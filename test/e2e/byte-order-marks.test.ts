@@ -1,7 +1,6 @@
 /** Files that an editor has begun with a byte order mark, as editors on Windows do: a server reads them like others. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { certificateShown, noOpenssl, TestCertificate } from '../support/test-certificate.ts';
@@ -42,13 +41,3 @@ test(
     assert.deepEqual(left, [], 'no copy of a key is left behind');
   },
 );
-
-test('the file of token keys may begin with a byte order mark', async (t) => {
-  const first = await startTestServer();
-  t.after(() => first.stop());
-  await first.halt();
-  addMark(join(first.dataDirectory, 'token-keys.json'));
-  const second = await startTestServer({ dataDirectory: first.dataDirectory });
-  t.after(() => second.halt());
-  assert.equal((await second.api.connectivity('TESTDEVICE01')).status, 200);
-});

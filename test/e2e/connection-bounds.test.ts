@@ -5,11 +5,10 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { afterEach, test } from 'node:test';
-import { ApiClient } from '../support/api-client.ts';
 import { metricsOf } from '../support/driven-server.ts';
 import { silentConnection } from '../support/floods.ts';
 import { newTestSite } from '../support/test-site.ts';
-import { startTestServer, testCredentials, type TestServer } from '../support/test-server.ts';
+import { startTestServer } from '../support/test-server.ts';
 
 const hostile = '127.0.3.1';
 const endings: (() => unknown)[] = [];
@@ -17,12 +16,6 @@ const endings: (() => unknown)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
-
-async function start(overrides: readonly string[]): Promise<TestServer> {
-  const server = await startTestServer({ overrides });
-  endings.push(() => server.stop());
-  return server;
-}
 
 /** Those of them that the server keeps; each is settled when it is closed or another request is answered behind it. */
 async function silent(
@@ -42,8 +35,10 @@ async function silent(
   return open.filter((socket) => !socket.destroyed && socket.readable);
 }
 
-test('a full API closes silent connections for newcomers, and answers the proved, the operators and the devices', async () => {
-  const server = await start(['api.connections_max=20', 'api.connections_per_address_max=0']);
+test('a full API closes silent connections for newcomers, and answers the proved, the operators and the devices', async (t) => {
+  const overrides = ['api.connections_max=20', 'api.connections_per_address_max=0'];
+  const server = await startTestServer({ overrides });
+  t.after(() => server.stop());
   assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
   const kept = await silent(60, server.ports.api, hostile, () => server.api.connectivity('TESTDEVICE01'));
   assert.equal(kept.length, 17, 'an eighth of the places is reserved');
@@ -52,30 +47,6 @@ test('a full API closes silent connections for newcomers, and answers the proved
   const metrics = await metricsOf(server);
   assert.match(metrics, /^reveille_connections\{listener="api"\} 18$/m);
   await module.close();
-});
-
-test('one address does not fill the API for the others', async () => {
-  const server = await start(['api.connections_max=40', 'api.connections_per_address_max=5']);
-  assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
-  const kept = await silent(100, server.ports.api, hostile, () => server.api.connectivity('TESTDEVICE01'));
-  assert.ok(kept.length <= 25, `${kept.length} of one address`);
-  const another = new ApiClient(server.ports.api, testCredentials.all);
-  endings.push(() => another.close());
-  assert.equal((await another.connectivity('TESTDEVICE01')).json.code, 0);
-});
-
-test('a full operators listener leaves the API as it is', async () => {
-  const server = await start(['ops.connections_max=8']);
-  await silent(30, server.ports.ops, hostile, () => server.api.connectivity('TESTDEVICE01'));
-  assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
-});
-
-test('silent connections of one address leave the media listener open to others', async () => {
-  const server = await start(['media.handshakes_max=30', 'media.handshakes_per_address_max=10']);
-  const ask = (): Promise<Response> => fetch(`http://127.0.0.1:${server.ports.media}/media/v1/device`);
-  const kept = await silent(50, server.ports.media, hostile, ask);
-  assert.ok(kept.length <= 10, `${kept.length} of one address`);
-  assert.equal((await ask()).status, 426);
 });
 
 test('idle connections beyond the limit of open files leave the probes, the devices and who is there served', async (t) => {

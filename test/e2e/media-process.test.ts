@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { connect as connectTls } from 'node:tls';
 import { pathToFileURL } from 'node:url';
 import { BridgeLeg, DeviceLeg } from '../../src/tools/simulator/media-leg.ts';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
@@ -16,9 +15,8 @@ import { legUpgrade, readHead } from '../support/media-peer.ts';
 import { openLegs, openMediaScene, showFrame, type MediaScene } from '../support/media-process-scene.ts';
 import { processGone } from '../support/process-life.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { mediaChild, startServerProcess, type ServerProcess, withMedia } from '../support/server-process.ts';
+import { mediaChild, startServerProcess, withMedia } from '../support/server-process.ts';
 import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
-import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
 
 const draining = { code: 4503, reason: 'draining' };
@@ -131,33 +129,6 @@ test('a spare media process that dies is replaced', async (t) => {
   await server.command.logged('a spare media process waits', 2);
   assert.equal(await server.command.stop('SIGTERM'), 0);
 });
-
-test('SIGHUP serves the new certificate of the media listener', { skip: noOpenssl }, async (t) => {
-  const certificate = new TestCertificate(temporaryDirectory(t));
-  certificate.use('first');
-  const { certFile, keyFile } = certificate;
-  const { server } = await openMediaScene(t, [
-    `media.tls_cert_file=${certFile}`,
-    `media.tls_key_file=${keyFile}`,
-  ]);
-  assert.equal(await certificateShown(server), 'first');
-  certificate.use('second');
-  process.kill(server.command.pid ?? 0, 'SIGHUP');
-  while ((await certificateShown(server)) !== 'second');
-  certificate.spoil();
-  process.kill(server.command.pid ?? 0, 'SIGHUP');
-  await server.command.logged('certificate not reloaded; the one in force stays');
-  assert.equal(await certificateShown(server), 'second');
-  assert.equal(await server.command.stop('SIGTERM'), 0);
-});
-
-async function certificateShown({ ports }: ServerProcess): Promise<string> {
-  const socket = connectTls({ host: '127.0.0.1', port: ports.media, rejectUnauthorized: false });
-  await new Promise((secured, failed) => socket.once('secureConnect', secured).once('error', failed));
-  const { CN } = socket.getPeerCertificate().subject;
-  socket.destroy();
-  return CN;
-}
 
 /** For whoever loads packages in a process: node-av is not there. */
 function withoutDecoders(directory: string): NodeJS.ProcessEnv {

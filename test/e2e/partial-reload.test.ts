@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { after, before, test } from 'node:test';
 import type { AuditLine } from '../../src/model/audit.ts';
 import { linesInFile } from '../support/audit-scene.ts';
 import { metric, metricsOf } from '../support/driven-server.ts';
@@ -15,38 +15,25 @@ const skip = noOpenssl;
 const listeners = ['api', 'sleep', 'signal', 'media'] as const;
 type Listener = (typeof listeners)[number];
 
-class Scene {
-  readonly server: TestServer;
-  readonly certificates: Readonly<Record<Listener, TestCertificate>>;
+const certificates = Object.fromEntries(
+  listeners.map((name) => [name, new TestCertificate(temporaryDirectory({ after }))]),
+) as Readonly<Record<Listener, TestCertificate>>;
 
-  constructor(server: TestServer, certificates: Scene['certificates']) {
-    this.server = server;
-    this.certificates = certificates;
-  }
+let server: TestServer;
+before(async () => {
+  if (skip === false) for (const name of listeners) certificates[name].use('first');
+  const overrides = skip === false ? listeners.flatMap((name) => certificates[name].overrides(name)) : [];
+  server = await startTestServer({ overrides, media: 'child' });
+});
+after(() => server.stop());
 
-  /** The audit line of one reload, and the log lines of it. */
-  async reload(): Promise<{ line: AuditLine; logged: TestServer['log']['lines'] }> {
-    const before = this.server.log.lines.length;
-    await this.server.server.reload();
-    const line = linesInFile(this.server.dataDirectory).at(-1);
-    assert.equal(line?.action, 'settings.reload');
-    return { line, logged: this.server.log.lines.slice(before) };
-  }
-}
-
-async function startScene(t: TestContext): Promise<Scene> {
-  const made = listeners.map((name) => {
-    const certificate = new TestCertificate(temporaryDirectory(t));
-    certificate.use('first');
-    return [name, certificate] as const;
-  });
-  const overrides = made.flatMap(([name, { certFile, keyFile }]) => [
-    `${name}.tls_cert_file=${certFile}`,
-    `${name}.tls_key_file=${keyFile}`,
-  ]);
-  const server = await startTestServer({ overrides, media: 'child' });
-  t.after(() => server.stop());
-  return new Scene(server, Object.fromEntries(made) as unknown as Scene['certificates']);
+/** The audit line of one reload, and the log lines of it. */
+async function reload(): Promise<{ line: AuditLine; logged: TestServer['log']['lines'] }> {
+  const before = server.log.lines.length;
+  await server.server.reload();
+  const line = linesInFile(server.dataDirectory).at(-1);
+  assert.equal(line?.action, 'settings.reload');
+  return { line, logged: server.log.lines.slice(before) };
 }
 
 const wrongFiles: Readonly<Record<string, (certificate: TestCertificate) => void>> = {
@@ -58,15 +45,13 @@ for (const bad of listeners)
   test(
     `a reload with a bad certificate of ${bad} replaces the others, and is audited as failed`,
     { skip },
-    async (t) => {
-      const scene = await startScene(t);
-      const { server, certificates } = scene;
+    async () => {
       for (const [wrong, spoil] of Object.entries(wrongFiles)) {
         for (const name of listeners) certificates[name].use('first');
-        assert.equal((await scene.reload()).line.result, 'ok');
+        assert.equal((await reload()).line.result, 'ok');
         for (const name of listeners) certificates[name].use('second');
         spoil(certificates[bad]);
-        const { line, logged } = await scene.reload();
+        const { line, logged } = await reload();
         assert.equal(line.result, 'failed', wrong);
         assert.match(line.reason ?? '', new RegExp(`^${bad} certificate: .+`));
         assert.doesNotMatch(line.reason ?? '', /;/, 'one part has failed');
@@ -92,27 +77,21 @@ for (const bad of listeners)
     },
   );
 
-test('a reload names each part that failed: the registry file, the tokens and the keys', async (t) => {
-  const server = await startTestServer();
-  t.after(() => server.stop());
-  const { dataDirectory } = server;
-  await server.server.reload();
-  assert.equal(linesInFile(dataDirectory).at(-1)?.result, 'ok');
-  assert.ok(server.log.lines.some(({ message }) => message === 'reloaded'));
-  for (const file of ['registry.json', 'ops-tokens.json', 'token-keys.json'])
-    writeFileSync(join(dataDirectory, file), '{');
-  await server.server.reload();
-  const line = linesInFile(dataDirectory).at(-1);
-  assert.equal(line?.result, 'failed');
-  assert.match(line.reason ?? '', /registry\.json.*; operators' tokens: .*; keys of call tokens: /);
-});
-
-test('a reload whose registry file alone is good has its counts in the audit line', async (t) => {
-  const server = await startTestServer();
-  t.after(() => server.stop());
-  writeFileSync(join(server.dataDirectory, 'token-keys.json'), '{');
-  await server.server.reload();
-  const line = linesInFile(server.dataDirectory).at(-1);
-  assert.equal(line?.result, 'failed');
+test('a reload names each part that failed, and has the counts of a registry file that is good', async () => {
+  const spoil = (...files: readonly string[]): void => {
+    for (const file of files) writeFileSync(join(server.dataDirectory, file), '{');
+  };
+  for (const name of listeners) if (skip === false) certificates[name].use('first');
+  const whole = await reload();
+  assert.equal(whole.line.result, 'ok');
+  assert.ok(whole.logged.some(({ message }) => message === 'reloaded'));
+  spoil('token-keys.json');
+  const { line } = await reload();
+  assert.equal(line.result, 'failed');
   assert.ok(line.ids.counts !== undefined);
+  spoil('registry.json', 'ops-tokens.json');
+  assert.match(
+    (await reload()).line.reason ?? '',
+    /registry\.json.*; operators' tokens: .*; keys of call tokens: /,
+  );
 });

@@ -11,8 +11,6 @@ import { EventReader } from '../support/event-reader.ts';
 import { serveArguments } from '../support/server-process.ts';
 import type { SiteServer } from '../support/site-server.ts';
 import { newTestSite, startTestSite } from '../support/test-site.ts';
-import { temporaryDirectory } from '../support/temporary-store.ts';
-import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
 const deviceIds = ['TESTDEVICE01', 'SLEEPING01', 'SLEEPING02'];
 
@@ -234,33 +232,6 @@ test('a second signal ends a draining server at once', async (t) => {
   assert.equal(await draining, code);
   assert.notEqual(code, 0);
 });
-
-test(
-  'SIGHUP: controllers who come meet the new certificate, those who are here live on, and a spoilt one changes nothing',
-  { skip: noOpenssl },
-  async (t) => {
-    const tls = new TestCertificate(temporaryDirectory(t));
-    tls.use('first');
-    const site = await startTestSite(t, ...tls.overrides('signal'));
-    const connect = (deviceId: string, trusted: string): Promise<SignalController> =>
-      site.controller(deviceId, { tls: { ca: tls.certificateOf(trusted) } });
-    const older = await connect('SLEEPING01', 'first');
-    tls.use('second');
-    const { command } = site.server;
-    process.kill(command.pid ?? 0, 'SIGHUP');
-    // The last thing that a reload does.
-    await command.line((line) => line.includes('"msg":"token keys read again"'));
-    const newer = await connect('SLEEPING02', 'second');
-    await assert.rejects(connect('TESTDEVICE01', 'first'));
-    tls.spoil();
-    process.kill(command.pid ?? 0, 'SIGHUP');
-    await command.line((line) => line.includes('certificate not reloaded'));
-    const last = await connect('TESTDEVICE01', 'second');
-    assert.equal(await isOnline(site.api, 'SLEEPING01'), true);
-    assert.equal(await site.stop(), 0);
-    for (const { closed } of [older, newer, last]) assert.equal((await closed).code, 4503);
-  },
-);
 
 test('SIGTERM under a storm of logins: nobody is welcomed without a trace, and the process ends with 0', async (t) => {
   const rate = 'limits.device_logins_per_second=1000';

@@ -103,3 +103,21 @@ test('connectivity tells login, heartbeat and end of the sleep connection, and s
     ended = await sleepOf();
   assert.ok(Number(ended['last_offline_at']) >= startS);
 });
+
+test('while stopping, wakeups are 503 with Retry-After, queries go on, and connections are closed behind them', async () => {
+  const server = await startTestServer({ overrides: ['sleep.drain_per_second=5'] });
+  const modules = [
+    await server.module('SLEEPING01'),
+    await server.module('SLEEPING02'),
+    await server.module('TESTDEVICE01'),
+  ];
+  const stopping = server.server.stop();
+  const wake = await server.api.wake({ device_id: 'TESTDEVICE01' });
+  assert.deepEqual([wake.status, wake.json.code, wake.headers['retry-after']], [503, 50301, '1']);
+  assert.equal(wake.headers.connection, 'close');
+  assert.equal((await server.api.connectivity('TESTDEVICE01')).json.code, 0);
+  const ready = await fetch(`http://127.0.0.1:${server.ports.ops}/readyz`);
+  assert.deepEqual([ready.status, await ready.json()], [503, { ready: false, reasons: ['draining'] }]);
+  await stopping;
+  await Promise.all(modules.map(({ closed }) => closed));
+});

@@ -22,7 +22,7 @@ type CallFact = { readonly ms: number; readonly wallMs: number } & (
 type Issued = Extract<CallFact, { readonly what: 'issued' }>;
 
 /** Names and values as in a session's record, but for the orders. */
-export interface ExpectedSession {
+interface ExpectedSession {
   readonly state: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
@@ -35,7 +35,7 @@ export interface ExpectedSession {
   readonly key: string;
 }
 
-export class NaiveCall {
+class NaiveCall {
   readonly facts: CallFact[] = [];
   /** Why it has ended; null: it lives. */
   over: string | null = null;

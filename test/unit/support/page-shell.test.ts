@@ -25,24 +25,6 @@ test('a block fails with any of its commands, also within a pipe, and with a var
   await assert.rejects(follow(t, sh('echo "$NOBODY_SET_IT"')), /NOBODY_SET_IT: unbound variable/);
 });
 
-test('packages that are installed are not installed again, and npm does the rest', async (t) => {
-  const [printed = ''] = await follow(t, sh('npm ci && npm --version', 'installed'));
-  assert.match(printed, /^\d+\.\d+/m);
-});
-
-test('the next block has the folder and what was exported', async (t) => {
-  const printed = await follow(
-    t,
-    sh('mkdir inner; cd inner; export WORD="two words"') + sh('echo "$WORD" "${PWD##*/}"'),
-  );
-  assert.equal(printed[1], 'two words inner\n');
-});
-
-test('a block goes on beside the next ones once it has printed what was waited for', async (t) => {
-  const waiting = sh('mkfifo pipe; echo ready; cat pipe', 'until ready');
-  assert.equal((await follow(t, waiting + sh('echo hello >pipe; echo written'))).at(-1), 'written\n');
-});
-
 test('a block that ends without what was waited for fails, and so does one that goes on and fails', async (t) => {
   await assert.rejects(
     follow(t, sh('echo steady', 'until ready')),
@@ -54,15 +36,6 @@ test('a block that ends without what was waited for fails, and so does one that 
     follow(t, failing + untilItEnds + sh('true', 'stop')),
     /it went on and failed:\nready\n\nbroken/,
   );
-});
-
-test('what goes on is ended where the page says so', async (t) => {
-  const page = sh('echo $$ >pid; echo ready; exec cat <(exec tail -f /dev/null)', 'until ready');
-  const [, printed] = await follow(
-    t,
-    page + sh('kill -0 "$(cat pid)" 2>/dev/null && echo there || echo gone', 'stop'),
-  );
-  assert.equal(printed, 'gone\n');
 });
 
 test("a reader's copying is a variable; what was never printed fails", async (t) => {
