@@ -5,13 +5,38 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { moduleBeside } from '../../src/lib/module-worker.ts';
 import { checkout, readFromRoot } from '../support/checkout.ts';
 import { toolPath } from '../support/debian-tools.ts';
 import { documentPages, isShell, readBlocks, skipReason } from '../support/document-blocks.ts';
 import { PageShell } from '../support/page-shell.ts';
-import { enterPrivateNetwork, hasPrivateNetworks } from '../support/private-network.ts';
 import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
+
+const loopbackUp = [
+  'unshare',
+  '--net',
+  '--map-root-user',
+  'sh',
+  '-c',
+  'ip link set lo up && echo up && exec cat',
+];
+
+/** Whether this machine lets its users have one. Without, whoever finds a port taken says so. */
+const hasPrivateNetworks =
+  spawnSync('sh', ['-c', `${loopbackUp.slice(0, 3).join(' ')} ip link set lo up`], {
+    env: { PATH: toolPath },
+  }).status === 0;
+
+/** The command that runs the one after it there. It lasts until the test ends, or this process does. */
+async function enterPrivateNetwork(t: Ending): Promise<readonly string[]> {
+  const [program = '', ...args] = loopbackUp;
+  const holder = spawn(program, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  t.after(() => void holder.stdin.end());
+  await once(holder.stdout, 'data');
+  return ['nsenter', `--target=${holder.pid}`, '--user', '--net', '--preserve-credentials'];
+}
 
 const root = fileURLToPath(checkout);
 /** Compiled as in the package, whose command is `reveille`. */

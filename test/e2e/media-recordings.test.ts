@@ -4,7 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { closeSync, openSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+  readdirSync,
+  statSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { OpsClient } from '../../src/cli/admin/ops-client.ts';
 import { findOpsToken } from '../../src/gateways/ops/ops-token.ts';
@@ -20,7 +29,48 @@ import { PictureStream } from '../support/picture-stream.ts';
 import { mediaChild } from '../support/server-process.ts';
 import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { testBridgeKeys } from '../support/test-server.ts';
-import { filesIn, filesOpenToWrite, filesWith, storageBytes } from '../support/written-files.ts';
+
+const accessMode = 0o3;
+
+/** Of regular files that the process has open to write to, removed ones among them: paths by which they can be read. */
+function filesOpenToWrite(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`)
+    .filter((descriptor) => isWritten(pid, descriptor))
+    .map((descriptor) => `/proc/${pid}/fd/${descriptor}`);
+}
+
+function isWritten(pid: number, descriptor: string): boolean {
+  try {
+    const flags = /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8'))?.[1];
+    const isWritable = (Number.parseInt(flags ?? '', 8) & accessMode) !== 0;
+    return isWritable && statSync(`/proc/${pid}/fd/${descriptor}`).isFile();
+  } catch {
+    // Closed meanwhile.
+    return false;
+  }
+}
+
+/** Regular files of the folder and of those in it. */
+function filesIn(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}
+
+/** Those of the files that any of the marks is in. */
+function filesWith(files: readonly string[], marks: readonly Buffer[]): string[] {
+  return files.filter((file) => {
+    const content = readFileSync(file);
+    return marks.some((mark) => content.includes(mark));
+  });
+}
+
+/** Bytes that the process has written to storage. */
+function storageBytes(pid: number): number {
+  const bytes = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1];
+  if (bytes === undefined) throw new Error('/proc tells no bytes written');
+  return Number(bytes);
+}
 
 const size = { width: 320, height: 240 };
 const frames = 20;

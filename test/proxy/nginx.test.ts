@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { connect, type Socket } from 'node:net';
+import { connect, type Socket, createServer, type AddressInfo } from 'node:net';
 import { connect as connectByTls } from 'node:tls';
 import { after, test } from 'node:test';
 import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
@@ -14,11 +14,49 @@ import { MediaPeer } from '../support/media-peer.ts';
 import { PictureStream } from '../support/picture-stream.ts';
 import { planarFrame } from '../support/coded-frames.ts';
 import { startHaproxy, startNginx } from '../support/proxies.ts';
-import { lastFirst, temporaryDirectory } from '../support/temporary-store.ts';
+import { lastFirst, temporaryDirectory, type Ending } from '../support/temporary-store.ts';
 import { TestCertificate } from '../support/test-certificate.ts';
 import { startTestServer, testCredentials } from '../support/test-server.ts';
 import { developmentKey, placeWireCall, videoFormats, wireFrame } from '../support/wire-call.ts';
-import { WireTap } from '../support/wire-tap.ts';
+
+class WireTap {
+  readonly port: number;
+  readonly #chunks: Buffer[];
+
+  private constructor(port: number, chunks: Buffer[]) {
+    this.port = port;
+    this.#chunks = chunks;
+  }
+
+  static async open(t: Ending, to: number): Promise<WireTap> {
+    const chunks: Buffer[] = [];
+    const sockets = new Set<Socket>();
+    const server = createServer((caller) => {
+      const callee = connect({ host: '127.0.0.1', port: to });
+      for (const [socket, other] of [
+        [caller, callee],
+        [callee, caller],
+      ] as const) {
+        sockets.add(socket);
+        socket.on('error', () => other.destroy()).on('close', () => other.destroy());
+      }
+      caller.on('data', (chunk: Buffer) => chunks.push(chunk));
+      caller.pipe(callee).pipe(caller);
+    });
+    server.listen({ host: '127.0.0.1', port: 0 });
+    await once(server, 'listening');
+    t.after(() => {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    });
+    return new WireTap((server.address() as AddressInfo).port, chunks);
+  }
+
+  /** What has been sent since this was last asked. */
+  take(): Buffer {
+    return Buffer.concat(this.#chunks.splice(0));
+  }
+}
 
 const certificate = new TestCertificate(temporaryDirectory({ after }));
 certificate.use('nginx');

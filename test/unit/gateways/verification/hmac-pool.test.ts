@@ -1,20 +1,30 @@
 import { afterEach, beforeEach, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { VerifierUnavailable } from '../../../../src/core/ports/signature-verifier.ts';
+import {
+  VerifierUnavailable,
+  type SignatureVerifier,
+} from '../../../../src/core/ports/signature-verifier.ts';
 import {
   verifySignature,
   type SignatureJob,
   type SignatureVerdict,
 } from '../../../../src/protocol/tgv1/signature.ts';
-import { verdictOf } from '../../../support/verdict.ts';
 import {
   HmacPool,
   type HmacPoolOptions,
   inlineVerifier,
 } from '../../../../src/gateways/verification/hmac-pool.ts';
+import { moduleBeside } from '../../../../src/lib/module-worker.ts';
 import { Gate, gateFailsVariable } from '../../../support/gate.ts';
 import { distinctJobs, jobOf, signed } from '../../../support/signed-requests.ts';
-import { moduleBeside } from '../../../../src/lib/module-worker.ts';
+
+/** Rejects with what the verifier throws. */
+function verdictOf(verifier: SignatureVerifier, job: SignatureJob): Promise<SignatureVerdict> {
+  return new Promise((resolve) => {
+    const verdict = verifier.verify(job, resolve);
+    if (verdict !== 'later') resolve(verdict);
+  });
+}
 
 const jobs = distinctJobs(64);
 const gatedWorker = moduleBeside('../../../support/gated-worker', import.meta.url);
