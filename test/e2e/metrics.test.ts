@@ -23,7 +23,7 @@ test('what a server has one of is in its metrics', async () => {
     ['process_open_fds', 5],
   ] as const)
     assert.ok((metric(text, name) ?? 0) >= least, `${name}: ${metric(text, name)}`);
-  assert.equal(metric(text, 'reveille_registry_entries{kind="device"}'), 9);
+  assert.equal(metric(text, 'reveille_registry_entries{kind="device"}'), 8);
   assert.equal(metric(text, 'reveille_registry_entries{kind="application"}'), 2);
   assert.equal(metric(text, 'reveille_webhook_backlog_events{state="behind"}'), 0);
   assert.equal(metric(text, 'reveille_webhook_oldest_event_seconds'), 0);

@@ -101,7 +101,7 @@ export class FakeSignalSessions
   extends FakeSessions<SignalLogin, SignalConnection, SignalEndReason>
   implements SignalSessions
 {
-  readonly reports: { readonly ticket: SessionTicket; readonly report: WakeReport }[] = [];
+  readonly reports: WakeReport[] = [];
   readonly rejections: { readonly ticket: SessionTicket; readonly rejection: CallRejection }[] = [];
   /** What the next logins' commits are; null: they are committed already. */
   commit: Promise<void> | null = null;
@@ -121,9 +121,8 @@ export class FakeSignalSessions
     return this.defaults;
   }
 
-  wakeReported(ticket: SessionTicket, report: WakeReport): void {
-    this.reports.push({ ticket, report });
-    this.happenings.emit('report');
+  wakeReported(_ticket: SessionTicket, report: WakeReport): void {
+    this.reports.push(report);
   }
 
   callRejected(ticket: SessionTicket, rejection: CallRejection): void {
@@ -134,10 +133,5 @@ export class FakeSignalSessions
   async callRejections(count = 1): Promise<readonly CallRejection[]> {
     while (this.rejections.length < count) await once(this.happenings, 'rejection');
     return this.rejections.map(({ rejection }) => rejection);
-  }
-
-  async wakeReports(count = 1): Promise<readonly WakeReport[]> {
-    while (this.reports.length < count) await once(this.happenings, 'report');
-    return this.reports.map(({ report }) => report);
   }
 }

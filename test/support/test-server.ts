@@ -32,25 +32,12 @@ export const testCredentials = {
   second: credential('second'),
   reader: credential('reader'),
   waker: credential('waker'),
-  /** Of messages, and nothing else. */
-  sender: credential('sender'),
-  revoked: credential('revoked'),
-  past: credential('past'),
-  future: credential('future'),
   /** May do everything, for the application that has FOREIGN01. */
   other: credential('other', otherAppId),
 };
 
-/** Bearer keys of bridges, by what they may do. */
-export const testBridgeKeys = {
-  own: 'key-of-a-bridge-of-the-test-application',
-  other: 'key-of-a-bridge-of-the-other-application',
-  revoked: 'key-of-a-bridge-that-was-revoked',
-};
-
-function bridge(bridge_id: string, key: string, app_ids: readonly string[]): object {
-  return { bridge_id, key_sha256: createHash('sha256').update(key).digest('hex'), app_ids };
-}
+/** Bearer keys of bridges. */
+export const testBridgeKeys = { own: 'key-of-a-bridge-of-the-test-application' };
 
 const anHourS = 3600;
 
@@ -59,10 +46,6 @@ function registryFile(): object {
   const terms: Record<string, object> = {
     reader: { permissions: ['connectivity:read'] },
     waker: { permissions: ['wakeup:write'] },
-    sender: { permissions: ['message:send'] },
-    revoked: { revoked: true },
-    past: { not_after: nowS - anHourS },
-    future: { not_before: nowS + anHourS },
   };
   const device = (device_id: string, product_id = 'doorbell', expires_at: number | null = null): object => {
     return { device_id, product_id, secret: `secret of ${device_id}`, expires_at, disabled: false };
@@ -95,12 +78,13 @@ function registryFile(): object {
       { ...device('DISABLED01'), disabled: true },
       device('EXPIRED01', 'doorbell', nowS - anHourS),
       device('FOREIGN01', 'foreign'),
-      device('FOREIGNEXPIRED01', 'foreign', nowS - anHourS),
     ],
     bridges: [
-      bridge('bridge-1', testBridgeKeys.own, [appId]),
-      bridge('bridge-2', testBridgeKeys.other, [otherAppId]),
-      { ...bridge('bridge-3', testBridgeKeys.revoked, [appId]), revoked: true },
+      {
+        bridge_id: 'bridge-1',
+        key_sha256: createHash('sha256').update(testBridgeKeys.own).digest('hex'),
+        app_ids: [appId],
+      },
     ],
   };
 }
