@@ -123,6 +123,7 @@ export class FakeSignalSessions
 
   wakeReported(_ticket: SessionTicket, report: WakeReport): void {
     this.reports.push(report);
+    this.happenings.emit('report');
   }
 
   callRejected(ticket: SessionTicket, rejection: CallRejection): void {
@@ -133,5 +134,10 @@ export class FakeSignalSessions
   async callRejections(count = 1): Promise<readonly CallRejection[]> {
     while (this.rejections.length < count) await once(this.happenings, 'rejection');
     return this.rejections.map(({ rejection }) => rejection);
+  }
+
+  async wakeReports(count: number): Promise<readonly WakeReport[]> {
+    while (this.reports.length < count) await once(this.happenings, 'report');
+    return this.reports;
   }
 }

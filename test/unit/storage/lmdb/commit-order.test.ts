@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { open, type RootDatabase } from 'lmdb';
 import { CommitOrder, outOfOrder } from '../../../../src/storage/lmdb/commit-order.ts';
-import { setBack } from '../../../support/set-back.ts';
+import { setBack } from '../../../support/damaged-store.ts';
 import { temporaryDirectory } from '../../../support/temporary-store.ts';
 
 async function openOrdered(t: TestContext) {

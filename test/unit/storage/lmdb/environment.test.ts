@@ -6,8 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { Environment } from '../../../../src/storage/lmdb/environment.ts';
 import { faultOf } from '../../../../src/storage/lmdb/store-fault.ts';
-import { wipePages } from '../../../support/damaged-store.ts';
-import { setBack } from '../../../support/set-back.ts';
+import { setBack, wipePages } from '../../../support/damaged-store.ts';
 
 const key = Buffer.from('key');
 
