@@ -137,6 +137,20 @@ test('a leg that stands still for a while has its frames and its words when it r
   assert.ok(peer.frames.every((frame) => frame.length === mediaMessageBytesMax));
 });
 
+test('a slow reader whose pongs come late stays; one that reads nothing for two heartbeats is cut', async () => {
+  const { peer, opened, joined } = await carriedLeg();
+  peer.socket.pause();
+  for (let heartbeat = 0; heartbeat < 3; heartbeat++) {
+    await new Promise<void>((sent) => joined.frameOutput.send(header, payloadOf(100), sent));
+    clock.advance(8000);
+    await new Promise((turned) => setImmediate(turned));
+  }
+  assert.equal(opened.goneTimes, 0);
+  clock.advance(8000);
+  await service.until(() => opened.goneTimes === 1);
+  assert.equal(joined.leftTimes, 1);
+});
+
 const jpegs = [
   Buffer.from('x'),
   Buffer.from('\r\n--reveille-picture\r\nContent-Length: 3\r\n\r\n'),
@@ -264,6 +278,15 @@ for (const [refusal, sentence] of refusals)
       assert.deepEqual([...telemetry.counts], [[`media login ${refusal}`, 1]]);
       assert.deepEqual([listener.legCount, service.legs.filter(({ goneTimes }) => goneTimes === 0)], [0, []]);
     });
+
+test('a device that finds the last place taken when it is in is told so, and closed as media_full', async () => {
+  relay.joinRefusal = 'load';
+  const device = await scene.connect();
+  assert.match((await device.nextText()) ?? '', /^{"type":"error","message":"no worker has time left/);
+  assert.equal(await device.closed, '4503 media_full');
+  assert.equal((await service.leg()).goneTimes, 1);
+  assert.deepEqual([...telemetry.counts], [['media login load', 1]]);
+});
 
 test('a device without WebSocket that finds the last place taken is answered 503, and the server knows', async () => {
   relay.joinRefusal = 'load';

@@ -117,6 +117,12 @@ test('what comes in one piece with the upgrade is heard when the leg is let in',
   assert.deepEqual(opened.signs, []);
 });
 
+test('what the server tells a leg while it lets it in arrives behind the upgrade', async () => {
+  service.onOpening = (leg) => leg.notify({ kind: 'assign', sessionId: service.sessionId, media: callMedia });
+  const bridge = await scene.connectBridge(`${bridgePath}?session=${service.sessionId}`);
+  assert.deepEqual(await bridge.nextMessage(), { type: 'assign', session: service.sessionId });
+});
+
 test('a bridge may ask for a session by name, which is passed on as it was meant', async () => {
   await scene.connectBridge(`${bridgePath}/?session=${service.sessionId}&more=1`);
   for (const query of ['?session=a%20%C3%A4+b', '?session=', '?session=%zz'])
@@ -293,6 +299,15 @@ for (const [reason, close] of closes)
     assert.deepEqual([opened.goneTimes, scene.listener.legCount], [0, 0]);
   });
 
+test('a leg whose call ended since it was let in reads 1000, and is no login', async () => {
+  service.isOver = true;
+  const device = await scene.connect();
+  assert.equal(await device.closed, '1000 ended');
+  const bridge = await scene.connectBridge();
+  assert.equal(await bridge.closed, '1000 ended');
+  assert.deepEqual([...telemetry.counts], [['media login session_ended', 2]]);
+});
+
 const ends: readonly (readonly [string, (peer: MediaPeer) => void])[] = [
   ['a close frame', ({ socket }) => socket.close(1000)],
   ['a close frame of its own code', ({ socket }) => socket.close(4000, 'tired')],
@@ -384,6 +399,31 @@ function tooManyFragments(): Buffer {
   const [first, next] = [encodeFrame('', { fin: false }), encodeFrame('x', { opcode: 0, fin: false })];
   return Buffer.concat([first, ...Array<Buffer>(mediaFragmentsMax).fill(next)]);
 }
+
+test('a leg that does not read what it is told is cut, and another loses nothing', async () => {
+  const [unwakeable, other] = [await scene.connect(), await scene.connect()];
+  const [opened, second] = [await service.leg(1), await service.leg(2)];
+  unwakeable.socket.pause();
+  for (let i = 0; opened.goneTimes === 0; i++) {
+    opened.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
+    if (i % 1000 === 0) await new Promise((turned) => setImmediate(turned));
+  }
+  second.leg.notify({ kind: 'state', sessionId: service.sessionId, state: 'ringing', reason: null });
+  assert.notEqual(await other.nextText(), null);
+  assert.deepEqual([opened.goneTimes, second.goneTimes], [1, 0]);
+});
+
+test('a leg that pings and does not read is cut too', async () => {
+  const unwakeable = await scene.connect();
+  const opened = await service.leg();
+  unwakeable.socket.pause();
+  const ping = Buffer.alloc(125);
+  while (opened.goneTimes === 0) {
+    for (let i = 0; i < 500; i++) unwakeable.socket.ping(ping);
+    await new Promise((turned) => setImmediate(turned));
+  }
+  assert.equal(opened.goneTimes, 1);
+});
 
 test('a leg that answers nothing, not even a ping of ours, is gone; one that only answers them stays', async () => {
   const answering = await scene.connect();

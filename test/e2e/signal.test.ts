@@ -337,6 +337,33 @@ for (const [name, leave] of [
     peer.socket.destroy();
   });
 
+test('login while the offline event is being written: both are told, in their order, and the device is online', async () => {
+  const reader = await EventReader.fromNow(server.api);
+  const old = await server.controller('TESTDEVICE01');
+  await reader.take(1);
+  const held = await HeldStore.hold(server.dataDirectory);
+  await old.terminate();
+  await sessionsAre(0);
+  const coming = server.controller('TESTDEVICE01');
+  await sessionsAre(1);
+  assert.deepEqual(await reader.rest(), [], 'nobody is told what is not committed');
+  const online = signalOf('TESTDEVICE01');
+  await held.release();
+  const young = await coming;
+  assert.equal((await online).is_online, true);
+  const told = await reader.take(2);
+  assert.deepEqual(
+    told.map(({ type, epoch, data }) => [type, epoch, data['replaced'] ?? data['reason']]),
+    [
+      ['device.signal.offline', old.welcome.epoch, 'reset'],
+      ['device.signal.online', old.welcome.epoch + 1, false],
+    ],
+  );
+  assert.equal(young.welcome.epoch, old.welcome.epoch + 1);
+  await young.close();
+  await isOffline('TESTDEVICE01');
+});
+
 /** Has sent its login and reads nothing of what follows. */
 async function rawLoginUnread(deviceId: string): Promise<SignalPeer> {
   const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));

@@ -439,7 +439,7 @@ function walkWith(Start: new () => Walk): fc.IPropertyWithHooks<[Step[]]> {
 }
 
 test('the directory agrees with a naive model after every step of every walk, and every walk ends', () => {
-  fc.assert(walkWith(Walk), { numRuns: 2500 });
+  fc.assert(walkWith(Walk), { numRuns: 1500 });
 });
 
 class HearsReplacedLegs extends Walk {

@@ -22,7 +22,7 @@ type CallFact = { readonly ms: number; readonly wallMs: number } & (
 type Issued = Extract<CallFact, { readonly what: 'issued' }>;
 
 /** Names and values as in a session's record, but for the orders. */
-interface ExpectedSession {
+export interface ExpectedSession {
   readonly state: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
@@ -35,7 +35,7 @@ interface ExpectedSession {
   readonly key: string;
 }
 
-class NaiveCall {
+export class NaiveCall {
   readonly facts: CallFact[] = [];
   /** Why it has ended; null: it lives. */
   over: string | null = null;
