@@ -1,10 +1,29 @@
-/** Very many readers that wait for events over real HTTP: who is woken, and who stays until the drain. */
+/** Readers that wait for events over real HTTP: very many of them, who is woken, who stays until the drain, and one that hangs up. */
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { test } from 'node:test';
+import { connect } from 'node:net';
+import { Authenticator } from '../../src/gateways/api/authenticator.ts';
+import type { ApiServices } from '../../src/gateways/api/api-services.ts';
+import { apiRoutes } from '../../src/gateways/api/routes.ts';
+import { ListeningApps } from '../../src/lib/uws.ts';
+import { RequestLog } from '../../src/core/requests/request-log.ts';
+import { Pipeline } from '../../src/gateways/api/pipeline.ts';
+import { EventWaiters } from '../../src/core/events/event-waiters.ts';
+import { scanQueueShape, type ReadEventsDeps } from '../../src/core/events/read-events.ts';
+import { FairQueue } from '../../src/lib/fair-queue.ts';
+import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
+import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
+import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
+import { InlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
 import { startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
 import { testCredentials } from '../support/test-server.ts';
+import { anyConnections } from '../support/fake-http.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { FakeLog, FakeRegistry, FakeTelemetry } from '../support/fakes.ts';
+import { ScriptedEventLog } from '../support/scripted-event-log.ts';
+import { demoCredential } from '../support/signed-requests.ts';
 
 const readersOfEach = 500;
 
@@ -77,4 +96,79 @@ test("of 1 000 waiting readers an event wakes its application's alone; the other
   await controller.closed;
   for (const { api } of [server, concerned, others]) api.close();
   await rm(server.dataDirectory, { recursive: true, force: true });
+});
+
+/** Tells when a reader has come and when it has gone. */
+class WatchedReaders extends WaitingReaders {
+  readonly entered: Promise<void>;
+  readonly left: Promise<void>;
+  #enter: () => void = () => undefined;
+  #leave: () => void = () => undefined;
+
+  constructor(clock: DrivenClock) {
+    super(clock, { max: 1, perApplicationMax: 1 });
+    this.entered = new Promise((resolve) => (this.#enter = resolve));
+    this.left = new Promise((resolve) => (this.#leave = resolve));
+  }
+
+  override enter(appId: Parameters<WaitingReaders['enter']>[0]): ReaderSlot | null {
+    const slot = super.enter(appId);
+    if (slot === null) return null;
+    this.#enter();
+    const leave = (): void => {
+      slot.leave();
+      this.#leave();
+    };
+    return { wait: (ms) => slot.wait(ms), wake: () => slot.wake(), leave };
+  }
+}
+
+test('a caller that hangs up frees its slot, though nothing happens and no time passes', async () => {
+  const clock = new DrivenClock();
+  const registry = new FakeRegistry();
+  registry.credentials.set(demoCredential.accessKeyId, demoCredential);
+  const events = new ScriptedEventLog();
+  const log = new FakeLog();
+  const readers = new WatchedReaders(clock);
+  const waiters = new EventWaiters({ events, registry, log });
+  const queue = new FairQueue(scanQueueShape);
+  const reading: ReadEventsDeps = { clock, registry, events, log, readers, waiters, queue, cluster: null };
+  const authenticator = new Authenticator(
+    { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
+    { windowMs: 300_000, explainMismatch: false },
+  );
+  const connections = anyConnections();
+  const pipeline = new Pipeline({
+    clock,
+    log,
+    authenticator,
+    telemetry: new FakeTelemetry(),
+    routes: apiRoutes,
+    services: { events: reading, limits: { eventReads: null } } as ApiServices,
+    requestLog: new RequestLog('off', clock, log),
+    connections,
+    isDraining: () => false,
+  });
+  const listener = new ListeningApps({ host: '127.0.0.1', port: 0, tls: null, sharesPort: false }, (app) => {
+    connections.watch(app).any('/*', pipeline.handle);
+  });
+  await listener.listen();
+  const caller = connect(listener.port, '127.0.0.1');
+  const headers = signRequest({
+    credential: demoCredential,
+    method: 'GET',
+    path: '/v1/events',
+    rawQuery: 'wait=30',
+    body: null,
+    headerSet: 'short',
+    atMs: clock.wallMs(),
+  });
+  const lines = Object.entries({ Host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}`);
+  caller.write(`GET /v1/events?wait=30 HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  await readers.entered;
+  caller.destroy();
+  await readers.left;
+  assert.equal(readers.size, 0);
+  await pipeline.idle();
+  listener.close();
 });
