@@ -16,7 +16,6 @@ import {
   descriptorsReserved,
   signalHandshakePingsMax,
   signalMessagesBurstMax,
-  signalMessagesPerSecondMax,
   controllerReportsBurstMax,
 } from '../../src/model/limits.ts';
 import type { MessageId } from '../../src/model/ids.ts';
@@ -433,13 +432,6 @@ const encodeNothing = Buffer.alloc(0);
 /** So that what is sent in it stays within the rate. */
 const secondMs = 1000;
 
-test('a session of a controller is told to the server with its media', async () => {
-  await listen();
-  const media = { video: ['h264', 'mjpeg'], fps: 15 };
-  await controller({ media });
-  assert.deepEqual(sessions.logins[0]?.media, media);
-});
-
 test('no login within 10 s is 4408, and never early', async () => {
   await listen();
   const [silent, accepted] = [await peer(), await onlinePeer()];
@@ -493,28 +485,6 @@ test('90 s of silence end the session, never early and at most two ticks late', 
   );
 });
 
-test('pings alone keep a session', async () => {
-  await listen();
-  const online = await onlinePeer();
-  for (let i = 0; i < 10; i++) {
-    clock.advance(80_000);
-    online.raw.send(encodeFrame('', { opcode: opcodes.ping }));
-    assert.equal((await online.readFrame())?.opcode, opcodes.pong);
-  }
-  assert.deepEqual(sessions.ends, []);
-});
-
-test('a wake report reaches the server', async () => {
-  await listen();
-  const online = await controller();
-  online.reportWake('remote', 'request-1');
-  online.reportWake('abnormal');
-  assert.deepEqual(await sessions.wakeReports(2), [
-    { cause: 'remote', requestId: 'request-1' },
-    { cause: 'abnormal', requestId: null },
-  ]);
-});
-
 test('a message is delivered and acknowledged by its id', async () => {
   await listen();
   const online = await onlinePeer();
@@ -526,28 +496,6 @@ test('a message is delivered and acknowledged by its id', async () => {
   online.send('{"type":"ack","id":"another"}');
   online.send('{"type":"ack","id":"m-1"}');
   assert.equal(await result, 'acknowledged');
-});
-
-test('a message without an acknowledgement is unknown after 5 s, and its late one changes nothing', async () => {
-  await listen();
-  const online = await controller();
-  const result = sessions.connection().deliver(message('m-1'));
-  const { id } = await online.nextMessage();
-  clock.advance(5000);
-  assert.equal(await result, 'unknown');
-  online.acknowledge(id);
-  const next = sessions.connection().deliver(message('m-2'));
-  online.acknowledge((await online.nextMessage()).id);
-  assert.equal(await next, 'acknowledged');
-});
-
-test('what a device sent when its connection ends is unknown at once', async () => {
-  await listen();
-  const online = await controller();
-  const result = sessions.connection().deliver(message('m-1'));
-  await online.nextMessage();
-  void online.close();
-  assert.equal(await result, 'unknown');
 });
 
 test("a device's bye ends its session as bye, and the close is 1000", async () => {
@@ -603,23 +551,6 @@ test('a peer that leaves before its login is told to nobody', async () => {
   assert.equal(telemetry.counts.size, 0);
 });
 
-test('a newer login replaces the older one, whose late close changes nothing', async () => {
-  await listen();
-  const older = await onlinePeer();
-  const newer = await onlinePeer();
-  const connection = sessions.connection();
-  assert.deepEqual(await older.readToEnd(), dismissal(4409, 'replaced'));
-  older.raw.send(encodeFrame(Buffer.from([0x03, 0xe8]), { opcode: 8 }));
-  older.socket.end();
-  await until(() => older.socket.destroyed);
-  newer.send('{"type":"heartbeat"}');
-  assert.match(await newer.readText(), /heartbeat_ack/);
-  assert.equal(connection.lastHeartbeatAt, nowS);
-  assert.deepEqual(sessions.ends, []);
-  assert.equal(telemetry.count('signal end replaced'), 1);
-  assert.equal(listener.sessionCount, 1);
-});
-
 test('a bye and a heartbeat in one read end with the bye', async () => {
   await listen();
   const online = await onlinePeer();
@@ -638,14 +569,6 @@ test('a login and a FIN in one go are a session that was', async () => {
   const hasty = await peer();
   hasty.socket.end(encodeFrame(loginText(await hasty.readSessionKey())));
   assert.equal((await sessions.endedSessions())[0]?.reason, 'peer_closed');
-});
-
-test('a kicked device reads why', async () => {
-  await listen();
-  const online = await onlinePeer();
-  sessions.connection().close('kicked');
-  assert.deepEqual(await online.readToEnd(), dismissal(4410, 'kicked'));
-  assert.deepEqual(sessions.ends, []);
 });
 
 test('the welcome waits for the commit, and messages and the answer to a heartbeat wait for the welcome', async () => {
@@ -739,27 +662,6 @@ test('beyond the handshakes of one address its upgrades are answered 503, and ot
   await peer('127.0.0.2');
 });
 
-test('silent handshakes of many addresses yield to a newcomer, and a session does not', async () => {
-  await listen({ handshakes_max: 8, handshakes_per_address_max: 4 });
-  sessions.secrets.set('other', 'device-secret');
-  await controller({ deviceId: 'other' });
-  const silent: SignalPeer[] = [];
-  for (let i = 0; i < 8; i++) silent.push(await peer(`127.0.4.${1 + (i % 2)}`));
-  assert.match(await (await peer('127.0.5.1')).logIn(), /welcome/);
-  assert.equal(await silent[0]?.raw.gone, 'end');
-  assert.equal(telemetry.count('signal login busy'), 1);
-  assert.deepEqual([listener.handshakeCount, listener.sessionCount, listener.socketCount], [7, 2, 9]);
-});
-
-test('behind one address a silent handshake yields to a newcomer once its grace is over', async () => {
-  await listen({ handshakes_per_address_max: 2 });
-  const silent = [await peer('127.0.4.1'), await peer('127.0.4.1')];
-  clock.advance(provingGraceMs);
-  assert.match(await (await peer('127.0.4.1')).logIn(), /welcome/);
-  assert.equal(await silent[0]?.raw.gone, 'end');
-  assert.equal(listener.handshakeCount, 1);
-});
-
 test('silent connections of one address are bounded exactly, and yield to its newcomers after their grace', async () => {
   await listen({ handshakes_per_address_max: 3 });
   const silent = [];
@@ -774,19 +676,6 @@ test('silent connections of one address are bounded exactly, and yield to its ne
   assert.match(await (await peer('127.0.0.2')).logIn(), /welcome/);
   await silent[0]?.gone;
   await until(() => listener.socketCount === 4);
-  for (const one of silent.slice(1)) assert.equal(one.socket.destroyed, false);
-});
-
-test('silent connections of many addresses are bounded exactly, and the most crowded address yields', async () => {
-  await listen({ handshakes_max: 6, handshakes_per_address_max: 5 });
-  const silent = [];
-  for (let n = 1; n <= 6; n++) {
-    silent.push(await rawPeer(n <= 4 ? '127.0.0.2' : '127.0.0.3'));
-    await until(() => listener.socketCount === n);
-  }
-  assert.match(await (await peer('127.0.0.4')).logIn(), /welcome/);
-  await silent[0]?.gone;
-  await until(() => listener.socketCount === 6);
   for (const one of silent.slice(1)) assert.equal(one.socket.destroyed, false);
 });
 
@@ -831,22 +720,6 @@ test('a controller that does not read is reset, and nobody else loses anything',
   const result = sessions.connection('other').deliver(message('m'));
   other.acknowledge((await other.nextMessage()).id);
   assert.equal(await result, 'acknowledged');
-});
-
-test('a controller that pings and does not read is reset too', async () => {
-  await listen();
-  const unwakeable = await onlinePeer();
-  unwakeable.socket.pause();
-  const ping = encodeFrame('x'.repeat(125), { opcode: 9 });
-  const pings = Buffer.concat(Array.from({ length: signalMessagesBurstMax }, () => ping));
-  const isAlive = (): boolean => sessions.ends.length === 0 && !unwakeable.socket.destroyed;
-  while (isAlive()) {
-    clock.advance((1000 * signalMessagesBurstMax) / signalMessagesPerSecondMax);
-    unwakeable.socket.write(pings);
-    const nowS = Math.floor(clock.wallMs() / 1000);
-    while (isAlive() && sessions.connection().lastHeartbeatAt !== nowS) await nextTurn();
-  }
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
 });
 
 test('as many messages as the burst are taken at once, one more is 4429, and the session ends as flood', async () => {
@@ -923,16 +796,6 @@ test('a rejection of a call is passed on, and counts with the wake reports', asy
   online.raw.send(Buffer.concat([reject, ...reports, reject]));
   assert.equal((await online.readToEnd()).close, '4429 flood');
   assert.deepEqual(await sessions.callRejections(), [{ sessionId: 'session-1', reason: 'busy' }]);
-});
-
-test('a rejection without a session, of one that is no word, or for another reason is 4400', async () => {
-  await listen();
-  for (const fields of ['"reason":"busy"', '"session":"a b","reason":"busy"', '"session":"s","reason":"x"']) {
-    const online = await onlinePeer();
-    online.raw.send(encodeFrame(`{"type":"call_reject",${fields}}`));
-    assert.equal((await online.readToEnd()).close, '4400 malformed');
-  }
-  assert.deepEqual(sessions.rejections, []);
 });
 
 test('who pings and does not log in is 4429', async () => {

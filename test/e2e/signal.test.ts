@@ -1,15 +1,8 @@
 /** A controller at the whole server, over real sockets: what the record, the log and the metrics say of it. */
 import assert from 'node:assert/strict';
-import { rm } from 'node:fs/promises';
 import { after, afterEach, before, test } from 'node:test';
-import { SignalController, SignalRefused } from '../../src/tools/simulator/signal-controller.ts';
-import {
-  deviceIdBytesMax,
-  messageAckMsMax,
-  messagesWaitingMax,
-  signalHeartbeatSeconds,
-  signalMediaBytesMax,
-} from '../../src/model/limits.ts';
+import { SignalController } from '../../src/tools/simulator/signal-controller.ts';
+import { deviceIdBytesMax, signalHeartbeatSeconds, signalMediaBytesMax } from '../../src/model/limits.ts';
 import {
   clearDevices,
   metric,
@@ -100,17 +93,7 @@ test('the record of a controller says when it came, when it was heard last, and 
 });
 
 const ends: { reason: string; code: number; leave: (controller: SignalController) => Promise<unknown> }[] = [
-  { reason: 'bye', code: 1000, leave: (controller) => controller.bye('going') },
-  { reason: 'peer_closed', code: 1000, leave: (controller) => controller.close() },
   { reason: 'reset', code: 1006, leave: (controller) => controller.terminate() },
-  {
-    reason: 'malformed',
-    code: 4400,
-    leave: (controller) => {
-      controller.acknowledge(17 as unknown as string);
-      return controller.closed;
-    },
-  },
   {
     reason: 'heartbeat_timeout',
     code: 4408,
@@ -214,23 +197,6 @@ test('disabling a device ends both its sessions with 4401, and so it is at the d
   await back.close();
 });
 
-test('a wrong secret, an unknown, a disabled and an expired device are refused alike', async () => {
-  const refused = ['TESTDEVICE01', 'NOBODY', 'DISABLED01', 'EXPIRED01'] as const;
-  const said: unknown[] = [];
-  for (const device of refused) {
-    const peer = new SignalPeer(await RawPeer.connect(server.ports.signal));
-    await peer.upgrade();
-    const secret = device === 'TESTDEVICE01' ? 'another secret' : `secret of ${device}`;
-    peer.send(loginText(await peer.readSessionKey(), device, secret));
-    said.push(await peer.readToEnd());
-  }
-  const denial = dismissal(4401, 'denied');
-  assert.deepEqual(
-    said,
-    refused.map(() => denial),
-  );
-});
-
 /** JSON text of exactly so many bytes, some of them beyond ASCII. */
 function mediaOf(bytes: number): { readonly codecs: string[]; readonly note: string } {
   const media = { codecs: ['h264', 'mjpeg'], note: 'é\u2028"\\💡\u0000' };
@@ -267,40 +233,6 @@ test('a controller is told the address of the sleep port, or those that are set,
   await advertising.stop();
 });
 
-test('a message is answered when the controller acknowledges it, and 50402 when it does not in time', async () => {
-  const device = 'SLEEPING01';
-  const controller = await server.controller(device);
-  const answer = send(device);
-  const { id, name } = await controller.nextMessage();
-  assert.equal(name, 'msga_join_voip_room');
-  controller.acknowledge(id);
-  const { status, json } = await answer;
-  assert.deepEqual([status, json.data?.['id'], json.data?.['device_id']], [200, id, device]);
-  const unanswered = send(device);
-  await controller.nextMessage();
-  server.clock.advance(messageAckMsMax);
-  assert.deepEqual([(await unanswered).status, (await unanswered).json.code], [504, 50402]);
-  await controller.close();
-});
-
-for (const [name, leave] of [
-  ['closes', (controller: SignalController) => controller.close()],
-  ['breaks', (controller: SignalController) => controller.terminate()],
-  ['is taken over', () => server.controller('SLEEPING01')],
-  ['is kicked', () => opsOf(server).change('/v1/device/kick', { device_id: 'SLEEPING01' })],
-] as const)
-  test(`messages that wait are 50402 at once when the connection ${name}`, async () => {
-    const controller = await server.controller('SLEEPING01');
-    const waiting = Array.from({ length: messagesWaitingMax }, () => send('SLEEPING01'));
-    for (let i = 0; i < messagesWaitingMax; i++) await controller.nextMessage();
-    const refused = await send('SLEEPING01');
-    assert.deepEqual([refused.status, refused.json.code], [429, 42901], 'the seventeenth');
-    const left = await leave(controller);
-    for (const { status, json } of await Promise.all(waiting))
-      assert.deepEqual([status, json.code], [504, 50402]);
-    if (left instanceof SignalController) await left.close();
-  });
-
 async function sessionsAre(count: number): Promise<void> {
   while (metric(await metricsOf(server), 'reveille_signal_sessions') !== count) await nextTurn();
 }
@@ -311,10 +243,8 @@ async function isOffline(device: string): Promise<void> {
 }
 
 for (const [name, leave] of [
-  ['hangs up', (peer: SignalPeer) => peer.socket.end()],
   ['breaks', (peer: SignalPeer) => peer.socket.resetAndDestroy()],
   ['is taken over', async () => void (await rawLoginUnread('SLEEPING02'))],
-  ['is kicked', () => opsOf(server).change('/v1/device/kick', { device_id: 'SLEEPING02' })],
 ] as const)
   test(`a controller that ${name} before its login is committed is told of in the log, and nothing is sent to it`, async () => {
     const reader = await EventReader.fromNow(server.api);
@@ -442,17 +372,6 @@ test('metrics count sessions as they are, and events as they were committed', as
   await sessionsAre(0);
 });
 
-test('a login that is refused does nothing to the session that is there', async () => {
-  const reader = await EventReader.fromNow(server.api);
-  const online = await server.controller('SLEEPING01');
-  const stranger = server.controller('SLEEPING01', { secret: 'guessed' });
-  await assert.rejects(stranger, (error) => error instanceof SignalRefused && error.code === 4401);
-  await heartbeat(online);
-  assert.equal((await signalOf('SLEEPING01')).is_online, true);
-  assert.equal((await reader.rest()).length, 1);
-  await online.close();
-});
-
 test('a drain while a login awaits its commit welcomes it and lets it go with the others', async () => {
   const overrides = ['signal.drain_per_second=1'];
   const stopping = await startDrivenServer({ overrides });
@@ -472,21 +391,6 @@ test('a drain while a login awaits its commit welcomes it and lets it go with th
   for (const each of [closed, ...others.map((other) => other.closed)])
     assert.deepEqual(await each, { code: 4503, reason: 'draining' });
   await stopped;
-});
-
-test('while stopping, a message is 503 with Retry-After, and nobody is let in', async () => {
-  const stopping = await startDrivenServer();
-  const controller = await stopping.controller('SLEEPING01');
-  const stopped = stopping.server.stop();
-  const { status, json, headers } = await send('SLEEPING01', stopping);
-  assert.deepEqual([status, json.code, headers['retry-after']], [503, 50301, '1']);
-  assert.equal((await signalOf('SLEEPING01', stopping)).is_online, true, 'until its turn comes');
-  await assert.rejects(stopping.controller('SLEEPING01'), { code: 'ECONNREFUSED' });
-  stopping.clock.advance(200);
-  await stopped;
-  stopping.api.close();
-  await rm(stopping.dataDirectory, { recursive: true, force: true });
-  assert.equal((await controller.closed).code, 4503);
 });
 
 test('what the time of a drain does not suffice for is ended and told all the same', async () => {
@@ -511,3 +415,53 @@ test('what the time of a drain does not suffice for is ended and told all the sa
   );
   await second.stop();
 });
+
+test('many logins of one device at once: one of them is online, never none, and every epoch is given once', async () => {
+  const server = await startDrivenServer({ overrides: ['limits.device_logins_per_second=1000'] });
+  const device = 'TESTDEVICE01';
+  const isOnline = async (): Promise<boolean> => (await signalOf(device, server)).is_online;
+  const reader = await EventReader.fromNow(server.api);
+  const first = await server.controller(device);
+  await reader.take(1);
+  const count = 40;
+  const polls = { isOver: false };
+  const seen: boolean[] = [];
+  const polling = (async () => {
+    while (!polls.isOver) seen.push(await isOnline());
+  })();
+  const logins = Array.from({ length: count }, () => logInOrBeReplaced(server.ports.signal, device));
+  const outcomes = await Promise.all(logins);
+  const events = await reader.take(count + 1);
+  const told = events.filter(({ type }) => type !== 'device.conflict');
+  assert.equal(told.length, count, 'one conflict is reported');
+  polls.isOver = true;
+  await polling;
+  assert.ok(seen.length > 0 && seen.every(Boolean), 'a poll said offline');
+  assert.deepEqual(
+    told.map(({ type, epoch, data }) => [type, epoch, data['replaced']]),
+    told.map((_, i) => ['device.signal.online', first.welcome.epoch + 1 + i, true]),
+  );
+  assert.deepEqual(await first.closed, { code: 4409, reason: 'replaced' });
+  const last = outcomes.filter((peer) => peer.epoch === first.welcome.epoch + count);
+  assert.equal(last.length, 1);
+  assert.equal(await isOnline(), true);
+  last[0]?.socket.destroy();
+  const [offline] = await reader.take(1);
+  assert.equal(offline?.epoch, first.welcome.epoch + count);
+  assert.equal(await isOnline(), false);
+  for (const { socket } of outcomes) socket.destroy();
+  assert.deepEqual(await reader.rest(), []);
+  await server.stop();
+});
+
+/** `epoch` 0: it was replaced before it was welcomed. */
+async function logInOrBeReplaced(
+  port: number,
+  device: string,
+): Promise<{ readonly epoch: number; readonly socket: RawPeer['socket'] }> {
+  const peer = new SignalPeer(await RawPeer.connect(port));
+  await peer.upgrade();
+  const { socket } = peer;
+  const said = JSON.parse(await peer.logIn(device, `secret of ${device}`)) as { type: string; epoch: number };
+  return { epoch: said.type === 'welcome' ? said.epoch : 0, socket };
+}

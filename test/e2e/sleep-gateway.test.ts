@@ -114,14 +114,6 @@ test('firmware reads exactly the 8 bytes of its wakeups and nothing else', async
   assert.equal(telemetry.count('wakeup write'), 2);
 });
 
-test('every wakeup of a burst arrives, in order', async () => {
-  await listen();
-  const sleepingModule = await module();
-  const results = [1, 2, 3, 4, 5, 6].map((i) => sessions.connection().wake(Buffer.from([0, i])));
-  assert.deepEqual([...new Set(await Promise.all(results))], ['written']);
-  for (let i = 1; i <= 6; i++) assert.equal((await sleepingModule.nextPacket()).at(-1), i);
-});
-
 test('a login line in single bytes is a login', async () => {
   await listen();
   const caller = await peer();
@@ -157,14 +149,6 @@ test('firmware that is refused reads nothing but the close', async () => {
   }
   assert.equal(telemetry.count('login denied'), 1);
   assert.equal(telemetry.count('login malformed'), 2);
-});
-
-test('a bad field is told to a module that asked for replies', async () => {
-  await listen();
-  const caller = await peer();
-  caller.send(line(await caller.read(32), { wantsReply: true }).replace(' 5 ', ' 05 '));
-  assert.equal(await caller.readAll(), 'ERR malformed\n');
-  assert.equal(await caller.gone, 'end');
 });
 
 test('ERR is read even by a peer that goes on sending', async () => {
@@ -336,27 +320,6 @@ test('a packet that was still waiting for the kernel when the peer reset is refu
   assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
 });
 
-test('a half-open peer is found by its deadline, and only then', async () => {
-  await listen();
-  const sleepingModule = await asleepPeer();
-  clock.advance(14_999);
-  assert.equal(listener.sessionCount, 1);
-  clock.advance(2001);
-  assert.deepEqual(
-    sessions.ends.map((end) => end.reason),
-    ['heartbeat_timeout'],
-  );
-  assert.equal(await sleepingModule.readAll(), '');
-});
-
-test('more than 4 KiB in a window is a flood', async () => {
-  await listen();
-  const sleepingModule = await asleepPeer();
-  sleepingModule.send(Buffer.alloc(4097));
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'flood');
-  await sleepingModule.gone;
-});
-
 test('an address full of half handshakes delays nobody else', async () => {
   await listen({ handshakes_per_address_max: 3 });
   const hostile = await Promise.all(Array.from({ length: 20 }, () => peer('127.0.0.2')));
@@ -383,18 +346,6 @@ test('silent handshakes of many addresses yield to a newcomer, and a session doe
   assert.deepEqual(sessions.ends, []);
 });
 
-test('a full port of silent sockets yields one to a newcomer of another address', async () => {
-  await listen({ max_sessions: 1, handshakes_max: 1000 });
-  const asleep = await asleepPeer();
-  const silent = await Promise.all(Array.from({ length: 256 }, () => peer('127.0.4.1')));
-  await Promise.all(silent.map((one) => one.read(32)));
-  const newcomer = await module();
-  assert.equal(await asleep.readAll(), '');
-  assert.equal(telemetry.count('end replaced'), 1);
-  assert.equal(telemetry.count('login busy'), 1);
-  await newcomer.close();
-});
-
 test('who waits for its key too long is busy; who hangs up while waiting is forgotten', async () => {
   await listen({ handshakes_max: 1, admission_wait_ms: 1000 });
   const first = await peer();
@@ -412,18 +363,6 @@ test('who waits for its key too long is busy; who hangs up while waiting is forg
   clock.advance(1500);
   assert.equal(await last.readAll(), '');
   assert.equal(telemetry.count('login busy'), 1);
-});
-
-test('keys are given at the rate, and a login under way does not wait for it', async () => {
-  await listen({ accepts_per_second: 10 });
-  const first = await peer();
-  const key = await first.read(32);
-  const second = await peer();
-  first.send(line(key, { wantsReply: true }));
-  assert.equal(await first.read(3), 'OK\n');
-  assert.equal(second.unread, 0);
-  clock.advance(100);
-  assert.equal((await second.read(32)).length, 32);
 });
 
 test('a drain closes sessions at its rate, tells each once, and takes no new ones', async () => {

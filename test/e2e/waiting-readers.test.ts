@@ -15,7 +15,7 @@ import { FairQueue } from '../../src/lib/fair-queue.ts';
 import { WaitingReaders, type ReaderSlot } from '../../src/core/events/waiting-readers.ts';
 import { SigningKeyCache } from '../../src/protocol/tgv1/signature.ts';
 import { signRequest } from '../../src/protocol/tgv1/sign-request.ts';
-import { InlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
+import { inlineVerifier } from '../../src/gateways/verification/hmac-pool.ts';
 import { ApiClient, type ApiAnswer } from '../support/api-client.ts';
 import { startDrivenServer, type DrivenServer } from '../support/driven-server.ts';
 import { testCredentials } from '../support/test-server.ts';
@@ -134,7 +134,7 @@ test('a caller that hangs up frees its slot, though nothing happens and no time 
   const queue = new FairQueue(scanQueueShape);
   const reading: ReadEventsDeps = { clock, registry, events, log, readers, waiters, queue, cluster: null };
   const authenticator = new Authenticator(
-    { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: new InlineVerifier() },
+    { clock, registry, log, signingKeys: new SigningKeyCache(10), verifier: inlineVerifier },
     { windowMs: 300_000, explainMismatch: false },
   );
   const connections = anyConnections();
