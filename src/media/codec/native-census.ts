@@ -105,7 +105,7 @@ export function makeResampler(
 export function openInput({ av }: Engine, path: string): FormatContext | null {
   const input = new av.FormatContext();
   if (input.openInputSync(`file:${path}`, null, null) < 0) return null;
-  live.set(input, { kind: 'inputs', free: () => void input.closeInputSync() });
+  live.set(input, { kind: 'inputs', free: () => input.closeInputSync() });
   if (input.findStreamInfoSync(null) >= 0) return input;
   freeNatives(input);
   return null;
