@@ -79,6 +79,14 @@ export async function buildProgram(args: readonly string[] = []): Promise<Comman
   const named = commands.get(commandName(args) ?? '');
   const asked = named === undefined ? [...commands.values()] : [named];
   for (const addCommand of await Promise.all(asked.map((find) => find()))) addCommand(program);
+  for (const group of program.commands) {
+    const [first] = group.commands;
+    if (first !== undefined)
+      group.addHelpText(
+        'after',
+        examples([`${group.name()} ${first.name()} --help`, 'each command has its own']),
+      );
+  }
   return program;
 }
 

@@ -47,8 +47,7 @@ for (const words of commands)
     const { text, exitCode } = await helpOf(words);
     assert.equal(exitCode, 0);
     assert.match(text, /^Usage: reveille/);
-    assert.match(text, /\nExamples:\n {2}#/);
-    assert.ok(text.split('\n  $ ').length >= 3, 'two examples at least');
+    assert.match(text, /\nExamples:\n(?: {2}#[^\n]*\n)? {2}\$ (npm run -s )?reveille/);
     assert.match(text, /--data-dir/, 'the options of all commands are shown');
   });
 
