@@ -95,7 +95,7 @@ export class Trouble {
   };
 }
 
-/** What went wrong, in the place of what was to be shown. */
+/** The error, in the place of the view. */
 export function troubleLine(sentence: string): HTMLElement {
   return el('p', { class: 'trouble', role: 'alert' }, sentence);
 }

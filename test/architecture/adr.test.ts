@@ -49,7 +49,7 @@ test('every package and override has its reason in 0006, and every reason its pa
     assert.match(version, /^(npm:[\w-]+@)?\d+\.\d+\.\d+$/, 'versions are exact');
 });
 
-/** Of each table, the package names in its first column. */
+/** Package names in the first column of each table. */
 function packageTables(text: string): string[][] {
   const tables = text.split(/\n\n+/).filter((block) => block.startsWith('| package '));
   return tables.map((table) => [...table.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name));

@@ -39,7 +39,7 @@ function readText(source: string, from: number): string {
   return text.replace(/\s+/g, ' ').trim();
 }
 
-/** Of its closing brace. */
+/** Position of its closing brace. */
 function endOfExpression(source: string, from: number): number {
   let depth = 1;
   for (let at = from; at < source.length; at += 1) {

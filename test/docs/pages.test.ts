@@ -23,7 +23,7 @@ const loopbackUp = [
   'ip link set lo up && echo up && exec cat',
 ];
 
-/** Whether this machine lets its users have one. Without, whoever finds a port taken says so. */
+/** True if this machine lets its users have one. Without it, a test that finds a port taken says so. */
 const hasPrivateNetworks =
   spawnSync('sh', ['-c', `${loopbackUp.slice(0, 3).join(' ')} ip link set lo up`], {
     env: { PATH: toolPath },

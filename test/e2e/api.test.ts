@@ -53,7 +53,7 @@ async function page(query: string, call: ApiCall = {}): Promise<PageJson> {
 
 const stamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00$/;
 
-test('a waiting reader is told of a controller that comes online, with all that belongs to it', async () => {
+test('a waiting reader gets the event of a controller that comes online, with all that belongs to it', async () => {
   const { next } = await page('after=latest');
   const answer = page(`after=${next}&wait=30`);
   const controller = await server.controller('TESTDEVICE01', { media: { codecs: ['h264'] } });
@@ -71,7 +71,7 @@ test('a waiting reader is told of a controller that comes online, with all that 
   await controller.bye('asleep');
 });
 
-test("an application is told of its own products' devices only", async () => {
+test("an application gets events of its own products' devices only", async () => {
   const other = { credential: server.credentials.other };
   const { next } = await page('after=latest', other);
   const answer = page(`after=${next}&wait=30`, other);

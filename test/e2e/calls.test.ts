@@ -224,7 +224,7 @@ test('an orderly restart takes the call up again: legs come back with what they 
   assert.equal(await isInCall(second), false);
 });
 
-test('after kill -9 a call that was told of is there, its token works, and it ends once', async (t) => {
+test('after kill -9 a call that was answered is there, its token works, and it ends once', async (t) => {
   const site = await startTestSite(t, ...withMedia);
   const { session, token } = await issueCall(site);
   const device = await connectDevice(site, token);

@@ -16,7 +16,7 @@ import { startTestServer, testBridgeKeys, testCredentials } from '../support/tes
 import { mediaUrl } from '../support/call-actions.ts';
 
 interface MessagingAppOptions {
-  /** Where the backend receives pushes, path and all. */
+  /** URL at which the backend receives pushes. */
   readonly url: string;
   readonly token: string;
   /** 43 characters of Base64. */
@@ -39,7 +39,7 @@ interface PushAnswer {
   readonly text: string;
 }
 
-/** What a push is spoilt with, to see it refused. */
+/** Faults of a push, each of which must be refused. */
 interface PushSpoil {
   readonly timestampS?: number;
   readonly signature?: string;

@@ -132,7 +132,7 @@ class FlowingDevice extends ReturningPeer<DeviceLeg> {
 interface FlowingBridgeAccess {
   readonly url: string;
   readonly key: string;
-  /** It comes for this one, and says that its call is connected; left out: it stands idle, takes what it is given, and says nothing. */
+  /** It comes for this one, and says that its call is connected; without it the bridge stands idle, takes what it is given, and says nothing. */
   readonly session?: string;
 }
 

@@ -32,7 +32,7 @@ import { testBridgeKeys } from '../support/test-server.ts';
 
 const accessMode = 0o3;
 
-/** Of regular files that the process has open to write to, removed ones among them: paths by which they can be read. */
+/** Paths by which the regular files can be read that the process has open for writing, removed ones among them. */
 function filesOpenToWrite(pid: number): string[] {
   return readdirSync(`/proc/${pid}/fd`)
     .filter((descriptor) => isWritten(pid, descriptor))
@@ -57,7 +57,7 @@ function filesIn(directory: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** Those of the files that any of the marks is in. */
+/** Files that contain any of the marks. */
 function filesWith(files: readonly string[], marks: readonly Buffer[]): string[] {
   return files.filter((file) => {
     const content = readFileSync(file);

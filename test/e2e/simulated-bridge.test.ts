@@ -15,7 +15,7 @@ import type { Ending } from '../support/temporary-store.ts';
 interface TakenLeg {
   readonly request: IncomingMessage;
   readonly socket: WebSocket;
-  /** What it sent, in its order: texts as they are, frames as bytes. */
+  /** Messages that it sent, in order: texts as they are, frames as bytes. */
   readonly received: readonly (string | Buffer)[];
   say(text: object): void;
   /** Resolves when it has sent so many. */

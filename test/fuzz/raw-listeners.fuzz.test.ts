@@ -23,7 +23,7 @@ import { startTestServer, type TestServer } from '../support/test-server.ts';
 interface RawTarget {
   readonly name: string;
   readonly port: number;
-  /** What peers of this listener begin with. */
+  /** First bytes of a peer of this listener. */
   readonly openings: readonly Buffer[];
   /** A whole exchange as it should be; rejects when the listener does not keep its part. */
   readonly works: () => Promise<void>;
@@ -38,7 +38,7 @@ interface RawFuzz {
   readonly patienceMs: number;
 }
 
-/** What strangers of other protocols say, and what has broken parsers before. */
+/** First bytes of other protocols, and bytes that have broken parsers before. */
 const strangeBytes: readonly Buffer[] = [
   Buffer.from('160301020001000', 'hex'),
   Buffer.from('\r\n\r\n'),

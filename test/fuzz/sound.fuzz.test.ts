@@ -38,7 +38,7 @@ interface Stream {
   readonly packets: readonly SoundPacket[];
   readonly assumed: SampleShape;
   readonly target: SoundShape;
-  /** Of a transcoder that has heard nothing else. */
+  /** Output of a transcoder that has heard nothing else. */
   readonly fresh: readonly SoundResult['packets'][];
   readonly tones: readonly number[];
 }
@@ -165,7 +165,7 @@ function hostileTarget(chance: Chance): SoundShape {
   return { format: pick(audioFrameFormats, chance), ...hostileShape(chance) };
 }
 
-/** Of every format; those that are coded are coded by a transcoder, AMR by others. */
+/** Packets of every format; a transcoder encodes them, another encoder AMR. */
 function makeStreams(engine: Engine): readonly Stream[] {
   const narrow = { rate: 8000, channels: 1 };
   const stereo = { rate: 16_000, channels: 2 };

@@ -37,7 +37,7 @@ function opusPackets(file: Buffer): Buffer[] {
   return packets.slice(2);
 }
 
-/** Of packets of 20 ms, each in a page of its own. */
+/** An Ogg stream of packets of 20 ms, each in a page of its own. */
 function opusFile(packets: readonly Uint8Array[], channels: number): Buffer {
   const head = Buffer.from('OpusHead\x01\0\0\0\0\0\0\0\0\0\0', 'latin1');
   head.writeUInt8(channels, 9);

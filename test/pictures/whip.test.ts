@@ -29,12 +29,12 @@ import { testBridgeKeys } from '../support/test-server.ts';
 
 /** A page that has its call by WebRTC: it shows a drawn film and a tone, plays what comes, and counts. Text for a browser. */
 
-/** What the page has seen of its call. */
+/** The call as the page has seen it. */
 interface WhipPageFigures {
   readonly framesDecoded: number;
   readonly width: number;
   readonly framesSent: number;
-  /** Of the sound that came, between 0 and 1. */
+  /** Loudness of the sound that came, between 0 and 1. */
   readonly loudness: number;
   readonly pictures: number;
   /** The size of the last picture, as `width×height`. */

@@ -157,7 +157,7 @@ class WireTap {
     return new WireTap((server.address() as AddressInfo).port, chunks);
   }
 
-  /** What has been sent since this was last asked. */
+  /** Bytes sent since the last call. */
   take(): Buffer {
     return Buffer.concat(this.#chunks.splice(0));
   }

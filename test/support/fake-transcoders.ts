@@ -38,7 +38,7 @@ interface PictureOrder extends Omit<TakenFrame, 'shapes'> {
   readonly shape: PictureShape;
 }
 
-/** What is taken lies with it until the test answers. */
+/** A task stays with it until the test answers. */
 class HeldTask<Taken, Answer> {
   readonly taken: Taken[] = [];
   isClosed = false;
@@ -111,7 +111,7 @@ interface TakenSound {
   readonly targets: readonly SoundShape[];
 }
 
-/** What is made of a packet is text that says of which payload it was made, and as what. */
+/** The output for a packet is text that names the payload and the format. */
 export class FakeSoundTranscoder extends HeldTask<TakenSound, SoundResult> implements SoundTranscoder {
   take(packet: SoundPacket, assumed: SampleShape, targets: readonly SoundShape[]): Promise<SoundResult> {
     return this.hold({ packet, assumed, targets });
@@ -127,7 +127,7 @@ export class FakeSoundTranscoder extends HeldTask<TakenSound, SoundResult> imple
   }
 }
 
-/** `atMs`: left out: as of its source. */
+/** `atMs`: that of its source when omitted. */
 export function madeOf({ payload, timestampMs }: SoundPacket, target: SoundShape, atMs = timestampMs) {
   const { format, rate, channels } = target;
   const text = `${format} ${rate}/${channels} of ${Buffer.from(payload).toString()}`;

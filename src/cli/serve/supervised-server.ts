@@ -46,7 +46,7 @@ export class SupervisedServer {
   #starting: Promise<void> = Promise.resolve();
   #workerSet: WorkerSetState;
   #onWorkerSet: (workerSet: WorkerSetState) => void = () => undefined;
-  /** How often an upgrade had been asked for when this process asked for one; null: it did not. */
+  /** The number of upgrades that had been asked for when this process asked for one; null: it did not. */
   #askedBefore: number | null = null;
 
   constructor(context: CommandContext, startServer: StartServer, { task, workerSet }: Assignment) {
@@ -160,7 +160,7 @@ export class SupervisedServer {
     };
   }
 
-  /** What this process has asked for is under way before the supervisor says so. */
+  /** An upgrade that this process asked for is under way before the supervisor says so. */
   get #upgradeOfAll(): UpgradeState {
     const { asked, isUnderWay, failure } = this.#workerSet.upgrade;
     return { isUnderWay: isUnderWay || this.#askedBefore === asked, failure };

@@ -6,7 +6,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { Gathered } from '../../lib/gathered.ts';
 import type { AcceptedWakeup, PeerNotice } from '../../model/peer.ts';
 
-/** What is told to everybody and may come late: so many go together, what comes within so long of the last. */
+/** Notices to every member may be late: this many go together, if each comes within this time of the last. */
 export const noticesGathered = { max: 512, ms: 100 };
 
 /** `tell` must not throw. */

@@ -26,7 +26,7 @@ export interface OwnDeps {
 /** Null: nothing is known. */
 export type Observed = ConnectivityRecord | null;
 
-/** How one query, of one device or a batch of them, sees devices. */
+/** Devices as one query, for one device or a batch, sees them. */
 export interface ConnectivityView {
   /** What is observed in this turn of the loop is as new as what any member has committed before this call. */
   refresh(): void;
@@ -45,7 +45,7 @@ function nothing(): void {}
 
 const ownView = { refresh: nothing, observe: observeOwn, decided: nothing, cancel: nothing };
 
-/** Of a member that is alone. One view that asks nobody serves all queries. */
+/** For a member that is alone: one view that asks no other member serves all queries. */
 export const ownViews: ConnectivityViews = () => ownView;
 
 /** Of one of several processes that write one store. */

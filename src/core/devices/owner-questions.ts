@@ -71,7 +71,7 @@ export class OwnerQuestions {
     if (this.#undecided === 0) this.#send();
   }
 
-  /** Nobody waits for the answers any more. */
+  /** The caller no longer waits for the answers. */
   cancel(): void {
     this.#giveUp?.();
     this.#giveUp = null;

@@ -40,7 +40,7 @@ export interface ParkedJson {
   readonly sequence: number;
   readonly type: string;
   readonly device_id: string;
-  /** Of the event. */
+  /** Time of the event. */
   readonly at: string;
   readonly last_failure: FailureJson;
 }

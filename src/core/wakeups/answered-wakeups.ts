@@ -95,7 +95,7 @@ class RefusedWakeups {
       for (const [first, of] of this.#byApplication) return this.#forgetOldest(first, of);
   }
 
-  /** Those that bear the request id, the latest first; `deviceId` null: whatever their device. */
+  /** Wakeups that bear the request id, the latest first; `deviceId` null: whatever their device. */
   list(requestId: RequestId, deviceId: DeviceId | null, limit: number): readonly RefusedWakeup[] {
     return [...this.#byApplication.values()]
       .flat()

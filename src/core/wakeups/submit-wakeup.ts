@@ -50,7 +50,7 @@ export async function submitOwnWakeup(
   return answer;
 }
 
-/** Of a wakeup that no caller has signed. `occasion`: a repeat has the same. */
+/** A wakeup that no caller has signed. `occasion`: a repeat has the same. */
 export function ownSignature(clock: Clock, occasion: string): SignedRequest {
   const signature = createHash('sha256').update(occasion).digest('hex');
   return { signature, signatureExpiresMs: clock.wallMs() + callWakeupKnownMs };

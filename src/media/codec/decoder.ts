@@ -37,7 +37,7 @@ export class Decoder {
       const pixelsMax = (sourceMax.width + paddingMax) * (sourceMax.height + paddingMax);
       context.setOption('max_pixels', String(pixelsMax));
       if (halvings > 0) context.setOption('lowres', halvings);
-      // Of the transforms back that FFmpeg has in SIMD here the fastest; elsewhere it would be the slowest.
+      // The fastest inverse transform that FFmpeg has in SIMD here; elsewhere it would be the slowest.
       else if (format === 'mjpeg' && process.arch === 'x64') context.setOption('idct', 'xvid');
     });
     this.#again = constants.AVERROR_EAGAIN;

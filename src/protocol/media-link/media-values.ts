@@ -98,9 +98,9 @@ export const mediaProcessSettings = z.strictObject({
     legsMax: whole,
     /** Connections that have not been let in yet. */
     handshakesMax: whole,
-    /** Those of one address; 0: off, as it must be behind a proxy. */
+    /** Connections of one address; 0: off, as it must be behind a proxy. */
     handshakesPerAddressMax: whole,
-    /** Of the WebRTC resources: origins of pages that may use them, `*` for all, and Link headers of their answers. */
+    /** Answers of the WebRTC resources: origins of pages that may use them, `*` for all, and Link headers of their answers. */
     rtc: z.strictObject({ corsOrigins: z.array(line).readonly(), iceServers: z.array(line).readonly() }),
     /** Paths of PEM files; null: plain WebSockets and HTTP. */
     tls: z.strictObject({ certFile: line, keyFile: line }).nullable(),
@@ -190,7 +190,7 @@ export const mediaView = z.strictObject({
   hasDevice: z.boolean(),
   hasBridge: z.boolean(),
   viewers: whole,
-  /** What the bridge sends, and what the device is sent; null: nothing has come. */
+  /** Media from the bridge, and media to the device; null: nothing has come. */
   source: streamView.nullable(),
   output: streamView.nullable(),
   /** Video of the device; null: none has come. */

@@ -157,12 +157,12 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
     conflicts: new SessionConflicts({ clock, log, append: (event) => records.appendEvent(event) }),
     /** The calls that are kept here: none where another process keeps them all. */
     callDirectory,
-    /** Those of them that have ended. */
+    /** Members that have ended. */
     endedCalls,
     /** To be begun after every change of the registry. */
     deviceReview: deviceReview({ clock, registry, directory, log }),
     watch,
-    /** What `telemetry` has counted. */
+    /** The counts of `telemetry`. */
     metrics,
     telemetry: metrics,
     progress: metrics.progress,
@@ -185,7 +185,7 @@ export function openContext(settings: Settings, store: Store, deps: ContextDeps)
      */
     mediaUrl: (sessionId: SessionId | null): string | null =>
       own.calls?.mediaProcesses.urlOf(sessionId) ?? mediaUrl(settings, null),
-    /** What the media processes of this server can make sound as; null: not known. */
+    /** Sound formats that the media processes of this server can encode; null: not known. */
     soundEncoders: () => soundEncodersOf(own.calls?.mediaProcesses.capacity() ?? []),
   };
 }

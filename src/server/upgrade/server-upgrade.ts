@@ -69,7 +69,7 @@ export class ServerUpgrade {
       adopted: this.#adopted,
       /** SIGUSR2, of a whole server: begins an upgrade. Never rejects; a refusal is logged. */
       signalUpgrade: () => this.#signalUpgrade(),
-      /** What the next server begins with. Once, and only of a whole server. */
+      /** The state that the next server begins with. Called once, and only on a whole server. */
       handOver: () => new ServerHandOver({ ...this.#deps, gateways: this.#gateways, listeners }),
       /** A sleep connection that the server before this one has accepted and not touched. */
       takeConnection: (socket: Socket) => this.#gateways.deviceListeners.sleep.take(socket),

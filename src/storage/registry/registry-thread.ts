@@ -55,7 +55,7 @@ export async function importInWorker(
   }
 }
 
-/** Of an application or a product. Rejects when the store refuses. */
+/** Removes an application or a product. Rejects when the store refuses. */
 export function removeInWorker(
   store: Pick<RegistryTask, 'directory' | 'mode'>,
   of: UsedKind,

@@ -128,7 +128,7 @@ export class RegistryWriter implements DeviceRegistry {
     });
   }
 
-  /** Of an entry that nothing refers to; otherwise as `update`. */
+  /** Removes an entry that nothing refers to; otherwise as `update`. */
   remove<Kind extends KindName>(kind: Kind, id: string): Promise<Result<EntryOf[Kind], MissingEntry>> {
     return this.#change(() => {
       const entry = this.#tables.find(kind, id);

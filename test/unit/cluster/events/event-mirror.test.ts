@@ -128,7 +128,7 @@ test('a store that refuses is given the same events again', async (t) => {
   assert.deepEqual(scene.sequences, [1, 2, 3]);
 });
 
-test('what is no event is told of once, and leaves its sequence empty', async (t) => {
+test('what is no event is logged once, and leaves its sequence empty', async (t) => {
   const scene = new Scene();
   t.after(() => scene.mirror.stop());
   scene.happen(1);

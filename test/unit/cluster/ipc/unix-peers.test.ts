@@ -31,7 +31,7 @@ import { FakeLog } from '../../../support/fakes.ts';
 import { answers, memberOne, memberTwo, questions } from '../../../support/peer-messages.ts';
 import { ScriptedHost } from '../../../support/scripted-host.ts';
 
-/** What came on one connection, message by message. */
+/** Messages of one connection, in order. */
 class RawConnection {
   readonly socket: Socket;
   readonly #payloads: Buffer[] = [];
@@ -101,7 +101,7 @@ class RawMember {
     return member;
   }
 
-  /** How often it was dialled. */
+  /** Number of times it was dialled. */
   get dials(): number {
     return this.#connections.length;
   }

@@ -95,7 +95,7 @@ test('what is known of a device is committed when its records are', async () => 
   assert.equal(scene.directory.committed(testDevice), scene.records.outstanding);
 });
 
-test('sessions that end in one turn of the wheel are all written before any is told of', () => {
+test('sessions that end in one turn of the wheel are all written before any is announced', () => {
   const scene = new CallScene();
   const follower = scene.follow();
   for (const room of ['1', '2']) scene.issue(orderForRoom(room));

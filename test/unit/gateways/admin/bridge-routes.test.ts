@@ -67,7 +67,7 @@ test('a bridge gets a key of 256 bits, of which the hash alone is kept', async (
   assert.notEqual((await scene.add('bridge-2')).key, key);
 });
 
-test('a bridge is revoked and taken again, and each time who is connected is judged anew', async (t) => {
+test('a bridge is revoked and taken again, and each time the connected ones are checked again', async (t) => {
   const scene = new Scene(t);
   await scene.add();
   assert.equal(scene.changes, 1);
@@ -78,7 +78,7 @@ test('a bridge is revoked and taken again, and each time who is connected is jud
   assert.deepEqual([scene.bridges[0]?.revoked, scene.changes], [false, 3]);
 });
 
-test('a bridge that is removed is forgotten, and who is connected is judged anew', async (t) => {
+test('a bridge that is removed is forgotten, and the connected ones are checked again', async (t) => {
   const scene = new Scene(t);
   await scene.add();
   const { status } = await scene.ask('/v1/bridge/remove', { bridge_id: 'bridge-1' });
