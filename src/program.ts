@@ -37,7 +37,6 @@ const commands = new Map<string, () => Promise<AddCommand>>(
     message: async () => (await import('./cli/api/message-command.ts')).addMessageCommand,
     wake: async () => (await import('./cli/api/wake-command.ts')).addWakeCommand,
     wakeups: async () => (await import('./cli/admin/wakeups-command.ts')).addWakeupsCommand,
-    devices: async () => (await import('./cli/api/devices-command.ts')).addDevicesCommand,
     status: async () => (await import('./cli/api/status-command.ts')).addStatusCommand,
     events: async () => (await import('./cli/api/events-command.ts')).addEventsCommand,
     calls: async () => (await import('./cli/admin/calls-command.ts')).addCallsCommand,

@@ -30,7 +30,7 @@ export function readCliPage(): string {
 }
 
 /** The page describes an option once when at least so many commands have it. */
-const sharedCommandsMin = 8;
+const sharedCommandsMin = 6;
 
 export async function makeCliPage(): Promise<string> {
   const commands = walk(await buildProgram(), []);
