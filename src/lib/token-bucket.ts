@@ -59,14 +59,20 @@ export class Allowance<Kind extends string> {
 
   /** One message that is of all these kinds. Null: it is allowed; else a sentence that names the limit. */
   acquire(kinds: readonly Kind[], bytes: number, nowMs: number): string | null {
-    for (const kind of [...kinds, 'bytes'] as const) {
-      const { perSecond, burst } = this.#rates[kind];
-      if (waitForToken(this.#bucketOf(kind), this.#rates[kind], nowMs) > 0)
-        return `${this.#sender} sends ${perSecond} ${kind} a second at most, and ${burst} at once`;
-    }
+    for (const kind of kinds) if (this.#isEmpty(kind, nowMs)) return this.#sentence(kind);
+    if (this.#isEmpty('bytes', nowMs)) return this.#sentence('bytes');
     for (const kind of kinds) takeToken(this.#bucketOf(kind));
     takeToken(this.#bucketOf('bytes'), bytes);
     return null;
+  }
+
+  #isEmpty(kind: Kind | 'bytes', nowMs: number): boolean {
+    return waitForToken(this.#bucketOf(kind), this.#rates[kind], nowMs) > 0;
+  }
+
+  #sentence(kind: Kind | 'bytes'): string {
+    const { perSecond, burst } = this.#rates[kind];
+    return `${this.#sender} sends ${perSecond} ${kind} a second at most, and ${burst} at once`;
   }
 
   #bucketOf(kind: Kind | 'bytes'): TokenBucket {
