@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import type { TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import type * as Uws from 'uWebSockets.js';
 import { hasByteOrderMark, readTextFile } from './text-file.ts';
-import { type TlsFiles, readCertificate, type Certificate } from './tls-files.ts';
+import { type TlsFiles, readCertificate, type Certificate } from './connections/tls-files.ts';
 
 export type { TemplatedApp };
 

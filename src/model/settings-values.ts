@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { isIP, isIPv6 } from 'node:net';
-import type { TlsFiles } from '../lib/tls-files.ts';
+import type { TlsFiles } from '../lib/connections/tls-files.ts';
 
 /** The documentation of a setting. */
 export interface SettingNote {
@@ -246,3 +246,18 @@ export function pairedTlsFiles(given: TlsSettings, context: z.core.$RefinementCt
 export function tlsFiles({ tls_cert_file: certFile, tls_key_file: keyFile }: TlsSettings): TlsFiles | null {
   return certFile === null || keyFile === null ? null : { certFile, keyFile };
 }
+
+/** Both listeners for devices, sleep and signal. */
+export const deviceListenerSettings = {
+  drain_per_second: setting(
+    wholeNumber(1, 1_000_000),
+    2000,
+    'Sessions closed per second at an orderly stop.',
+  ),
+  drain_deadline_ms: setting(
+    wholeNumber(0, 600_000),
+    30_000,
+    'Sessions still open this long after the stop began are left to the kernel.',
+  ),
+  ...tlsSettings,
+};

@@ -8,7 +8,7 @@ import { SystemClock } from '../lib/system-clock.ts';
 import { declareEventLoopDelay, EventLoopDelay, eventLoopDelayNames } from './event-loop-delay.ts';
 import { DurationHistogram, RequestHistogram } from './duration-histogram.ts';
 import { declareGauges, type GaugeInstruments, type MetricSources } from './gauges.ts';
-import { LoopProgress } from './loop-progress.ts';
+import { LoopProgress } from '../lib/loop-progress.ts';
 import { declareMetrics, type Telemetry } from './telemetry.ts';
 
 /** A text that Prometheus scrapes. */

@@ -8,6 +8,7 @@ const layers = [
   'console',
   'server',
   'gateways',
+  'edge',
   'cluster',
   'webhooks',
   'media',

@@ -22,7 +22,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { Operators } from '../../src/gateways/ops/operators.ts';
 import { Readiness } from '../../src/telemetry/readiness.ts';
 import { OpsTokenFile } from '../../src/storage/keys/ops-token-file.ts';
-import { LoopProgress } from '../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import { openAudit } from '../support/audit-scene.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { metricSources } from '../support/metric-sources.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, beforeEach, test } from 'node:test';
 import { connect as connectTls, TLSSocket } from 'node:tls';
-import { SleepListener } from '../../src/gateways/sleep/listener.ts';
-import type { SleepSettings } from '../../src/gateways/sleep/settings.ts';
+import { SleepListener } from '../../src/edge/listener.ts';
+import type { SleepSettings } from '../../src/edge/settings.ts';
 import { sleepGatewayDefaults } from '../support/listener-defaults.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

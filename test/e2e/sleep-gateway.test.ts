@@ -11,8 +11,8 @@ import {
 } from '../../src/tools/simulator/sleeping-module.ts';
 import { wakeupsWaitingMax } from '../../src/model/limits.ts';
 import { sleepEndsPerTurnMax, type WakeMode } from '../../src/model/sleep.ts';
-import { SleepListener } from '../../src/gateways/sleep/listener.ts';
-import type { SleepSettings } from '../../src/gateways/sleep/settings.ts';
+import { SleepListener } from '../../src/edge/listener.ts';
+import type { SleepSettings } from '../../src/edge/settings.ts';
 import { sleepGatewayDefaults } from '../support/listener-defaults.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
-import { listenSockets, SleepSockets } from '../../src/gateways/sleep/sleep-sockets.ts';
+import { listenSockets, SleepSockets } from '../../src/edge/sleep-sockets.ts';
 import { hasReusePort } from '../../src/lib/bound-sockets.ts';
 import { FakeLog } from '../support/fakes.ts';
 import { until } from '../support/event-loop.ts';

@@ -11,7 +11,7 @@ import type { DeviceId } from '../../src/model/ids.ts';
 import { linkVersion, readMediaMessage } from '../../src/protocol/media-link/link-message.ts';
 import { ServerEnd } from '../../src/media/link/server-end.ts';
 import type { LegService } from '../../src/core/ports/leg-service.ts';
-import { LoopProgress } from '../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import { linkFrame, LinkFrames } from '../support/link-frames.ts';
 import { callOrder } from '../support/call-scene.ts';
 import { bridgeKey, LegServiceScene } from '../support/leg-service-scene.ts';

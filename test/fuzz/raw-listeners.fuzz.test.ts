@@ -11,7 +11,8 @@ import { createServer, type AddressInfo, type Socket, connect } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { test, type TestContext } from 'node:test';
 import { SystemClock } from '../../src/lib/system-clock.ts';
-import { connectPsk, listenPsk } from '../../src/media/link/psk-transport.ts';
+import { connectPsk, listenPsk } from '../../src/lib/link/psk-transport.ts';
+import { mediaPsk } from '../../src/media/link/media-language.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { bridgePath, devicePath, downlinkPath } from '../support/media-peer.ts';
 import { RawPeer } from '../support/raw-peer.ts';
@@ -321,13 +322,14 @@ async function linkTarget(t: TestContext): Promise<RawTarget> {
   const clock = new SystemClock();
   const gate = await listenPsk(
     { ...address, port: 0 },
+    mediaPsk,
     clock,
     (link) => link.end('away'),
     () => undefined,
   );
   t.after(() => gate.close());
   const works = async (): Promise<void> => {
-    const link = await connectPsk({ ...address, port: gate.port }, clock);
+    const link = await connectPsk({ ...address, port: gate.port }, mediaPsk, clock);
     assert.equal((await link.setEncoding('utf8').toArray()).join(''), 'away');
   };
   return { name: 'media link', port: gate.port, openings: openings.link, works };

@@ -2,9 +2,9 @@
 import { signalSessions, sleepSessions } from '../../src/core/devices/admit-session.ts';
 import type { SessionTicket, SignalSessions, SleepSessions } from '../../src/core/ports/device-sessions.ts';
 import { reportWake } from '../../src/core/wakeups/wakeup-watch.ts';
-import { DeviceConnections, deviceTickMs } from '../../src/gateways/devices/device-connections.ts';
+import { DeviceConnections, deviceTickMs } from '../../src/lib/connections/device-connections.ts';
 import { SignalingConnection } from '../../src/gateways/signal/signaling-connection.ts';
-import { SleepingConnection } from '../../src/gateways/sleep/sleeping-connection.ts';
+import { SleepingConnection } from '../../src/edge/sleeping-connection.ts';
 import type { Cancel } from '../../src/lib/clock.ts';
 import type { DeviceId, SessionId } from '../../src/model/ids.ts';
 import type { SignalEndReason } from '../../src/model/signal.ts';

@@ -34,7 +34,7 @@ import type { Member, Membership } from '../../src/server/membership/membership.
 import { hasControlPlane, hasGateways } from '../../src/server/supervisor/process-messages.ts';
 import type { LiveTokenKeys } from '../../src/storage/keys/token-key-file.ts';
 import type { Store } from '../../src/storage/lmdb/open-store.ts';
-import type { Log } from '../../src/core/ports/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { ConnectionKind } from '../../src/model/cluster.ts';
 import type { ProvisioningAnswer, ProvisioningRequest } from '../../src/model/provisioning.ts';
 import { disconnectEverywhere } from '../../src/cluster/ownership/disconnect-everywhere.ts';

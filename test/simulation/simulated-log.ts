@@ -1,7 +1,7 @@
 /** A process's log: what it warns of goes into the trace, and a line that only a mistake of ours can cause is a violation. */
 import { DiskFull } from './memory-store.ts';
 import { SharedStateUnavailable } from '../../src/core/ports/session-locator.ts';
-import type { Log } from '../../src/core/ports/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { Evidence } from './evidence.ts';
 
 /** Of faults that a run brings about itself: a disk that refuses, NATS that is away, and a node that is back before its lease is over. */

@@ -2,7 +2,7 @@
  * TCP between a device and a server process: bytes arrive in order and late, either end may go, and one that breaks
  * silently tells neither. The server's ends are those of its own connection classes.
  */
-import type { SleepSocket } from '../../src/gateways/sleep/sleeping-connection.ts';
+import type { SleepSocket } from '../../src/edge/sleeping-connection.ts';
 import type { FrameSocket, SocketOwner } from '../../src/gateways/signal/web-socket.ts';
 import { encodeBye, type SignalClose } from '../../src/protocol/signal/server-message.ts';
 import type { Host, Timeline } from './timeline.ts';

@@ -1,7 +1,7 @@
 /** Processes that a test starts for a supervisor, speaks for and kills; time is the test's. */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { BoundSocket } from '../../src/lib/bound-sockets.ts';
-import type { SleepCounts } from '../../src/gateways/sleep/sleep-sockets.ts';
+import type { SleepCounts } from '../../src/edge/sleep-sockets.ts';
 import type {
   WorkerSetState,
   ProcessFork,

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Clock } from '../../src/lib/clock.ts';
-import { OpenAsks } from '../../src/lib/open-asks.ts';
+import { OpenAsks } from '../../src/lib/link/open-asks.ts';
 import { fail, type Result } from '../../src/lib/result.ts';
 import {
   decodePeerMessage,

@@ -1,5 +1,5 @@
 /** A socket whose kernel is the test: bytes stay unsent until it takes them, and it may fail instead. */
-import type { SleepSocket } from '../../src/gateways/sleep/sleeping-connection.ts';
+import type { SleepSocket } from '../../src/edge/sleeping-connection.ts';
 
 type Done = (error?: Error | null) => void;
 

@@ -17,7 +17,7 @@ import type { ConnectionRecords, CallRecords, WakeupRecords } from '../../src/co
 import type { DeliveryResult, DeviceMessage, SignalEndReason } from '../../src/model/signal.ts';
 import type { CallSession, LegCloseReason, LegMessage } from '../../src/model/call.ts';
 import type { PlacedLeg } from '../../src/core/ports/leg-service.ts';
-import type { Log } from '../../src/core/ports/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { RegistryReader } from '../../src/core/ports/registry-reader.ts';
 import type { SignalConnection, SleepConnection } from '../../src/core/ports/device-sessions.ts';
 import type { KnownWakeup, WakeupName, WakeupRecord } from '../../src/model/wakeup.ts';

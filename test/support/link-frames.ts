@@ -1,5 +1,5 @@
 /** Messages of the link to and from the bytes on its stream, for tests that stand in for one of its ends. */
-import { encodeLengthFrame, LengthFrameDecoder } from '../../src/lib/length-frame.ts';
+import { encodeLengthFrame, LengthFrameDecoder } from '../../src/lib/link/length-frame.ts';
 import type { Result } from '../../src/lib/result.ts';
 import { linkMessageBytesMax } from '../../src/model/limits.ts';
 import {

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { MediaProcessCounts, MediaProcessSettings } from '../../src/protocol/media-link/media-values.ts';
 import { MediaEnd, type MediaProcess } from '../../src/media/link/media-end.ts';
 import { ServerEnd, type ServerEndDeps } from '../../src/media/link/server-end.ts';
-import { LoopProgress } from '../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
 import type { LegServiceScene } from './leg-service-scene.ts';
 import { DuplexPair, type DuplexPairOptions } from './duplex-pair.ts';
 import { FakeLog, FakeTelemetry } from './fakes.ts';

@@ -7,7 +7,7 @@ import { NatsKvStore } from '../../src/cluster/nats/nats-kv-store.ts';
 import { NatsPeers } from '../../src/cluster/nats/nats-peers.ts';
 import { NatsLink, type NatsLinkOptions } from '../../src/cluster/nats/nats-link.ts';
 import type { MemberId, MemberStatus } from '../../src/model/cluster.ts';
-import type { Log } from '../../src/core/ports/log.ts';
+import type { Log } from '../../src/lib/log.ts';
 import type { PeerHost } from '../../src/core/ports/peers.ts';
 import type { Ending } from './temporary-store.ts';
 

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
+import { listenSockets } from '../../edge/sleep-sockets.ts';
 import { acceptBacklog, hasReusePort, readAcceptQueueMax } from '../../lib/bound-sockets.ts';
 import { descriptorsReserved, frontEndReadBytes } from '../../model/limits.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';

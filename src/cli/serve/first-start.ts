@@ -3,7 +3,7 @@
  * stays empty. Source: running.md, Data.
  */
 import { join } from 'node:path';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { isLoopback } from '../../model/settings-values.ts';
 import { listenerNames, type Settings } from '../../server/config/settings-schema.ts';
 import type { SettingsSources } from '../../server/config/settings.ts';

@@ -5,7 +5,7 @@
  */
 import { hostname } from 'node:os';
 import { bindSocket, bindSockets } from '../../lib/bound-sockets.ts';
-import { listenSockets } from '../../gateways/sleep/sleep-sockets.ts';
+import { listenSockets } from '../../edge/sleep-sockets.ts';
 import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
 import { descriptorsReserved, processStopMsMax } from '../../model/limits.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';

@@ -6,7 +6,7 @@
  */
 import { assert } from '../../lib/assert.ts';
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
-import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
+import type { SleepCounts, SleepLoan } from '../../edge/sleep-sockets.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import {
   followSupervisor,

@@ -6,7 +6,7 @@ import { constants } from 'node:os';
 import { writeFileSync, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { Logging } from '../../server/bootstrap/logging.ts';
 import { CommandError, reveilleCommand } from '../shell/command-error.ts';

@@ -3,7 +3,7 @@
  * and stops. Source: docs/adr/0027-upgrade-without-a-closed-socket.md.
  */
 import { messageOf } from '../../lib/result.ts';
-import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';
+import type { SleepCounts } from '../../edge/sleep-sockets.ts';
 import { openLog, type Logging } from '../../server/bootstrap/logging.ts';
 import { askSignalSocket, reportToSupervisor } from '../../server/supervisor/process-channel.ts';
 import type { LentPort, WorkerHandle } from '../../server/supervisor/worker-set.ts';

@@ -5,7 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { decodeSharedEvent, type SharedLogEvent } from '../../protocol/cluster/stored-values.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { MirroredLog } from '../../core/ports/mirrored.ts';
 import { eventsPerCommitMax } from './log-limits.ts';
 import { StreamTail, type TailMessage, type TailSource } from './stream-tail.ts';

@@ -4,7 +4,7 @@
  * taken. Source: cluster.md, Events.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Outbox, PlacedItem, OutboxEvent, OutboxItem } from '../../core/ports/outbox.ts';
 import { type KeyedQueue, ChangeRefused, inTwo, type Change } from '../nats/keyed-queue.ts';
 import { changeRetryMsMax, outboxForgetMax, outboxForgetMs, outboxTakenMax } from '../records/row-limits.ts';

@@ -4,7 +4,7 @@
  * from what was written. Source: cluster.md, Registry and Events.
  */
 import { nextTurn, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { tailMessagesMax, tailProgressMs, tailQuietMs, tailRetryMs } from './log-limits.ts';
 
 export interface TailMessage {

@@ -15,7 +15,7 @@ import type {
   PeerQuestion,
   SessionHeartbeat,
 } from '../../model/peer.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import type { MessageDeps } from '../../core/messages/deliver-message.ts';
 import type { WakeupDeps } from '../../core/wakeups/do-wakeup.ts';

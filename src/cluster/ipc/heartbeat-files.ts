@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { wallSeconds, type Cancel, type Clock } from '../../lib/clock.ts';
 import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import { connectionKinds, type MemberId } from '../../model/cluster.ts';
 import type { SessionId } from '../../model/ids.ts';

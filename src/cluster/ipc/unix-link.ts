@@ -6,9 +6,9 @@
  * or gone.
  */
 import { createConnection } from 'node:net';
-import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/channel.ts';
+import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/link/channel.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import { OpenAsks } from '../../lib/open-asks.ts';
+import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import {
   decodePeerHello,
@@ -27,7 +27,7 @@ import {
 } from '../../model/limits.ts';
 import type { PeerAnswer, PeerAnswers, PeerFailure, PeerKind, PeerQuestion } from '../../model/peer.ts';
 import { successorStartMsMax } from '../../model/upgrade-limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 
 export interface UnixLinkDeps {
   readonly self: MemberId;

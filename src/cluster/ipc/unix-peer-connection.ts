@@ -1,6 +1,6 @@
 /** A connection by which another process of this machine sends its questions and notices to this one. */
 import type { Socket } from 'node:net';
-import { Channel, ChannelQueue } from '../../lib/channel.ts';
+import { Channel, ChannelQueue } from '../../lib/link/channel.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import {
@@ -19,7 +19,7 @@ import {
   peerGreetingMsMax,
   peerMessageBytesMax,
 } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { PeerHost } from '../../core/ports/peers.ts';
 import { faultOf } from './unix-link.ts';
 

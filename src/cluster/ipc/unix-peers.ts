@@ -25,7 +25,7 @@ import type {
   PeerNotice,
   PeerQuestion,
 } from '../../model/peer.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import { gatherAccepted } from './accepted-notices.ts';
 import { UnixLink } from './unix-link.ts';

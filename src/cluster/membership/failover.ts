@@ -16,7 +16,7 @@ import {
   type SharedConnection,
 } from '../../model/cluster.ts';
 import type { SessionId, DeviceId } from '../../model/ids.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import type { HeartbeatReader } from '../ownership/heartbeat-reader.ts';
 import { inTwo, type KeyedQueue } from '../nats/keyed-queue.ts';

@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/result.ts';
 import { encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
 import type { MembersStore, NatsLeases, SeenLease } from './nats-leases.ts';

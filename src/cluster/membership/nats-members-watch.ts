@@ -5,7 +5,7 @@
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { decodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { KvChange } from '../nats/kv-store.ts';
 import { memberToken } from '../nats/nats-names.ts';
 import type { MembersLink, MembersStore, NatsLeases } from './nats-leases.ts';

@@ -8,7 +8,7 @@ import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
 import type { MemberId, MemberStatus } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { NatsFailovers } from './nats-failovers.ts';
 import { NatsLeases, type MembersLink, type MembersStore, type SeenLease } from './nats-leases.ts';
 import { NatsMembersWatch } from './nats-members-watch.ts';

@@ -7,7 +7,7 @@ import { messageOf } from '../../lib/result.ts';
 import { decodeMemberStatus, encodeMemberStatus } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId, MemberState, MemberStatus } from '../../model/cluster.ts';
 import { leaseLostMs, leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { Lease } from '../nats/lease.ts';
 import { memberToken } from '../nats/nats-names.ts';
 import type { MembersLink, MembersStore } from './nats-leases.ts';

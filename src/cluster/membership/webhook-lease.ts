@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import { decodeVersioned, encodeVersioned } from '../../protocol/cluster/wire-values.ts';
 import { parseMemberId, type MemberId } from '../../model/cluster.ts';
 import { leaseRenewMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { webhookLeaseMs } from '../events/log-limits.ts';
 import type { KvStore } from '../nats/kv-store.ts';
 import { Lease } from '../nats/lease.ts';

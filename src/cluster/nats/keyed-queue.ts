@@ -5,7 +5,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { changeRetryMsMax, changeRetryMsMin, outboxUnderWayMax } from '../records/row-limits.ts';
 

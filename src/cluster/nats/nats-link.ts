@@ -8,7 +8,7 @@ import { errors, type ConnectionOptions, type NatsConnection } from '@nats-io/na
 import { connect } from '@nats-io/transport-node';
 import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { messageOf } from '../../lib/result.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { NatsNames } from './nats-names.ts';
 import { connectionOptions, shownServers, type NatsOptions } from './nats-options.ts';
 import { ensureStores } from './nats-stores.ts';

@@ -6,7 +6,7 @@
 import { createInbox, type Msg, type Subscription } from '@nats-io/nats-core';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { Gathered } from '../../lib/gathered.ts';
-import { OpenAsks } from '../../lib/open-asks.ts';
+import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, type Result } from '../../lib/result.ts';
 import {
   decodePeerMessage,
@@ -25,7 +25,7 @@ import type {
   PeerNotice,
   PeerQuestion,
 } from '../../model/peer.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { NodeTransport } from './node-transport.ts';
 import { gatherAccepted } from '../ipc/accepted-notices.ts';

@@ -12,7 +12,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream';
 import { nanos } from '@nats-io/nats-core';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { bucketNames, type BucketName, type NatsNames } from './nats-names.ts';
 import type { NatsOptions } from './nats-options.ts';
 

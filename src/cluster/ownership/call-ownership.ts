@@ -18,7 +18,7 @@ import { callClaimsMax, callNodeMsMax, claimMsMax, lostCallsMax } from '../../mo
 import { callEvent } from '../../model/state/call-session.ts';
 import type { CallDirectory } from '../../core/calls/call-directory.ts';
 import type { CallCoordinator, CallLocator } from '../../core/ports/call-locator.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { othersAlive, type Peers } from '../../core/ports/peers.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import type { CallsItem } from '../events/outbox-pump.ts';

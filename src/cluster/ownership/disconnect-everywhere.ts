@@ -5,7 +5,7 @@ import type { DeviceDirectory } from '../../core/devices/device-directory.ts';
 import type { ConnectionKind, DeviceRow } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { disconnectDevice } from '../../core/devices/disconnect-device.ts';
 import type { ClusterDeps } from '../../core/devices/locate-device.ts';
 

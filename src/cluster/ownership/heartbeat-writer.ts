@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { DeviceHeartbeat } from '../../protocol/cluster/stored-values.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { heartbeatsParts, heartbeatsWriteMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { encodePieces } from './heartbeat-pieces.ts';
 import type { LiveSessions, OwnSlot, OwnSlots } from './own-slots.ts';
 import type { KvStore } from '../nats/kv-store.ts';

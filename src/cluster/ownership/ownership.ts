@@ -6,7 +6,7 @@ import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, ProductId } from '../../model/ids.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
 import type { SlotFollower, SessionLocator } from '../../core/ports/session-locator.ts';
 import { HeartbeatReader, type HeartbeatStore } from './heartbeat-reader.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { loggedSession } from '../../model/state/session-event.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { Outbox, OutboxEvent } from '../../core/ports/outbox.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { inTwo, type Change, type KeyedQueue } from '../nats/keyed-queue.ts';
 import { RowUnreadable } from '../records/device-rows.ts';
 import { eachBounded } from '../nats/each-bounded.ts';

@@ -8,7 +8,7 @@ import {
 import type { DeviceCalls } from '../../model/cluster.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import { callNodeMsMax } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
 import { bucketAnswerMsMax } from '../events/log-limits.ts';
 import { deviceHash } from '../nats/nats-names.ts';

@@ -3,7 +3,7 @@
  * its own store and before it, and read by the one that takes over. The cursor there is never ahead of a failed event that it has
  * passed: what a crash leaves is at worst delivered twice. Source: events.md, Webhooks; cluster.md, Events.
  */
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { HookChanges, HookRecord } from '../../core/ports/delivery-store.ts';
 import { decodeHookEntry, encodeHookEntry, type HookEntry } from './hook-entry.ts';
 import { deliveryPutsMax } from '../events/log-limits.ts';

@@ -12,7 +12,7 @@ import {
 } from '../../protocol/cluster/stored-values.ts';
 import type { DeviceId, WakeupId } from '../../model/ids.ts';
 import type { KnownWakeup, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { answeredWithin } from '../nats/answered-within.ts';
 import { hashedKey } from '../nats/nats-names.ts';
 import type { KvEntry, KvStore } from '../nats/kv-store.ts';

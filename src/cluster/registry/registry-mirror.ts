@@ -3,7 +3,7 @@
  * entry as it was last written. Source: cluster.md, Registry.
  */
 import { type Clock, settlesWithin } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { MirroredRegistry, SharedRegistryChange } from '../../core/ports/mirrored.ts';
 import { registryPerCommitMax } from '../events/log-limits.ts';
 import { decodeRegistryChange } from './registry-change.ts';

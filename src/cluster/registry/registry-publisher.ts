@@ -4,7 +4,7 @@
  * part of a batch fails and is put again. Source: cluster.md, Registry.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { MirroredRegistry, RegistryChange } from '../../core/ports/mirrored.ts';
 import { registryRetryMs, registrySharingMax, tailProgressMs } from '../events/log-limits.ts';
 import { encodeRegistryChange, registryKey } from './registry-change.ts';

@@ -20,7 +20,7 @@ import type { CallChange, CallSession } from '../../model/call.ts';
 import type { ApplicationId, SessionId } from '../../model/ids.ts';
 import { bridgeAnswerMsMax, loadOffersMax } from '../../model/limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { BridgeAnswerLabel, Telemetry } from '../../telemetry/telemetry.ts';
 import { ApplicationLines } from '../devices/application-lines.ts';
 import type { CallDirectory } from './call-directory.ts';

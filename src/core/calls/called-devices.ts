@@ -8,7 +8,7 @@ import type { CallSession } from '../../model/call.ts';
 import { generateRequestId, type DeviceId } from '../../model/ids.ts';
 import { ownerQueryMsMax } from '../../model/limits.ts';
 import { locateDevice } from '../devices/locate-device.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { ownSignature, submitOwnWakeup, type OwnWakeupDeps } from '../wakeups/submit-wakeup.ts';
 import type { CallDirectory } from './call-directory.ts';
 import type { CallFollower } from './call-followers.ts';

@@ -19,7 +19,7 @@ import { entryOf, type DeviceListing, type DevicePage } from '../../model/provis
 import { isOfApplication, type Device } from '../../model/registry.ts';
 import { FairQueue, type Steps } from '../../lib/fair-queue.ts';
 import type { DeviceLister } from '../ports/device-registry.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { SharedStateUnavailable } from '../ports/session-locator.ts';
 import type { DeviceDirectory } from './device-directory.ts';

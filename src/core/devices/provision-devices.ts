@@ -16,7 +16,7 @@ import {
 import type { DeviceOutcome, ProvisioningAnswer, ProvisioningRequest } from '../../model/provisioning.ts';
 import { AnswerMemory } from '../messages/answer-memory.ts';
 import type { DeviceReads, DeviceRegistry } from '../ports/device-registry.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { decideDevices } from './decide-device.ts';
 import { SharedPlaces } from './shared-places.ts';

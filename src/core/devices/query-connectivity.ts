@@ -11,7 +11,7 @@ import type { ApplicationId, DeviceId } from '../../model/ids.ts';
 import { connectivityQueryMsMax } from '../../model/limits.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import { checkDeviceAccess } from './device-access.ts';
 import type { ConnectivityView, ConnectivityViews, Observed } from './observe-device.ts';

@@ -6,7 +6,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import { reviewPauseMs, reviewWorkPerTurn } from '../../model/limits.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 
 export interface Reviewed<Item> {
   /** Safe against what comes and goes on the way. */

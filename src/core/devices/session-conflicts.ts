@@ -7,7 +7,7 @@ import { plainAddress } from '../../lib/connections/address-key.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { EventDraft } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 
 /** Replaced sessions of one device within the period that are a conflict, and how often it is reported. */
 const conflictReplacementsMin = 5;

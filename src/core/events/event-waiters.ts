@@ -6,7 +6,7 @@
 import type { LoggedEvent } from '../../model/events.ts';
 import type { ApplicationId, ProductId } from '../../model/ids.ts';
 import type { EventLog } from '../ports/event-log.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
 import type { ReaderSlot } from './waiting-readers.ts';
 

@@ -7,7 +7,7 @@ import type { FairQueue, FairQueueShape } from '../../lib/fair-queue.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { refusal, type EventsCode, type Refusal } from '../../model/codes.ts';
 import type { EventPage, EventsStart, LoggedEvent } from '../../model/events.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { EventWaiters } from './event-waiters.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';
 import type { ReaderSlot, WaitingReaders } from './waiting-readers.ts';

@@ -1,6 +1,6 @@
 /** The ports that nearly every use case of the core works with. */
 import type { Clock } from '../../lib/clock.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { RegistryReader } from './registry-reader.ts';
 
 export interface CoreDeps {

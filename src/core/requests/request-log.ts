@@ -7,7 +7,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Code } from '../../model/codes.ts';
 import { parseApplicationId, type ApplicationId, type RequestId } from '../../model/ids.ts';
 import type { RepeatMark } from '../../model/wakeup.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 
 /** An answer, and whose it was. */
 export interface AnsweredRequest {

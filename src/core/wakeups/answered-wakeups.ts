@@ -5,7 +5,7 @@
 import type { Clock } from '../../lib/clock.ts';
 import { parseApplicationId, type DeviceId, type RequestId } from '../../model/ids.ts';
 import type { RefusedWakeup, WakeupRequest } from '../../model/wakeup.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import {
   refusalReasonCharactersMax,
   type AnsweredRequest,

@@ -11,7 +11,7 @@ import { comeAgain, refusal, type Refusal, type WakeupOutcomeCode } from '../../
 import type { ApplicationId, DeviceId, RequestId } from '../../model/ids.ts';
 import { wakeupOutcomeCommitMsMax, wakeupRecallEveryMs, wakeupRecallMsMax } from '../../model/limits.ts';
 import type { RepeatMark, WakeupName, WakeupRecord } from '../../model/wakeup.ts';
-import type { Log } from '../ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { WakeupRecords } from '../ports/records.ts';
 import { SharedStateUnavailable } from '../ports/session-locator.ts';
 import type { ClusterDeps } from '../devices/locate-device.ts';

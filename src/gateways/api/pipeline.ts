@@ -15,7 +15,7 @@ import {
 } from '../../model/http-limits.ts';
 import { answersPerTurnMax } from '../../model/limits.ts';
 import { holdsPermission } from '../../model/registry.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { RequestLog } from '../../core/requests/request-log.ts';
 import type { WakeupAnswered } from '../../core/wakeups/answered-wakeups.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';

@@ -5,7 +5,7 @@
 import etag from '@fastify/etag';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { consoleSessionMsMax } from '../../model/console-limits.ts';
 import type { Caller } from '../ops/operators.ts';
 import { callerOf, refuseRequest, remoteOf } from '../ops/ops-admission.ts';

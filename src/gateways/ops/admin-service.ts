@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { uploadBytesMax, uploadsAtOnceMax } from '../../model/console-limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { AuditLog } from '../../storage/audit/audit-log.ts';
 import { explainFault } from '../../storage/lmdb/store-fault.ts';
 import {

@@ -9,7 +9,7 @@ import { type Result, fail, messageOf, succeed } from '../../lib/result.ts';
 import { SerialQueue } from '../../lib/queues.ts';
 import { opsTokenUseWriteMs } from '../../model/limits.ts';
 import { localOperator, type Operator } from '../../model/audit.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import {
   hashOpsToken,
   type FreshOpsToken,

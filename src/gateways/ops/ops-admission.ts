@@ -5,7 +5,7 @@
 import { parseCookie } from 'cookie';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { plainAddress } from '../../lib/connections/address-key.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { isContentType } from '../../protocol/rest/content-type.ts';
 import type { OpsCaller } from './admin-route.ts';
 import type { Caller, CallerCheck } from './operators.ts';

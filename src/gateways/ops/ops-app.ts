@@ -11,10 +11,10 @@ import {
 } from 'fastify';
 import type { Clock } from '../../lib/clock.ts';
 import { opsBodyBytesMax, opsRequestMsMax } from '../../model/console-limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { AuditRefusal } from '../../storage/audit/audit-log.ts';
 import { explainFault, unexplainedFault } from '../../storage/lmdb/store-fault.ts';
-import type { LoopProgress } from '../../telemetry/loop-progress.ts';
+import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { Exposition } from '../../telemetry/metrics.ts';
 import type { Readiness } from '../../telemetry/readiness.ts';
 import { hasBody, refuseRequest, type OpsAdmission } from './ops-admission.ts';

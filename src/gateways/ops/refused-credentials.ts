@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../lib/clock.ts';
 import { opsRefusalLogMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { OpsCredentialLabel, Telemetry } from '../../telemetry/telemetry.ts';
 
 export interface RefusedCredentialsDeps {

@@ -12,7 +12,7 @@ import type { SessionTicket } from '../../core/ports/device-sessions.ts';
 import { signalCloses, type SignalClose, encodeChallenge } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage } from '../../protocol/signal/controller-message.ts';
 import type { FrameSocket, SocketEnd, SocketOwner } from './web-socket.ts';
-import type { PendingConnection } from '../devices/device-connections.ts';
+import type { PendingConnection } from '../../lib/connections/device-connections.ts';
 import { type SignalListenerContext, SignalingConnection } from './signaling-connection.ts';
 
 const refusals: Readonly<Record<SignalRefusal, SignalClose>> = {

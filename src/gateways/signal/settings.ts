@@ -1,7 +1,13 @@
 /** The settings of the signal listener. Source: signal-wire.md; what it leaves open is chosen here. */
 import type { z } from 'zod';
-import { listenAddress, pairedTlsFiles, section, setting, wholeNumber } from '../../model/settings-values.ts';
-import { deviceListenerSettings } from '../devices/device-connections.ts';
+import {
+  deviceListenerSettings,
+  listenAddress,
+  pairedTlsFiles,
+  section,
+  setting,
+  wholeNumber,
+} from '../../model/settings-values.ts';
 
 export const signalSection = section({
   listen: setting(listenAddress, '127.0.0.1:8082', 'Listening address for device controllers.'),

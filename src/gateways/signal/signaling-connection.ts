@@ -20,13 +20,16 @@ import type { SignalConnection, SessionTicket, SignalSessions } from '../../core
 import { encodeHeartbeatAck, signalCloses, type SignalClose } from '../../protocol/signal/server-message.ts';
 import { decodeControllerMessage, type ControllerMessage } from '../../protocol/signal/controller-message.ts';
 import type { FrameSocket, SocketEnd, SocketOwner } from './web-socket.ts';
-import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
+import type { OpenConnection, DeviceListenerContext } from '../../lib/connections/device-connections.ts';
+import type { Telemetry } from '../../telemetry/telemetry.ts';
 import { MessageDeliveries } from './message-deliveries.ts';
 import type { SignalSettings } from './settings.ts';
 import { composeWelcome, type WelcomeSources } from './welcome.ts';
 
 export interface SignalListenerContext
-  extends DeviceListenerContext<SignalSettings, SignalSessions, SignalEndReason>, WelcomeSources {}
+  extends DeviceListenerContext<SignalSettings, SignalSessions, SignalEndReason>, WelcomeSources {
+  readonly telemetry: Telemetry;
+}
 
 export type SignalConnectionDeps = Pick<
   SignalListenerContext,

@@ -11,7 +11,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { acceptBacklog, type BoundSocket } from '../bound-sockets.ts';
 import type { Clock } from '../clock.ts';
-import { readCertificate, type TlsFiles } from '../tls-files.ts';
+import { readCertificate, type TlsFiles } from './tls-files.ts';
 import { PendingConnections, type ConnectionEnds } from './pending-connections.ts';
 import { readInSlices } from './sliced-reading.ts';
 

@@ -15,7 +15,7 @@ import {
 } from '../../model/limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { UpgradeHandler } from './upgrade-handler.ts';
 import type { LegOwner, MediaListenerContext, LegRelay } from './listener-context.ts';

@@ -4,7 +4,7 @@
  */
 import { linkLogCharactersMax, linkLogLinesMax, linkTallyItemsMax } from '../../model/limits.ts';
 import type { MediaMessage, Tally } from '../../protocol/media-link/link-message.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { LegRefusal } from '../../model/call.ts';
 import type { MediaFrameResult } from '../../model/media/picture.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';

@@ -21,10 +21,11 @@ import type {
   MediaView,
 } from '../../protocol/media-link/media-values.ts';
 import type { LegService } from '../../core/ports/leg-service.ts';
-import type { Log } from '../../core/ports/log.ts';
-import { LoopProgress } from '../../telemetry/loop-progress.ts';
+import type { Log } from '../../lib/log.ts';
+import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
-import { Link } from './link.ts';
+import { Link } from '../../lib/link/link.ts';
+import { mediaLanguage, mediaLinkBounds } from './media-language.ts';
 import { LinkLog, TelemetryBatch } from './link-telemetry.ts';
 import { RemoteLegService } from './remote-leg-service.ts';
 
@@ -91,7 +92,8 @@ export class MediaEnd {
       peer: 'the server',
       progress,
       isSpare: deps.isSpare,
-      read: readServerMessage,
+      bounds: mediaLinkBounds,
+      language: mediaLanguage(readServerMessage),
       received: (message) => this.#received(message),
       heartbeat: () => this.#heartbeat(),
       drained: () => this.#service.linkDrained(),

@@ -5,7 +5,7 @@
  * calls-and-media.md, Legs.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { OpenAsks } from '../../lib/open-asks.ts';
+import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import { acquireTokens, fullBucket, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
 import { checkCallToken } from '../../protocol/call-token/call-token.ts';

@@ -5,7 +5,7 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
-import { OpenAsks } from '../../lib/open-asks.ts';
+import { OpenAsks } from '../../lib/link/open-asks.ts';
 import type { TokenKeys } from '../../protocol/call-token/token-keys.ts';
 import type { SessionId } from '../../model/ids.ts';
 import { linkViewMsMax, linkViewsMax } from '../../model/limits.ts';
@@ -22,11 +22,12 @@ import type {
   MediaView,
 } from '../../protocol/media-link/media-values.ts';
 import type { LegService, PlacedLeg } from '../../core/ports/leg-service.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { LoopProgress } from '../../telemetry/loop-progress.ts';
+import type { Log } from '../../lib/log.ts';
+import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { GrantedLegs } from './granted-legs.ts';
-import { Link } from './link.ts';
+import { Link } from '../../lib/link/link.ts';
+import { mediaLanguage, mediaLinkBounds } from './media-language.ts';
 import { writeLine, applyTally } from './link-telemetry.ts';
 
 export interface ServerEndDeps {
@@ -96,7 +97,8 @@ export class ServerEnd {
       clock,
       peer: 'the media process',
       progress,
-      read: readMediaMessage,
+      bounds: mediaLinkBounds,
+      language: mediaLanguage(readMediaMessage),
       received: (message) => this.#received(message),
       heartbeat: () => undefined,
       ended: (fault) => this.#ended(fault),

@@ -9,7 +9,7 @@ import { descriptorsReserved, mediaDrainMsMax } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaListener } from '../legs/listener.ts';
 import type { MediaEnd } from '../link/media-end.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Transcoders } from '../../core/ports/transcoders.ts';
 import { Relay } from '../relay/relay.ts';
 import { openRtcPeers } from '../webrtc/peer-set.ts';

@@ -9,8 +9,9 @@ import { Restarts } from '../../lib/restarts.ts';
 import { mediaRestartMsMax, mediaRestartMsMin } from '../../model/limits.ts';
 import type { MediaAddress, MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
 import { MediaEnd } from '../link/media-end.ts';
-import { connectPsk } from '../link/psk-transport.ts';
-import type { Log } from '../../core/ports/log.ts';
+import { connectPsk } from '../../lib/link/psk-transport.ts';
+import { mediaPsk } from '../link/media-language.ts';
+import type { Log } from '../../lib/log.ts';
 import { startMediaServer, type MediaServerDeps, type RunningMediaServer } from './media-server.ts';
 
 export interface RemoteMediaDeps extends Pick<MediaServerDeps, 'openTranscoders'> {
@@ -83,7 +84,7 @@ export class RemoteMedia {
   /** Null: it was stopped meanwhile. */
   async #connect(): Promise<Duplex | null> {
     const { clock, server, key } = this.#deps;
-    const connecting = connectPsk({ ...server, key }, clock);
+    const connecting = connectPsk({ ...server, key }, mediaPsk, clock);
     const link = await Promise.race([connecting, this.#whenStopped]);
     if (link === null)
       connecting.then(

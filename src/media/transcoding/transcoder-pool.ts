@@ -11,7 +11,7 @@ import { soundShareFirst } from '../../model/media/sound-limits.ts';
 import type { ReservationRefusal } from '../../model/media/picture.ts';
 import type { SoundEncoding } from '../../model/media/sound.ts';
 import type { WorkerLoad } from '../../model/media/media-capacity.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type {
   SoundTranscoder,
   Transcoder,

@@ -12,7 +12,7 @@ import { transcodersPerWorkerMax, workersStopMsMax } from '../../model/limits.ts
 import { taskTimeMsMax } from '../../model/media/decoding-limits.ts';
 import type { FrameResult } from '../../model/media/picture.ts';
 import type { SoundResult } from '../../model/media/sound.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { BusyWindow, type SessionLoad } from './transcoder-load.ts';
 import { TaskThread } from './task-thread.ts';
 import { TaskWatch, type ThreadTime } from './task-watch.ts';

@@ -25,7 +25,7 @@ import type { CallCredentialsDeps } from '../../core/calls/issue-call-credential
 import { OutcomeWaiters } from '../../core/wakeups/log-followers.ts';
 import { scanQueueShape } from '../../core/events/read-events.ts';
 import { readerLimits, WaitingReaders } from '../../core/events/waiting-readers.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { SignatureVerifier } from '../../core/ports/signature-verifier.ts';
 import { HmacPool, inlineVerifier } from '../../gateways/verification/hmac-pool.ts';
 import type { ServerContext } from './server-context.ts';

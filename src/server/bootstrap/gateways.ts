@@ -15,7 +15,7 @@ import { formatListenAddress } from '../../model/settings-values.ts';
 import { adoptSession, signalSessions, sleepSessions } from '../../core/devices/admit-session.ts';
 import { reportWake } from '../../core/wakeups/wakeup-watch.ts';
 import { SignalListener } from '../../gateways/signal/listener.ts';
-import { SleepListener, type ArrivingConnection } from '../../gateways/sleep/listener.ts';
+import { SleepListener, type ArrivingConnection } from '../../edge/listener.ts';
 import { handOverSlice } from '../../model/upgrade-limits.ts';
 
 /** A sleep session that another process had. */

@@ -13,7 +13,7 @@ import {
   descriptorsReserved,
   opsConnectionsReserved,
 } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Settings } from '../config/settings-schema.ts';
 
 type Counted = 'api' | 'ops' | 'sleep' | 'signal';

@@ -6,7 +6,7 @@
  */
 import { isatty } from 'node:tty';
 import { destination, pino, type DestinationStream, type Logger } from 'pino';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Settings } from '../config/settings-schema.ts';
 import { formatLogLine } from './log-text.ts';
 

@@ -7,9 +7,9 @@ import type { Duplex } from 'node:stream';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
-import { declineLink } from '../../media/link/link.ts';
-import { linkKeyBytesMin, listenPsk, type PskListener } from '../../media/link/psk-transport.ts';
-import type { Log } from '../../core/ports/log.ts';
+import { declineMedia, mediaPsk } from '../../media/link/media-language.ts';
+import { linkKeyBytesMin, listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
+import type { Log } from '../../lib/log.ts';
 import type { MediaConnection } from './media-connection.ts';
 
 export interface MediaGateSettings {
@@ -53,7 +53,7 @@ export class MediaGate {
       log.warn({}, `the gate of the media process: ${sentence}`);
     };
     try {
-      this.#listener = await listenPsk({ ...address, key }, clock, welcome, refused);
+      this.#listener = await listenPsk({ ...address, key }, mediaPsk, clock, welcome, refused);
     } catch (cause) {
       const where = formatListenAddress(address);
       throw new Error(`cannot listen on ${where}: in use, or not an address of this machine`, { cause });
@@ -89,7 +89,11 @@ export class MediaGate {
         { processes: length },
         'one more media process came and was sent away: media.processes are linked',
       );
-      declineLink(link, clock, `as many media processes as its media.processes allows are linked: ${length}`);
+      declineMedia(
+        link,
+        clock,
+        `as many media processes as its media.processes allows are linked: ${length}`,
+      );
       return;
     }
     const { process } = connection;

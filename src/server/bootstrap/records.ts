@@ -5,7 +5,7 @@ import { type Clock, settlesWithin } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { EventDraft, EventType } from '../../model/events.ts';
 import type { DeviceId, ProductId, SessionId } from '../../model/ids.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import { CallRecordStore } from '../../storage/records/call-record-store.ts';
 import {

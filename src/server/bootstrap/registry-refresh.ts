@@ -5,7 +5,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import {
   changeRoute,
   refuse,

@@ -30,7 +30,7 @@ import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import { createMetrics } from '../../telemetry/metrics.ts';
 import { Readiness } from '../../telemetry/readiness.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Peers } from '../../core/ports/peers.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import type { Store } from '../../storage/lmdb/open-store.ts';

@@ -3,7 +3,7 @@
  * listens for devices or callers until the store is open, the registry is in, and what a crash left open is closed.
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { logOpened, openStore, type Store } from '../../storage/lmdb/open-store.ts';
 import { CertificatesInForce } from '../config/certificates-in-force.ts';
 import { ControlPlane } from './control-plane.ts';

@@ -3,7 +3,7 @@
  * refuses writes heals by itself; one that is damaged is restored, and after LMDB's panic the server is started again. Source:
  * docs/alerts.md.
  */
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { WaitingEntries } from '../../storage/journal/journal.ts';
 import type { Environment } from '../../storage/lmdb/environment.ts';
 import {

@@ -9,7 +9,7 @@ import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
 import { fail } from '../../lib/result.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';
 import type { WebhookAnswers } from '../../core/ports/webhook-admin.ts';
 import { webhookRoutes } from '../../gateways/admin/webhook-routes.ts';

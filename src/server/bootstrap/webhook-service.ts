@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { readVersion } from '../../lib/package-version.ts';
 import type { AdminRoute } from '../../gateways/ops/admin-route.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type { WebhookQuestion, WebhookReply } from '../../webhooks/worker/webhook-messages.ts';

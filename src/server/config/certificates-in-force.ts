@@ -1,5 +1,5 @@
 /** The certificates of the TLS listeners: the one that each shows now, which a reload replaces only where the listener accepts it. */
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { messageOf } from '../../lib/result.ts';
 import { hasOwnListener, type ListenerName, type Settings } from './settings-schema.ts';
 import { readListenerCertificates, type ListenerCertificate } from './start-checks.ts';

@@ -10,7 +10,7 @@ import { limitsSection } from './limits-section.ts';
 import { apiSection, opsSection } from './listener-sections.ts';
 import { mediaSection } from './media-section.ts';
 import { signalSection } from '../../gateways/signal/settings.ts';
-import { sleepSection } from '../../gateways/sleep/settings.ts';
+import { sleepSection } from '../../edge/settings.ts';
 import {
   burst,
   numberBetween,

@@ -8,7 +8,7 @@ import { nextTurn, type Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId, SessionId } from '../../model/ids.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { OutboxEvent } from '../../core/ports/outbox.ts';
 import { SharedStateUnavailable } from '../../core/ports/session-locator.ts';
 import type { MirroredLogStore } from '../../storage/events/mirrored-log.ts';

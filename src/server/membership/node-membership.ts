@@ -15,7 +15,7 @@ import type { ConnectivityViews } from '../../core/devices/observe-device.ts';
 import type { ClusterFigures } from '../../telemetry/gauges.ts';
 import type { ConnectionRecords } from '../../core/ports/records.ts';
 import type { Peers } from '../../core/ports/peers.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { callLocator } from '../../cluster/ownership/call-ownership.ts';
 import { clusterRoute, memberJson } from './cluster-json.ts';
 import {

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { NodeTransport } from '../../cluster/nats/node-transport.ts';
 import { RegistryMirror } from '../../cluster/registry/registry-mirror.ts';
 import { RegistryPublisher } from '../../cluster/registry/registry-publisher.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { AppliedChanges } from '../../storage/registry/mirrored-rows.ts';
 import { MirroredRegistryStore } from '../../storage/registry/mirrored-registry.ts';
 import type { RegistryTables } from '../../storage/registry/registry-tables.ts';

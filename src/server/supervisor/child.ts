@@ -4,7 +4,7 @@
  * The media process.
  */
 import { type Cancel, type Clock, settlesWithin } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 
 export interface Child {
   readonly pid: number | null;

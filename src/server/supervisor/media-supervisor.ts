@@ -14,7 +14,7 @@ import {
   mediaStopMsMax,
 } from '../../model/limits.ts';
 import type { MediaProcessSettings } from '../../protocol/media-link/media-values.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { MediaConnection } from '../bootstrap/media-connection.ts';
 import { MediaGate, type MediaGateDeps } from '../bootstrap/media-gate.ts';
 import { mediaChildSettings } from '../config/derived-settings.ts';

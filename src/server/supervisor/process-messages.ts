@@ -3,7 +3,7 @@
  * write there, so nothing of it is checked. Source: cluster.md, Several processes on one machine.
  */
 import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
-import type { SleepCounts, SleepLoan } from '../../gateways/sleep/sleep-sockets.ts';
+import type { SleepCounts, SleepLoan } from '../../edge/sleep-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { ListenerName } from '../config/settings-schema.ts';

@@ -7,9 +7,9 @@
  */
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import { sleepLoanConnectionsMin } from '../../model/sleep.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
-import type { SleepCounts } from '../../gateways/sleep/sleep-sockets.ts';
+import type { SleepCounts } from '../../edge/sleep-sockets.ts';
 import type { ProcessFork, SleepReturn } from './process-messages.ts';
 
 export interface SleepPortDeps {

@@ -13,7 +13,7 @@ import {
   processSilentHeartbeatsMax,
   processStartHeartbeatsMax,
 } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { fail, succeed, type Result } from '../../lib/result.ts';
 import type { BoundSocket, SocketHandle } from '../../lib/bound-sockets.ts';
 import type { MemberId } from '../../model/cluster.ts';

@@ -10,7 +10,7 @@ import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { processHeartbeatMs, processSpareDelayMs } from '../../model/limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import {
   coordinatorNumber,

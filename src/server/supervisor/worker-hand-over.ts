@@ -9,7 +9,7 @@ import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import type { MemberId } from '../../model/cluster.ts';
 import { processStopMsMax } from '../../model/limits.ts';
 import { relayMsMax } from '../../model/upgrade-limits.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { endOrKill } from './child.ts';
 import type { ProcessLife } from './process-life.ts';
 import type { ProcessReport } from './process-messages.ts';

@@ -4,12 +4,12 @@
  */
 import type { BoundSocket } from '../../lib/bound-sockets.ts';
 import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { SleepCounts, SleepSockets } from '../../gateways/sleep/sleep-sockets.ts';
-import type { LoopProgress } from '../../telemetry/loop-progress.ts';
+import type { SleepCounts, SleepSockets } from '../../edge/sleep-sockets.ts';
+import type { LoopProgress } from '../../lib/loop-progress.ts';
 import { HeartbeatFile, HeartbeatFiles } from '../../cluster/ipc/heartbeat-files.ts';
 import { UnixPeers } from '../../cluster/ipc/unix-peers.ts';
 import type { MemberId } from '../../model/cluster.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { PeerHost, Peers } from '../../core/ports/peers.ts';
 import type { SharedHeartbeats } from '../../core/ports/session-locator.ts';
 import type {

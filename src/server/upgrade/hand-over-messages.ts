@@ -7,7 +7,7 @@ import type { AnsweredBefore } from '../../core/messages/answer-memory.ts';
 import type { MovedSession } from '../../core/ports/device-sessions.ts';
 import type { RelayedAnswer } from '../../gateways/api/api-request.ts';
 import type { RelayedRequest } from '../../gateways/api/request-relay.ts';
-import type { SleepState } from '../../gateways/sleep/sleeping-connection.ts';
+import type { SleepState } from '../../edge/sleeping-connection.ts';
 import type { ListenAddress } from '../../model/settings-values.ts';
 import type { ListenerName } from '../config/settings-schema.ts';
 

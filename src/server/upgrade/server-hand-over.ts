@@ -8,7 +8,7 @@ import { handleOf, type SocketHandle } from '../../lib/bound-sockets.ts';
 import { handOverLoginMsMax } from '../../model/upgrade-limits.ts';
 import { describeSession } from '../../core/devices/admit-session.ts';
 import type { RequestRelay } from '../../gateways/api/request-relay.ts';
-import type { HandedConnection } from '../../gateways/sleep/sleeping-connection.ts';
+import type { HandedConnection } from '../../edge/sleeping-connection.ts';
 import type { ControlPlane } from '../bootstrap/control-plane.ts';
 import type { ArrivingSession, Gateways } from '../bootstrap/gateways.ts';
 import type { ServerContext } from '../bootstrap/server-context.ts';

@@ -9,7 +9,7 @@ import { fail, messageOf, succeed, type Result } from '../../lib/result.ts';
 import { continueReading, handleOf } from '../../lib/bound-sockets.ts';
 import { relayMsMax, successorLoadMsMax, successorStartMsMax } from '../../model/upgrade-limits.ts';
 import { secretMarkSeed } from '../../core/devices/device-access.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { storeFormat } from '../../storage/lmdb/store-format.ts';
 import type { RunningServer } from '../bootstrap/server.ts';
 import type { ProcessTask, UpgradeState } from '../supervisor/process-messages.ts';

@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import type { DeviceId } from '../../model/ids.ts';
 import type { EventLog } from '../../core/ports/event-log.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Journal } from '../journal/journal.ts';
 import {
   refreshLogMs,

@@ -5,7 +5,7 @@
  */
 import { asBinary } from 'lmdb';
 import type { Cancel } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Outbox, PlacedItem } from '../../core/ports/outbox.ts';
 import { countEntries, type Environment } from '../lmdb/environment.ts';
 import { eventKey, sequenceOf } from '../events/event-rows.ts';

@@ -13,7 +13,7 @@ import { decodeJsonObject, isJsonObject } from '../../lib/utf8.ts';
 import { EntryReader } from '../registry/entry-reader.ts';
 import { wallSeconds, type Clock } from '../../lib/clock.ts';
 import { SerialQueue } from '../../lib/queues.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { StoreOpenError } from '../lmdb/store-format.ts';
 
 export interface StoredTokenKey extends TokenKey {

@@ -4,7 +4,7 @@
  * line may read it meanwhile, which LMDB allows between processes. Source: running.md, Data.
  */
 import { resolve } from 'node:path';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { prepareDataDirectory, ServerLock } from './data-directory.ts';
 import { clearDataDirectory } from './leftovers.ts';
 import { RegistryTables } from '../registry/registry-tables.ts';

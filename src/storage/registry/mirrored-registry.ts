@@ -7,7 +7,7 @@
  * What was here before the node was one of several gives way to what the others have. Source: cluster.md, Registry.
  */
 import { nextTurn, type Cancel } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type {
   MirroredRegistry,
   RegistryChange,

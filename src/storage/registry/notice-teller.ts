@@ -3,7 +3,7 @@
  * One process of those that share a store does it. What a store refuses is tried again.
  */
 import { settlesWithin, type Cancel, type Clock } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { noticesRetryMs, noticesSlice, noticesStopMsMax } from '../lmdb/store-limits.ts';
 import type { PlacedNotice, RegistryNotices } from './registry-notices.ts';
 

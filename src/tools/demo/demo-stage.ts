@@ -10,7 +10,7 @@ import { findApi, openApi } from '../../cli/api/api-access.ts';
 import { findOpsClient, findRunningServer } from '../../cli/admin/running-server.ts';
 import { CommandContext } from '../../cli/shell/command-context.ts';
 import { assert } from '../../lib/assert.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import { loadSettings } from '../../server/config/settings.ts';
 import { listenerNames } from '../../server/config/settings-schema.ts';
 import { makeTemporaryDirectory } from '../../storage/lmdb/leftovers.ts';

@@ -4,7 +4,7 @@
  * are still free: however many endpoints hang, another one finds a slot. Source: events.md, Webhooks.
  */
 import type { Clock, Cancel } from '../../lib/clock.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { DeliveryStore } from '../../core/ports/delivery-store.ts';
 import type {

@@ -8,7 +8,7 @@ import type { RetrySchedule } from './limits.ts';
 import type { DeliveryFailure, HookRecord, SwitchedOff } from '../../core/ports/delivery-store.ts';
 import type { LoggedEvent } from '../../model/events.ts';
 import { maskUrl, type Webhook } from '../../model/registry.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 
 export class Circuit {

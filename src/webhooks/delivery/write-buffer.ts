@@ -6,7 +6,7 @@
  */
 import type { Cancel, Clock } from '../../lib/clock.ts';
 import type { LoggedEvent } from '../../model/events.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type {
   FailedEvent,
   HookChanges,

@@ -3,10 +3,10 @@
  * messages and what it says to it.
  */
 import type { Clock } from '../../lib/clock.ts';
-import { OpenAsks } from '../../lib/open-asks.ts';
+import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { succeed } from '../../lib/result.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { WebhookSender } from '../../core/ports/webhook-sender.ts';
 import type { Webhook } from '../../model/registry.ts';
 import { StoredEvents } from '../../storage/events/stored-events.ts';

@@ -1,7 +1,7 @@
 /** Everything that crosses between the main thread and the thread of the webhooks. */
 import type { Result } from '../../lib/result.ts';
 import type { EventId } from '../../model/ids.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { WebhookResultLabel } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type { WebhookAdminRefusal, WebhookAnswers, WebhookName } from '../../core/ports/webhook-admin.ts';

@@ -6,9 +6,9 @@ import type { Worker } from 'node:worker_threads';
 import { messageOf, fail } from '../../lib/result.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { startModuleWorker } from '../../lib/module-worker.ts';
-import { OpenAsks } from '../../lib/open-asks.ts';
+import { OpenAsks } from '../../lib/link/open-asks.ts';
 import { Restarts } from '../../lib/restarts.ts';
-import type { Log } from '../../core/ports/log.ts';
+import type { Log } from '../../lib/log.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { HookChanges } from '../../core/ports/delivery-store.ts';
 import type {

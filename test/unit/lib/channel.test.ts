@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
-import { Channel, ChannelQueue, type ChannelEnd } from '../../../src/lib/channel.ts';
-import { encodeLengthFrame } from '../../../src/lib/length-frame.ts';
+import { Channel, ChannelQueue, type ChannelEnd } from '../../../src/lib/link/channel.ts';
+import { encodeLengthFrame } from '../../../src/lib/link/length-frame.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 import { DuplexPair, type DuplexPairOptions } from '../../support/duplex-pair.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { encodeLengthFrame, LengthFrameDecoder } from '../../../src/lib/length-frame.ts';
+import { encodeLengthFrame, LengthFrameDecoder } from '../../../src/lib/link/length-frame.ts';
 
 const payloads = [Buffer.from('a'), Buffer.from('bc'.repeat(150)), Buffer.from('d')];
 const bytes = Buffer.concat(payloads.map(encodeLengthFrame));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fail, succeed } from '../../../src/lib/result.ts';
-import { OpenAsks } from '../../../src/lib/open-asks.ts';
+import { OpenAsks } from '../../../src/lib/link/open-asks.ts';
 import { DrivenClock } from '../../support/driven-clock.ts';
 
 interface Answers {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { logConsole } from '../../../../src/cli/serve/serving-end.ts';
-import type { Log } from '../../../../src/core/ports/log.ts';
+import type { Log } from '../../../../src/lib/log.ts';
 
 test('what a library prints with its stack is one line of the log', (t) => {
   const { error, warn } = console;

@@ -24,7 +24,7 @@ import {
   peerRedialMs,
   peerMessageBytesMax,
 } from '../../../../src/model/limits.ts';
-import { encodeLengthFrame, LengthFrameDecoder } from '../../../../src/lib/length-frame.ts';
+import { encodeLengthFrame, LengthFrameDecoder } from '../../../../src/lib/link/length-frame.ts';
 import { signedOrder, callRoom } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeLog } from '../../../support/fakes.ts';

@@ -5,7 +5,7 @@ import { generateSessionId, type MessageId } from '../../../../src/model/ids.ts'
 import type { SignalEndReason } from '../../../../src/model/signal.ts';
 import type { FrameSocket, SocketOwner } from '../../../../src/gateways/signal/web-socket.ts';
 import { encodeBye, type SignalClose } from '../../../../src/protocol/signal/server-message.ts';
-import type { OpenConnection } from '../../../../src/gateways/devices/device-connections.ts';
+import type { OpenConnection } from '../../../../src/lib/connections/device-connections.ts';
 import { SignalingConnection } from '../../../../src/gateways/signal/signaling-connection.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeSignalSessions } from '../../../support/fake-device-sessions.ts';

@@ -12,7 +12,7 @@ import {
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { mediaFrameResults } from '../../../../src/model/media/picture.ts';
 import { linkVersion } from '../../../../src/protocol/media-link/link-message.ts';
-import { declineLink } from '../../../../src/media/link/link.ts';
+import { declineMedia } from '../../../../src/media/link/media-language.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
 import type { MediaProcessSettings, MediaView } from '../../../../src/protocol/media-link/media-values.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
@@ -466,7 +466,7 @@ test('a media process that is declined is told why, and nothing more', async () 
     const media = new MediaEnd(pair.there, { clock, onEnd: resolve });
     assert.rejects(media.started(), /another one is there/).catch(resolve);
   });
-  declineLink(pair.here, clock, 'another one is there');
+  declineMedia(pair.here, clock, 'another one is there');
   assert.equal(await ended, 'the server sent this media process away: another one is there');
   assert.equal(clock.pendingTimers, 0);
 });
@@ -475,7 +475,7 @@ test('a media process that does not take that it is declined is cut', async () =
   const clock = new DrivenClock();
   const pair = new DuplexPair();
   pair.there.pause();
-  declineLink(pair.here, clock, 'another one is there');
+  declineMedia(pair.here, clock, 'another one is there');
   clock.advance(linkSilenceMsMax);
   await once(pair.here, 'close');
   assert.equal(clock.pendingTimers, 0);

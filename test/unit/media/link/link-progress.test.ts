@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Clock } from '../../../../src/lib/clock.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 import { linkHeartbeatMs, linkSilenceMsMax } from '../../../../src/model/limits.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';

@@ -3,13 +3,14 @@ import { setImmediate } from 'node:timers/promises';
 import { test } from 'node:test';
 import { Packr } from 'msgpackr';
 import { linkMessageBytesMax } from '../../../../src/model/limits.ts';
-import { Link } from '../../../../src/media/link/link.ts';
+import { mediaLanguage, mediaLinkBounds } from '../../../../src/media/link/media-language.ts';
+import { Link } from '../../../../src/lib/link/link.ts';
 import {
   linkVersion,
   readMediaMessage,
   type MediaMessage,
 } from '../../../../src/protocol/media-link/link-message.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { DuplexPair } from '../../../support/duplex-pair.ts';
 import { linkFrame } from '../../../support/link-frames.ts';
@@ -23,7 +24,8 @@ function serverEnd(pair: DuplexPair, read: (MediaMessage | string)[]): Link<neve
     clock,
     progress: new LoopProgress(clock),
     peer: 'the media process',
-    read: readMediaMessage,
+    bounds: mediaLinkBounds,
+    language: mediaLanguage(readMediaMessage),
     received(message) {
       read.push(message);
       return null;

@@ -12,7 +12,8 @@ import {
   linkHandshakesPerAddressMax,
 } from '../../../../src/model/limits.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import { connectPsk, listenPsk } from '../../../../src/media/link/psk-transport.ts';
+import { connectPsk, listenPsk } from '../../../../src/lib/link/psk-transport.ts';
+import { mediaPsk } from '../../../../src/media/link/media-language.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeMediaProcess, openServerEnd } from '../../../support/linked-leg-service.ts';
@@ -32,6 +33,7 @@ class Door {
     const door = new Door();
     const listener = await listenPsk(
       { host, port: 0, key: shared },
+      mediaPsk,
       time,
       (link) => door.#note(door.#links, link),
       (sentence) => door.#note(door.#refusals, sentence),
@@ -67,7 +69,7 @@ for (const bytes of [32, 33, 4096])
   test(`two ends with one key of ${bytes} bytes have a link`, async (t) => {
     const shared = Buffer.alloc(bytes, 7);
     const door = await Door.open(t, shared);
-    const there = await connectPsk({ host, port: door.port, key: shared }, clock);
+    const there = await connectPsk({ host, port: door.port, key: shared }, mediaPsk, clock);
     const here = await door.link();
     there.write('from the media process');
     assert.equal(String((await once(here, 'data'))[0]), 'from the media process');
@@ -80,7 +82,7 @@ test('both ends of the link work on it', async (t) => {
   const door = await Door.open(t);
   const ends: (string | null)[] = [];
   const onEnd = (fault: string | null): number => ends.push(fault);
-  const stream = await connectPsk({ host, port: door.port, key }, clock);
+  const stream = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);
   const media = new MediaEnd(stream, { clock, onEnd });
   const server = openServerEnd(await door.link(), new LegServiceScene(), { clock, onEnd });
   assert.equal(await media.started(), null);
@@ -92,7 +94,7 @@ test('both ends of the link work on it', async (t) => {
 
 test('ends with different keys have no link, and both say so', async (t) => {
   const door = await Door.open(t);
-  await assert.rejects(connectPsk({ host, port: door.port, key: Buffer.alloc(32, 2) }, clock), {
+  await assert.rejects(connectPsk({ host, port: door.port, key: Buffer.alloc(32, 2) }, mediaPsk, clock), {
     message: `no link to ${host}:${door.port}: it has another key: give both ends the same media.link_key_file`,
   });
   assert.equal(
@@ -122,7 +124,7 @@ test('where nobody listens there is no link', async () => {
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, 'close');
-  await assert.rejects(connectPsk({ host, port, key }, clock), {
+  await assert.rejects(connectPsk({ host, port, key }, mediaPsk, clock), {
     message: `no link to ${host}:${port}: connect ECONNREFUSED ${host}:${port}`,
   });
 });
@@ -133,7 +135,7 @@ test('a server that does not answer is given up', async (t) => {
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const driven = new DrivenClock();
-  const link = connectPsk({ host, port, key }, driven);
+  const link = connectPsk({ host, port, key }, mediaPsk, driven);
   const [socket] = (await once(server, 'connection')) as [Duplex];
   driven.advance(linkHandshakeMsMax);
   await assert.rejects(link, {
@@ -148,6 +150,7 @@ test('a port that is taken cannot be listened at', async (t) => {
   await assert.rejects(
     listenPsk(
       { host, port, key },
+      mediaPsk,
       clock,
       () => undefined,
       () => undefined,
@@ -180,7 +183,7 @@ test('who shows no key within 10 s is cut, also who sends a byte now and then', 
 test('a crowd of many addresses that shows no key yields to a media process, and a link does not', async (t) => {
   const driven = new DrivenClock();
   const door = await Door.open(t, key, driven);
-  const first = await connectPsk({ host, port: door.port, key }, clock);
+  const first = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);
   const here = await door.link();
   const ends: Promise<unknown>[] = [];
   for (let i = 0; i < linkConnectionsMax; i++) {
@@ -192,7 +195,7 @@ test('a crowd of many addresses that shows no key yields to a media process, and
     await once(peer, 'connect');
   }
   while (driven.pendingTimers < linkConnectionsMax) await new Promise((turned) => setImmediate(turned));
-  const second = await connectPsk({ host, port: door.port, key }, clock);
+  const second = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);
   t.after(() => second.destroy());
   await ends[0];
   first.write('still here');
@@ -202,7 +205,7 @@ test('a crowd of many addresses that shows no key yields to a media process, and
 test('who has shown the key stays', async (t) => {
   const driven = new DrivenClock();
   const door = await Door.open(t, key, driven);
-  const there = await connectPsk({ host, port: door.port, key }, clock);
+  const there = await connectPsk({ host, port: door.port, key }, mediaPsk, clock);
   const here = await door.link();
   driven.advance(10 * linkHandshakeMsMax);
   there.write('still here');

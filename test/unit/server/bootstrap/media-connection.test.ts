@@ -16,8 +16,9 @@ import { FakeCarrier } from '../../../support/fake-carriers.ts';
 import { FakeLog, FakeTelemetry } from '../../../support/fakes.ts';
 import { mediaCounts, FakeMediaProcess } from '../../../support/linked-leg-service.ts';
 import { MediaEnd } from '../../../../src/media/link/media-end.ts';
-import { connectPsk } from '../../../../src/media/link/psk-transport.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
+import { connectPsk } from '../../../../src/lib/link/psk-transport.ts';
+import { mediaPsk } from '../../../../src/media/link/media-language.ts';
+import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 import { temporaryDirectory, type Ending } from '../../../support/temporary-store.ts';
 
 class GatewaysScene {
@@ -217,7 +218,7 @@ class GateScene {
     const { address } = await this.logged<{ address: string }>('waiting for a media process elsewhere');
     const port = Number(address.split(':').at(-1));
     return new RemoteMediaPeer(
-      await connectPsk({ host: '127.0.0.1', port, key: this.key }, this.clock),
+      await connectPsk({ host: '127.0.0.1', port, key: this.key }, mediaPsk, this.clock),
       this.clock,
     );
   }
@@ -327,7 +328,7 @@ test('who has another key is refused, and the log says so', async (t) => {
   const { address } = await scene.logged<{ address: string }>('waiting for a media process elsewhere');
   const port = Number(address.split(':').at(-1));
   const key = randomBytes(32);
-  await assert.rejects(connectPsk({ host: '127.0.0.1', port, key }, scene.clock), /another key/);
+  await assert.rejects(connectPsk({ host: '127.0.0.1', port, key }, mediaPsk, scene.clock), /another key/);
   await scene.logged('the gate of the media process: somebody at 127.0.0.1 has another key');
   assert.equal(scene.connection.isTaken, false);
 });

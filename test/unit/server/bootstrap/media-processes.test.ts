@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { MediaPlacement } from '../../../../src/core/calls/media-placement.ts';
 import { MediaProcesses } from '../../../../src/server/bootstrap/media-processes.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 import { orderForRoom } from '../../../support/call-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';

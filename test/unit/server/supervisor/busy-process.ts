@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { SystemClock } from '../../../../src/lib/system-clock.ts';
 import { reportToSupervisor } from '../../../../src/server/supervisor/process-channel.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 
 const [file = ''] = process.argv.slice(2);
 const progress = new LoopProgress(new SystemClock());

@@ -14,7 +14,7 @@ import { mediaLegsDefaults } from '../../../support/listener-defaults.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
 import { mediaSupply, type MediaSupply } from '../../../../src/server/supervisor/media-supervisor.ts';
-import { LoopProgress } from '../../../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../../../src/lib/loop-progress.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
 import { DrivenClock } from '../../../support/driven-clock.ts';
 import { FakeCarrier } from '../../../support/fake-carriers.ts';

@@ -1,7 +1,7 @@
 /** A listener's certificate, read from its files. */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { readTextFile } from './text-file.ts';
+import { readTextFile } from '../text-file.ts';
 
 /** Paths of PEM files. */
 export interface TlsFiles {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { wakeupsWaitingMax } from '../../../../src/model/limits.ts';
-import { WakeWriter } from '../../../../src/gateways/sleep/wake-writer.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSleepSocket } from '../../../support/fake-sleep-socket.ts';
-import { FakeTelemetry } from '../../../support/fakes.ts';
+import { wakeupsWaitingMax } from '../../../src/model/limits.ts';
+import { WakeWriter } from '../../../src/edge/wake-writer.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+import { FakeSleepSocket } from '../../support/fake-sleep-socket.ts';
+import { FakeTelemetry } from '../../support/fakes.ts';
 
 const first = Buffer.from('983b16f8f39c0000', 'hex');
 const second = Buffer.from('983b16f8f39c0001', 'hex');

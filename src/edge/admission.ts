@@ -5,12 +5,12 @@
  * are served fairly, one key each, so neither a crowd behind one address nor a hostile one delays anybody else.
  * An applicant that has waited long enough withdraws by itself. Source: sleep-wire.md, Storms.
  */
-import { assert } from '../../lib/assert.ts';
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { Crowd } from '../../lib/connections/crowd.ts';
-import { WaitingLine, type Waiter } from '../../lib/connections/waiting-line.ts';
-import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../../lib/token-bucket.ts';
-import { admissionQueueShareMax } from '../../model/limits.ts';
+import { assert } from '../lib/assert.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { Crowd } from '../lib/connections/crowd.ts';
+import { WaitingLine, type Waiter } from '../lib/connections/waiting-line.ts';
+import { fullBucket, takeToken, waitForToken, type Rate, type TokenBucket } from '../lib/token-bucket.ts';
+import { admissionQueueShareMax } from '../model/limits.ts';
 import { addressHandshakesMax, type SleepSettings } from './settings.ts';
 
 export interface Applicant {

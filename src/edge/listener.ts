@@ -4,18 +4,18 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { assert } from '../../lib/assert.ts';
-import { addressKey } from '../../lib/connections/address-key.ts';
-import { pause, type Cancel, type Clock } from '../../lib/clock.ts';
-import { continueReading, haltReading, type SocketHandle } from '../../lib/bound-sockets.ts';
-import { descriptorsReserved, handshakeSocketsReserved } from '../../model/limits.ts';
-import { heldConnectionsMax } from '../../model/upgrade-limits.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { SessionTicket, SleepConnection, SleepSessions } from '../../core/ports/device-sessions.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
+import { assert } from '../lib/assert.ts';
+import { addressKey } from '../lib/connections/address-key.ts';
+import { pause, type Cancel, type Clock } from '../lib/clock.ts';
+import { continueReading, haltReading, type SocketHandle } from '../lib/bound-sockets.ts';
+import { descriptorsReserved, handshakeSocketsReserved } from '../model/limits.ts';
+import { heldConnectionsMax } from '../model/upgrade-limits.ts';
+import type { Log } from '../lib/log.ts';
+import type { SessionTicket, SleepConnection, SleepSessions } from '../core/ports/device-sessions.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
-import type { SleepEndReason } from '../../model/sleep.ts';
-import { DeviceConnections, deviceTickMs } from '../devices/device-connections.ts';
+import type { SleepEndReason } from '../model/sleep.ts';
+import { DeviceConnections, deviceTickMs } from '../lib/connections/device-connections.ts';
 import {
   adoptSocket,
   askAddress,
@@ -28,9 +28,9 @@ import {
   type SleepState,
 } from './sleeping-connection.ts';
 import { Handshake } from './handshake.ts';
-import { boundSessions, readOpenFilesLimit } from '../../lib/open-files-limit.ts';
-import { readCertificate } from '../../lib/tls-files.ts';
-import { tlsFiles, type ListenAddress } from '../../model/settings-values.ts';
+import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
+import { readCertificate } from '../lib/connections/tls-files.ts';
+import { tlsFiles, type ListenAddress } from '../model/settings-values.ts';
 import type { SleepSettings } from './settings.ts';
 import { SleepSockets, type SleepCounts } from './sleep-sockets.ts';
 

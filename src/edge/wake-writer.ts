@@ -7,10 +7,10 @@
  * has certainly not been sent when its socket is closed first: Node then calls its callback without an error,
  * which must not be read as success. Source: decisions.md, Wakeup.
  */
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import { wakeupsWaitingMax } from '../../model/limits.ts';
-import type { WakeWriteResult } from '../../model/sleep.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
+import type { Cancel, Clock } from '../lib/clock.ts';
+import { wakeupsWaitingMax } from '../model/limits.ts';
+import type { WakeWriteResult } from '../model/sleep.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { SleepSettings } from './settings.ts';
 
 /** `waiting`: not begun. `sending`: begun, not with the kernel. `sent`: taken or failed; the callback will say. */

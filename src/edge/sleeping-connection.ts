@@ -5,14 +5,15 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
-import { wallSeconds, wholeMsIn } from '../../lib/clock.ts';
-import type { WheelEntry } from '../../lib/deadline-wheel.ts';
-import { heartbeatsMissedMax } from '../../model/limits.ts';
-import type { CustomData, SleepEndReason, WakeWriteResult } from '../../model/sleep.ts';
-import type { SleepConnection, SessionTicket, SleepSessions } from '../../core/ports/device-sessions.ts';
-import { encodeWakePacket } from '../../protocol/sleep/wake-packet.ts';
-import type { OpenConnection, DeviceListenerContext } from '../devices/device-connections.ts';
+import { wallSeconds, wholeMsIn } from '../lib/clock.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import { heartbeatsMissedMax } from '../model/limits.ts';
+import type { CustomData, SleepEndReason, WakeWriteResult } from '../model/sleep.ts';
+import type { SleepConnection, SessionTicket, SleepSessions } from '../core/ports/device-sessions.ts';
+import { encodeWakePacket } from '../protocol/sleep/wake-packet.ts';
+import type { OpenConnection, DeviceListenerContext } from '../lib/connections/device-connections.ts';
 import { EndedPeers } from './ended-peers.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
 import type { Admission } from './admission.ts';
 import type { SleepSettings } from './settings.ts';
@@ -22,6 +23,7 @@ export interface SleepListenerContext extends DeviceListenerContext<
   SleepSessions,
   SleepEndReason
 > {
+  readonly telemetry: Telemetry;
   /** The setting, or what the process's limit allows. */
   readonly maxSessions: number;
   readonly admission: Admission;

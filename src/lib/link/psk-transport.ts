@@ -1,16 +1,15 @@
 /**
- * The link over a network: TLS 1.2 by a key that both ends share, so that each knows the other by it and nobody needs a
+ * A link over a network: TLS 1.2 by a key that both ends share, so that each knows the other by it and nobody needs a
  * certificate. Only a cipher with a key of its own for each link will do: who finds the shared one later reads nothing
- * of what was said before. Source: calls-and-media.md, The media process.
+ * of what was said before.
  */
 import { createHash } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, createServer, type TLSSocket } from 'node:tls';
-import { assert } from '../../lib/assert.ts';
-import type { Clock } from '../../lib/clock.ts';
-import { PendingConnections } from '../../lib/connections/pending-connections.ts';
-import { linkConnectionsMax, linkHandshakeMsMax, linkHandshakesPerAddressMax } from '../../model/limits.ts';
+import { assert } from '../assert.ts';
+import type { Clock } from '../clock.ts';
+import { PendingConnections } from '../connections/pending-connections.ts';
 
 export interface PskAddress {
   readonly host: string;
@@ -18,6 +17,18 @@ export interface PskAddress {
   readonly port: number;
   /** At least `linkKeyBytesMin` bytes, the same at both ends. */
   readonly key: Buffer;
+}
+
+/** A kind of link: its identity in TLS, its bounds and the words about it. */
+export interface PskKind {
+  readonly identity: string;
+  /** In sentences: `media process`. */
+  readonly peer: string;
+  /** The setting of the key: `media.link_key_file`. */
+  readonly keySetting: string;
+  readonly handshakeMsMax: number;
+  readonly connectionsMax: number;
+  readonly handshakesPerAddressMax: number;
 }
 
 export interface PskListener {
@@ -28,7 +39,6 @@ export interface PskListener {
 
 export const linkKeyBytesMin = 32;
 
-const identity = 'reveille-media';
 const cipher = {
   ciphers: 'ECDHE-PSK-CHACHA20-POLY1305',
   minVersion: 'TLSv1.2',
@@ -41,10 +51,12 @@ const cipher = {
  */
 export function listenPsk(
   { host, port, key }: PskAddress,
+  kind: PskKind,
   clock: Clock,
   onLink: (link: Duplex) => void,
   onRefused: (sentence: string) => void,
 ): Promise<PskListener> {
+  const { identity, handshakeMsMax, connectionsMax, handshakesPerAddressMax } = kind;
   const psk = pskOf(key);
   const server = createServer({
     ...cipher,
@@ -52,9 +64,9 @@ export function listenPsk(
     pskCallback: (_socket, shown) => (shown === identity ? psk : null),
   });
   const pending = new PendingConnections(clock, {
-    waitMs: linkHandshakeMsMax,
-    perAddressMax: linkHandshakesPerAddressMax,
-    max: () => linkConnectionsMax,
+    waitMs: handshakeMsMax,
+    perAddressMax: handshakesPerAddressMax,
+    max: () => connectionsMax,
   });
   server.on('connection', (socket) => {
     socket.on('close', () => pending.closed(socket));
@@ -67,7 +79,7 @@ export function listenPsk(
     else onLink(made(socket));
   });
   server.on('tlsClientError', (error, { remoteAddress }) => {
-    onRefused(`somebody at ${remoteAddress ?? 'an unknown address'} ${strangerFault(error)}`);
+    onRefused(`somebody at ${remoteAddress ?? 'an unknown address'} ${strangerFault(kind, error)}`);
   });
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -78,7 +90,8 @@ export function listenPsk(
 }
 
 /** Rejects with a sentence when there is no link. */
-export function connectPsk({ host, port, key }: PskAddress, clock: Clock): Promise<Duplex> {
+export function connectPsk({ host, port, key }: PskAddress, kind: PskKind, clock: Clock): Promise<Duplex> {
+  const { identity, handshakeMsMax } = kind;
   const psk = pskOf(key);
   const socket = connect({
     ...cipher,
@@ -90,11 +103,11 @@ export function connectPsk({ host, port, key }: PskAddress, clock: Clock): Promi
   });
   return new Promise((resolve, reject) => {
     const fail = (error: Error): void => {
-      reject(new Error(`no link to ${host}:${port}: ${serverFault(error)}`, { cause: error }));
+      reject(new Error(`no link to ${host}:${port}: ${serverFault(kind, error)}`, { cause: error }));
       socket.destroy();
     };
-    const giveUp = clock.after(linkHandshakeMsMax, () =>
-      fail(new Error(`no answer within ${linkHandshakeMsMax} ms`)),
+    const giveUp = clock.after(handshakeMsMax, () =>
+      fail(new Error(`no answer within ${handshakeMsMax} ms`)),
     );
     socket.on('error', fail);
     socket.once('close', giveUp);
@@ -119,17 +132,15 @@ function made(socket: TLSSocket): Duplex {
   return socket;
 }
 
-function strangerFault(error: SslError): string {
+function strangerFault({ peer, keySetting }: PskKind, error: SslError): string {
   return isWrongKey(error)
-    ? `has another key for the link: ${sameKey}`
-    : `came to the port of the link and is no media process: ${wordsOf(error)}`;
+    ? `has another key for the link: give both ends the same ${keySetting}`
+    : `came to the port of the link and is no ${peer}: ${wordsOf(error)}`;
 }
 
-function serverFault(error: SslError): string {
-  return isWrongKey(error) ? `it has another key: ${sameKey}` : wordsOf(error);
+function serverFault({ keySetting }: PskKind, error: SslError): string {
+  return isWrongKey(error) ? `it has another key: give both ends the same ${keySetting}` : wordsOf(error);
 }
-
-const sameKey = 'give both ends the same media.link_key_file';
 
 /** `reason`: OpenSSL's own, without the place in its source. */
 type SslError = Error & { readonly code?: unknown; readonly reason?: unknown };

@@ -4,7 +4,7 @@
  * room. Lifecycle: open -> ending -> ended. What its owner does to it shows in a later turn.
  */
 import { finished, type Duplex } from 'node:stream';
-import type { Cancel, Clock } from './clock.ts';
+import type { Cancel, Clock } from '../clock.ts';
 import { encodeLengthFrame, LengthFrameDecoder } from './length-frame.ts';
 
 /** Written at once; the rest waits in the queue, where it can be taken back. */

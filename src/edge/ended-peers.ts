@@ -3,8 +3,8 @@
  * same moment: each costs 0.1 ms with its socket and its session, and taken in one go they would hold up everybody else for seconds,
  * the supervisor's question whether this process is alive among them.
  */
-import { BoundedQueue } from '../../lib/queues.ts';
-import { sleepEndsPerTurnMax } from '../../model/sleep.ts';
+import { BoundedQueue } from '../lib/queues.ts';
+import { sleepEndsPerTurnMax } from '../model/sleep.ts';
 
 export class EndedPeers<Peer> {
   readonly #end: (peer: Peer) => void;

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { EndedPeers } from '../../../../src/gateways/sleep/ended-peers.ts';
-import { sleepEndsPerTurnMax } from '../../../../src/model/sleep.ts';
-import { nextTurn } from '../../../support/event-loop.ts';
+import { EndedPeers } from '../../../src/edge/ended-peers.ts';
+import { sleepEndsPerTurnMax } from '../../../src/model/sleep.ts';
+import { nextTurn } from '../../support/event-loop.ts';
 
 function numbers(count: number): number[] {
   return Array.from({ length: count }, (_, number) => number);

@@ -3,27 +3,10 @@
  * on a wheel by its deadlines; how they are drained and cut at the end; and the log line about logins that cannot be
  * verified. Source: running.md, Stopping.
  */
-import type { Clock } from '../../lib/clock.ts';
-import { Crowd } from '../../lib/connections/crowd.ts';
-import { DeadlineWheel, drain, type WheelEntry } from '../../lib/deadline-wheel.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { Telemetry } from '../../telemetry/telemetry.ts';
-import { setting, tlsSettings, wholeNumber } from '../../model/settings-values.ts';
-
-/** Both listeners for devices, sleep and signal. */
-export const deviceListenerSettings = {
-  drain_per_second: setting(
-    wholeNumber(1, 1_000_000),
-    2000,
-    'Sessions closed per second at an orderly stop.',
-  ),
-  drain_deadline_ms: setting(
-    wholeNumber(0, 600_000),
-    30_000,
-    'Sessions still open this long after the stop began are left to the kernel.',
-  ),
-  ...tlsSettings,
-};
+import type { Clock } from '../clock.ts';
+import { Crowd } from './crowd.ts';
+import { DeadlineWheel, drain, type WheelEntry } from '../deadline-wheel.ts';
+import type { Log } from '../log.ts';
 
 /** A connection before its login is accepted. */
 export interface PendingConnection extends WheelEntry {
@@ -50,7 +33,6 @@ export interface DeviceListenerContext<Settings, Sessions, EndReason extends str
   readonly settings: Settings;
   readonly clock: Clock;
   readonly sessions: Sessions;
-  readonly telemetry: Telemetry;
   readonly log: Log;
   /** Each holds the live connections of its kind, by deadline. */
   readonly pending: DeadlineWheel<PendingConnection>;

@@ -4,9 +4,9 @@ import {
   DeviceConnections,
   deviceTickMs,
   type OpenConnection,
-} from '../../../../src/gateways/devices/device-connections.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeLog } from '../../../support/fakes.ts';
+} from '../../../src/lib/connections/device-connections.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+import { FakeLog } from '../../support/fakes.ts';
 
 const silenceMsMax = 15_000;
 

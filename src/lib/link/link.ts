@@ -1,40 +1,53 @@
 /**
- * One end of the link to the media process: the channel with its messages, heartbeats both ways, and a sentence about
- * its end. What the messages mean is its owner's. Source: calls-and-media.md, The media process.
+ * One end of a link between two of our own processes: the channel with its messages, heartbeats both ways, and a sentence
+ * about its end. What the messages mean is its owner's.
  */
 import type { Duplex } from 'node:stream';
-import { Channel, ChannelQueue, type ChannelEnd } from '../../lib/channel.ts';
-import type { Cancel, Clock } from '../../lib/clock.ts';
-import type { Result } from '../../lib/result.ts';
-import type { LoopProgress } from '../../telemetry/loop-progress.ts';
-import {
-  linkBacklogBytesMax,
-  linkCongestedBytes,
-  linkHeartbeatMs,
-  linkMessageBytesMax,
-  linkSilenceMsMax,
-  mediaStartMsMax,
-} from '../../model/limits.ts';
-import {
-  decodeLinkGreeting,
-  decodeLinkMessage,
-  encodeLinkMessage,
-  linkVersion,
-  type ReadMessage,
-  type ServerMessage,
-} from '../../protocol/media-link/link-message.ts';
+import { Channel, ChannelQueue, type ChannelEnd } from './channel.ts';
+import type { Cancel, Clock } from '../clock.ts';
+import type { Result } from '../result.ts';
+import type { LoopProgress } from '../loop-progress.ts';
 
-export interface LinkOwner<Received> {
+/** Bounds of a link, the same at both of its ends. */
+export interface LinkBounds {
+  /** Bytes of one message. */
+  readonly messageBytesMax: number;
+  /** Bytes that may wait for the peer; beyond it the link is cut. */
+  readonly backlogBytesMax: number;
+  /** Bytes beyond which the link is congested. */
+  readonly congestedBytes: number;
+  /** The peer's hello comes within so long. */
+  readonly helloMsMax: number;
+  readonly heartbeatMs: number;
+  /** A peer that is silent for so long, once it has said hello, is given up. */
+  readonly silenceMsMax: number;
+}
+
+/** The messages of a link and their bytes. Each fault is the end of a sentence about the peer. */
+export interface LinkLanguage<Sent, Received> {
+  encode(message: Sent): Buffer;
+  /** The peer's first message. */
+  readHello(bytes: Buffer): Result<Received, string>;
+  /** Every later one. */
+  read(bytes: Buffer): Result<Received, string>;
+}
+
+export interface Heartbeat {
+  readonly kind: 'heartbeat';
+}
+
+export interface LinkOwner<Sent, Received> {
   readonly clock: Clock;
-  /** Begins the sentences about it. */
-  readonly peer: 'the server' | 'the media process';
+  /** Begins the sentences about it: `the server`, `the media process`. */
+  readonly peer: string;
+  readonly bounds: LinkBounds;
+  readonly language: LinkLanguage<Sent | Heartbeat, Received>;
   /** It says hello, and then waits for the peer's as long as it takes, without a heartbeat. */
   readonly isSpare?: boolean | undefined;
   readonly progress: LoopProgress;
-  readonly read: ReadMessage<Received>;
   /** The end of a sentence about what the peer did wrong, which cuts the link; null: nothing. */
   received(message: Received): string | null;
-  /** Each `linkHeartbeatMs` while it is open. */
+  /** Each `heartbeatMs` while it is open. */
   heartbeat(): void;
   /** What waited to be sent has gone. */
   drained?(): void;
@@ -42,11 +55,9 @@ export interface LinkOwner<Received> {
   ended(fault: string | null): void;
 }
 
-const channelBounds = { messageBytesMax: linkMessageBytesMax, endMsMax: linkSilenceMsMax } as const;
-
 export class Link<Sent extends object, Received> {
-  readonly #owner: LinkOwner<Received>;
-  readonly #queue = new ChannelQueue(linkBacklogBytesMax);
+  readonly #owner: LinkOwner<Sent, Received>;
+  readonly #queue: ChannelQueue;
   readonly #channel: Channel;
   readonly #stopHeartbeats: Cancel;
   readonly #stopSigns: Cancel;
@@ -56,16 +67,18 @@ export class Link<Sent extends object, Received> {
   #silentHeartbeats = 0;
   #isHeartbeatDue = false;
 
-  constructor(stream: Duplex, owner: LinkOwner<Received>) {
-    const { clock, read, progress } = owner;
+  constructor(stream: Duplex, owner: LinkOwner<Sent, Received>) {
+    const { clock, bounds, language, progress } = owner;
+    this.#queue = new ChannelQueue(bounds.backlogBytesMax);
     this.#owner = owner;
-    this.#stopHeartbeats = clock.every(linkHeartbeatMs, () => this.#heartbeatSoon());
+    this.#stopHeartbeats = clock.every(bounds.heartbeatMs, () => this.#heartbeatSoon());
     this.#stopSigns = progress.onSign(() => this.#showProgress());
     this.#channel = new Channel(stream, this.#queue, {
-      ...channelBounds,
       clock,
-      greeted: (payload) => this.#received(decodeLinkGreeting(payload, read)),
-      received: (payload) => this.#received(decodeLinkMessage(payload, read)),
+      messageBytesMax: bounds.messageBytesMax,
+      endMsMax: bounds.silenceMsMax,
+      greeted: (payload) => this.#received(language.readHello(payload)),
+      received: (payload) => this.#received(language.read(payload)),
       drained: () => owner.drained?.(),
       ended: (how) => {
         this.#stopHeartbeats();
@@ -78,16 +91,17 @@ export class Link<Sent extends object, Received> {
 
   /** So much waits to be sent that what can wait has to, until `drained`. */
   get isCongested(): boolean {
-    return this.#channel.waitingBytes > linkCongestedBytes;
+    return this.#channel.waitingBytes > this.#owner.bounds.congestedBytes;
   }
 
   /** Does nothing when the link is at its end. Never throws. */
-  send(message: Sent | { readonly kind: 'heartbeat' }): void {
+  send(message: Sent | Heartbeat): void {
     if (!this.#channel.isOpen) return;
-    const payload = encodeLinkMessage(message);
+    const { bounds, language } = this.#owner;
+    const payload = language.encode(message);
     const bytes = this.#channel.waitingBytes + payload.length;
     this.#sent += 1;
-    if (bytes <= linkBacklogBytesMax && this.#queue.put(this.#sent, payload)) this.#channel.flushSoon();
+    if (bytes <= bounds.backlogBytesMax && this.#queue.put(this.#sent, payload)) this.#channel.flushSoon();
     else this.#channel.cut(`reads too slowly: ${bytes} bytes wait for it`);
   }
 
@@ -126,9 +140,10 @@ export class Link<Sent extends object, Received> {
   #heartbeat(): void {
     if (!this.#isJudged) return;
     const { isGreeted } = this.#channel;
+    const { heartbeatMs, silenceMsMax, helloMsMax } = this.#owner.bounds;
     this.#silentHeartbeats += 1;
-    const silentMs = this.#silentHeartbeats * linkHeartbeatMs;
-    if (silentMs >= (isGreeted ? linkSilenceMsMax : mediaStartMsMax)) {
+    const silentMs = this.#silentHeartbeats * heartbeatMs;
+    if (silentMs >= (isGreeted ? silenceMsMax : helloMsMax)) {
       this.#channel.cut(`was silent for ${silentMs} ms`);
       return;
     }
@@ -138,7 +153,7 @@ export class Link<Sent extends object, Received> {
 }
 
 /** A sentence about the end of the link; null: one of the two hung up in order. */
-function faultOf(peer: LinkOwner<unknown>['peer'], how: ChannelEnd): string | null {
+function faultOf(peer: string, how: ChannelEnd): string | null {
   switch (how.kind) {
     case 'closed':
       return null;
@@ -151,10 +166,14 @@ function faultOf(peer: LinkOwner<unknown>['peer'], how: ChannelEnd): string | nu
   }
 }
 
-/** Sends a media process away that is not wanted: one sentence, then the end of its link. Never throws. */
-export function declineLink(stream: Duplex, clock: Clock, sentence: string): void {
-  const declined: ServerMessage = { kind: 'declined', version: linkVersion, sentence };
+/** Sends a peer away that is not wanted: `last`, then the end of its link. Never throws. */
+export function declineLink(
+  stream: Duplex,
+  clock: Clock,
+  { messageBytesMax, silenceMsMax: endMsMax }: LinkBounds,
+  last: Buffer,
+): void {
   const nothing = (): null => null;
-  const owner = { ...channelBounds, clock, greeted: nothing, received: nothing, ended: nothing };
-  void new Channel(stream, new ChannelQueue(0), owner).end(encodeLinkMessage(declined));
+  const owner = { clock, messageBytesMax, endMsMax, greeted: nothing, received: nothing, ended: nothing };
+  void new Channel(stream, new ChannelQueue(0), owner).end(last);
 }

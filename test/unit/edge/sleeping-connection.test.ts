@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { DeadlineWheel } from '../../../../src/lib/deadline-wheel.ts';
-import { generateSessionId } from '../../../../src/model/ids.ts';
-import type { SleepEndReason } from '../../../../src/model/sleep.ts';
-import type { OpenConnection } from '../../../../src/gateways/devices/device-connections.ts';
-import { sleepGatewayDefaults } from '../../../support/listener-defaults.ts';
-import { SleepingConnection } from '../../../../src/gateways/sleep/sleeping-connection.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
-import { FakeSleepSocket } from '../../../support/fake-sleep-socket.ts';
-import { FakeSleepSessions } from '../../../support/fake-device-sessions.ts';
-import { FakeTelemetry, testDevice } from '../../../support/fakes.ts';
+import { DeadlineWheel } from '../../../src/lib/deadline-wheel.ts';
+import { generateSessionId } from '../../../src/model/ids.ts';
+import type { SleepEndReason } from '../../../src/model/sleep.ts';
+import type { OpenConnection } from '../../../src/lib/connections/device-connections.ts';
+import { sleepGatewayDefaults } from '../../support/listener-defaults.ts';
+import { SleepingConnection } from '../../../src/edge/sleeping-connection.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
+import { FakeSleepSocket } from '../../support/fake-sleep-socket.ts';
+import { FakeSleepSessions } from '../../support/fake-device-sessions.ts';
+import { FakeTelemetry, testDevice } from '../../support/fakes.ts';
 
 const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 };
 const heartbeat = Buffer.alloc(64);

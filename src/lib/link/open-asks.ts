@@ -2,9 +2,9 @@
  * Questions to another process or thread that have no answer yet: at most `max`, each for as long as its asker waits, each settled
  * once. How a question gets there, and what an expired one may have caused, is the sender's.
  */
-import type { Cancel, Clock } from './clock.ts';
-import { DeadlineWheel, type WheelEntry } from './deadline-wheel.ts';
-import { fail, succeed, type Result } from './result.ts';
+import type { Cancel, Clock } from '../clock.ts';
+import { DeadlineWheel, type WheelEntry } from '../deadline-wheel.ts';
+import { fail, succeed, type Result } from '../result.ts';
 
 /** How late a question may be given up: they wait for seconds, and a timer that fires for each of them is dear. */
 const tickMs = 25;

@@ -2,14 +2,14 @@
 import type { z } from 'zod';
 import {
   addressList,
+  deviceListenerSettings,
   listenAddress,
   onOff,
   pairedTlsFiles,
   section,
   setting,
   wholeNumber,
-} from '../../model/settings-values.ts';
-import { deviceListenerSettings } from '../devices/device-connections.ts';
+} from '../model/settings-values.ts';
 
 const milliseconds = (max: number) => wholeNumber(1, max);
 

@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import {
-  Admission,
-  type AdmissionSettings,
-  type Applicant,
-} from '../../../../src/gateways/sleep/admission.ts';
-import { DrivenClock } from '../../../support/driven-clock.ts';
+import { Admission, type AdmissionSettings, type Applicant } from '../../../src/edge/admission.ts';
+import { DrivenClock } from '../../support/driven-clock.ts';
 
 class Caller implements Applicant {
   readonly address: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { LoopProgress } from '../../../src/telemetry/loop-progress.ts';
+import { LoopProgress } from '../../../src/lib/loop-progress.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { metricSources } from '../../support/metric-sources.ts';
 

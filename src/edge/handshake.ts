@@ -5,17 +5,17 @@
  */
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
-import { assert } from '../../lib/assert.ts';
-import type { WheelEntry } from '../../lib/deadline-wheel.ts';
-import { refusalDiscardBytesMax, refusalLingerMsMax } from '../../model/limits.ts';
-import type { SleepLogin, SleepRefusal } from '../../model/sleep.ts';
-import type { SessionTicket } from '../../core/ports/device-sessions.ts';
-import { LoginLineDecoder } from '../../protocol/sleep/login-line.ts';
-import { ProxyHeaderDecoder } from '../../protocol/sleep/proxy-v2.ts';
-import { generateSessionKey } from '../../lib/session-key.ts';
-import { addressKey } from '../../lib/connections/address-key.ts';
+import { assert } from '../lib/assert.ts';
+import type { WheelEntry } from '../lib/deadline-wheel.ts';
+import { refusalDiscardBytesMax, refusalLingerMsMax } from '../model/limits.ts';
+import type { SleepLogin, SleepRefusal } from '../model/sleep.ts';
+import type { SessionTicket } from '../core/ports/device-sessions.ts';
+import { LoginLineDecoder } from '../protocol/sleep/login-line.ts';
+import { ProxyHeaderDecoder } from '../protocol/sleep/proxy-v2.ts';
+import { generateSessionKey } from '../lib/session-key.ts';
+import { addressKey } from '../lib/connections/address-key.ts';
 import type { Applicant } from './admission.ts';
-import type { PendingConnection } from '../devices/device-connections.ts';
+import type { PendingConnection } from '../lib/connections/device-connections.ts';
 import {
   type SleepListenerContext,
   SleepingConnection,

@@ -3,7 +3,7 @@
  * those that the supervisor lends it, each for so many connections. Source: cluster.md, Several processes on one machine.
  */
 import { createServer, type Server, type Socket } from 'node:net';
-import { assert } from '../../lib/assert.ts';
+import { assert } from '../lib/assert.ts';
 import {
   acceptBacklog,
   bindGroup,
@@ -11,10 +11,10 @@ import {
   readAcceptQueueMax,
   type BoundSocket,
   type SocketHandle,
-} from '../../lib/bound-sockets.ts';
-import { sleepListenSocketsMax } from '../../model/sleep.ts';
-import type { Log } from '../../core/ports/log.ts';
-import type { ListenAddress } from '../../model/settings-values.ts';
+} from '../lib/bound-sockets.ts';
+import { sleepListenSocketsMax } from '../model/sleep.ts';
+import type { Log } from '../lib/log.ts';
+import type { ListenAddress } from '../model/settings-values.ts';
 
 /** A socket that another process has bound, for so many connections. */
 export interface SleepLoan {

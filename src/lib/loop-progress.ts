@@ -2,7 +2,7 @@
  * Progress within a turn of the event loop. Hundreds of requests can prolong a turn, while timers and incoming messages wait:
  * peers that judge this process by its heartbeats still see that it works.
  */
-import type { Cancel, Clock } from '../lib/clock.ts';
+import type { Cancel, Clock } from './clock.ts';
 
 /** Less than any interval after which a silent process is killed. */
 const signMs = 1000;

@@ -1,0 +1,58 @@
+/** The link to a media process: its bounds, and the messages that each end reads. Source: calls-and-media.md, The media process. */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../lib/clock.ts';
+import { declineLink, type LinkBounds, type LinkLanguage } from '../../lib/link/link.ts';
+import type { PskKind } from '../../lib/link/psk-transport.ts';
+import {
+  linkBacklogBytesMax,
+  linkCongestedBytes,
+  linkConnectionsMax,
+  linkHandshakeMsMax,
+  linkHandshakesPerAddressMax,
+  linkHeartbeatMs,
+  linkMessageBytesMax,
+  linkSilenceMsMax,
+  mediaStartMsMax,
+} from '../../model/limits.ts';
+import {
+  decodeLinkGreeting,
+  decodeLinkMessage,
+  encodeLinkMessage,
+  linkVersion,
+  type ReadMessage,
+  type ServerMessage,
+} from '../../protocol/media-link/link-message.ts';
+
+export const mediaLinkBounds: LinkBounds = {
+  messageBytesMax: linkMessageBytesMax,
+  backlogBytesMax: linkBacklogBytesMax,
+  congestedBytes: linkCongestedBytes,
+  helloMsMax: mediaStartMsMax,
+  heartbeatMs: linkHeartbeatMs,
+  silenceMsMax: linkSilenceMsMax,
+};
+
+/** To a media process on another machine. */
+export const mediaPsk: PskKind = {
+  identity: 'reveille-media',
+  peer: 'media process',
+  keySetting: 'media.link_key_file',
+  handshakeMsMax: linkHandshakeMsMax,
+  connectionsMax: linkConnectionsMax,
+  handshakesPerAddressMax: linkHandshakesPerAddressMax,
+};
+
+/** Of the end that `read` reads for. */
+export function mediaLanguage<Received>(read: ReadMessage<Received>): LinkLanguage<object, Received> {
+  return {
+    encode: encodeLinkMessage,
+    readHello: (bytes) => decodeLinkGreeting(bytes, read),
+    read: (bytes) => decodeLinkMessage(bytes, read),
+  };
+}
+
+/** Sends a media process away that is not wanted, with a sentence. Never throws. */
+export function declineMedia(stream: Duplex, clock: Clock, sentence: string): void {
+  const declined: ServerMessage = { kind: 'declined', version: linkVersion, sentence };
+  declineLink(stream, clock, mediaLinkBounds, encodeLinkMessage(declined));
+}
