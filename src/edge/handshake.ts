@@ -1,15 +1,15 @@
 /**
  * A connection from its accept to its login: PROXY header, admission, TLS, session key, login line, and the
  * refusals. It owns the socket until the login is accepted, then hands it to a SleepingConnection and is gone.
- * Lifecycle: arriving -> admitting -> securing -> proving -> refusing | over. Source: sleep-wire.md.
+ * Lifecycle: arriving -> admitting -> securing -> proving -> asking -> refusing | over. Source: sleep-wire.md.
  */
 import type { Socket } from 'node:net';
 import { TLSSocket, type SecureContext } from 'node:tls';
 import { assert } from '../lib/assert.ts';
 import type { WheelEntry } from '../lib/deadline-wheel.ts';
 import { refusalDiscardBytesMax, refusalLingerMsMax } from '../model/limits.ts';
-import type { SleepLogin, SleepRefusal } from '../model/sleep.ts';
-import type { SessionTicket } from '../core/ports/device-sessions.ts';
+import type { SleepEndReason, SleepLogin, SleepRefusal } from '../model/sleep.ts';
+import type { Admission } from '../core/ports/device-sessions.ts';
 import { LoginLineDecoder } from '../protocol/sleep/login-line.ts';
 import { ProxyHeaderDecoder } from '../protocol/sleep/proxy-v2.ts';
 import { generateSessionKey } from '../lib/session-key.ts';
@@ -30,9 +30,9 @@ import {
 
 /**
  * `arriving`: awaits the balancer's header. `admitting`: waits for its turn. `securing`: TLS. `proving`: has
- * the key. `refusing`: the reason is sent, and may still be read.
+ * the key. `asking`: the core, elsewhere, has its login. `refusing`: the reason is sent, and may still be read.
  */
-type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'refusing' | 'over';
+type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'asking' | 'refusing' | 'over';
 
 export class Handshake implements PendingConnection, Applicant, SocketOwner {
   deadlineMs: number;
@@ -49,6 +49,8 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   /** The peer's address in the PROXY header; null: it is the socket's. */
   #source: string | null = null;
   #discardedBytes = 0;
+  /** The connection that the core is asked about; null: none. */
+  #asked: SleepingConnection | null = null;
 
   /** Takes a socket that was just accepted; `start` sets it going. `address`: its key; empty where it does not count. */
   constructor(socket: Socket, address: string, context: SleepListenerContext) {
@@ -87,6 +89,9 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
       case 'proving':
         this.#readLoginLine(chunk);
         break;
+      case 'asking':
+        this.#readHeartbeat(chunk.length);
+        break;
       case 'refusing':
         this.#discardedBytes += chunk.length;
         if (this.#discardedBytes > refusalDiscardBytesMax) this.drop();
@@ -99,18 +104,24 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   peerEnded(): void {
     // What it is to read is still leaving; the socket closes after that, or at the deadline.
-    if (this.#stage !== 'refusing') this.drop();
+    if (this.#stage === 'refusing') return;
+    this.#abandon('peer_closed');
+    this.drop();
   }
 
   failed(): void {
-    if (this.#stage === 'securing') this.#refuse('malformed', false);
-    else this.drop();
+    if (this.#stage === 'securing') return this.#refuse('malformed', false);
+    this.#abandon('reset');
+    this.drop();
   }
 
   expire(): void {
     if (this.#stage === 'admitting') this.turnAway();
     else if (this.#stage === 'refusing') this.drop();
-    else this.#refuse('timeout', this.#loginLine.wantsReply);
+    else if (this.#stage === 'asking') {
+      this.#abandon('node_lost');
+      this.turnAway();
+    } else this.#refuse('timeout', this.#loginLine.wantsReply);
   }
 
   turnAway(): void {
@@ -124,6 +135,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   }
 
   drop(): void {
+    this.#abandon('drain');
     this.#leave();
     this.#socket.destroy();
   }
@@ -194,17 +206,49 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #logIn(login: SleepLogin, restBytes: number): void {
     const connection = new SleepingConnection(this.#socket, this.#context, login.heartbeatSeconds);
     const answer = this.#admit(login, connection);
-    if (answer === 'busy' || answer === 'denied') {
-      this.#refuse(answer, login.wantsReply);
-      return;
-    }
+    if (answer instanceof Promise) void this.#await(answer, login, connection, restBytes);
+    else this.#answered(answer, login, connection, restBytes);
+  }
+
+  async #await(
+    answer: Promise<Admission>,
+    login: SleepLogin,
+    connection: SleepingConnection,
+    restBytes: number,
+  ): Promise<void> {
+    this.#stage = 'asking';
+    this.#asked = connection;
+    if (restBytes > 0) this.#readHeartbeat(restBytes);
+    const admission = await answer;
+    if (this.#stage === 'asking') this.#answered(admission, login, connection, 0);
+    else if (typeof admission !== 'string') connection.admittedLate(admission);
+  }
+
+  #answered(
+    admission: Admission,
+    { wantsReply }: SleepLogin,
+    connection: SleepingConnection,
+    restBytes: number,
+  ): void {
+    if (typeof admission === 'string') return this.#refuse(admission, wantsReply);
     this.#context.telemetry.sleepLogin('accepted');
     handOverSocket(this.#socket, connection);
-    connection.fallAsleep(answer, login.wantsReply, restBytes);
+    connection.fallAsleep(admission, wantsReply, restBytes);
     this.#leave();
   }
 
-  #admit(login: SleepLogin, connection: SleepingConnection): SessionTicket | 'denied' | 'busy' {
+  #readHeartbeat(bytes: number): void {
+    this.#asked?.heartbeat(bytes);
+    if (this.#asked?.isOpen === false) this.drop();
+  }
+
+  /** The core need not answer any more: a session that it admits yet has ended for this reason. */
+  #abandon(reason: SleepEndReason): void {
+    this.#asked?.abandon(reason);
+    this.#asked = null;
+  }
+
+  #admit(login: SleepLogin, connection: SleepingConnection): Admission | Promise<Admission> {
     const { sessions } = this.#context;
     try {
       return sessions.admit(
@@ -222,6 +266,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   #refuse(reason: SleepRefusal, wantsReply: boolean): void {
     if (this.#stage === 'over') return;
+    this.#abandon('drain');
     this.#context.telemetry.sleepLogin(reason);
     if (!wantsReply) {
       this.drop();

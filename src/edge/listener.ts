@@ -11,7 +11,7 @@ import { continueReading, haltReading, type SocketHandle } from '../lib/bound-so
 import { descriptorsReserved, handshakeSocketsReserved } from '../model/limits.ts';
 import { heldConnectionsMax } from '../model/upgrade-limits.ts';
 import type { Log } from '../lib/log.ts';
-import type { SessionTicket, SleepConnection, SleepSessions } from '../core/ports/device-sessions.ts';
+import type { SessionTicket, SleepConnection, SleepAdmissions } from '../core/ports/device-sessions.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Admission } from './admission.ts';
 import type { SleepEndReason } from '../model/sleep.ts';
@@ -36,7 +36,7 @@ import { SleepSockets, type SleepCounts } from './sleep-sockets.ts';
 
 export interface SleepListenerDeps {
   readonly clock: Clock;
-  readonly sessions: SleepSessions;
+  readonly sessions: SleepAdmissions;
   readonly telemetry: Telemetry;
   readonly log: Log;
   /** Descriptors that other listeners' devices hold: with the sessions here they stay below the process's limit. */

@@ -9,7 +9,7 @@ import { wallSeconds, wholeMsIn } from '../lib/clock.ts';
 import type { WheelEntry } from '../lib/deadline-wheel.ts';
 import { heartbeatsMissedMax } from '../model/limits.ts';
 import type { CustomData, SleepEndReason, WakeWriteResult } from '../model/sleep.ts';
-import type { SleepConnection, SessionTicket, SleepSessions } from '../core/ports/device-sessions.ts';
+import type { SleepConnection, SessionTicket, SleepAdmissions } from '../core/ports/device-sessions.ts';
 import { encodeWakePacket } from '../protocol/sleep/wake-packet.ts';
 import type { OpenConnection, DeviceListenerContext } from '../lib/connections/device-connections.ts';
 import { EndedPeers } from './ended-peers.ts';
@@ -20,7 +20,7 @@ import type { SleepSettings } from './settings.ts';
 
 export interface SleepListenerContext extends DeviceListenerContext<
   SleepSettings,
-  SleepSessions,
+  SleepAdmissions,
   SleepEndReason
 > {
   readonly telemetry: Telemetry;
@@ -76,7 +76,8 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   readonly #context: SleepConnectionDeps;
   readonly #silenceMsMax: number;
   #stage: Stage = 'entering';
-  #ticket: SessionTicket | null = null;
+  /** A reason: the connection ended before its login was answered. Null: it has no session yet. */
+  #session: SessionTicket | SleepEndReason | null = null;
   #wakes: WakeWriter | null = null;
   /** The flood window opens with the first bytes after the last one closed. */
   #windowEndMs = 0;
@@ -93,21 +94,39 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     return this.#socket;
   }
 
-  /** Null: it has no session yet. */
+  /** Null: it has no session. */
   get ticket(): SessionTicket | null {
-    return this.#ticket;
+    return typeof this.#session === 'string' ? null : this.#session;
   }
 
   /** The login is accepted; `restBytes` heartbeat bytes came with it. Says OK before any packet, if wanted. */
   fallAsleep(ticket: SessionTicket, wantsReply: boolean, restBytes: number): void {
     if (this.#stage === 'closed') return;
     this.#stage = 'asleep';
-    this.#ticket = ticket;
+    this.#session = ticket;
     this.deadlineMs = wholeMsIn(this.#context.clock, this.#silenceMsMax);
     this.#context.openConnections.add(this);
     if (wantsReply) this.#socket.write('OK\n', 'latin1', () => this.#wakes?.pump());
     this.#wakes?.pump();
-    if (restBytes > 0) this.#heartbeat(restBytes);
+    if (restBytes > 0) this.heartbeat(restBytes);
+  }
+
+  /** Ends before its login is answered, and leaves its socket as it is. */
+  abandon(reason: SleepEndReason): void {
+    if (this.#stage !== 'entering') return;
+    this.#stage = 'closed';
+    this.#session = reason;
+    this.#wakes?.abandon();
+  }
+
+  /** The login is accepted, and the connection has ended meanwhile: so has its session, unless the core has closed it. */
+  admittedLate(ticket: SessionTicket): void {
+    const reason = this.#session;
+    if (typeof reason !== 'string') return;
+    const { telemetry, sessions } = this.#context;
+    telemetry.sleepLogin('accepted');
+    telemetry.sleepEnd(reason);
+    sessions.ended(ticket, reason, this.lastHeartbeatAt);
   }
 
   /** It slept elsewhere, and goes on as it was there. */
@@ -117,7 +136,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   ): void {
     const { clock, openConnections } = this.#context;
     this.#stage = 'asleep';
-    this.#ticket = ticket;
+    this.#session = ticket;
     this.lastHeartbeatAt = lastHeartbeatAt;
     this.deadlineMs = wholeMsIn(clock, Math.min(silenceLeftMs, this.#silenceMsMax));
     this.#windowEndMs = wholeMsIn(clock, floodLeftMs);
@@ -130,7 +149,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
    * a packet waits to be sent, which no other process could know of.
    */
   handOver(): HandedConnection | null {
-    const ticket = this.#ticket;
+    const { ticket } = this;
     if (this.#stage !== 'asleep' || ticket === null || this.#socket.writableLength > 0) return null;
     const nowMs = this.#context.clock.monotonicMs();
     this.#stage = 'closed';
@@ -147,7 +166,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   }
 
   received(chunk: Buffer): void {
-    if (this.#stage === 'asleep') this.#heartbeat(chunk.length);
+    if (this.#stage === 'asleep') this.heartbeat(chunk.length);
   }
 
   peerEnded(): void {
@@ -162,16 +181,24 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.end('heartbeat_timeout');
   }
 
-  wake(customData: CustomData): Promise<WakeWriteResult> {
+  get isOpen(): boolean {
     const socket = this.#socket;
-    if (this.#stage === 'closed' || socket.destroyed || !socket.writable || socket.readableEnded)
-      return refused;
-    this.#wakes ??= new WakeWriter(socket, this.#context, this);
+    return this.#stage !== 'closed' && !socket.destroyed && socket.writable && !socket.readableEnded;
+  }
+
+  wake(customData: CustomData): Promise<WakeWriteResult> {
+    if (!this.isOpen) return refused;
+    this.#wakes ??= new WakeWriter(this.#socket, this.#context, this);
     return this.#wakes.write(encodeWakePacket(customData), this.#stage === 'asleep');
   }
 
   end(reason: SleepEndReason): void {
-    const ticket = this.#ticket;
+    if (this.#stage === 'entering') {
+      this.abandon(reason);
+      this.#socket.destroy();
+      return;
+    }
+    const { ticket } = this;
     if (this.#stage !== 'asleep' || ticket === null) return;
     this.close(reason);
     this.#context.sessions.ended(ticket, reason, this.lastHeartbeatAt);
@@ -191,7 +218,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   }
 
   /** The hot path: a few stores; the wheel finds the new deadline when it comes by. */
-  #heartbeat(bytes: number): void {
+  heartbeat(bytes: number): void {
     const { clock, settings } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#windowEndMs) {

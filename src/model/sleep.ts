@@ -41,9 +41,10 @@ export type CustomData = Uint8Array | null;
 
 /**
  * What became of the 8 bytes. `written`: the kernel has them. `refused`: they were certainly not sent.
- * `unknown`: no answer within the deadline. `busy`: too many wait on this connection already.
+ * `unknown`: no answer within the deadline. `busy`: too many wait on this connection already. `unreachable`: nothing was
+ * sent, because the edge that holds the connection cannot be reached.
  */
-export type WakeWriteResult = 'written' | 'refused' | 'unknown' | 'busy';
+export type WakeWriteResult = 'written' | 'refused' | 'unknown' | 'busy' | 'unreachable';
 
 /** Connections that a worker is lent a socket of the sleep port for, at least. */
 export const sleepLoanConnectionsMin = 32;

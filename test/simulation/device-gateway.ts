@@ -1,6 +1,11 @@
 /** The sleep and the signal gateway of one process: the server's own connections, on wires instead of sockets. */
 import { signalSessions, sleepSessions } from '../../src/core/devices/admit-session.ts';
-import type { SessionTicket, SignalSessions, SleepSessions } from '../../src/core/ports/device-sessions.ts';
+import type {
+  Admission,
+  SessionTicket,
+  SignalSessions,
+  SleepSessions,
+} from '../../src/core/ports/device-sessions.ts';
 import { reportWake } from '../../src/core/wakeups/wakeup-watch.ts';
 import { DeviceConnections, deviceTickMs } from '../../src/lib/connections/device-connections.ts';
 import { SignalingConnection } from '../../src/gateways/signal/signaling-connection.ts';
@@ -30,7 +35,7 @@ const drainPerSecond = 2000;
 
 export class DeviceGateway {
   readonly #context: ServerContext;
-  readonly #sleep: SleepSessions;
+  readonly #sleep: SleepSessions<Admission>;
   readonly #signal: SignalSessions;
   readonly #sleepConnections: DeviceConnections<SleepEndReason>;
   readonly #signalConnections: DeviceConnections<SignalEndReason>;

@@ -8,6 +8,8 @@ import type { CallRejection } from '../../src/model/call.ts';
 import type { SignalEndReason, SignalLogin, WakeReport } from '../../src/model/signal.ts';
 import type { SleepEndReason, SleepLogin } from '../../src/model/sleep.ts';
 import type {
+  Admission,
+  MovedSession,
   SessionTicket,
   SignalConnection,
   SignalSessions,
@@ -46,12 +48,7 @@ abstract class FakeSessions<
 
   protected abstract proof(secret: string, sessionKey: string, login: Login): Buffer;
 
-  admit(
-    login: Login,
-    sessionKey: string,
-    connection: Connection,
-    hasRoom: boolean,
-  ): SessionTicket | 'denied' | 'busy' {
+  admit(login: Login, sessionKey: string, connection: Connection, hasRoom: boolean): Admission {
     const { deviceId, mac } = login;
     if (this.failure !== null) throw this.failure;
     const secret = this.secrets.get(deviceId);
@@ -62,7 +59,7 @@ abstract class FakeSessions<
     this.connections.set(deviceId, connection);
     this.#epoch += 1;
     this.happenings.emit('login');
-    return { deviceId, sessionId: generateSessionId(), epoch: this.#epoch };
+    return { deviceId, sessionId: generateSessionId(), epoch: this.#epoch, secretMark: 0 };
   }
 
   ended(ticket: SessionTicket, reason: Reason, lastHeartbeatAt: number): void {
@@ -94,6 +91,11 @@ export class FakeSleepSessions
 {
   protected proof(secret: string, sessionKey: string, { signedText }: SleepLogin): Buffer {
     return computeLoginMac(secret, sessionKey, signedText);
+  }
+
+  goOn({ deviceId, sessionId, secretMark }: MovedSession, connection: SleepConnection): SessionTicket {
+    this.connections.set(deviceId, connection);
+    return { deviceId, sessionId, epoch: 1, secretMark };
   }
 }
 

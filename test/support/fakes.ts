@@ -262,6 +262,7 @@ function keyOf(appId: ApplicationId, requestId: RequestId, id: WakeupId): string
 /** Its wakes wait until the test settles them, unless `immediately` says how they end. */
 export class FakeConnection implements SleepConnection {
   lastHeartbeatAt = 0;
+  isOpen = true;
   readonly wakes: CustomData[] = [];
   readonly closes: SleepEndReason[] = [];
   immediately: WakeWriteResult | null = 'written';

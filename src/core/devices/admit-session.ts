@@ -12,6 +12,7 @@ import { computeLoginMac } from '../../protocol/sleep/login-line.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
 import type {
+  Admission,
   MovedSession,
   SessionTicket,
   SignalSessions,
@@ -45,7 +46,7 @@ export interface SignalSessionsDeps extends SleepSessionsDeps {
 }
 
 /** The port of the sleep gateway. */
-export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
+export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission> {
   return {
     admit: (login, sessionKey, connection, hasRoom, address) => {
       const computeMac = (secret: string): Buffer => computeLoginMac(secret, sessionKey, login.signedText);
@@ -54,6 +55,7 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions {
       return admit(deps, 'sleep', login, computeMac, hasRoom, address, open);
     },
     ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
+    goOn: (moved, connection) => adoptSession(deps, moved, connection),
   };
 }
 
@@ -88,7 +90,7 @@ function admit(
   hasRoom: boolean,
   address: () => string,
   open: Opening,
-): SessionTicket | 'denied' | 'busy' {
+): Admission {
   const { clock, registry, directory } = deps;
   const { deviceId } = login;
   const secretMark = proveDevice(registry, login, computeMac, wallSeconds(clock));
@@ -105,7 +107,7 @@ function admit(
   assert(taken && actor.epoch(kind) > 0, 'a login is handled in the turn it comes in');
   const epoch = actor.epoch(kind);
   if (replaces) deps.conflicts.replaced({ connection: kind, deviceId, epoch, address: address() });
-  return { deviceId, sessionId, epoch };
+  return { deviceId, sessionId, epoch, secretMark };
 }
 
 /** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */
@@ -133,7 +135,7 @@ function end(
  */
 export function describeSession(
   directory: DeviceDirectory,
-  { deviceId, sessionId }: SessionTicket,
+  { deviceId, sessionId }: Pick<SessionTicket, 'deviceId' | 'sessionId'>,
 ): MovedSession | null {
   const actor = directory.find(deviceId);
   return actor?.session('sleep') === sessionId ? actor.describeSleep() : null;
@@ -148,8 +150,8 @@ export function adoptSession(
   moved: MovedSession,
   connection: SleepConnection,
 ): SessionTicket | null {
-  const { deviceId, sessionId } = moved;
+  const { deviceId, sessionId, secretMark } = moved;
   const actor = directory.claim(deviceId);
   const epoch = actor.adoptSleep(moved, connection, clock.monotonicMs());
-  return epoch === null ? null : { deviceId, sessionId, epoch };
+  return epoch === null ? null : { deviceId, sessionId, epoch, secretMark };
 }

@@ -24,6 +24,8 @@ interface DeviceConnection<Reason> {
 
 /** A sleeping module's TCP connection. */
 export interface SleepConnection extends DeviceConnection<SleepEndReason> {
+  /** False: its peer has hung up, or it is closed: an answer about it has no use any more. */
+  readonly isOpen: boolean;
   /**
    * Writes one wake packet of exactly 8 bytes as one TCP write, after earlier ones have left.
    * Resolves within the write deadline (1 s); never rejects.
@@ -45,7 +47,12 @@ export interface SessionTicket {
   readonly sessionId: SessionId;
   /** As it was given at the login. */
   readonly epoch: number;
+  /** The mark of the secret that the session was proven with: an edge keeps it for the core that comes back. */
+  readonly secretMark: number;
 }
+
+/** The answer to a login. */
+export type Admission = SessionTicket | 'denied' | 'busy';
 
 /** What a device's actor knows of its sleep session and the store does not. */
 export interface MovedSession {
@@ -57,7 +64,7 @@ export interface MovedSession {
   readonly wakeTokens: number | null;
 }
 
-interface DeviceSessions<Login, Connection, Reason> {
+interface DeviceSessions<Login, Connection, Reason, Answer> {
   /**
    * Checks proof, device, disabling and expiry in one time for all of them, claims the device for this
    * connection and closes the one it replaces. `hasRoom` false: only a login that replaces a session is admitted,
@@ -70,14 +77,41 @@ interface DeviceSessions<Login, Connection, Reason> {
     connection: Connection,
     hasRoom: boolean,
     address: () => string,
-  ): SessionTicket | 'denied' | 'busy';
+  ): Answer;
   /** The connection is gone for a reason of the peer's or the gateway's own; not called after `close`. A late call changes nothing. */
   ended(ticket: SessionTicket, reason: Reason, lastHeartbeatAt: number): void;
 }
 
-export type SleepSessions = DeviceSessions<SleepLogin, SleepConnection, SleepEndReason>;
+type AnySleepAdmission = Admission | Promise<Admission>;
 
-export interface SignalSessions extends DeviceSessions<SignalLogin, SignalConnection, SignalEndReason> {
+/**
+ * What the sleep gateway asks. An admission is a value where the core is in this process. Elsewhere it is a promise, which
+ * never rejects and may stay open for as long as the core is away: the gateway's own deadline refuses that login as `busy`.
+ */
+export type SleepAdmissions<Answer extends AnySleepAdmission = AnySleepAdmission> = DeviceSessions<
+  SleepLogin,
+  SleepConnection,
+  SleepEndReason,
+  Answer
+>;
+
+/** What the core answers to whoever holds sleep connections, here or at an edge. */
+export interface SleepSessions<
+  Answer extends AnySleepAdmission = AnySleepAdmission,
+> extends SleepAdmissions<Answer> {
+  /**
+   * A session that slept elsewhere is this connection's, with the same epoch and without an event. Null, and nothing has
+   * changed: by the store it is over. Throws when the store cannot be read.
+   */
+  goOn(moved: MovedSession, connection: SleepConnection): SessionTicket | null;
+}
+
+export interface SignalSessions extends DeviceSessions<
+  SignalLogin,
+  SignalConnection,
+  SignalEndReason,
+  Admission
+> {
   /** The epoch that the device is to be told, once the login is committed; a value when it is. */
   committed(ticket: SessionTicket): number | Promise<number>;
   /** Of the device's product; null: there are none. Throws when the registry cannot be read. */

@@ -1,6 +1,6 @@
 /**
  * A wakeup at the member that has the device's sleep session, or where it has none. The order of checks is contract:
- * repeats, session (40412), module (40902), limits (42901), write (50204, 50402). Everything up to the write happens
+ * repeats, session (40412), module (40902), limits (42901), write (50204, 50301, 50402). Everything up to the write happens
  * in one turn, so no second request can slip in between. Source: API doc, Endpoint 2; decisions.md, Wakeup.
  */
 import { fail, succeed } from '../../lib/result.ts';
@@ -123,6 +123,7 @@ function writeAll(
 
 const refusals: Record<Exclude<SlotWrite, 'written'>, Refusal<WakeupCode>> = {
   refused: refusal(50204),
+  unreachable: comeAgain(50301, 'the edge that holds the device cannot be reached'),
   unknown: refusal(50402),
   busy: comeAgain(42901),
   unwakeable: refusal(40902),

@@ -13,7 +13,15 @@ import type { SleepConnection } from '../ports/device-sessions.ts';
 export type SlotWrite = PeerExchanges['write']['answer'];
 
 /** What says most of all writes together, first: any good one is enough, and one that may have been none is no failure. */
-const rank: readonly SlotWrite[] = ['written', 'unknown', 'refused', 'busy', 'unwakeable', 'absent'];
+const rank: readonly SlotWrite[] = [
+  'written',
+  'unknown',
+  'refused',
+  'unreachable',
+  'busy',
+  'unwakeable',
+  'absent',
+];
 
 /** `own`: null: its module cannot be woken with this. Resolves with the first good write, else when all are answered. */
 export function writeEverywhere(

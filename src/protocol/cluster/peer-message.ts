@@ -87,7 +87,7 @@ const answers: { readonly [Kind in PeerKind]: z.ZodType<PeerAnswer<Kind>> } = {
     .array(z.strictObject({ sleep: sessionHeartbeat.nullable(), signal: sessionHeartbeat.nullable() }))
     .max(batchDevicesMax),
   wake: wakeupAnswer,
-  write: z.enum(['written', 'refused', 'unknown', 'busy', 'absent', 'unwakeable']),
+  write: z.enum(['written', 'refused', 'unknown', 'busy', 'unreachable', 'absent', 'unwakeable']),
   message: result(messageReceipt, messageRefusal),
   'issue-call': result(z.strictObject(credentials), callRefusal),
   'end-call': result(callEnd, callEndRefusal),

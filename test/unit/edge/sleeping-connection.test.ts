@@ -11,7 +11,7 @@ import { FakeSleepSocket } from '../../support/fake-sleep-socket.ts';
 import { FakeSleepSessions } from '../../support/fake-device-sessions.ts';
 import { FakeTelemetry, testDevice } from '../../support/fakes.ts';
 
-const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 };
+const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1, secretMark: 0 };
 const heartbeat = Buffer.alloc(64);
 
 let clock: DrivenClock;

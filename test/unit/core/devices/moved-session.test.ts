@@ -9,6 +9,7 @@ import { SessionScene, testNode } from '../../../support/session-scene.ts';
 
 const connection: SleepConnection = {
   lastHeartbeatAt: 0,
+  isOpen: true,
   close: () => assert.fail('nobody closes it'),
   wake: () => Promise.resolve('written'),
 };
@@ -29,10 +30,10 @@ function scene(): {
 test('a session that moves keeps its epoch, is woken by its new connection, and nobody is told', () => {
   const { from, to, sessionId } = scene();
   const before = from.events.length;
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId, epoch: 1 });
+  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
   assert.ok(moved !== null);
   const ticket = adoptSession({ directory: to, clock: from.clock }, moved, connection);
-  assert.deepEqual(ticket, { deviceId: testDevice, sessionId, epoch: 1 });
+  assert.deepEqual(ticket, { deviceId: testDevice, sessionId, epoch: 1, secretMark: moved.secretMark });
   assert.equal(to.find(testDevice)?.findWakeable(false), connection);
   assert.equal(to.find(testDevice)?.secretMark, from.directory.find(testDevice)?.secretMark);
   assert.equal(from.events.length, before);
@@ -44,7 +45,7 @@ test('what a device has used up of its wake limit goes with its session', () => 
   const bucket = from.directory.find(testDevice)?.wakeAllowance(rate, from.clock.monotonicMs());
   assert.ok(bucket !== undefined);
   bucket.tokens = 1;
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId, epoch: 1 });
+  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
   assert.ok(moved !== null);
   adoptSession({ directory: to, clock: from.clock }, moved, connection);
   assert.equal(to.find(testDevice)?.wakeAllowance(rate, from.clock.monotonicMs()).tokens, 1);
@@ -52,10 +53,10 @@ test('what a device has used up of its wake limit goes with its session', () => 
 
 test('a session that is over by the store is not taken up, and leaves no actor', () => {
   const { from, to, sessionId } = scene();
-  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId, epoch: 1 });
+  const moved = describeSession(from.directory, { deviceId: testDevice, sessionId });
   assert.ok(moved !== null);
   const other = { ...moved, sessionId: generateSessionId() };
   assert.equal(adoptSession({ directory: to, clock: from.clock }, other, connection), null);
   assert.equal(to.size, 0);
-  assert.equal(describeSession(from.directory, { ...moved, sessionId: other.sessionId, epoch: 1 }), null);
+  assert.equal(describeSession(from.directory, { ...moved, sessionId: other.sessionId }), null);
 });

@@ -15,6 +15,7 @@ const here: readonly (WakeWriteResult | 'unwakeable')[] = [
   'written',
   'unknown',
   'refused',
+  'unreachable',
   'busy',
   'unwakeable',
 ];
@@ -47,6 +48,7 @@ function expected(writes: readonly (SlotWrite | PeerFailure)[]): SlotWrite {
   if (writes.includes('unknown') || writes.includes('unanswered')) return 'unknown';
   if (['refused', 'nobody', 'unsent'].some((failed) => writes.includes(failed as SlotWrite)))
     return 'refused';
+  if (writes.includes('unreachable')) return 'unreachable';
   if (writes.includes('busy')) return 'busy';
   return writes.includes('unwakeable') ? 'unwakeable' : 'absent';
 }

@@ -46,7 +46,7 @@ class FakeFrameSocket implements FrameSocket {
   }
 }
 
-const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1 };
+const ticket = { deviceId: testDevice, sessionId: generateSessionId(), epoch: 1, secretMark: 0 };
 const heartbeat = Buffer.from('{"type":"heartbeat"}');
 const message = { id: 'm' as MessageId, name: 'hello', payload: {} };
 
