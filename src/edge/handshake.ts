@@ -1,14 +1,15 @@
 /**
  * A connection from its accept to its login: PROXY header, admission, TLS, session key, login line, and the
  * refusals. It owns the socket until the login is accepted, then hands it to a SleepingConnection and is gone.
+ * While the core is asked elsewhere, the socket's events go to the connection already, and its place is the handshake's.
  * Lifecycle: arriving -> admitting -> securing -> proving -> asking -> refusing | over. Source: sleep-wire.md.
  */
 import type { Socket } from 'node:net';
-import { TLSSocket, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import { assert } from '../lib/assert.ts';
 import type { WheelEntry } from '../lib/deadline-wheel.ts';
 import { refusalDiscardBytesMax, refusalLingerMsMax } from '../model/limits.ts';
-import type { SleepEndReason, SleepLogin, SleepRefusal } from '../model/sleep.ts';
+import type { SleepLogin, SleepRefusal } from '../model/sleep.ts';
 import type { Admission } from '../core/ports/device-sessions.ts';
 import { LoginLineDecoder } from '../protocol/sleep/login-line.ts';
 import { ProxyHeaderDecoder } from '../protocol/sleep/proxy-v2.ts';
@@ -16,21 +17,20 @@ import { generateSessionKey } from '../lib/session-key.ts';
 import { addressKey } from '../lib/connections/address-key.ts';
 import type { Applicant } from './admission.ts';
 import type { PendingConnection } from '../lib/connections/device-connections.ts';
+import { type SleepListenerContext, SleepingConnection } from './sleeping-connection.ts';
 import {
-  type SleepListenerContext,
-  SleepingConnection,
   adoptSocket,
   askAddress,
+  encryptSocket,
   handOverSocket,
-  releaseSocket,
   startReading,
   stopReading,
   type SocketOwner,
-} from './sleeping-connection.ts';
+} from './owned-socket.ts';
 
 /**
  * `arriving`: awaits the balancer's header. `admitting`: waits for its turn. `securing`: TLS. `proving`: has
- * the key. `asking`: the core, elsewhere, has its login. `refusing`: the reason is sent, and may still be read.
+ * the key. `asking`: awaits the core's answer. `refusing`: the reason is sent, and may still be read.
  */
 type Stage = 'arriving' | 'admitting' | 'securing' | 'proving' | 'asking' | 'refusing' | 'over';
 
@@ -49,6 +49,8 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   /** The peer's address in the PROXY header; null: it is the socket's. */
   #source: string | null = null;
   #discardedBytes = 0;
+  /** As the whole login line says. */
+  #wantsReply = false;
   /** The connection that the core is asked about; null: none. */
   #asked: SleepingConnection | null = null;
 
@@ -89,14 +91,12 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
       case 'proving':
         this.#readLoginLine(chunk);
         break;
-      case 'asking':
-        this.#readHeartbeat(chunk.length);
-        break;
       case 'refusing':
         this.#discardedBytes += chunk.length;
         if (this.#discardedBytes > refusalDiscardBytesMax) this.drop();
         break;
       case 'securing':
+      case 'asking':
       case 'over':
         break;
     }
@@ -104,29 +104,27 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   peerEnded(): void {
     // What it is to read is still leaving; the socket closes after that, or at the deadline.
-    if (this.#stage === 'refusing') return;
-    this.#abandon('peer_closed');
-    this.drop();
+    if (this.#stage !== 'refusing') this.drop();
   }
 
   failed(): void {
-    if (this.#stage === 'securing') return this.#refuse('malformed', false);
-    this.#abandon('reset');
-    this.drop();
+    if (this.#stage === 'securing') this.#refuse('malformed', false);
+    else this.drop();
   }
 
   expire(): void {
     if (this.#stage === 'admitting') this.turnAway();
     else if (this.#stage === 'refusing') this.drop();
-    else if (this.#stage === 'asking') {
-      this.#abandon('node_lost');
+    else if (this.#asked === null) this.#refuse('timeout', this.#loginLine.wantsReply);
+    else {
+      this.#asked.abandon('node_lost');
       this.turnAway();
-    } else this.#refuse('timeout', this.#loginLine.wantsReply);
+    }
   }
 
   turnAway(): void {
     if (this.#stage === 'refusing') this.drop();
-    else this.#refuse('busy', this.#loginLine.wantsReply);
+    else this.#refuse('busy', this.#wantsReply || this.#loginLine.wantsReply);
   }
 
   evict(): void {
@@ -135,7 +133,7 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   }
 
   drop(): void {
-    this.#abandon('drain');
+    this.#asked?.abandon('drain');
     this.#leave();
     this.#socket.destroy();
   }
@@ -144,17 +142,11 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
     assert(this.#proxyHeader !== null, 'only a PROXY header is awaited');
     const step = this.#proxyHeader.feed(chunk);
     if (step.kind === 'incomplete') return;
-    if (step.kind === 'invalid') {
-      this.#refuse('malformed', false);
-      return;
-    }
+    if (step.kind === 'invalid') return this.#refuse('malformed', false);
     if (this.#context.secureContext !== null) {
       stopReading(this.#socket);
       if (step.rest.length > 0) this.#socket.unshift(step.rest);
-    } else if (step.rest.length > 0) {
-      this.#refuse('malformed', false);
-      return;
-    }
+    } else if (step.rest.length > 0) return this.#refuse('malformed', false);
     this.#source = step.source;
     if (step.source !== null) this.#rename(step.source);
     this.#apply();
@@ -178,11 +170,8 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
 
   #secure(secureContext: SecureContext): void {
     this.#stage = 'securing';
-    const encrypted = new TLSSocket(this.#socket, { isServer: true, secureContext });
-    releaseSocket(this.#socket);
-    this.#socket = encrypted;
-    adoptSocket(encrypted, this);
-    encrypted.once('secure', () => this.#secured());
+    this.#socket = encryptSocket(this.#socket, secureContext, this);
+    this.#socket.once('secure', () => this.#secured());
   }
 
   #secured(): void {
@@ -200,79 +189,55 @@ export class Handshake implements PendingConnection, Applicant, SocketOwner {
   #readLoginLine(chunk: Buffer): void {
     const step = this.#loginLine.feed(chunk);
     if (step.kind === 'invalid') this.#refuse('malformed', step.wantsReply);
-    else if (step.kind === 'login') this.#logIn(step.login, step.rest.length);
+    else if (step.kind === 'login') this.#logIn(step.login, step.rest);
   }
 
-  #logIn(login: SleepLogin, restBytes: number): void {
+  #logIn(login: SleepLogin, rest: Buffer): void {
     const connection = new SleepingConnection(this.#socket, this.#context, login.heartbeatSeconds);
+    this.#wantsReply = login.wantsReply;
     const answer = this.#admit(login, connection);
-    if (answer instanceof Promise) void this.#await(answer, login, connection, restBytes);
-    else this.#answered(answer, login, connection, restBytes);
-  }
-
-  async #await(
-    answer: Promise<Admission>,
-    login: SleepLogin,
-    connection: SleepingConnection,
-    restBytes: number,
-  ): Promise<void> {
-    this.#stage = 'asking';
-    this.#asked = connection;
-    if (restBytes > 0) this.#readHeartbeat(restBytes);
-    const admission = await answer;
-    if (this.#stage === 'asking') this.#answered(admission, login, connection, 0);
-    else if (typeof admission !== 'string') connection.admittedLate(admission);
-  }
-
-  #answered(
-    admission: Admission,
-    { wantsReply }: SleepLogin,
-    connection: SleepingConnection,
-    restBytes: number,
-  ): void {
-    if (typeof admission === 'string') return this.#refuse(admission, wantsReply);
-    this.#context.telemetry.sleepLogin('accepted');
-    handOverSocket(this.#socket, connection);
-    connection.fallAsleep(admission, wantsReply, restBytes);
-    this.#leave();
-  }
-
-  #readHeartbeat(bytes: number): void {
-    this.#asked?.heartbeat(bytes);
-    if (this.#asked?.isOpen === false) this.drop();
-  }
-
-  /** The core need not answer any more: a session that it admits yet has ended for this reason. */
-  #abandon(reason: SleepEndReason): void {
-    this.#asked?.abandon(reason);
-    this.#asked = null;
+    if (answer instanceof Promise) void this.#await(answer, connection, rest);
+    else this.#answered(answer, connection, rest.length);
   }
 
   #admit(login: SleepLogin, connection: SleepingConnection): Admission | Promise<Admission> {
     const { sessions } = this.#context;
+    const address = (): string => this.#source ?? askAddress(this.#socket);
     try {
-      return sessions.admit(
-        login,
-        this.#sessionKey,
-        connection,
-        this.#context.hasRoom(),
-        () => this.#source ?? askAddress(this.#socket),
-      );
+      return sessions.admit(login, this.#sessionKey, connection, this.#context.hasRoom(), address);
     } catch (error) {
       this.#context.reportFailure(error);
       return 'busy';
     }
   }
 
+  async #await(answer: Promise<Admission>, connection: SleepingConnection, rest: Buffer): Promise<void> {
+    const gone = (): void => this.#leave();
+    this.#stage = 'asking';
+    this.#asked = connection;
+    this.#socket.once('close', gone);
+    handOverSocket(this.#socket, connection);
+    if (rest.length > 0) connection.received(rest);
+    const admission = await answer;
+    this.#socket.off('close', gone);
+    if (this.#stage === 'asking') this.#answered(admission, connection, 0);
+    else if (typeof admission !== 'string') connection.fallAsleep(admission, false, 0);
+  }
+
+  #answered(admission: Admission, connection: SleepingConnection, restBytes: number): void {
+    if (typeof admission === 'string') return this.#refuse(admission, this.#wantsReply);
+    handOverSocket(this.#socket, connection);
+    connection.fallAsleep(admission, this.#wantsReply, restBytes);
+    this.#leave();
+  }
+
   #refuse(reason: SleepRefusal, wantsReply: boolean): void {
     if (this.#stage === 'over') return;
-    this.#abandon('drain');
+    this.#asked?.abandon('drain');
     this.#context.telemetry.sleepLogin(reason);
-    if (!wantsReply) {
-      this.drop();
-      return;
-    }
+    if (!wantsReply) return this.drop();
     this.#stage = 'refusing';
+    handOverSocket(this.#socket, this);
     this.#context.admission.leave(this);
     this.#waitUntil(this.#context.clock.monotonicMs() + refusalLingerMsMax);
     this.#socket.end(`ERR ${reason}\n`, 'latin1');

@@ -17,16 +17,12 @@ import { Admission } from './admission.ts';
 import type { SleepEndReason } from '../model/sleep.ts';
 import { DeviceConnections, deviceTickMs } from '../lib/connections/device-connections.ts';
 import {
-  adoptSocket,
-  askAddress,
-  handOverSocket,
-  releaseSocket,
   SleepingConnection,
-  startReading,
   type HandedConnection,
   type SleepListenerContext,
   type SleepState,
 } from './sleeping-connection.ts';
+import { adoptSocket, askAddress, handOverSocket, releaseSocket, startReading } from './owned-socket.ts';
 import { Handshake } from './handshake.ts';
 import { boundSessions, readOpenFilesLimit } from '../lib/open-files-limit.ts';
 import { readCertificate } from '../lib/connections/tls-files.ts';

@@ -3,8 +3,7 @@
  * memory, so it holds what a sleeping module needs and no more; what only the login needed went with the
  * handshake. Lifecycle: entering -> asleep -> closed. Source: sleep-wire.md; decisions.md, Wakeup.
  */
-import type { Socket } from 'node:net';
-import { TLSSocket, type SecureContext } from 'node:tls';
+import type { SecureContext } from 'node:tls';
 import { wallSeconds, wholeMsIn } from '../lib/clock.ts';
 import type { WheelEntry } from '../lib/deadline-wheel.ts';
 import { heartbeatsMissedMax } from '../model/limits.ts';
@@ -12,7 +11,7 @@ import type { CustomData, SleepEndReason, WakeWriteResult } from '../model/sleep
 import type { SleepConnection, SessionTicket, SleepAdmissions } from '../core/ports/device-sessions.ts';
 import { encodeWakePacket } from '../protocol/sleep/wake-packet.ts';
 import type { OpenConnection, DeviceListenerContext } from '../lib/connections/device-connections.ts';
-import { EndedPeers } from './ended-peers.ts';
+import type { SocketOwner } from './owned-socket.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { WakeWriter, type PacketSocket } from './wake-writer.ts';
 import type { Admission } from './admission.ts';
@@ -99,16 +98,20 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     return typeof this.#session === 'string' ? null : this.#session;
   }
 
-  /** The login is accepted; `restBytes` heartbeat bytes came with it. Says OK before any packet, if wanted. */
+  /**
+   * The login is accepted; `restBytes` heartbeat bytes came with it. Says OK before any packet, if wanted. The session of a
+   * connection that has ended meanwhile ends, too, unless it was the core that closed it.
+   */
   fallAsleep(ticket: SessionTicket, wantsReply: boolean, restBytes: number): void {
-    if (this.#stage === 'closed') return;
+    this.#context.telemetry.sleepLogin('accepted');
+    if (this.#stage === 'closed') return this.#endLate(ticket);
     this.#stage = 'asleep';
     this.#session = ticket;
     this.deadlineMs = wholeMsIn(this.#context.clock, this.#silenceMsMax);
     this.#context.openConnections.add(this);
     if (wantsReply) this.#socket.write('OK\n', 'latin1', () => this.#wakes?.pump());
     this.#wakes?.pump();
-    if (restBytes > 0) this.heartbeat(restBytes);
+    if (restBytes > 0) this.#heartbeat(restBytes);
   }
 
   /** Ends before its login is answered, and leaves its socket as it is. */
@@ -117,16 +120,6 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#stage = 'closed';
     this.#session = reason;
     this.#wakes?.abandon();
-  }
-
-  /** The login is accepted, and the connection has ended meanwhile: so has its session, unless the core has closed it. */
-  admittedLate(ticket: SessionTicket): void {
-    const reason = this.#session;
-    if (typeof reason !== 'string') return;
-    const { telemetry, sessions } = this.#context;
-    telemetry.sleepLogin('accepted');
-    telemetry.sleepEnd(reason);
-    sessions.ended(ticket, reason, this.lastHeartbeatAt);
   }
 
   /** It slept elsewhere, and goes on as it was there. */
@@ -166,7 +159,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
   }
 
   received(chunk: Buffer): void {
-    if (this.#stage === 'asleep') this.heartbeat(chunk.length);
+    if (this.#stage !== 'closed') this.#heartbeat(chunk.length);
   }
 
   peerEnded(): void {
@@ -199,7 +192,7 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
       return;
     }
     const { ticket } = this;
-    if (this.#stage !== 'asleep' || ticket === null) return;
+    if (this.#stage === 'closed' || ticket === null) return;
     this.close(reason);
     this.#context.sessions.ended(ticket, reason, this.lastHeartbeatAt);
   }
@@ -217,8 +210,15 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.#wakes?.abandon();
   }
 
+  #endLate(ticket: SessionTicket): void {
+    const reason = this.#session;
+    if (typeof reason !== 'string') return;
+    this.#context.telemetry.sleepEnd(reason);
+    this.#context.sessions.ended(ticket, reason, this.lastHeartbeatAt);
+  }
+
   /** The hot path: a few stores; the wheel finds the new deadline when it comes by. */
-  heartbeat(bytes: number): void {
+  #heartbeat(bytes: number): void {
     const { clock, settings } = this.#context;
     const nowMs = clock.monotonicMs();
     if (nowMs >= this.#windowEndMs) {
@@ -233,76 +233,4 @@ export class SleepingConnection implements SleepConnection, SocketOwner, OpenCon
     this.lastHeartbeatAt = wallSeconds(clock);
     this.deadlineMs = Math.ceil(nowMs + this.#silenceMsMax);
   }
-}
-
-/** The object that a socket's events go to. */
-export interface SocketOwner {
-  received(chunk: Buffer): void;
-  /** The peer's FIN. */
-  peerEnded(): void;
-  /** An error, or gone without a FIN. Called for sockets that are over already, too. */
-  failed(): void;
-}
-
-/*
- * Listeners are shared by all sockets and find the owner on the socket itself: a connection costs no closure, and a
- * finished handshake hands its socket over by changing one field.
- */
-const owner = Symbol('owner');
-type OwnedSocket = Socket & { [owner]?: SocketOwner };
-
-const ended = new EndedPeers<OwnedSocket>((socket) => socket[owner]?.peerEnded());
-
-function onData(this: OwnedSocket, chunk: Buffer): void {
-  this[owner]?.received(chunk);
-}
-
-function onEnd(this: OwnedSocket): void {
-  ended.add(this);
-}
-
-/** Whoever has hung up before was not cut off. */
-function onFailure(this: OwnedSocket): void {
-  if (this.readableEnded) this[owner]?.peerEnded();
-  this[owner]?.failed();
-}
-
-/** Sends the socket's events to `to`; its bytes only once `startReading` is called. */
-export function adoptSocket(socket: Socket, to: SocketOwner): void {
-  (socket as OwnedSocket)[owner] = to;
-  socket.on('end', onEnd);
-  socket.on('error', onFailure);
-  socket.on('close', onFailure);
-  // Without a tls.Server around it, a TLS socket emits its protocol errors as this event only.
-  if (socket instanceof TLSSocket) socket.on('_tlsError', onFailure);
-}
-
-/** TLS has taken the socket's handle: it is nobody's, and a late error of its own is of no interest. */
-export function releaseSocket(socket: Socket): void {
-  delete (socket as OwnedSocket)[owner];
-}
-
-export function startReading(socket: Socket): void {
-  socket.on('data', onData);
-}
-
-/** What arrives from now on stays in the socket's buffer. */
-export function stopReading(socket: Socket): void {
-  socket.off('data', onData);
-  socket.pause();
-}
-
-/**
- * The peer's address; empty when it is gone. Node keeps its answer on the socket, for as long as that lives, 88 bytes of
- * it, and nobody asks twice.
- */
-export function askAddress(socket: Socket): string {
-  const address = socket.remoteAddress ?? '';
-  (socket as { _peername?: unknown })._peername = undefined;
-  return address;
-}
-
-/** The same listeners, another owner. */
-export function handOverSocket(socket: Socket, to: SocketOwner): void {
-  (socket as OwnedSocket)[owner] = to;
 }

@@ -7,7 +7,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions } from 'node:tls';
 import { AwaitedItems, ConnectionGone } from './awaited-items.ts';
 import type { WakeMode } from '../../model/sleep.ts';
-import { adoptSocket, startReading, type SocketOwner } from '../../edge/sleeping-connection.ts';
+import { adoptSocket, startReading, type SocketOwner } from '../../edge/owned-socket.ts';
 import { encodeLoginLine } from '../../protocol/sleep/login-line.ts';
 import { sessionKeyLength } from '../../lib/session-key.ts';
 import { wakePacketBytes } from '../../protocol/sleep/wake-packet.ts';
