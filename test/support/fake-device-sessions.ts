@@ -39,6 +39,9 @@ abstract class FakeSessions<
   readonly secrets = new Map<string, string>([['TESTDEVICE01', 'device-secret']]);
   readonly connections = new Map<string, Connection>();
   readonly logins: Login[] = [];
+  /** Those of the logins, and where each came from. */
+  readonly tickets: SessionTicket[] = [];
+  readonly addresses: string[] = [];
   readonly ends: EndedSession<Reason>[] = [];
   failure: Error | null = null;
   /** The store is far behind. */
@@ -48,7 +51,13 @@ abstract class FakeSessions<
 
   protected abstract proof(secret: string, sessionKey: string, login: Login): Buffer;
 
-  admit(login: Login, sessionKey: string, connection: Connection, hasRoom: boolean): Admission {
+  admit(
+    login: Login,
+    sessionKey: string,
+    connection: Connection,
+    hasRoom: boolean,
+    address: () => string,
+  ): Admission {
     const { deviceId, mac } = login;
     if (this.failure !== null) throw this.failure;
     const secret = this.secrets.get(deviceId);
@@ -58,8 +67,16 @@ abstract class FakeSessions<
     this.connections.get(deviceId)?.close('replaced');
     this.connections.set(deviceId, connection);
     this.#epoch += 1;
+    this.addresses.push(address());
+    const ticket = {
+      deviceId,
+      sessionId: generateSessionId(),
+      epoch: this.#epoch,
+      secretMark: secret.length,
+    };
+    this.tickets.push(ticket);
     this.happenings.emit('login');
-    return { deviceId, sessionId: generateSessionId(), epoch: this.#epoch, secretMark: 0 };
+    return ticket;
   }
 
   ended(ticket: SessionTicket, reason: Reason, lastHeartbeatAt: number): void {

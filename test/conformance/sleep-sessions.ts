@@ -1,0 +1,441 @@
+/**
+ * What a sleep port and the sessions behind it owe each other, whatever is between them: the listener speaks to the sessions,
+ * and the sessions reach the modules by their connections. Source: sleep-wire.md; scale-out.md, Edges.
+ */
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import { connect as connectTls } from 'node:tls';
+import type { SessionTicket, SleepConnection } from '../../src/core/ports/device-sessions.ts';
+import type { SleepSettings } from '../../src/edge/settings.ts';
+import { wakeupsWaitingMax } from '../../src/model/limits.ts';
+import type { SleepEndReason, WakeWriteResult } from '../../src/model/sleep.ts';
+import { encodeLoginLine, type LoginCredentials } from '../../src/protocol/sleep/login-line.ts';
+import { DrivenClock } from '../support/driven-clock.ts';
+import { nextTurn, until } from '../support/event-loop.ts';
+import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
+import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
+import { RawPeer } from '../support/raw-peer.ts';
+import type { HeldAnswers, MakeFront, SleepFront } from '../support/sleep-fronts.ts';
+import { temporaryDirectory } from '../support/temporary-store.ts';
+import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
+
+const testModule: LoginCredentials = {
+  deviceId: 'TESTDEVICE01',
+  secret: 'device-secret',
+  wakeMode: 'custom',
+  heartbeatSeconds: 5,
+  wantsReply: true,
+};
+const firmware = { wantsReply: false };
+const fixedPacket = '983b16f8f39c0000';
+
+class Scene {
+  readonly clock: DrivenClock;
+  readonly sessions: FakeSleepSessions;
+  readonly telemetry: FakeTelemetry;
+  readonly front: SleepFront;
+  readonly #t: TestContext;
+
+  constructor(
+    t: TestContext,
+    { clock, sessions, telemetry }: Pick<Scene, 'clock' | 'sessions' | 'telemetry'>,
+    front: SleepFront,
+  ) {
+    this.#t = t;
+    this.clock = clock;
+    this.sessions = sessions;
+    this.telemetry = telemetry;
+    this.front = front;
+    t.after(() => front.close());
+  }
+
+  async peer(localAddress?: string): Promise<RawPeer> {
+    const peer = await RawPeer.connect(this.front.listener.address.port, localAddress);
+    this.#t.after(() => peer.socket.destroy());
+    return peer;
+  }
+
+  /** A peer that has sent its login line, with `rest` in the same segment. */
+  async caller(options: Partial<LoginCredentials> = {}, rest = ''): Promise<RawPeer> {
+    const peer = await this.peer();
+    peer.send(encodeLoginLine({ ...testModule, ...options }, await peer.read(32)) + rest);
+    return peer;
+  }
+
+  /** A module that is logged in, as it and the sessions know. */
+  async module(options: Partial<LoginCredentials> = {}): Promise<RawPeer> {
+    const before = this.front.listener.sessionCount;
+    const peer = await this.caller(options);
+    if (options.wantsReply !== false) assert.equal(await peer.read(3), 'OK\n');
+    else await until(() => this.front.listener.sessionCount > before);
+    return peer;
+  }
+
+  get connection(): SleepConnection {
+    return this.sessions.connection();
+  }
+
+  /** Seconds of the wall clock. */
+  get nowS(): number {
+    return Math.floor(this.clock.wallMs() / 1000);
+  }
+
+  /** The only end there is, of the last session that was opened. */
+  async endOf(): Promise<{ readonly reason: SleepEndReason; readonly lastHeartbeatAt: number }> {
+    const [end] = await this.sessions.endedSessions();
+    assert.ok(end !== undefined);
+    assert.deepEqual(pick(end.ticket), pick(this.sessions.tickets.at(-1)));
+    await this.front.settle();
+    assert.equal(this.sessions.ends.length, 1);
+    return end;
+  }
+
+  /** The answers are not on their way before `release`. */
+  hold(): HeldAnswers {
+    const { answers } = this.front;
+    assert.ok(answers !== null);
+    answers.hold();
+    return answers;
+  }
+}
+
+function pick(ticket: SessionTicket | undefined): unknown {
+  if (ticket === undefined) return null;
+  const { deviceId, sessionId, epoch, secretMark } = ticket;
+  return { deviceId, sessionId, epoch, secretMark };
+}
+
+const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
+
+/** Wakes until the kernel takes no more for a peer that does not read; the first answer that waits for it, or null. */
+async function fillKernel({
+  connection,
+}: Scene): Promise<{ readonly answer: Promise<WakeWriteResult> } | null> {
+  for (let made = 0; made < 2_000_000; made += wakeupsWaitingMax) {
+    let answered = 0;
+    const answers = Array.from({ length: wakeupsWaitingMax }, () => connection.wake(null));
+    for (const answer of answers) void answer.then(() => (answered += 1));
+    for (let turns = 0; turns < 100 && answered < answers.length; turns += 1) await nextTurn();
+    const answer = answers[answered];
+    if (answer !== undefined) return { answer };
+  }
+  return null;
+}
+
+export function sleepSessionsConformance(name: string, make: MakeFront, isHoldable: boolean): void {
+  const open = async (t: TestContext, settings: Partial<SleepSettings> = {}): Promise<Scene> => {
+    const [clock, sessions, telemetry] = [new DrivenClock(), new FakeSleepSessions(), new FakeTelemetry()];
+    const front = await make({ clock, sessions, telemetry, log: new FakeLog() }, settings);
+    return new Scene(t, { clock, sessions, telemetry }, front);
+  };
+
+  test(`${name}: the sessions get a login as it was sent, and its connection is open`, async (t) => {
+    const scene = await open(t);
+    await scene.module({ wakeMode: 'fixed', heartbeatSeconds: 50 });
+    const [login] = scene.sessions.logins;
+    assert.equal(login?.deviceId, 'TESTDEVICE01');
+    assert.deepEqual([login.wakeMode, login.heartbeatSeconds, login.wantsReply], ['fixed', 50, true]);
+    assert.deepEqual(scene.sessions.addresses, ['127.0.0.1']);
+    assert.deepEqual([scene.connection.isOpen, scene.connection.lastHeartbeatAt], [true, 0]);
+    assert.deepEqual([scene.front.listener.sessionCount, scene.front.listener.handshakeCount], [1, 0]);
+    assert.equal(scene.telemetry.count('login accepted'), 1);
+  });
+
+  test(`${name}: a wrong mac, an unknown device and a mac over another session key are denied`, async (t) => {
+    const scene = await open(t);
+    assert.equal(await (await scene.caller({ secret: 'wrong' })).readAll(), 'ERR denied\n');
+    assert.equal(await (await scene.caller({ deviceId: 'nobody' })).readAll(), 'ERR denied\n');
+    const [peer, other] = [await scene.peer(), await scene.peer()];
+    await peer.read(32);
+    peer.send(encodeLoginLine(testModule, await other.read(32)));
+    assert.equal(await peer.readAll(), 'ERR denied\n');
+    assert.equal(await (await scene.caller({ ...firmware, secret: 'wrong' })).readAll(), '');
+    assert.equal(scene.telemetry.count('login denied'), 4);
+    assert.deepEqual(scene.sessions.logins, []);
+  });
+
+  test(`${name}: sessions that admit nobody, or cannot be read, are busy`, async (t) => {
+    const scene = await open(t);
+    scene.sessions.loginsAreClosed = true;
+    assert.equal(await (await scene.caller()).readAll(), 'ERR busy\n');
+    scene.sessions.failure = new Error('the store is gone');
+    assert.equal(await (await scene.caller()).readAll(), 'ERR busy\n');
+    assert.equal(scene.telemetry.count('login busy'), 2);
+  });
+
+  test(`${name}: a full port admits a login that replaces a session, and no other`, async (t) => {
+    const scene = await open(t, { max_sessions: 1 });
+    scene.sessions.secrets.set('other', 'device-secret');
+    const older = await scene.module();
+    assert.equal(await (await scene.caller({ deviceId: 'other' })).readAll(), 'ERR busy\n');
+    await scene.module();
+    await older.gone;
+    assert.equal(scene.front.listener.sessionCount, 1);
+  });
+
+  test(`${name}: the connection of an older session is closed, and its late end changes nothing`, async (t) => {
+    const scene = await open(t);
+    const older = await scene.module();
+    const replaced = scene.connection;
+    await scene.module();
+    older.socket.end();
+    await older.gone;
+    await scene.front.settle();
+    assert.deepEqual(scene.sessions.ends, []);
+    assert.deepEqual([replaced.isOpen, scene.connection.isOpen], [false, true]);
+    assert.equal(await replaced.wake(null), 'refused');
+    assert.equal(await scene.connection.wake(null), 'written');
+    assert.equal(scene.telemetry.count('end replaced'), 1);
+  });
+
+  test(`${name}: a heartbeat is known with its second, and a login is none`, async (t) => {
+    const scene = await open(t);
+    const peer = await scene.module();
+    await scene.front.pass(3000);
+    assert.equal(scene.connection.lastHeartbeatAt, 0);
+    peer.send('heartbeat');
+    await scene.front.settle();
+    const arrivedS = scene.nowS;
+    await scene.front.pass(3000);
+    assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
+  });
+
+  test(`${name}: a FIN, an RST, silence and a flood end a session once, with the last heartbeat`, async (t) => {
+    for (const [reason, cause] of [
+      ['peer_closed', (_scene: Scene, peer: RawPeer) => peer.socket.end()],
+      ['reset', (_scene: Scene, peer: RawPeer) => peer.socket.resetAndDestroy()],
+      ['heartbeat_timeout', (scene: Scene) => scene.front.pass(17_000)],
+      ['flood', (_scene: Scene, peer: RawPeer) => peer.send(Buffer.alloc(4097))],
+    ] as const)
+      await t.test(reason, async (one) => {
+        const scene = await open(one);
+        const peer = await scene.module(firmware);
+        peer.send('heartbeat');
+        await scene.front.pass(1000);
+        const heardS = scene.nowS - 1;
+        await cause(scene, peer);
+        const end = await scene.endOf();
+        assert.equal(end.reason, reason);
+        // A flood is a heartbeat too many, and not one.
+        assert.equal(end.lastHeartbeatAt, heardS);
+        assert.equal(scene.connection.isOpen, false);
+        assert.equal(await scene.connection.wake(null), 'refused');
+        assert.equal(scene.telemetry.count(`end ${reason}`), 1);
+      });
+  });
+
+  test(`${name}: a drain ends every session`, async (t) => {
+    const scene = await open(t);
+    await scene.module();
+    const left = scene.front.listener.drain(10, 30_000);
+    await scene.front.pass(500);
+    assert.equal((await scene.endOf()).reason, 'drain');
+    assert.equal(await left, 0);
+  });
+
+  test(`${name}: a close by the sessions closes the connection, and is answered by no end`, async (t) => {
+    const scene = await open(t);
+    const peer = await scene.module();
+    scene.connection.close('kicked');
+    assert.equal(scene.connection.isOpen, false);
+    assert.equal(await scene.connection.wake(null), 'refused');
+    await peer.gone;
+    await scene.front.settle();
+    assert.deepEqual(scene.sessions.ends, []);
+    assert.equal(scene.telemetry.count('end kicked'), 1);
+    assert.equal(scene.front.listener.sessionCount, 0);
+  });
+
+  test(`${name}: a module reads the exact 8 bytes of its wakeups, in their order`, async (t) => {
+    const scene = await open(t);
+    const peer = await scene.module(firmware);
+    const answers = [null, Buffer.from([0x12, 0xab]), null].map((data) => scene.connection.wake(data));
+    assert.deepEqual(await Promise.all(answers), ['written', 'written', 'written']);
+    assert.equal(hex(await peer.read(24)), `${fixedPacket}983b16f8f39c12ab${fixedPacket}`);
+    assert.equal(scene.telemetry.count('wakeup write'), 3);
+  });
+
+  test(`${name}: wakeups beyond what may wait on a connection are busy`, async (t) => {
+    const scene = await open(t);
+    const peer = await scene.module(firmware);
+    // One is being written while the others wait.
+    const most = wakeupsWaitingMax + 1;
+    const answers = await Promise.all(Array.from({ length: most + 2 }, () => scene.connection.wake(null)));
+    assert.deepEqual(answers, [...Array<string>(most).fill('written'), 'busy', 'busy']);
+    assert.equal(hex(await peer.read(8 * most)), fixedPacket.repeat(most));
+  });
+
+  test(`${name}: a packet that the kernel does not take is unknown, and in the end its session is stuck`, async (t) => {
+    const scene = await open(t);
+    const peer = await scene.module({ heartbeatSeconds: 50 });
+    peer.socket.pause();
+    const stuck = await fillKernel(scene);
+    if (stuck === null) return t.skip('the kernel here holds more than this test will write');
+    await scene.front.pass(1000);
+    assert.equal(await stuck.answer, 'unknown');
+    await scene.front.pass(9000);
+    assert.equal((await scene.endOf()).reason, 'write_stuck');
+  });
+
+  if (isHoldable) laterAnswers(name, open);
+}
+
+/** While the sessions' answer to a login is on its way. */
+function laterAnswers(
+  name: string,
+  open: (t: TestContext, settings?: Partial<SleepSettings>) => Promise<Scene>,
+): void {
+  test(`${name}: nothing is written before the answer, and OK before a packet`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const peer = await scene.caller();
+    await scene.sessions.loggedIn();
+    const woken = scene.connection.wake(null);
+    await scene.front.settle();
+    assert.deepEqual([peer.unread, scene.front.listener.sessionCount], [0, 0]);
+    answers.release();
+    assert.equal(await woken, 'written');
+    assert.equal(hex(await peer.read(11)), hex('OK\n') + fixedPacket);
+  });
+
+  test(`${name}: a login that is refused later is told why`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const peer = await scene.caller({ secret: 'wrong' });
+    await until(() => scene.front.listener.handshakeCount === 1);
+    peer.send('heartbeat');
+    await scene.front.settle();
+    answers.release();
+    assert.equal(await peer.readAll(), 'ERR denied\n');
+    assert.equal(scene.telemetry.count('login denied'), 1);
+    assert.equal(scene.front.listener.handshakeCount, 0);
+  });
+
+  test(`${name}: bytes that come before the answer are a heartbeat`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const peer = await scene.caller({}, 'heartbeat');
+    await scene.sessions.loggedIn();
+    const arrivedS = scene.nowS;
+    await scene.front.pass(2000);
+    answers.release();
+    assert.equal(await peer.read(3), 'OK\n');
+    await scene.front.pass(2000);
+    assert.equal(scene.connection.lastHeartbeatAt, arrivedS);
+  });
+
+  test(`${name}: a connection that closes before the answer has no place among the handshakes, and its session ends so`, async (t) => {
+    for (const [reason, rest, hangUp] of [
+      ['peer_closed', '', (peer: RawPeer) => void peer.socket.end()],
+      ['reset', '', (peer: RawPeer) => void peer.socket.resetAndDestroy()],
+      ['flood', 'x'.repeat(4097), () => undefined],
+      ['flood', 'x'.repeat(4096), (peer: RawPeer) => peer.send('x')],
+    ] as const)
+      await t.test(`${reason} after ${rest.length} bytes`, async (one) => {
+        const scene = await open(one);
+        const answers = scene.hold();
+        const peer = await scene.caller({}, rest);
+        await scene.sessions.loggedIn();
+        hangUp(peer);
+        await until(() => scene.front.listener.handshakeCount === 0);
+        assert.equal(scene.front.listener.socketCount, 0);
+        assert.deepEqual(scene.sessions.ends, []);
+        answers.release();
+        assert.equal((await scene.endOf()).reason, reason);
+        assert.equal(scene.telemetry.count('login accepted'), 1);
+        assert.equal(scene.telemetry.count(`end ${reason}`), 1);
+      });
+  });
+
+  test(`${name}: a login without an answer within 10 s is busy, and a session that comes of it ends`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const peer = await scene.caller();
+    await scene.sessions.loggedIn();
+    await scene.front.pass(9500);
+    assert.equal(scene.telemetry.count('login busy'), 0);
+    await scene.front.pass(2500);
+    assert.equal(await peer.readAll(), 'ERR busy\n');
+    assert.equal(scene.telemetry.count('login busy'), 1);
+    answers.release();
+    assert.equal((await scene.endOf()).reason, 'node_lost');
+    assert.equal(scene.front.listener.sessionCount, 0);
+  });
+
+  test(`${name}: a login that waits for its answer yields to a newcomer like any other`, async (t) => {
+    const scene = await open(t, { handshakes_max: 1 });
+    const answers = scene.hold();
+    const peer = await scene.caller();
+    await scene.sessions.loggedIn();
+    await scene.front.pass(2500);
+    const newcomer = await scene.peer('127.0.0.2');
+    assert.equal((await newcomer.read(32)).length, 32);
+    assert.equal(await peer.readAll(), '');
+    answers.release();
+    assert.equal((await scene.endOf()).reason, 'drain');
+    assert.equal(scene.telemetry.count('login busy'), 1);
+  });
+
+  test(`${name}: a drain refuses a login that waits for its answer`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const peer = await scene.caller();
+    await scene.sessions.loggedIn();
+    const left = scene.front.listener.drain(10, 30_000);
+    assert.equal(await peer.readAll(), 'ERR busy\n');
+    assert.equal(await left, 0);
+    answers.release();
+    assert.equal((await scene.endOf()).reason, 'drain');
+  });
+
+  test(`${name}: a close by the sessions that comes with the answer is answered by no end`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const peer = await scene.caller();
+    await scene.sessions.loggedIn();
+    scene.connection.close('kicked');
+    answers.release();
+    await peer.gone;
+    await until(() => scene.front.listener.handshakeCount === 0);
+    await scene.front.settle();
+    assert.deepEqual(scene.sessions.ends, []);
+    assert.equal(scene.front.listener.sessionCount, 0);
+    assert.equal(scene.telemetry.count('end kicked'), 1);
+  });
+
+  test(`${name}: of two logins of a device that wait for their answers the newer has the session`, async (t) => {
+    const scene = await open(t);
+    const answers = scene.hold();
+    const older = await scene.caller();
+    await scene.sessions.loggedIn();
+    const newer = await scene.caller();
+    await scene.sessions.loggedIn(2);
+    answers.release();
+    assert.equal(await newer.read(3), 'OK\n');
+    await older.gone;
+    await scene.front.settle();
+    assert.deepEqual(scene.sessions.ends, []);
+    assert.equal(scene.front.listener.sessionCount, 1);
+    assert.equal(await scene.connection.wake(null), 'written');
+    assert.equal(hex(await newer.read(8)), fixedPacket);
+  });
+
+  test(`${name}: a login over TLS may be answered later, too`, { skip: noOpenssl }, async (t) => {
+    const certificate = new TestCertificate(temporaryDirectory(t));
+    certificate.use('first');
+    const scene = await open(t, certificate.settings);
+    const answers = scene.hold();
+    const plain = await scene.peer();
+    plain.socket.removeAllListeners('data');
+    const ca = certificate.certificateOf('first');
+    const peer = new RawPeer(connectTls({ socket: plain.socket, host: '127.0.0.1', ca }));
+    peer.send(encodeLoginLine(testModule, await peer.read(32)) + 'heartbeat');
+    await scene.sessions.loggedIn();
+    answers.release();
+    assert.equal(await peer.read(3), 'OK\n');
+    assert.equal(await scene.connection.wake(null), 'written');
+    plain.socket.resetAndDestroy();
+    const end = await scene.endOf();
+    assert.deepEqual([end.reason, end.lastHeartbeatAt], ['reset', scene.nowS]);
+  });
+}
