@@ -706,6 +706,7 @@ const faults: readonly {
     { wakeMode: 'none', writes: 'written', answer: [409, 40902] },
     { wakeMode: 'custom', writes: 'busy', answer: [429, 42901] },
     { wakeMode: 'custom', writes: 'refused', answer: [502, 50204] },
+    { wakeMode: 'custom', writes: 'unreachable', answer: [503, 50301] },
     { wakeMode: 'custom', writes: 'unknown', answer: [504, 50402] },
     { wakeMode: 'custom', writes: 'written', answer: [504, 50402] },
   ].map(({ wakeMode, writes, answer }) => ({

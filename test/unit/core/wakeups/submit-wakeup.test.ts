@@ -67,6 +67,7 @@ test('a device without a session is 40412, a fixed module with custom data 40902
 
 for (const [result, code] of [
   ['refused', 50204],
+  ['unreachable', 50301],
   ['unknown', 50402],
   ['busy', 42901],
 ] as const) {
