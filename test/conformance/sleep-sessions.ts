@@ -8,14 +8,14 @@ import { connect as connectTls } from 'node:tls';
 import type { SessionTicket, SleepConnection } from '../../src/core/ports/device-sessions.ts';
 import type { SleepSettings } from '../../src/edge/settings.ts';
 import { wakeupsWaitingMax } from '../../src/model/limits.ts';
-import type { SleepEndReason, WakeWriteResult } from '../../src/model/sleep.ts';
+import type { SleepEndReason } from '../../src/model/sleep.ts';
 import { encodeLoginLine, type LoginCredentials } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
-import { nextTurn, until } from '../support/event-loop.ts';
+import { until } from '../support/event-loop.ts';
 import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import type { HeldAnswers, MakeFront, SleepFront } from '../support/sleep-fronts.ts';
+import { fillKernel, type HeldAnswers, type MakeFront, type SleepFront } from '../support/sleep-fronts.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
@@ -107,21 +107,7 @@ function pick(ticket: SessionTicket | undefined): unknown {
 
 const hex = (text: string): string => Buffer.from(text, 'latin1').toString('hex');
 
-/** Wakes until the kernel takes no more for a peer that does not read; the first answer that waits for it, or null. */
-async function fillKernel({
-  connection,
-}: Scene): Promise<{ readonly answer: Promise<WakeWriteResult> } | null> {
-  for (let made = 0; made < 2_000_000; made += wakeupsWaitingMax) {
-    let answered = 0;
-    const answers = Array.from({ length: wakeupsWaitingMax }, () => connection.wake(null));
-    for (const answer of answers) void answer.then(() => (answered += 1));
-    for (let turns = 0; turns < 100 && answered < answers.length; turns += 1) await nextTurn();
-    const answer = answers[answered];
-    if (answer !== undefined) return { answer };
-  }
-  return null;
-}
-
+/** `isHoldable`: the answers of its fronts can be held. */
 export function sleepSessionsConformance(name: string, make: MakeFront, isHoldable: boolean): void {
   const open = async (t: TestContext, settings: Partial<SleepSettings> = {}): Promise<Scene> => {
     const [clock, sessions, telemetry] = [new DrivenClock(), new FakeSleepSessions(), new FakeTelemetry()];
@@ -269,7 +255,7 @@ export function sleepSessionsConformance(name: string, make: MakeFront, isHoldab
     const scene = await open(t);
     const peer = await scene.module({ heartbeatSeconds: 50 });
     peer.socket.pause();
-    const stuck = await fillKernel(scene);
+    const stuck = await fillKernel(scene.connection);
     if (stuck === null) return t.skip('the kernel here holds more than this test will write');
     await scene.front.pass(1000);
     assert.equal(await stuck.answer, 'unknown');

@@ -1,15 +1,15 @@
 /** The sleep port with a certificate and behind a load balancer. Source: sleep-wire.md, TLS. */
 import assert from 'node:assert/strict';
-import { after, afterEach, beforeEach, test } from 'node:test';
+import { after, afterEach, beforeEach, describe, test } from 'node:test';
 import { connect as connectTls, TLSSocket } from 'node:tls';
-import { SleepListener } from '../../src/edge/listener.ts';
+import type { SleepListener } from '../../src/edge/listener.ts';
 import type { SleepSettings } from '../../src/edge/settings.ts';
-import { sleepGatewayDefaults } from '../support/listener-defaults.ts';
 import { encodeLoginLine } from '../../src/protocol/sleep/login-line.ts';
 import { DrivenClock } from '../support/driven-clock.ts';
 import { FakeSleepSessions } from '../support/fake-device-sessions.ts';
 import { FakeLog, FakeTelemetry } from '../support/fakes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
+import { sleepFronts, type SleepFront } from '../support/sleep-fronts.ts';
 import { temporaryDirectory } from '../support/temporary-store.ts';
 import { noOpenssl, TestCertificate } from '../support/test-certificate.ts';
 
@@ -19,190 +19,193 @@ const certificate = new TestCertificate(temporaryDirectory({ after }));
 const proxyHeader = (last: '07' | '08'): Buffer =>
   Buffer.from(`0d0a0d0a000d0a515549540a2111000ccb0071${last}c0000201c3501f91`, 'hex');
 
-let clock: DrivenClock;
-let sessions: FakeSleepSessions;
-let telemetry: FakeTelemetry;
-let listener: SleepListener;
-let port: number;
-const peers: RawPeer[] = [];
+for (const [name, make] of sleepFronts)
+  describe(`the sleep port ${name}`, () => {
+    let clock: DrivenClock;
+    let sessions: FakeSleepSessions;
+    let telemetry: FakeTelemetry;
+    let front: SleepFront;
+    let listener: SleepListener;
+    let port: number;
+    const peers: RawPeer[] = [];
 
-beforeEach(() => {
-  clock = new DrivenClock();
-  sessions = new FakeSleepSessions();
-  telemetry = new FakeTelemetry();
-});
+    beforeEach(() => {
+      clock = new DrivenClock();
+      sessions = new FakeSleepSessions();
+      telemetry = new FakeTelemetry();
+    });
 
-afterEach(async () => {
-  for (const peer of peers.splice(0)) peer.socket.destroy();
-  await listener.close();
-});
+    afterEach(async () => {
+      for (const peer of peers.splice(0)) peer.socket.destroy();
+      await front.close();
+    });
 
-async function listen(settings: Partial<SleepSettings>): Promise<void> {
-  const deps = { clock, sessions, telemetry, log: new FakeLog(), otherSockets: () => 0, isLent: false };
-  listener = new SleepListener({ ...sleepGatewayDefaults, ...settings }, deps);
-  await listener.listen();
-  port = listener.address.port;
-}
+    async function listen(settings: Partial<SleepSettings>): Promise<void> {
+      front = await make({ clock, sessions, telemetry, log: new FakeLog() }, settings);
+      ({ listener } = front);
+      port = listener.address.port;
+    }
 
-function listenTls(settings: Partial<SleepSettings> = {}): Promise<void> {
-  certificate.use('first');
-  return listen({ ...certificate.settings, ...settings });
-}
+    function listenTls(settings: Partial<SleepSettings> = {}): Promise<void> {
+      certificate.use('first');
+      return listen({ ...certificate.settings, ...settings });
+    }
 
-async function peer(): Promise<RawPeer> {
-  const peer = await RawPeer.connect(port);
-  peers.push(peer);
-  return peer;
-}
+    async function peer(): Promise<RawPeer> {
+      const peer = await RawPeer.connect(port);
+      peers.push(peer);
+      return peer;
+    }
 
-/** A TLS peer that trusts one of the certificates; `before` goes out in plain first, in the same segment if it can. */
-async function securePeer(trusted = 'first', before?: Buffer): Promise<RawPeer> {
-  const plain = await peer();
-  plain.socket.removeAllListeners('data');
-  if (before !== undefined) plain.send(before);
-  const socket = connectTls({
-    socket: plain.socket,
-    host: '127.0.0.1',
-    ca: certificate.certificateOf(trusted),
+    /** A TLS peer that trusts one of the certificates; `before` goes out in plain first, in the same segment if it can. */
+    async function securePeer(trusted = 'first', before?: Buffer): Promise<RawPeer> {
+      const plain = await peer();
+      plain.socket.removeAllListeners('data');
+      if (before !== undefined) plain.send(before);
+      const socket = connectTls({
+        socket: plain.socket,
+        host: '127.0.0.1',
+        ca: certificate.certificateOf(trusted),
+      });
+      const secure = new RawPeer(socket);
+      peers.push(secure);
+      return secure;
+    }
+
+    function line(sessionKey: string): string {
+      const module = { deviceId: 'TESTDEVICE01', secret: 'device-secret' };
+      return encodeLoginLine(
+        { ...module, wakeMode: 'custom', heartbeatSeconds: 5, wantsReply: true },
+        sessionKey,
+      );
+    }
+
+    async function logIn(peer: RawPeer): Promise<void> {
+      peer.send(line(await peer.read(32)));
+      assert.equal(await peer.read(3), 'OK\n');
+    }
+
+    function commonName(peer: RawPeer): string | undefined {
+      return peer.socket instanceof TLSSocket ? peer.socket.getPeerCertificate().subject.CN : undefined;
+    }
+
+    test('a module logs in and is woken over TLS', { skip }, async () => {
+      await listenTls();
+      const module = await securePeer();
+      await logIn(module);
+      assert.equal(await sessions.connection().wake(Buffer.from([1, 2])), 'written');
+      assert.equal(Buffer.from(await module.read(8), 'latin1').toString('hex'), '983b16f8f39c0102');
+    });
+
+    test('a session over TLS whose peer vanishes under it is reset', { skip }, async () => {
+      await listenTls();
+      const module = await securePeer();
+      await logIn(module);
+      peers[0]?.socket.resetAndDestroy();
+      assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+    });
+
+    test('bytes that are no TLS after the handshake end the session as reset', { skip }, async () => {
+      await listenTls();
+      const module = await securePeer();
+      await logIn(module);
+      const handle = peers[0];
+      assert(handle !== undefined);
+      handle.send(Buffer.alloc(100, 0x7f));
+      assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
+    });
+
+    test('a peer that speaks no TLS is closed, and is counted as malformed', { skip }, async () => {
+      await listenTls();
+      const caller = await peer();
+      caller.send('RVL1 this is no client hello\n');
+      await caller.gone;
+      assert.equal(telemetry.count('login malformed'), 1);
+      assert.equal(listener.handshakeCount, 0);
+    });
+
+    test('a TLS handshake that is never finished is over in 10 s', { skip }, async () => {
+      await listenTls();
+      const caller = await peer();
+      const watcher = await securePeer();
+      await watcher.read(32);
+      await front.pass(12_000);
+      assert.equal(await caller.readAll(), '');
+      assert.equal(telemetry.count('login timeout'), 2);
+    });
+
+    test('a TLS peer that had to wait for its turn loses nothing of its hello', { skip }, async () => {
+      await listenTls({ handshakes_max: 1 });
+      const first = await securePeer();
+      const key = await first.read(32);
+      const second = await securePeer();
+      first.send(line(key));
+      assert.equal(await first.read(3), 'OK\n');
+      await logIn(second);
+    });
+
+    test(
+      'a reload serves the new certificate to new connections and leaves the old ones alone',
+      { skip },
+      async () => {
+        await listenTls();
+        const older = await securePeer();
+        await logIn(older);
+        certificate.use('second');
+        listener.reloadTls();
+        const newer = await securePeer('second');
+        assert.equal((await newer.read(32)).length, 32);
+        assert.deepEqual([commonName(older), commonName(newer)], ['first', 'second']);
+        assert.equal(await sessions.connection().wake(null), 'written');
+      },
+    );
+
+    test('a reload of a bad certificate changes nothing', { skip }, async () => {
+      await listenTls();
+      certificate.spoil();
+      assert.throws(() => listener.reloadTls());
+      await logIn(await securePeer());
+    });
+
+    test('behind a balancer the header comes first, and the key after it', async () => {
+      await listen({ proxy_protocol: true });
+      const module = await peer();
+      for (const byte of proxyHeader('07')) module.send(Buffer.from([byte]));
+      await logIn(module);
+    });
+
+    test('without a header, or with bytes right behind it, a connection is malformed', async () => {
+      await listen({ proxy_protocol: true });
+      for (const bytes of ['RVL1 hello', Buffer.concat([proxyHeader('07'), Buffer.from('RVL1 ')])]) {
+        const caller = await peer();
+        caller.send(bytes);
+        assert.equal(await caller.readAll(), '');
+      }
+      assert.equal(telemetry.count('login malformed'), 2);
+    });
+
+    test('a header that never comes is given up', async () => {
+      await listen({ proxy_protocol: true });
+      const caller = await peer();
+      const module = await peer();
+      module.send(proxyHeader('07'));
+      await logIn(module);
+      await front.pass(11_000);
+      assert.equal(await caller.readAll(), '');
+      assert.equal(telemetry.count('login timeout'), 1);
+    });
+
+    test('a header and the TLS hello in one segment', { skip }, async () => {
+      await listenTls({ proxy_protocol: true });
+      const plain = await peer();
+      plain.socket.removeAllListeners('data');
+      plain.socket.cork();
+      plain.send(proxyHeader('07'));
+      const secure = new RawPeer(
+        connectTls({ socket: plain.socket, host: '127.0.0.1', ca: certificate.certificateOf('first') }),
+      );
+      peers.push(secure);
+      plain.socket.uncork();
+      await logIn(secure);
+    });
   });
-  const secure = new RawPeer(socket);
-  peers.push(secure);
-  return secure;
-}
-
-function line(sessionKey: string): string {
-  const module = { deviceId: 'TESTDEVICE01', secret: 'device-secret' };
-  return encodeLoginLine(
-    { ...module, wakeMode: 'custom', heartbeatSeconds: 5, wantsReply: true },
-    sessionKey,
-  );
-}
-
-async function logIn(peer: RawPeer): Promise<void> {
-  peer.send(line(await peer.read(32)));
-  assert.equal(await peer.read(3), 'OK\n');
-}
-
-function commonName(peer: RawPeer): string | undefined {
-  return peer.socket instanceof TLSSocket ? peer.socket.getPeerCertificate().subject.CN : undefined;
-}
-
-test('a module logs in and is woken over TLS', { skip }, async () => {
-  await listenTls();
-  const module = await securePeer();
-  await logIn(module);
-  assert.equal(await sessions.connection().wake(Buffer.from([1, 2])), 'written');
-  assert.equal(Buffer.from(await module.read(8), 'latin1').toString('hex'), '983b16f8f39c0102');
-});
-
-test('a session over TLS whose peer vanishes under it is reset', { skip }, async () => {
-  await listenTls();
-  const module = await securePeer();
-  await logIn(module);
-  peers[0]?.socket.resetAndDestroy();
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
-});
-
-test('bytes that are no TLS after the handshake end the session as reset', { skip }, async () => {
-  await listenTls();
-  const module = await securePeer();
-  await logIn(module);
-  const handle = peers[0];
-  assert(handle !== undefined);
-  handle.send(Buffer.alloc(100, 0x7f));
-  assert.equal((await sessions.endedSessions())[0]?.reason, 'reset');
-});
-
-test('a peer that speaks no TLS is closed, and is counted as malformed', { skip }, async () => {
-  await listenTls();
-  const caller = await peer();
-  caller.send('RVL1 this is no client hello\n');
-  await caller.gone;
-  assert.equal(telemetry.count('login malformed'), 1);
-  assert.equal(listener.handshakeCount, 0);
-});
-
-test('a TLS handshake that is never finished is over in 10 s', { skip }, async () => {
-  await listenTls();
-  const caller = await peer();
-  const watcher = await securePeer();
-  await watcher.read(32);
-  clock.advance(12_000);
-  assert.equal(await caller.readAll(), '');
-  assert.equal(telemetry.count('login timeout'), 2);
-});
-
-test('a TLS peer that had to wait for its turn loses nothing of its hello', { skip }, async () => {
-  await listenTls({ handshakes_max: 1 });
-  const first = await securePeer();
-  const key = await first.read(32);
-  const second = await securePeer();
-  first.send(line(key));
-  assert.equal(await first.read(3), 'OK\n');
-  await logIn(second);
-});
-
-test(
-  'a reload serves the new certificate to new connections and leaves the old ones alone',
-  { skip },
-  async () => {
-    await listenTls();
-    const older = await securePeer();
-    await logIn(older);
-    certificate.use('second');
-    listener.reloadTls();
-    const newer = await securePeer('second');
-    assert.equal((await newer.read(32)).length, 32);
-    assert.deepEqual([commonName(older), commonName(newer)], ['first', 'second']);
-    assert.equal(await sessions.connection().wake(null), 'written');
-  },
-);
-
-test('a reload of a bad certificate changes nothing', { skip }, async () => {
-  await listenTls();
-  certificate.spoil();
-  assert.throws(() => listener.reloadTls());
-  await logIn(await securePeer());
-});
-
-test('behind a balancer the header comes first, and the key after it', async () => {
-  await listen({ proxy_protocol: true });
-  const module = await peer();
-  for (const byte of proxyHeader('07')) module.send(Buffer.from([byte]));
-  await logIn(module);
-});
-
-test('without a header, or with bytes right behind it, a connection is malformed', async () => {
-  await listen({ proxy_protocol: true });
-  for (const bytes of ['RVL1 hello', Buffer.concat([proxyHeader('07'), Buffer.from('RVL1 ')])]) {
-    const caller = await peer();
-    caller.send(bytes);
-    assert.equal(await caller.readAll(), '');
-  }
-  assert.equal(telemetry.count('login malformed'), 2);
-});
-
-test('a header that never comes is given up', async () => {
-  await listen({ proxy_protocol: true });
-  const caller = await peer();
-  const module = await peer();
-  module.send(proxyHeader('07'));
-  await logIn(module);
-  clock.advance(11_000);
-  assert.equal(await caller.readAll(), '');
-  assert.equal(telemetry.count('login timeout'), 1);
-});
-
-test('a header and the TLS hello in one segment', { skip }, async () => {
-  await listenTls({ proxy_protocol: true });
-  const plain = await peer();
-  plain.socket.removeAllListeners('data');
-  plain.socket.cork();
-  plain.send(proxyHeader('07'));
-  const secure = new RawPeer(
-    connectTls({ socket: plain.socket, host: '127.0.0.1', ca: certificate.certificateOf('first') }),
-  );
-  peers.push(secure);
-  plain.socket.uncork();
-  await logIn(secure);
-});

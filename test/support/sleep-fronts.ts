@@ -1,7 +1,9 @@
 /** Sleep ports for tests: a listener on real sockets, before sessions of test size, in one process or with something between. */
-import type { Admission, SleepAdmissions } from '../../src/core/ports/device-sessions.ts';
+import type { Admission, SleepAdmissions, SleepConnection } from '../../src/core/ports/device-sessions.ts';
 import { SleepListener } from '../../src/edge/listener.ts';
 import type { SleepSettings } from '../../src/edge/settings.ts';
+import { wakeupsWaitingMax } from '../../src/model/limits.ts';
+import type { WakeWriteResult } from '../../src/model/sleep.ts';
 import { deviceTickMs } from '../../src/lib/connections/device-connections.ts';
 import type { DrivenClock } from './driven-clock.ts';
 import { nextTurn } from './event-loop.ts';
@@ -102,3 +104,21 @@ export const answeredLater: MakeFront = async (deps, settings = {}) => {
   };
   return front(deps.clock, await listen(deps, sessions, settings), answers);
 };
+
+/** Each with its name; the same tests pass with any of them. */
+export const sleepFronts: readonly (readonly [string, MakeFront])[] = [['in process', inProcess]];
+
+/** Wakes until the kernel takes no more for a peer that does not read; the first answer that waits for it, or null. */
+export async function fillKernel(
+  connection: SleepConnection,
+): Promise<{ readonly answer: Promise<WakeWriteResult> } | null> {
+  for (let made = 0; made < 2_000_000; made += wakeupsWaitingMax) {
+    let answered = 0;
+    const answers = Array.from({ length: wakeupsWaitingMax }, () => connection.wake(null));
+    for (const answer of answers) void answer.then(() => (answered += 1));
+    for (let turns = 0; turns < 100 && answered < answers.length; turns += 1) await nextTurn();
+    const answer = answers[answered];
+    if (answer !== undefined) return { answer };
+  }
+  return null;
+}
