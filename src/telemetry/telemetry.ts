@@ -210,3 +210,6 @@ export type MediaTelemetry = Pick<
   Telemetry,
   'mediaLogin' | 'mediaFrames' | 'mediaRebuilds' | 'mediaFrameTime'
 >;
+
+/** The part of the port that an edge counts through. */
+export type SleepTelemetry = Pick<Telemetry, 'sleepLogin' | 'sleepEnd' | 'wakeupWrite'>;
