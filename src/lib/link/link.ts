@@ -133,7 +133,7 @@ export class Link<Sent extends object, Received> {
   /** The peer counts heartbeats while this end is in a turn of the loop that lasts. */
   #showProgress(): void {
     if (!this.#isJudged) return;
-    this.send({ kind: 'heartbeat' });
+    this.#sendHeartbeat();
     this.#channel.flush();
   }
 
@@ -147,8 +147,13 @@ export class Link<Sent extends object, Received> {
       this.#channel.cut(`was silent for ${silentMs} ms`);
       return;
     }
-    this.send({ kind: 'heartbeat' });
+    this.#sendHeartbeat();
     this.#owner.heartbeat();
+  }
+
+  /** An end that answers the peer's hello with its own sends nothing before it. */
+  #sendHeartbeat(): void {
+    if (this.#sent > 0) this.send({ kind: 'heartbeat' });
   }
 }
 

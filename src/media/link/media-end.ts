@@ -25,8 +25,9 @@ import type { Log } from '../../lib/log.ts';
 import { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { Link } from '../../lib/link/link.ts';
-import { mediaLanguage, mediaLinkBounds } from './media-language.ts';
-import { LinkLog, TelemetryBatch } from './link-telemetry.ts';
+import { LinkLog } from '../../lib/link/link-log.ts';
+import { mediaLanguage, mediaLinkBounds, mediaLogBounds } from './media-language.ts';
+import { TelemetryBatch } from './link-telemetry.ts';
 import { RemoteLegService } from './remote-leg-service.ts';
 
 /** The media process, for its server's requests. Nothing of it throws. */
@@ -86,7 +87,7 @@ export class MediaEnd {
       (tally) => send({ kind: 'tally', tally }),
       progress.advance,
     );
-    this.log = this.#log = new LinkLog(send, isCongested);
+    this.log = this.#log = new LinkLog(mediaLogBounds, send, isCongested);
     this.#link = new Link(stream, {
       clock,
       peer: 'the server',

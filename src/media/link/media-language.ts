@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import type { Clock } from '../../lib/clock.ts';
 import { declineLink, type LinkBounds, type LinkLanguage } from '../../lib/link/link.ts';
+import type { LinkLogBounds } from '../../lib/link/link-log.ts';
 import type { PskKind } from '../../lib/link/psk-transport.ts';
 import {
   linkBacklogBytesMax,
@@ -10,6 +11,8 @@ import {
   linkHandshakeMsMax,
   linkHandshakesPerAddressMax,
   linkHeartbeatMs,
+  linkLogCharactersMax,
+  linkLogLinesMax,
   linkMessageBytesMax,
   linkSilenceMsMax,
   mediaStartMsMax,
@@ -30,6 +33,11 @@ export const mediaLinkBounds: LinkBounds = {
   helloMsMax: mediaStartMsMax,
   heartbeatMs: linkHeartbeatMs,
   silenceMsMax: linkSilenceMsMax,
+};
+
+export const mediaLogBounds: LinkLogBounds = {
+  linesMax: linkLogLinesMax,
+  charactersMax: linkLogCharactersMax,
 };
 
 /** To a media process on another machine. */

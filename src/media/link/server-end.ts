@@ -27,8 +27,9 @@ import type { LoopProgress } from '../../lib/loop-progress.ts';
 import type { MediaTelemetry } from '../../telemetry/telemetry.ts';
 import { GrantedLegs } from './granted-legs.ts';
 import { Link } from '../../lib/link/link.ts';
+import { writeLine } from '../../lib/link/link-log.ts';
 import { mediaLanguage, mediaLinkBounds } from './media-language.ts';
-import { writeLine, applyTally } from './link-telemetry.ts';
+import { applyTally } from './link-telemetry.ts';
 
 export interface ServerEndDeps {
   readonly clock: Clock;
@@ -172,7 +173,7 @@ export class ServerEnd {
         applyTally(this.#deps.telemetry, message.tally);
         break;
       case 'log':
-        writeLine(this.#deps.log, message);
+        writeLine(this.#deps.log, message, (media) => ({ media }));
         break;
       case 'tls-reloaded':
         this.#asks.answered(message.question, 'reload-tls', message.problem);

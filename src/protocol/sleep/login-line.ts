@@ -60,7 +60,8 @@ const wakeModes: ReadonlyMap<string, WakeMode> = new Map([
 ]);
 const macFieldLength = 1 + 64;
 
-function parseLoginLine(line: string): SleepLogin | null {
+/** A whole line without its LF; null: no module sends it. */
+export function parseLoginLine(line: string): SleepLogin | null {
   const [, idField = '', wake = '', heartbeat, reply, mac = ''] = form.exec(line) ?? [];
   const deviceId = parseIdField(idField);
   const wakeMode = wakeModes.get(wake);
