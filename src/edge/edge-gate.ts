@@ -2,14 +2,27 @@
  * The gate by which edges connect to their core: local ones over a Unix socket, others over TLS by a key that both ends
  * share. The core sees all of them as one sleep front. Source: scale-out.md, Edges.
  */
+import { rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { Clock } from '../lib/clock.ts';
+import { readLinkKey } from '../lib/link/link-key.ts';
+import { listenPsk, type PskListener } from '../lib/link/psk-transport.ts';
 import type { Log } from '../lib/log.ts';
 import type { LoopProgress } from '../lib/loop-progress.ts';
 import type { Admission, SleepSessions } from '../core/ports/device-sessions.ts';
-import type { ListenAddress } from '../model/settings-values.ts';
+import { edgeAwayMsMax, edgesMax } from '../model/limits.ts';
+import { formatListenAddress, type ListenAddress } from '../model/settings-values.ts';
+import type { EdgeCounts, EdgeHello } from '../protocol/edge-link/edge-message.ts';
 import type { SleepTelemetry } from '../telemetry/telemetry.ts';
+import { CoreEnd } from './core-end.ts';
+import { edgePsk } from './edge-language.ts';
+import { EdgeSessions } from './edge-sessions.ts';
 import type { SleepSettings } from './settings.ts';
 import type { EdgeFacts, SleepFront } from './sleep-front.ts';
+
+/** The shortest time between two log lines of one kind that strangers can cause. */
+const reportMsMin = 1000;
 
 export interface EdgeGateSettings {
   readonly sleep: Pick<SleepSettings, 'listen' | 'max_sessions' | 'write_deadline_ms'>;
@@ -28,21 +41,268 @@ export interface EdgeGateDeps {
   readonly release: string;
 }
 
-export declare class EdgeGate implements SleepFront {
-  constructor(settings: EdgeGateSettings, deps: EdgeGateDeps);
+/** An edge process, linked or away. */
+interface Edge {
+  readonly isLocal: boolean;
+  readonly sessions: EdgeSessions;
+  /** Null: its link is cut. */
+  end: CoreEnd | null;
+}
+
+interface ListeningWait {
+  readonly count: number;
+  readonly resolve: () => void;
+}
+
+export class EdgeGate implements SleepFront {
+  readonly #settings: EdgeGateSettings;
+  readonly #deps: EdgeGateDeps;
+  /** By its kind and name. */
+  readonly #edges = new Map<string, Edge>();
+  /** Those that have not said hello among them. */
+  readonly #ends = new Set<CoreEnd>();
+  #local: Server | null = null;
+  #elsewhere: PskListener | null = null;
+  #waits: readonly ListeningWait[] = [];
+  #isClosed = false;
+  readonly #reportedMs = { refusal: -Infinity, failure: -Infinity };
+
+  constructor(settings: EdgeGateSettings, deps: EdgeGateDeps) {
+    this.#settings = settings;
+    this.#deps = deps;
+  }
+
   /** Resolves when edges can connect; rejects with a sentence for the operator. */
-  listen(): Promise<void>;
+  async listen(): Promise<void> {
+    const { socketPath, elsewhere } = this.#settings;
+    if (socketPath !== null) this.#local = await this.#listenLocally(socketPath);
+    if (elsewhere !== null) this.#elsewhere = await this.#listenElsewhere(elsewhere);
+  }
+
   /** Resolves when so many local edges accept modules. */
-  whenListening(count: number): Promise<void>;
-  edges(): readonly EdgeFacts[];
-  readonly address: ListenAddress;
-  readonly maxSessions: number;
-  readonly sessionCount: number;
-  readonly handshakeCount: number;
-  readonly waitingCount: number;
-  readonly socketCount: number;
-  reloadTls(): Promise<void>;
-  drain(ratePerSecond: number, deadlineMs: number): Promise<number>;
-  /** Ends the links: edges keep their sockets, and try again. */
-  close(): Promise<void>;
+  whenListening(count: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waits = [...this.#waits, { count, resolve }];
+      this.#settleWaits();
+    });
+  }
+
+  /** An edge has connected; `isLocal`: over the Unix socket. */
+  accept(stream: Duplex, isLocal: boolean): void {
+    // Those that say no hello are cut by the link.
+    if (this.#isClosed || this.#ends.size >= 2 * edgesMax) {
+      stream.destroy();
+      return;
+    }
+    const { clock, progress, telemetry, log, release } = this.#deps;
+    const end = new CoreEnd(stream, {
+      clock,
+      progress,
+      telemetry,
+      log,
+      release,
+      isLocal,
+      greeted: (hello, by) => this.#greeted(hello, by, isLocal),
+      onListening: () => this.#settleWaits(),
+      onDeclined: (sentence) => this.#refused(`an edge was declined: ${sentence}`),
+      onEnd: (by, fault) => this.#ended(by, fault),
+    });
+    this.#ends.add(end);
+  }
+
+  edges(): readonly EdgeFacts[] {
+    return [...this.#edges.values()].map(({ isLocal, sessions: { hello, size }, end }) => ({
+      name: hello.name,
+      isLocal,
+      state: end === null ? 'away' : end.address === null ? 'linked' : 'listening',
+      pid: hello.pid,
+      release: hello.release,
+      address: end?.address ?? hello.address,
+      advertise: hello.advertise,
+      sessions: size,
+      linkDelayMs: end?.delayMs ?? null,
+    }));
+  }
+
+  get address(): ListenAddress {
+    const local = this.edges().find(({ isLocal, state }) => isLocal && state === 'listening');
+    return local?.address ?? this.#settings.sleep.listen;
+  }
+
+  get maxSessions(): number {
+    let max = 0;
+    for (const { sessions } of this.#edges.values()) max += sessions.hello.maxSessions;
+    return Math.min(max, this.#settings.sleep.max_sessions);
+  }
+
+  get sessionCount(): number {
+    let count = 0;
+    for (const { sessions } of this.#edges.values()) count += sessions.size;
+    return count;
+  }
+
+  get handshakeCount(): number {
+    return this.#sum('handshakes');
+  }
+
+  get waitingCount(): number {
+    return this.#sum('waiting');
+  }
+
+  get socketCount(): number {
+    return this.#sum('sockets');
+  }
+
+  /** Rejects with the names of the edges that keep the certificate they have. */
+  async reloadTls(): Promise<void> {
+    const problems = await Promise.all(
+      this.#linked().map(async ({ sessions: { hello }, end }) => {
+        const problem = await end.reloadTls();
+        return problem === null ? [] : [`edge ${hello.name}: ${problem}`];
+      }),
+    );
+    if (problems.flat().length > 0) throw new Error(problems.flat().join('; '));
+  }
+
+  /** The rate is that of all edges together. */
+  async drain(ratePerSecond: number, deadlineMs: number): Promise<number> {
+    const linked = this.#linked();
+    const share = Math.max(1, Math.ceil(ratePerSecond / Math.max(1, linked.length)));
+    await Promise.all(linked.map(({ end }) => end.drain(share, deadlineMs)));
+    return this.sessionCount;
+  }
+
+  /** Ends the links: edges keep their sockets, and connect to the next core. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#local?.close();
+    this.#elsewhere?.close();
+    for (const { sessions } of this.#edges.values()) sessions.abandon();
+    await Promise.all([...this.#ends].map((end) => end.end()));
+  }
+
+  async #listenLocally(path: string): Promise<Server> {
+    // Left over from a core that was killed: the holder of the data directory is the only one that listens here.
+    if (process.platform !== 'win32') rmSync(path, { force: true });
+    const server = createServer((socket) => this.accept(socket, true));
+    const listening = new Promise<Server>((resolve, reject) => {
+      server.on('error', (cause) =>
+        reject(new Error(`cannot listen for edges on ${path}: ${cause.message}`, { cause })),
+      );
+      server.once('listening', () => resolve(server));
+    });
+    // Nobody else can connect, not even before a change of its mode.
+    const mask = process.umask(0o177);
+    server.listen(path);
+    process.umask(mask);
+    return listening;
+  }
+
+  async #listenElsewhere({
+    address,
+    keyFile,
+  }: NonNullable<EdgeGateSettings['elsewhere']>): Promise<PskListener> {
+    const { clock, log } = this.#deps;
+    const key = await readLinkKey(keyFile, 'edges.key_file');
+    const accept = (stream: Duplex): void => this.accept(stream, false);
+    const refused = (sentence: string): void => this.#refused(`the port of the edges: ${sentence}`);
+    const where = formatListenAddress(address);
+    const listener = await listenPsk({ ...address, key }, edgePsk, clock, accept, refused).catch(
+      (cause: unknown) => {
+        throw new Error(
+          `cannot listen on ${where} (edges.listen): in use, or not an address of this machine`,
+          { cause },
+        );
+      },
+    );
+    log.info(
+      { address: formatListenAddress({ ...address, port: listener.port }) },
+      'waiting for edges on other machines',
+    );
+    return listener;
+  }
+
+  #greeted(hello: EdgeHello, end: CoreEnd, isLocal: boolean): EdgeSessions | string {
+    const key = `${isLocal ? 'local' : 'elsewhere'} ${hello.name}`;
+    const known = this.#edges.get(key) ?? null;
+    const edge = known?.sessions.hello.instance === hello.instance ? known : null;
+    if (this.#isClosed) return 'this core ends';
+    if (edge === null && known !== null && known.end !== null)
+      return `another edge named ${hello.name} is linked: give each edge a name of its own (edge.name)`;
+    if (known === null && this.#edges.size >= edgesMax)
+      return `${edgesMax} edges are linked, which is the most`;
+    // Its link before was cut, which this end has not noticed yet.
+    void edge?.end?.end();
+    if (edge === null) known?.sessions.giveUp();
+    const sessions = edge?.sessions ?? this.#sessionsOf(hello, key, isLocal);
+    this.#edges.set(key, { isLocal, sessions, end });
+    this.#deps.log.info({ edge: hello.name, release: hello.release, pid: hello.pid }, 'an edge is linked');
+    return sessions;
+  }
+
+  #sessionsOf(hello: EdgeHello, key: string, isLocal: boolean): EdgeSessions {
+    const { clock, sessions: core } = this.#deps;
+    const { max_sessions: sessionsMax, write_deadline_ms: writeDeadlineMs } = this.#settings.sleep;
+    const sessions: EdgeSessions = new EdgeSessions(hello, {
+      clock,
+      sessions: core,
+      writeDeadlineMs,
+      awayMsMax: isLocal ? 0 : edgeAwayMsMax,
+      hasRoom: () => this.sessionCount < sessionsMax,
+      reportFailure: (error) => this.#failed(error),
+      gone: () => {
+        if (this.#edges.get(key)?.sessions === sessions) this.#edges.delete(key);
+      },
+    });
+    return sessions;
+  }
+
+  #ended(end: CoreEnd, fault: string | null): void {
+    this.#ends.delete(end);
+    if (this.#isClosed) return;
+    const edge = [...this.#edges.values()].find((other) => other.end === end);
+    if (edge === undefined) {
+      if (fault !== null) this.#refused(`a connection to the gate of the edges ended: ${fault}`);
+      return;
+    }
+    edge.end = null;
+    const { hello, size } = edge.sessions;
+    this.#deps.log.warn({ edge: hello.name, sessions: size, fault }, 'the link to an edge has ended');
+    edge.sessions.cut();
+  }
+
+  #linked(): readonly (Edge & { readonly end: CoreEnd })[] {
+    return [...this.#edges.values()].flatMap((edge) =>
+      edge.end === null ? [] : [{ ...edge, end: edge.end }],
+    );
+  }
+
+  #sum(name: keyof EdgeCounts): number {
+    return this.#linked().reduce((sum, { end }) => sum + end.counts[name], 0);
+  }
+
+  #settleWaits(): void {
+    const listening = this.edges().filter(({ isLocal, state }) => isLocal && state === 'listening').length;
+    for (const { count, resolve } of this.#waits) if (listening >= count) resolve();
+    this.#waits = this.#waits.filter(({ count }) => listening < count);
+  }
+
+  #refused(sentence: string): void {
+    if (this.#isTimely('refusal')) this.#deps.log.warn({}, sentence);
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isTimely('failure'))
+      this.#deps.log.error(
+        { error: String(error) },
+        'cannot verify sleep logins: the registry is unreadable',
+      );
+  }
+
+  #isTimely(line: 'refusal' | 'failure'): boolean {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs - this.#reportedMs[line] < reportMsMin) return false;
+    this.#reportedMs[line] = nowMs;
+    return true;
+  }
 }

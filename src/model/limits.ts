@@ -274,6 +274,8 @@ export const edgeAwayMsMax = 10_000;
 export const edgeBringSessionsMax = 400;
 /** Heartbeats in one message. */
 export const edgeHeartbeatsMax = 16_384;
+/** Events of one kind in one message of counts. */
+export const edgeTallyCountMax = 100_000;
 /** Wakeups of one edge without an answer; beyond it they are not sent. */
 export const edgeWakesMax = 20_000;
 /** A wakeup waits so long for its answer beyond the write deadline. */

@@ -12,7 +12,7 @@ import { checkMediaFiles, dieOfTheUnexpected, onHangup, refuseStart, stopSignal 
 import { serveAlone, successorFlag } from './serve-alone.ts';
 import { serveProcesses, supervisedFlag } from './serve-processes.ts';
 import { serveSupervised } from './serve-supervised.ts';
-import { readLinkKey } from '../../server/bootstrap/media-gate.ts';
+import { readLinkKey } from '../../lib/link/link-key.ts';
 import { mediaProcessSettings } from '../../server/config/derived-settings.ts';
 import { formatListenAddress } from '../../model/settings-values.ts';
 
@@ -94,7 +94,7 @@ async function serveMedia({ settings, clock }: CommandContext): Promise<void> {
   checkMediaFiles(settings);
   const { RemoteMedia } = await import('../../media/process/remote-media.ts');
   const { TranscoderPool } = await import('../../media/transcoding/transcoder-pool.ts');
-  const key = await readLinkKey(keyFile).catch(refuseStart);
+  const key = await readLinkKey(keyFile, 'media.link_key_file').catch(refuseStart);
   const media = new RemoteMedia(mediaProcessSettings(settings), {
     clock,
     log,

@@ -29,6 +29,7 @@ import {
   edgeBringSessionsMax,
   edgeHeartbeatsMax,
   edgeSessionsMax,
+  edgeTallyCountMax,
   linkLogCharactersMax,
   linkTallyItemsMax,
   loginLineBytesMax,
@@ -38,6 +39,7 @@ import { sleepEndReasons, sleepRefusals } from '../../model/sleep.ts';
 import type { BroughtSession, EdgeTally } from './edge-message.ts';
 
 type Fields = readonly unknown[];
+export type SentByEdge = Exclude<EdgeMessage, { kind: 'foreign' }>;
 /** Null: it is no such message. */
 type Read<Message> = (fields: Fields) => Message | null;
 
@@ -69,11 +71,11 @@ const coreKinds = {
   probe: 7,
 } as const;
 
-export function encodeEdgeMessage(message: EdgeMessage): Buffer {
+export function encodeEdgeMessage(message: SentByEdge): Buffer {
   return packPlain(message.kind === 'hello' ? message : edgeFields(message));
 }
 
-function edgeFields(message: Exclude<EdgeMessage, { kind: 'hello' }>): Fields {
+function edgeFields(message: Exclude<EdgeMessage, { kind: 'hello' | 'foreign' }>): Fields {
   const kind = edgeKinds[message.kind];
   switch (message.kind) {
     case 'heartbeat':
@@ -101,7 +103,7 @@ function edgeFields(message: Exclude<EdgeMessage, { kind: 'hello' }>): Fields {
     case 'log':
       return [kind, message.level, message.fields, message.message];
     case 'drained':
-      return [kind, message.left];
+      return [kind, message.ask, message.left];
     case 'tls-reloaded':
       return [kind, message.ask, message.problem];
     case 'listening':
@@ -144,7 +146,7 @@ function coreFields(message: Exclude<CoreMessage, { kind: 'hello' | 'declined' }
     case 'close':
       return [kind, message.number, message.reason];
     case 'drain':
-      return [kind, message.perSecond, message.deadlineMs];
+      return [kind, message.ask, message.perSecond, message.deadlineMs];
     case 'reload-tls':
       return [kind, message.ask];
   }
@@ -188,8 +190,8 @@ const edgeReaders: Record<keyof typeof edgeKinds, Read<EdgeMessage>> = {
     if (!isLogLevel(level) || !isText(fields, linkLogCharactersMax) || !isSentence(message)) return null;
     return more.length > 0 ? null : { kind: 'log', level, fields, message };
   },
-  drained([, left, ...more]) {
-    return isCount(left) && more.length === 0 ? { kind: 'drained', left } : null;
+  drained([, ask, left, ...more]) {
+    return isUint32(ask) && isCount(left) && more.length === 0 ? { kind: 'drained', ask, left } : null;
   },
   'tls-reloaded'([, ask, problem, ...more]) {
     if (!isUint32(ask) || !(problem === null || isSentence(problem)) || more.length > 0) return null;
@@ -231,11 +233,8 @@ function readNumbers(packed: unknown): Uint32Array | null {
   return numbers;
 }
 
-/** Of one kind of event in a quarter of a second. */
-const talliedMax = 100_000;
-
 function isTallied(value: unknown): boolean {
-  return isCount(value) && value <= talliedMax;
+  return isCount(value) && value <= edgeTallyCountMax;
 }
 
 function isDuration(value: unknown): value is number {
@@ -267,10 +266,9 @@ const coreReaders: Record<keyof typeof coreKinds, Read<CoreMessage>> = {
       ? { kind: 'close', number, reason }
       : null;
   },
-  drain([, perSecond, deadlineMs, ...more]) {
-    return isCount(perSecond) && isCount(deadlineMs) && more.length === 0
-      ? { kind: 'drain', perSecond, deadlineMs }
-      : null;
+  drain([, ask, perSecond, deadlineMs, ...more]) {
+    if (!isUint32(ask) || !isCount(perSecond) || !isCount(deadlineMs) || more.length > 0) return null;
+    return { kind: 'drain', ask, perSecond, deadlineMs };
   },
   'reload-tls'([, ask, ...more]) {
     return isUint32(ask) && more.length === 0 ? { kind: 'reload-tls', ask } : null;
@@ -305,7 +303,7 @@ const notALink = 'does not speak the language of the link';
 export function decodeEdgeHello(bytes: Buffer): Result<EdgeMessage, string> {
   const hello = unpackPlain(bytes);
   if (!isGreeting(hello) || hello.kind !== 'hello') return fail(notALink);
-  if (hello.version !== edgeLinkVersion) return fail(wordsOfVersion(hello.version));
+  if (hello.version !== edgeLinkVersion) return succeed({ kind: 'foreign', version: hello.version });
   const { version, name, instance, release, pid, address, advertise, maxSessions } = hello;
   const isRight =
     isName(name) &&
@@ -332,8 +330,9 @@ export function decodeCoreHello(bytes: Buffer): Result<CoreMessage, string> {
   return isName(release) ? succeed({ kind: 'hello', version, release }) : fail(notALink);
 }
 
-function wordsOfVersion(version: number): string {
-  return `speaks version ${version} of the edge link, and this end version ${edgeLinkVersion}: run releases that speak the same version`;
+/** The end of a sentence about the peer. */
+export function wordsOfVersion(version: number): string {
+  return `speaks version ${version} of the edge link, and this end version ${edgeLinkVersion}: run the same release on both`;
 }
 
 type Greeting = { readonly kind: 'hello' | 'declined'; readonly version: number } & Readonly<

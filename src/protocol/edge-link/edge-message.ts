@@ -78,6 +78,8 @@ export type EdgeWakeResult = Exclude<WakeWriteResult, 'unreachable'>;
 
 export type EdgeMessage =
   | EdgeHello
+  /** A hello of another version, which cannot be read further. */
+  | { readonly kind: 'foreign'; readonly version: number }
   | { readonly kind: 'heartbeat' }
   | {
       readonly kind: 'admit';
@@ -101,8 +103,8 @@ export type EdgeMessage =
   | { readonly kind: 'counts'; readonly counts: EdgeCounts }
   | { readonly kind: 'tally'; readonly tally: EdgeTally }
   | LogLine
-  /** The answer to `drain`; `left`: sessions that are still open. */
-  | { readonly kind: 'drained'; readonly left: number }
+  /** `left`: sessions that are still open. */
+  | { readonly kind: 'drained'; readonly ask: number; readonly left: number }
   /** `problem`: it keeps the certificate that it has; null: it has read the files again. */
   | { readonly kind: 'tls-reloaded'; readonly ask: number; readonly problem: string | null }
   | { readonly kind: 'listening'; readonly address: EdgeAddress }
@@ -128,7 +130,12 @@ export type CoreMessage =
   | { readonly kind: 'refused'; readonly number: number; readonly refusal: 'denied' | 'busy' }
   | { readonly kind: 'wake'; readonly number: number; readonly ask: number; readonly customData: CustomData }
   | { readonly kind: 'close'; readonly number: number; readonly reason: SleepEndReason }
-  | { readonly kind: 'drain'; readonly perSecond: number; readonly deadlineMs: number }
+  | {
+      readonly kind: 'drain';
+      readonly ask: number;
+      readonly perSecond: number;
+      readonly deadlineMs: number;
+    }
   | { readonly kind: 'reload-tls'; readonly ask: number }
   /** To be answered at once: measures the link. */
   | { readonly kind: 'probe' };

@@ -2,13 +2,13 @@
  * The gate by which media processes on other machines come to the server, as many at once as `media.processes` says. Source:
  * calls-and-media.md, The media process.
  */
-import { readFile } from 'node:fs/promises';
 import type { Duplex } from 'node:stream';
 import { settlesWithin, type Clock } from '../../lib/clock.ts';
 import { mediaStopMsMax } from '../../model/limits.ts';
 import { formatListenAddress, type ListenAddress } from '../../model/settings-values.ts';
 import { declineMedia, mediaPsk } from '../../media/link/media-language.ts';
-import { linkKeyBytesMin, listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
+import { readLinkKey } from '../../lib/link/link-key.ts';
+import { listenPsk, type PskListener } from '../../lib/link/psk-transport.ts';
 import type { Log } from '../../lib/log.ts';
 import type { MediaConnection } from './media-connection.ts';
 
@@ -42,7 +42,7 @@ export class MediaGate {
   /** Resolves when one may come; rejects, with a sentence for the operator, when none can. */
   async start(): Promise<void> {
     const { address, keyFile } = this.#settings;
-    const key = await readLinkKey(keyFile);
+    const key = await readLinkKey(keyFile, 'media.link_key_file');
     const { clock, log } = this.#deps;
     const welcome = (link: Duplex): void => void this.#welcome(link);
     let reportedMs = -Infinity;
@@ -112,16 +112,4 @@ export class MediaGate {
     if (!this.#isShut)
       this.#deps.log.warn({ media_process: process, fault }, 'the media process elsewhere is gone');
   }
-}
-
-/** Rejects, with a sentence for the operator, when there is none. */
-export async function readLinkKey(file: string): Promise<Buffer> {
-  const key = await readFile(file).catch((cause: unknown) => {
-    throw new Error(`media.link_key_file: ${file} cannot be read`, { cause });
-  });
-  if (key.length < linkKeyBytesMin)
-    throw new Error(
-      `media.link_key_file: ${file} has ${key.length} bytes; at least ${linkKeyBytesMin}: openssl rand -out ${file} 32`,
-    );
-  return key;
 }

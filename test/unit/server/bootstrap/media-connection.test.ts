@@ -7,7 +7,8 @@ import assert from 'node:assert/strict';
 import { linkHeartbeatMs, mediaStartMsMax, mediaStopMsMax } from '../../../../src/model/limits.ts';
 import type { SessionId } from '../../../../src/model/ids.ts';
 import { MediaConnection } from '../../../../src/server/bootstrap/media-connection.ts';
-import { MediaGate, readLinkKey } from '../../../../src/server/bootstrap/media-gate.ts';
+import { readLinkKey } from '../../../../src/lib/link/link-key.ts';
+import { MediaGate } from '../../../../src/server/bootstrap/media-gate.ts';
 import { mediaProcessSettings } from '../../../../src/server/config/derived-settings.ts';
 import { loadSettings } from '../../../../src/server/config/settings.ts';
 import { LegServiceScene } from '../../../support/leg-service-scene.ts';
@@ -317,7 +318,10 @@ test('a port that is taken, and a key that is none, keep it from starting', asyn
   const other = new MediaGate({ address: { host: '127.0.0.1', port }, keyFile }, { clock, log, connections });
   await assert.rejects(other.start(), { message: `media.link_key_file: ${keyFile} cannot be read` });
   writeFileSync(keyFile, randomBytes(31));
-  await assert.rejects(readLinkKey(keyFile), /has 31 bytes; at least 32: openssl rand/);
+  await assert.rejects(
+    readLinkKey(keyFile, 'media.link_key_file'),
+    /has 31 bytes; at least 32: openssl rand/,
+  );
   writeFileSync(keyFile, randomBytes(32));
   await assert.rejects(other.start(), { message: new RegExp(`cannot listen on 127.0.0.1:${port}: in use`) });
 });

@@ -1,0 +1,65 @@
+/** A session at an edge: it is the ticket that the listener keeps, so that a sleeping module costs one object more and no second one. */
+import type { Admission, SessionTicket, SleepConnection } from '../core/ports/device-sessions.ts';
+import type { DeviceId, SessionId } from '../model/ids.ts';
+import type { SleepEndReason, SleepLogin, WakeMode } from '../model/sleep.ts';
+import type { BroughtSession } from '../protocol/edge-link/edge-message.ts';
+
+/** A login that the core has not answered yet. */
+export interface OpenAdmission {
+  readonly login: SleepLogin;
+  readonly sessionKey: string;
+  readonly connection: SleepConnection;
+  readonly hasRoom: boolean;
+  readonly address: string;
+  readonly answer: (admission: Admission) => void;
+}
+
+const unknown = -1;
+
+export class EdgeSession implements SessionTicket {
+  readonly number: number;
+  readonly connection: SleepConnection;
+  readonly deviceId: DeviceId;
+  readonly wakeMode: WakeMode;
+  sessionId: SessionId;
+  epoch: number;
+  secretMark: number;
+  /** The latest heartbeat that the core knows of, in Unix seconds; 0: none; -1: it does not know the session. */
+  reportedAt = 0;
+
+  constructor(
+    number: number,
+    { login, connection }: OpenAdmission,
+    sessionId: SessionId,
+    epoch: number,
+    secretMark: number,
+  ) {
+    this.number = number;
+    this.connection = connection;
+    this.deviceId = login.deviceId;
+    this.wakeMode = login.wakeMode;
+    this.sessionId = sessionId;
+    this.epoch = epoch;
+    this.secretMark = secretMark;
+  }
+
+  get isKnown(): boolean {
+    return this.reportedAt !== unknown;
+  }
+
+  /** The core that knew it cannot be reached. */
+  forget(): void {
+    this.reportedAt = unknown;
+  }
+
+  renew(sessionId: SessionId, epoch: number, secretMark: number): void {
+    this.sessionId = sessionId;
+    this.epoch = epoch;
+    this.secretMark = secretMark;
+  }
+
+  describe(lastHeartbeatAt: number, endedBy: SleepEndReason | null): BroughtSession {
+    const { number, deviceId, sessionId, epoch, wakeMode, secretMark } = this;
+    return { number, deviceId, sessionId, epoch, wakeMode, secretMark, lastHeartbeatAt, endedBy };
+  }
+}

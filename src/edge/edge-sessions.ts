@@ -1,0 +1,281 @@
+/**
+ * The sessions of one edge process, as the core has them: admissions, heartbeats, wakeups, ends. They outlive a cut link for
+ * a while, and last until the edge returns and brings them, or end as `node_lost`. What the edge says is checked as a
+ * stranger's. Lifecycle: bringing -> linked -> away -> bringing. Source: scale-out.md, Edges.
+ */
+import { wallSeconds, type Cancel, type Clock } from '../lib/clock.ts';
+import { OpenAsks } from '../lib/link/open-asks.ts';
+import type { Admission, SessionTicket, SleepSessions } from '../core/ports/device-sessions.ts';
+import { edgeWakeMarginMs, edgeWakesMax } from '../model/limits.ts';
+import {
+  sleepEndsPerTurnMax,
+  type CustomData,
+  type SleepEndReason,
+  type WakeWriteResult,
+} from '../model/sleep.ts';
+import { parseLoginLine } from '../protocol/sleep/login-line.ts';
+import type {
+  BroughtSession,
+  CoreMessage,
+  EdgeHello,
+  EdgeMessage,
+  EdgeWakeResult,
+} from '../protocol/edge-link/edge-message.ts';
+import { LinkedConnection, type LinkedConnectionOwner } from './linked-connection.ts';
+
+export interface EdgeSessionsDeps {
+  readonly clock: Clock;
+  readonly sessions: SleepSessions<Admission>;
+  /** Sessions end after the link was cut for so long. */
+  readonly awayMsMax: number;
+  readonly writeDeadlineMs: number;
+  /** The core has room for one more. */
+  hasRoom(): boolean;
+  /** A login could not be verified, or a session not resumed: the registry or the store cannot be read. */
+  reportFailure(error: unknown): void;
+  /** The link is cut, and no session is left. */
+  gone(): void;
+}
+
+type SessionMessage = Extract<
+  EdgeMessage,
+  { readonly kind: 'admit' | 'ended' | 'heartbeats' | 'woken' | 'bring' | 'brought' }
+>;
+type Send = (message: CoreMessage) => void;
+
+const unreachable: Promise<WakeWriteResult> = Promise.resolve('unreachable');
+
+export class EdgeSessions implements LinkedConnectionOwner {
+  readonly hello: EdgeHello;
+  readonly #deps: EdgeSessionsDeps;
+  readonly #live = new Map<number, LinkedConnection>();
+  /** Of the link before this one, which the edge has not brought. */
+  readonly #lost = new Map<number, LinkedConnection>();
+  /** Closed here while the edge was away. */
+  readonly #closed = new Map<number, SleepEndReason>();
+  readonly #wakes: OpenAsks<{ readonly woken: EdgeWakeResult }, 'refused' | 'unknown'>;
+  #stage: 'bringing' | 'linked' | 'away' = 'away';
+  #send: Send = () => undefined;
+  #cancelEnd: Cancel = () => undefined;
+  #isEnding = false;
+
+  constructor(hello: EdgeHello, deps: EdgeSessionsDeps) {
+    this.hello = hello;
+    this.#deps = deps;
+    this.#wakes = new OpenAsks(deps.clock, {
+      max: edgeWakesMax,
+      unsent: 'refused',
+      expired: () => 'unknown',
+    });
+  }
+
+  get size(): number {
+    return this.#live.size + this.#lost.size;
+  }
+
+  /** The edge is there, and brings its sessions now. The link before may be cut without our knowing. */
+  linked(send: Send): void {
+    this.#unlink();
+    this.#stage = 'bringing';
+    this.#send = send;
+  }
+
+  /** The link is cut. */
+  cut(): void {
+    const { clock, awayMsMax } = this.#deps;
+    this.#unlink();
+    if (awayMsMax === 0) this.giveUp();
+    else this.#cancelEnd = clock.after(awayMsMax, () => this.giveUp());
+  }
+
+  /** Its sessions end as lost, so many a turn, unless it returns meanwhile. */
+  giveUp(): void {
+    this.#cancelEnd();
+    this.#isEnding = true;
+    this.#endLost();
+  }
+
+  /** The core ends: the edge keeps its sessions for the next one. */
+  abandon(): void {
+    this.#unlink();
+  }
+
+  /** The end of a sentence about the edge, which cuts the link; null: nothing is wrong. */
+  received(message: SessionMessage): string | null {
+    switch (message.kind) {
+      case 'admit':
+        return this.#admit(message);
+      case 'ended':
+        this.#ended(message);
+        return null;
+      case 'heartbeats':
+        this.#beaten(message);
+        return null;
+      case 'woken':
+        this.#wakes.answered(message.ask, 'woken', message.result);
+        return null;
+      case 'bring':
+        return this.#brought(message.sessions);
+      case 'brought':
+        if (this.#stage !== 'bringing') return 'brought its sessions twice';
+        this.#stage = 'linked';
+        this.#closed.clear();
+        this.giveUp();
+        return null;
+    }
+  }
+
+  wake({ number }: LinkedConnection, customData: CustomData): Promise<WakeWriteResult> {
+    if (this.#stage === 'away') return unreachable;
+    const waitMs = this.#deps.writeDeadlineMs + edgeWakeMarginMs;
+    const woken = this.#wakes.ask('woken', waitMs, (ask) => {
+      this.#send({ kind: 'wake', number, ask, customData });
+      return true;
+    });
+    return woken.then((result) => (result.ok ? result.value : result.error));
+  }
+
+  closed(connection: LinkedConnection, reason: SleepEndReason): void {
+    const { number } = connection;
+    if (this.#live.get(number) === connection) {
+      this.#live.delete(number);
+      this.#send({ kind: 'close', number, reason });
+    } else if (this.#lost.get(number) === connection) {
+      this.#lost.delete(number);
+      if (this.#stage !== 'linked') this.#closed.set(number, reason);
+    }
+  }
+
+  #unlink(): void {
+    this.#cancelEnd();
+    this.#isEnding = false;
+    this.#stage = 'away';
+    this.#send = () => undefined;
+    this.#wakes.failAll();
+    for (const [number, connection] of this.#live) this.#lost.set(number, connection);
+    this.#live.clear();
+  }
+
+  #admit(message: Extract<SessionMessage, { kind: 'admit' }>): string | null {
+    if (this.#stage !== 'linked') return 'asked for a login before it had brought its sessions';
+    const { number, line } = message;
+    if (this.#live.has(number)) return 'gave the number of a session twice';
+    const login = parseLoginLine(line);
+    if (login === null) return 'passed on a login that no module can send';
+    const { sessionKey, address } = message;
+    const hasRoom = message.hasRoom && this.size < this.hello.maxSessions && this.#deps.hasRoom();
+    const connection = new LinkedConnection(number, login.deviceId, this);
+    const admission = this.#try(() =>
+      this.#deps.sessions.admit(login, sessionKey, connection, hasRoom, () => address),
+    );
+    if (admission === null || typeof admission === 'string')
+      this.#send({ kind: 'refused', number, refusal: admission ?? 'busy' });
+    else this.#open(connection, admission);
+    return null;
+  }
+
+  /** It is the edge's from now on, under these names. */
+  #open(connection: LinkedConnection, ticket: SessionTicket): void {
+    const { number, closedBy } = connection;
+    const { sessionId, epoch, secretMark } = ticket;
+    connection.admitted(ticket);
+    this.#send({ kind: 'admitted', number, sessionId, epoch, secretMark });
+    if (closedBy === null) this.#live.set(number, connection);
+    else this.#send({ kind: 'close', number, reason: closedBy });
+  }
+
+  /** One that was closed here meanwhile is not there any more. */
+  #ended({ number, reason, lastHeartbeatAt }: Extract<SessionMessage, { kind: 'ended' }>): void {
+    const connection = this.#live.get(number);
+    if (connection === undefined) return;
+    this.#live.delete(number);
+    this.#end(connection, reason, lastHeartbeatAt);
+  }
+
+  #end(connection: LinkedConnection, reason: SleepEndReason, lastHeartbeatAt: number): void {
+    connection.closedBy = reason;
+    this.#beat(connection, lastHeartbeatAt);
+    this.#deps.sessions.ended(connection, reason, connection.lastHeartbeatAt);
+  }
+
+  #beaten({ at, numbers }: Extract<SessionMessage, { kind: 'heartbeats' }>): void {
+    for (const number of numbers) {
+      const connection = this.#live.get(number);
+      if (connection !== undefined) this.#beat(connection, at);
+    }
+  }
+
+  /** The clock of another machine may be ahead of ours. */
+  #beat(connection: LinkedConnection, at: number): void {
+    const heartbeatAt = Math.min(at, wallSeconds(this.#deps.clock));
+    connection.lastHeartbeatAt = Math.max(connection.lastHeartbeatAt, heartbeatAt);
+  }
+
+  #brought(sessions: readonly BroughtSession[]): string | null {
+    if (this.#stage !== 'bringing') return 'brought sessions after the last of them';
+    for (const session of sessions) {
+      if (this.#live.has(session.number)) return 'brought a session twice';
+      this.#resume(session);
+    }
+    return this.#live.size > this.hello.maxSessions * 2 ? 'brought more sessions than it may have' : null;
+  }
+
+  #resume(brought: BroughtSession): void {
+    const { number, sessionId, endedBy, lastHeartbeatAt } = brought;
+    const closedBy = this.#closed.get(number) ?? null;
+    if (closedBy !== null) return this.#close(brought, closedBy);
+    const lost = this.#lost.get(number);
+    if (lost?.sessionId === sessionId) {
+      this.#lost.delete(number);
+      this.#live.set(number, lost);
+    } else if (!this.#adopt(brought)) return this.#close(brought, 'replaced');
+    const connection = this.#live.get(number);
+    if (connection === undefined) return;
+    this.#beat(connection, lastHeartbeatAt);
+    if (endedBy === null) return;
+    this.#live.delete(number);
+    this.#end(connection, endedBy, lastHeartbeatAt);
+  }
+
+  /** False: the session is over, or its device has a newer one. */
+  #adopt({ number, deviceId, sessionId, wakeMode, secretMark }: BroughtSession): boolean {
+    const connection = new LinkedConnection(number, deviceId, this);
+    const moved = { deviceId, sessionId, wakeMode, secretMark, wakeTokens: null };
+    const ticket = this.#try(() => this.#deps.sessions.goOn(moved, connection));
+    if (ticket === null) return false;
+    connection.admitted(ticket);
+    this.#live.set(number, connection);
+    return true;
+  }
+
+  #close({ number, endedBy }: BroughtSession, reason: SleepEndReason): void {
+    if (endedBy === null) this.#send({ kind: 'close', number, reason });
+  }
+
+  #endLost(): void {
+    if (!this.#isEnding) return;
+    let left = sleepEndsPerTurnMax;
+    for (const [number, connection] of this.#lost) {
+      if (left === 0) break;
+      left -= 1;
+      this.#lost.delete(number);
+      this.#end(connection, 'node_lost', connection.lastHeartbeatAt);
+    }
+    if (this.#lost.size > 0) setImmediate(() => this.#endLost());
+    else this.#lostEnded();
+  }
+
+  #lostEnded(): void {
+    this.#isEnding = false;
+    if (this.#stage === 'away') this.#deps.gone();
+  }
+
+  #try<Answer>(ask: () => Answer): Answer | null {
+    try {
+      return ask();
+    } catch (error) {
+      this.#deps.reportFailure(error);
+      return null;
+    }
+  }
+}
