@@ -1,5 +1,6 @@
-import { answeredLater, inProcess } from '../support/sleep-fronts.ts';
+import { answeredLater, inProcess, overLink } from '../support/sleep-fronts.ts';
 import { sleepSessionsConformance } from './sleep-sessions.ts';
 
 sleepSessionsConformance('in process', inProcess, false);
 sleepSessionsConformance('answered later', answeredLater, true);
+sleepSessionsConformance('over the link of an edge', overLink, true);

@@ -1,11 +1,18 @@
 /** Sleep ports for tests: a listener on real sockets, before sessions of test size, in one process or with something between. */
+import assert from 'node:assert/strict';
+import type { Duplex } from 'node:stream';
 import type { Admission, SleepAdmissions, SleepConnection } from '../../src/core/ports/device-sessions.ts';
+import { EdgeEnd } from '../../src/edge/edge-end.ts';
+import { EdgeGate } from '../../src/edge/edge-gate.ts';
 import { SleepListener } from '../../src/edge/listener.ts';
 import type { SleepSettings } from '../../src/edge/settings.ts';
-import { wakeupsWaitingMax } from '../../src/model/limits.ts';
 import type { WakeWriteResult } from '../../src/model/sleep.ts';
 import { deviceTickMs } from '../../src/lib/connections/device-connections.ts';
+import { encodeLengthFrame, LengthFrameDecoder } from '../../src/lib/link/length-frame.ts';
+import { LoopProgress } from '../../src/lib/loop-progress.ts';
+import { linkMessageBytesMax, wakeupsWaitingMax } from '../../src/model/limits.ts';
 import type { DrivenClock } from './driven-clock.ts';
+import { DuplexPair } from './duplex-pair.ts';
 import { nextTurn } from './event-loop.ts';
 import type { FakeSleepSessions } from './fake-device-sessions.ts';
 import type { FakeLog, FakeTelemetry } from './fakes.ts';
@@ -105,8 +112,75 @@ export const answeredLater: MakeFront = async (deps, settings = {}) => {
   return front(deps.clock, await listen(deps, sessions, settings), answers);
 };
 
+/** Between the listener and the sessions is the link of an edge; of what the core sends, heartbeats alone pass while it is held. */
+export const overLink: MakeFront = async (deps, settings = {}) => {
+  const { clock, sessions, telemetry, log } = deps;
+  const progress = new LoopProgress(clock);
+  const sleep = { ...sleepGatewayDefaults, ...settings };
+  const gate = new EdgeGate(
+    { sleep, socketPath: null, elsewhere: null },
+    { clock, sessions, telemetry, log, progress, release: '2.0.0' },
+  );
+  const end = new EdgeEnd({
+    clock,
+    progress,
+    identity: {
+      name: 'edge-1',
+      instance: 'instance-1',
+      release: '2.0.0',
+      pid: 1,
+      address: sleep.listen,
+      advertise: [],
+      maxSessions: sleep.max_sessions,
+    },
+    onLinked: () => undefined,
+    onEnd: (fault) => assert.equal(fault, null),
+  });
+  const pair = new DuplexPair();
+  const answers = holdFrames(pair.there);
+  gate.accept(pair.here, true);
+  end.attach(pair.there);
+  const listener = await listen(deps, end, settings);
+  await settle();
+  return {
+    ...front(clock, listener, answers),
+    async close() {
+      await listener.close();
+      await Promise.all([gate.close(), end.end()]);
+    },
+  };
+};
+
+/** A message with one byte behind its head: a list of a kind alone. */
+const heartbeatBytes = 2;
+
+function holdFrames(stream: Duplex): HeldAnswers {
+  const frames = new LengthFrameDecoder(linkMessageBytesMax);
+  const push = stream.push.bind(stream);
+  let held: Buffer[] | null = null;
+  stream.push = (chunk: Buffer | null) => {
+    if (chunk === null) return push(null);
+    for (const step of frames.feed(chunk)) {
+      assert.ok(step.kind === 'payload');
+      if (held === null || step.payload.length === heartbeatBytes) push(encodeLengthFrame(step.payload));
+      else held.push(encodeLengthFrame(step.payload));
+    }
+    return true;
+  };
+  return {
+    hold: () => void (held = []),
+    release: () => {
+      for (const frame of held ?? []) push(frame);
+      held = null;
+    },
+  };
+}
+
 /** Each with its name; the same tests pass with any of them. */
-export const sleepFronts: readonly (readonly [string, MakeFront])[] = [['in process', inProcess]];
+export const sleepFronts: readonly (readonly [string, MakeFront])[] = [
+  ['in process', inProcess],
+  ['over the link of an edge', overLink],
+];
 
 /** Wakes until the kernel takes no more for a peer that does not read; the first answer that waits for it, or null. */
 export async function fillKernel(
