@@ -177,11 +177,14 @@ export class EdgeSessions implements LinkedConnectionOwner {
   /** It is the edge's from now on, under these names. */
   #open(connection: LinkedConnection, ticket: SessionTicket): void {
     const { number, closedBy } = connection;
-    const { sessionId, epoch, secretMark } = ticket;
     connection.admitted(ticket);
-    this.#send({ kind: 'admitted', number, sessionId, epoch, secretMark });
+    this.#tellAdmitted(connection);
     if (closedBy === null) this.#live.set(number, connection);
     else this.#send({ kind: 'close', number, reason: closedBy });
+  }
+
+  #tellAdmitted({ number, sessionId, epoch, secretMark }: LinkedConnection): void {
+    this.#send({ kind: 'admitted', number, sessionId, epoch, secretMark });
   }
 
   /** One that was closed here meanwhile is not there any more. */
@@ -224,28 +227,29 @@ export class EdgeSessions implements LinkedConnectionOwner {
     const { number, sessionId, endedBy, lastHeartbeatAt } = brought;
     const closedBy = this.#closed.get(number) ?? null;
     if (closedBy !== null) return this.#close(brought, closedBy);
-    const lost = this.#lost.get(number);
-    if (lost?.sessionId === sessionId) {
-      this.#lost.delete(number);
-      this.#live.set(number, lost);
-    } else if (!this.#adopt(brought)) return this.#close(brought, 'replaced');
-    const connection = this.#live.get(number);
-    if (connection === undefined) return;
+    const connection = this.#lost.get(number) ?? this.#adopt(brought);
+    if (typeof connection === 'string') return this.#close(brought, connection);
+    this.#lost.delete(number);
+    if (connection.sessionId !== sessionId) this.#tellAdmitted(connection);
     this.#beat(connection, lastHeartbeatAt);
-    if (endedBy === null) return;
-    this.#live.delete(number);
-    this.#end(connection, endedBy, lastHeartbeatAt);
+    if (endedBy === null) this.#live.set(number, connection);
+    else this.#end(connection, endedBy, lastHeartbeatAt);
   }
 
-  /** False: the session is over, or its device has a newer one. */
-  #adopt({ number, deviceId, sessionId, wakeMode, secretMark }: BroughtSession): boolean {
+  /** A reason: the session is over for the core, and has to end at the edge. */
+  #adopt(brought: BroughtSession): LinkedConnection | SleepEndReason {
+    const { number, deviceId, sessionId, wakeMode, secretMark, endedBy } = brought;
+    const { sessions } = this.#deps;
     const connection = new LinkedConnection(number, deviceId, this);
     const moved = { deviceId, sessionId, wakeMode, secretMark, wakeTokens: null };
-    const ticket = this.#try(() => this.#deps.sessions.goOn(moved, connection));
-    if (ticket === null) return false;
-    connection.admitted(ticket);
-    this.#live.set(number, connection);
-    return true;
+    const resumed = this.#try(() => {
+      const ticket = sessions.goOn(moved, connection);
+      if (ticket !== null || endedBy !== null) return ticket;
+      return sessions.recover(brought, wakeMode, connection);
+    });
+    if (resumed === null || typeof resumed === 'string') return resumed ?? 'node_lost';
+    connection.admitted(resumed);
+    return connection;
   }
 
   #close({ number, endedBy }: BroughtSession, reason: SleepEndReason): void {

@@ -6,7 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import { generateSessionId, type DeviceId } from '../../src/model/ids.ts';
 import type { CallRejection } from '../../src/model/call.ts';
 import type { SignalEndReason, SignalLogin, WakeReport } from '../../src/model/signal.ts';
-import type { SleepEndReason, SleepLogin } from '../../src/model/sleep.ts';
+import type { SleepEndReason, SleepLogin, WakeMode } from '../../src/model/sleep.ts';
 import type {
   Admission,
   MovedSession,
@@ -108,6 +108,11 @@ export class FakeSleepSessions
 {
   protected proof(secret: string, sessionKey: string, { signedText }: SleepLogin): Buffer {
     return computeLoginMac(secret, sessionKey, signedText);
+  }
+
+  recover(lost: SessionTicket, _wakeMode: WakeMode, connection: SleepConnection): SessionTicket {
+    this.connections.set(lost.deviceId, connection);
+    return { ...lost, epoch: lost.epoch + 1 };
   }
 
   goOn({ deviceId, sessionId, secretMark }: MovedSession, connection: SleepConnection): SessionTicket {

@@ -8,6 +8,7 @@ import { generateSessionId, type DeviceId, type SessionId } from '../../model/id
 import type { CallRejection } from '../../model/call.ts';
 import type { ConnectionKind } from '../../model/cluster.ts';
 import type { WakeReport } from '../../model/signal.ts';
+import type { WakeMode } from '../../model/sleep.ts';
 import { computeLoginMac } from '../../protocol/sleep/login-line.ts';
 import { computeSignalMac } from '../../protocol/signal/controller-message.ts';
 import type { ConnectionRecords } from '../ports/records.ts';
@@ -20,7 +21,8 @@ import type {
   SleepSessions,
 } from '../ports/device-sessions.ts';
 import type { RegistryReader } from '../ports/registry-reader.ts';
-import { proveDevice } from './device-access.ts';
+import { isInService } from '../../model/registry.ts';
+import { proveDevice, secretMark as markOf } from './device-access.ts';
 import type { ActorMessage, EndReason, LoginMessage } from './device-actor.ts';
 import type { DeviceDirectory } from './device-directory.ts';
 import type { LoginRates } from './login-rates.ts';
@@ -56,6 +58,7 @@ export function sleepSessions(deps: SleepSessionsDeps): SleepSessions<Admission>
     },
     ended: (ticket, reason, heartbeatAt) => end(deps, 'sleep', ticket, reason, heartbeatAt),
     goOn: (moved, connection) => adoptSession(deps, moved, connection),
+    recover: (lost, wakeMode, connection) => recover(deps, lost, wakeMode, connection),
   };
 }
 
@@ -108,6 +111,25 @@ function admit(
   const epoch = actor.epoch(kind);
   if (replaces) deps.conflicts.replaced({ connection: kind, deviceId, epoch, address: address() });
   return { deviceId, sessionId, epoch, secretMark };
+}
+
+function recover(
+  { clock, registry, directory }: SleepSessionsDeps,
+  { deviceId, epoch, secretMark }: SessionTicket,
+  wakeMode: WakeMode,
+  connection: SleepConnection,
+): SessionTicket | 'replaced' | 'kicked' {
+  const device = registry.peekDevice(deviceId);
+  const mayStay = device !== null && isInService(device, wallSeconds(clock));
+  if (!mayStay || markOf(device.secret) !== secretMark) return 'kicked';
+  const known = directory.find(deviceId)?.session('sleep') ?? null;
+  if (known !== null || directory.readRecord('sleep', deviceId).epoch !== epoch) return 'replaced';
+  const actor = directory.claim(deviceId);
+  const sessionId = generateSessionId();
+  const event = { kind: 'login', sessionId, atMs: clock.wallMs(), heartbeatAt: 0, recovered: true } as const;
+  const taken = actor.post({ to: 'sleep', event, connection, wakeMode, secretMark });
+  assert(taken && actor.epoch('sleep') > 0, 'a login is handled in the turn it comes in');
+  return { deviceId, sessionId, epoch: actor.epoch('sleep'), secretMark };
 }
 
 /** A login is given its epoch with its commit, where several members count; one that is over keeps the old one. */

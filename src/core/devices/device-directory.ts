@@ -101,8 +101,9 @@ export class DeviceDirectory implements ActorDeps {
   ): SessionTransition {
     const { session, epoch, atMs } = change;
     const { node } = this.#deps;
-    return change.kind === 'closed'
-      ? { kind: 'ended', connection, session, epoch, atMs, node, reason: change.reason }
-      : { kind: 'login', connection, session, epoch, atMs, node, replaced: change.replaced, media };
+    if (change.kind === 'closed')
+      return { kind: 'ended', connection, session, epoch, atMs, node, reason: change.reason };
+    const { replaced, recovered = false } = change;
+    return { kind: 'login', connection, session, epoch, atMs, node, replaced, recovered, media };
   }
 }

@@ -104,6 +104,15 @@ export interface SleepSessions<
    * changed: by the store it is over. Throws when the store cannot be read.
    */
   goOn(moved: MovedSession, connection: SleepConnection): SessionTicket | null;
+  /**
+   * A session that had to be called lost, and lives at an edge, becomes a login that is marked as recovered. A reason: the
+   * device has logged in since, or may not be here any more. Throws when the registry or the record cannot be read.
+   */
+  recover(
+    lost: SessionTicket,
+    wakeMode: WakeMode,
+    connection: SleepConnection,
+  ): SessionTicket | 'replaced' | 'kicked';
 }
 
 export interface SignalSessions extends DeviceSessions<

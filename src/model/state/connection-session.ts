@@ -23,6 +23,8 @@ export type ConnectionEvent<Reason extends string> =
       readonly atMs: number;
       /** Of the connection this one may replace. */
       readonly heartbeatAt: number;
+      /** Its session before had to be called lost, and it lives; absent: it is a login of the device's own. */
+      readonly recovered?: true;
     }
   | {
       readonly kind: 'ended';
@@ -49,6 +51,8 @@ export type SessionChange<Reason extends string> =
       readonly epoch: number;
       readonly atMs: number;
       readonly replaced: boolean;
+      /** As in the event. */
+      readonly recovered?: true;
     }
   | {
       readonly kind: 'closed';
@@ -133,10 +137,11 @@ type Login = Extract<ConnectionEvent<never>, { kind: 'login' }>;
 
 function opened(
   { epoch }: ConnectionRecord,
-  { sessionId: session, atMs }: Login,
+  { sessionId: session, atMs, recovered }: Login,
   replaced: boolean,
 ): ConnectionEffect<never> {
-  return { kind: 'save', change: { kind: 'opened', session, epoch: epoch + 1, atMs, replaced } };
+  const change = { kind: 'opened', session, epoch: epoch + 1, atMs, replaced } as const;
+  return { kind: 'save', change: recovered === undefined ? change : { ...change, recovered } };
 }
 
 function closed<Reason extends string>(

@@ -307,3 +307,39 @@ test('a login that was admitted and not answered before the link was cut is aske
   assert.equal(scene.core.directory.find(testDevice)?.session('sleep'), module.ticket.sessionId);
   assert.equal(scene.gate.sessionCount, 1);
 });
+
+test('a session that was called lost comes back as a login that is marked as recovered', async () => {
+  const scene = new EdgeScene();
+  const edge = await scene.edge({}, false).link();
+  const module = await edge.login();
+  const before = module.ticket.sessionId;
+  await edge.cut();
+  await scene.pass(edgeAwayMsMax);
+  await edge.link();
+  assert.deepEqual(scene.history(), ['opened 1', 'closed 1 node_lost', 'opened 2']);
+  const [, , recovered] = scene.core.events;
+  assert.ok(recovered?.type === 'device.sleep.login');
+  assert.equal(recovered.data.recovered, true);
+  assert.equal(recovered.data.session, module.ticket.sessionId);
+  assert.notEqual(module.ticket.sessionId, before);
+  assert.equal(await connectionOf(scene).wake(null), 'written');
+  await edge.hangUp(module);
+  assert.deepEqual(scene.history().at(-1), 'closed 2 peer_closed');
+});
+
+test('a session is not recovered when its device has logged in since, or may not be here any more', async () => {
+  const scene = new EdgeScene();
+  const away = await scene.edge({}, false).link();
+  const other = await scene.edge({ name: 'edge-2', instance: 'instance-2' }).link();
+  scene.core.registry.addDevice({ deviceId: 'D2' as DeviceId });
+  const older = await away.login();
+  const disabled = await away.login({ deviceId: 'D2' as DeviceId });
+  await away.cut();
+  await scene.pass(edgeAwayMsMax);
+  await other.hangUp(await other.login());
+  scene.core.registry.addDevice({ deviceId: 'D2' as DeviceId, disabled: true });
+  await away.link();
+  assert.deepEqual([older.connection.closes, disabled.connection.closes], [['replaced'], ['kicked']]);
+  assert.equal(scene.gate.sessionCount, 0);
+  assert.deepEqual(scene.history('D2' as DeviceId), ['opened 1', 'closed 1 node_lost']);
+});
